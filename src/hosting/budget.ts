@@ -22,7 +22,8 @@ export type Turn =
 
 interface Waiter {
   readonly urgency: Urgency;
-  readonly since: number;
+  /** Grows with each who comes. */
+  readonly ticket: number;
   readonly answer: (turn: Turn) => void;
 }
 
@@ -43,6 +44,7 @@ export class Budget {
   #starts: number[] = [];
   #running = 0;
   #turns = 0;
+  #tickets = 0;
   #planned = 0;
   #pausedUntil = Number.NEGATIVE_INFINITY;
   #strikes = 0;
@@ -66,13 +68,12 @@ export class Budget {
     if (signal?.aborted === true) return Promise.resolve({ granted: false, why: 'stopped' });
     if (this.pauseMs() > shortPauseMs) return Promise.resolve({ granted: false, why: 'throttled' });
     return new Promise((resolve) => {
-      const since = this.#clock.monotonic();
       const leave = (why: 'waitedTooLong' | 'stopped') => () => waiter.answer({ granted: false, why });
       const stop = leave('stopped');
       const cancel = this.#clock.after(patienceMs, leave('waitedTooLong'));
       const waiter: Waiter = {
         urgency,
-        since,
+        ticket: (this.#tickets += 1),
         answer: (turn) => {
           cancel();
           signal?.removeEventListener('abort', stop);
@@ -165,7 +166,7 @@ export class Budget {
   #next(): Waiter | undefined {
     const fronts = urgencies.map((urgency) => this.#line(urgency)[0]).filter((waiter) => waiter !== undefined);
     const oldest = this.#turns % 8 === 7;
-    return oldest ? fronts.toSorted((a, b) => a.since - b.since)[0] : fronts[0];
+    return oldest ? fronts.toSorted((a, b) => a.ticket - b.ticket)[0] : fronts[0];
   }
 
   #waitMs(now: number): number {
