@@ -79,13 +79,13 @@ export interface Read<Item = unknown> {
   readonly next?: (body: unknown) => Request | undefined;
   /** The items of one page; undefined when the body is not what the interface promises. */
   readonly items: (body: unknown) => readonly Item[] | undefined;
-  readonly idOf: (item: Item) => string;
+  idOf(item: Item): string;
   /** True where a 404 on this read proves that the object is gone. */
   readonly absentOn404: boolean;
   /** How its pace is set: with the account, once an hour, or only when asked. */
   readonly pace: 'poll' | 'hourly' | 'onDemand';
   /** The read needs quick polls while this holds for its items (an environment is updating, an operation runs). */
-  readonly busy?: (items: ReadonlyMap<string, Item>) => boolean;
+  busy?(items: ReadonlyMap<string, Item>): boolean;
 }
 
 /** A complete walk of a read: every page arrived, nothing was refused on the way. */
