@@ -60,6 +60,8 @@ export type Outcome =
       readonly why: 'throttled' | 'unauthorized' | 'forbidden';
       readonly message: string;
       readonly retryInMs: number | undefined;
+      /** A 403 may be a rule of the service, and then say more (an installationId, who uses a contact point). */
+      readonly body: unknown;
     }
   /** The service said no, and says so again if asked again. */
   | { readonly is: 'refused'; readonly status: number; readonly message: string; readonly body: unknown }
@@ -84,6 +86,8 @@ export interface Read<Item = unknown> {
   readonly absentOn404: boolean;
   /** How its pace is set: with the account, once an hour, or only when asked. */
   readonly pace: 'poll' | 'hourly' | 'onDemand';
+  /** Fields that move while nothing happens (`lastStateCheck`): items that differ only in these have not changed. */
+  readonly moving?: readonly string[];
   /** The read needs quick polls while this holds for its items (an environment is updating, an operation runs). */
   busy?(items: ReadonlyMap<string, Item>): boolean;
 }
@@ -122,6 +126,8 @@ export interface ServiceHealth {
   readonly throttledUntil: number | undefined;
   readonly requestsPerSecond: number;
   readonly forecastPerHour: number;
+  /** The poll interval in effect: as set, or longer where polling would use more than half of the budget. */
+  readonly pollIntervalMs: number;
 }
 
 /** One account of the service behind one credential. */
