@@ -20,22 +20,30 @@ interface Followed {
 export class RecordingView implements View {
   readonly looked: Looked = new Map();
   readonly #service: Service;
+  readonly #freshSince: number;
 
-  constructor(service: Service) {
+  /** Walks that began before `freshSince` are as if they were not there: somebody asked to look again. */
+  constructor(service: Service, freshSince: number = Number.NEGATIVE_INFINITY) {
     this.#service = service;
+    this.#freshSince = freshSince;
   }
 
   all<Item>(read: Read<Item>): Snapshot<Item> | undefined {
     this.looked.set(read.key, { read, ids: 'all' });
-    return this.#service.snapshot(read);
+    return this.#walk(read);
   }
 
   one<Item>(read: Read<Item>, id: string): { walk: Snapshot<Item>; item: Item | undefined } | undefined {
     const known = this.looked.get(read.key);
     if (known === undefined) this.looked.set(read.key, { read, ids: new Set([id]) });
     else if (known.ids !== 'all') known.ids.add(id);
-    const walk = this.#service.snapshot(read);
+    const walk = this.#walk(read);
     return walk === undefined ? undefined : { walk, item: walk.items.get(id) };
+  }
+
+  #walk<Item>(read: Read<Item>): Snapshot<Item> | undefined {
+    const walk = this.#service.snapshot(read);
+    return walk !== undefined && walk.begunAt >= this.#freshSince ? walk : undefined;
   }
 
   problem(read: Read): ReadProblem | undefined {

@@ -19,6 +19,7 @@ export const reasons = {
   Throttled: 'The service asked to slow down; the call is repeated when it allows.',
   ServiceUnavailable: 'The service did not answer, or answered with an error of its own; retried with growing pauses.',
   NotLeader: 'Another replica acts at the moment.',
+  InternalError: 'The operator made a mistake of its own; its log has the details. Retried with growing pauses.',
   DeletionBlocked:
     'The service refuses to delete the object while something uses or protects it; retried when that goes away.',
   ObjectMissing: 'The object was not found in the service; it counts as gone only after proof.',
@@ -42,6 +43,8 @@ export const reasons = {
   HostNotAllowed: 'The host in the Secret is not allowed by the operator.',
   VisibilityLost:
     'Objects that are owned suddenly do not show in the lists; nothing is created or deleted until that is resolved.',
+  JournalDamaged:
+    'The journal in status was changed by somebody and cannot be read; nothing is sent until status.journal is removed.',
   // Synced
   Synced: 'The last exchange worked and the service equals the spec.',
   Drifted: 'The service differs from the spec; status.drift lists the fields.',
