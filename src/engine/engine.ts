@@ -6,7 +6,7 @@
  */
 import { Accounts } from './accounts.ts';
 import { Book, tie, type Entry } from './book.ts';
-import { OperatorKey } from './fingerprint.ts';
+import type { OperatorKey } from './fingerprint.ts';
 import { Interests } from './interests.ts';
 import type { AnyKind } from './kind/define.ts';
 import type { Verdict } from './kind/step.ts';

@@ -35,6 +35,7 @@ export const reasons = {
   Claimed: 'Another resource in this cluster owns the object in the service; the message names it.',
   AdoptionNotAllowed:
     'The spec names an object that this namespace did not create, and the account does not allow adoption by id.',
+  Immutable: 'The service cannot change this field of an object that exists; the message says what to do.',
   NotFound: 'The object that the spec names does not exist in the service.',
   ObjectGone: 'The object is proved gone from the service and spec.lifecycle.onMissing is Stall.',
   Contested: 'Somebody else keeps changing the same field back; it is no longer corrected.',
