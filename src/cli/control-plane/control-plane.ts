@@ -26,6 +26,8 @@ export interface ControlPlaneOptions {
   readonly port?: number;
   /** Record requests; `true` is each one's metadata, a text is an audit policy in YAML. */
   readonly audit?: boolean | string;
+  /** Ends everything that is starting. */
+  readonly signal?: AbortSignal;
   /** Told when a part ended by itself. */
   readonly onEnded?: (part: Part, ending: Ending) => void;
 }
@@ -78,6 +80,7 @@ export async function startControlPlane(options: ControlPlaneOptions): Promise<C
     try {
       return await startAt(dir, place, options);
     } catch (error) {
+      options.signal?.throwIfAborted();
       if (attempt === attempts || !(error instanceof CannotStart)) throw error;
       options.say(`trying again with other ports: ${error.message.split('\n', 1)[0] ?? ''}`);
     }
@@ -103,9 +106,10 @@ async function startAt(dir: string, place: Place, options: ControlPlaneOptions):
         ? undefined
         : daemon('controllerManager', controllerManager(binaries.controllerManager, place, managerConfig)),
   };
+  const abandon = () => void stopAll(daemons);
+  options.signal?.addEventListener('abort', abandon, { once: true });
   try {
-    await daemons.etcd.start();
-    await daemons.apiserver.start();
+    await startAll(daemons, options.signal);
     const ca = (await certificateIn(credentials.certDir)) ?? '';
     const kubeconfig: ControlPlane['kubeconfig'] = (who) =>
       typeof who === 'string'
@@ -114,6 +118,7 @@ async function startAt(dir: string, place: Place, options: ControlPlaneOptions):
     const kubeconfigPath = join(dir, 'kubeconfig');
     await writeFile(kubeconfigPath, kubeconfig('admin'), { mode: 0o600 });
     await writeFile(managerConfig, kubeconfig('controllerManager'), { mode: 0o600 });
+    options.signal?.throwIfAborted();
     await daemons.controllerManager?.start();
     if (daemons.controllerManager === undefined) {
       options.say('there is no kube-controller-manager in these programs: namespaces will not finish deleting');
@@ -124,16 +129,20 @@ async function startAt(dir: string, place: Place, options: ControlPlaneOptions):
     await stopAll(daemons);
     await trust.close();
     throw error;
+  } finally {
+    options.signal?.removeEventListener('abort', abandon);
   }
+}
+
+async function startAll({ etcd: store, apiserver }: Daemons, signal?: AbortSignal): Promise<void> {
+  signal?.throwIfAborted();
+  await store.start();
+  signal?.throwIfAborted();
+  await apiserver.start();
 }
 
 function lifecycle(place: Place, daemons: Daemons, close: () => Promise<void>) {
   const data = join(place.run, 'etcd');
-  const startAll = async () => {
-    await daemons.etcd.start();
-    await daemons.apiserver.start();
-    await daemons.controllerManager?.start();
-  };
   return {
     pids: () => {
       const running = Object.entries(daemons).map(([part, daemon]: [string, Daemon | undefined]) => [
@@ -156,7 +165,8 @@ function lifecycle(place: Place, daemons: Daemons, close: () => Promise<void>) {
       await stopAll(daemons);
       await rm(data, { recursive: true, force: true });
       await cp(from, data, { recursive: true });
-      await startAll();
+      await startAll(daemons);
+      await daemons.controllerManager?.start();
     },
     stop: async () => {
       await close();

@@ -34,6 +34,7 @@ export class Daemon {
   readonly #onEndedByItself: (ending: Ending) => void;
   #child: ChildProcess | undefined;
   #ended: Promise<Ending> = Promise.resolve({ code: null, signal: null });
+  #ending: Promise<void> = Promise.resolve();
   #logFrom = 0;
 
   constructor(program: Program, onEndedByItself: (ending: Ending) => void = () => {}) {
@@ -72,18 +73,23 @@ export class Daemon {
 
   /** Ends the program: asks, and after its grace kills. It has ended when this returns. */
   async stop(): Promise<void> {
-    const child = this.#child;
-    this.#child = undefined;
-    if (child === undefined) return;
-    child.kill('SIGTERM');
-    if ((await within(this.#program.graceMs, this.#ended)) === undefined) await killed(child, this.#ended);
+    await this.#end(async (child) => {
+      child.kill('SIGTERM');
+      if ((await within(this.#program.graceMs, this.#ended)) === undefined) await killed(child, this.#ended);
+    });
   }
 
   /** Ends the program at once, as a crash would. */
   async kill(): Promise<void> {
+    await this.#end((child) => killed(child, this.#ended));
+  }
+
+  /** Ends the child that there is, or waits for the one that is ending already. */
+  async #end(how: (child: ChildProcess) => Promise<void>): Promise<void> {
     const child = this.#child;
     this.#child = undefined;
-    if (child !== undefined) await killed(child, this.#ended);
+    if (child !== undefined) this.#ending = how(child);
+    await this.#ending;
   }
 
   async #spawn(): Promise<ChildProcess> {
