@@ -36,6 +36,8 @@ export interface Session {
   standing: { readonly admitted: boolean; readonly reason: Reason; readonly message: string } | undefined;
   /** Why nothing may be created or deleted, when owned objects stopped showing. */
   frozen: string | undefined;
+  /** The token of `apphosting.dev/accept-missing` that was honoured. */
+  acceptedMissing: string | undefined;
 }
 
 /** Why an account's service is not open. */
@@ -99,7 +101,15 @@ export class Accounts {
       await service.close();
       return mismatch;
     }
-    const session: Session = { service, dangerous: undefined, print, spec, standing: undefined, frozen: undefined };
+    const session: Session = {
+      service,
+      dangerous: undefined,
+      print,
+      spec,
+      standing: undefined,
+      frozen: undefined,
+      acceptedMissing: undefined,
+    };
     this.#sessions.set(entry.key, session);
     return session;
   }

@@ -29,6 +29,7 @@ import type {
 import { urgencies, WorkQueue, type QueueUrgency } from './queue.ts';
 import { Recalls } from './recall.ts';
 import { Reconciler } from './reconcile.ts';
+import { Visibility, type Owned } from './visibility.ts';
 
 export interface EngineOptions {
   readonly kinds: readonly AnyKind[];
@@ -74,6 +75,7 @@ export class Engine {
   readonly #written = new Map<string, KubeObject>();
   readonly #askers = new Map<Service, Map<string, Set<string>>>();
   readonly #workers: Promise<void>[] = [];
+  readonly #visibility = new Visibility();
   #quarantinedUntil = Number.NEGATIVE_INFINITY;
 
   constructor(options: EngineOptions) {
@@ -226,8 +228,35 @@ export class Engine {
   #walked({ service, key, changed, problem }: Parameters<WalkListener>[0]): void {
     const askers = this.#askers.get(service)?.get(key) ?? new Set<string>();
     this.#askers.get(service)?.delete(key);
+    if (problem === undefined) this.#checkVisibility(service, key);
     const concerned = this.#parts.interests.concerned(service, key, changed, problem !== undefined);
     for (const object of new Set([...askers, ...concerned])) this.#queue.enqueue(object, urgencies.change);
+  }
+
+  /** Freezes an account whose list suddenly lacks what we own, and thaws it again. */
+  #checkVisibility(service: Service, key: string): void {
+    const lookers = this.#parts.interests.lookers(service, key);
+    const account = this.#parts.accounts.keyOf(service);
+    const session = account === undefined ? undefined : this.#parts.accounts.session(account);
+    if (lookers === undefined || account === undefined || session === undefined || lookers.read.absentOn404) return;
+    const items = service.snapshot(lookers.read)?.items;
+    if (items === undefined) return;
+    const owned = [...lookers.byId].flatMap(([id, objects]) =>
+      [...objects].flatMap((object) => this.#owned(object, id, items)),
+    );
+    const frozen = this.#visibility.walked(service, key, owned, items.size === 0);
+    if (frozen === session.frozen) return;
+    session.frozen = frozen;
+    this.#queue.enqueue(account, urgencies.change);
+    this.#wake(tie.account(account));
+  }
+
+  #owned(object: string, id: string, items: ReadonlyMap<string, unknown>): readonly Owned[] {
+    const entry = this.#parts.book.get(object);
+    if (entry === undefined || entry.recollection.memory.id !== id) return [];
+    const { wrote, notes } = this.#parts.recalls.of(entry.object.metadata.uid);
+    const young = wrote !== undefined && this.#parts.clock.monotonic() - wrote.at < this.#parts.settings.horizonMs;
+    return [{ object, shown: items.has(id), provedGone: notes['provedGone'] !== undefined, young }];
   }
 
   #wake(name: string): void {
@@ -238,15 +267,28 @@ export class Engine {
     const { metadata } = entry.object;
     const token = metadata.annotations?.[annotations.reconcileAt];
     const recall = this.#parts.recalls.of(metadata.uid);
+    this.#noteAccepted(entry);
     if (token === undefined || token === entry.recollection.lastHandledReconcileAt) recall.forced = undefined;
     else if (recall.forced?.token !== token) recall.forced = { token, since: this.#parts.clock.monotonic() };
+  }
+
+  /** The annotation that accepts a loss counts once per token. */
+  #noteAccepted(entry: Entry): void {
+    const token = entry.object.metadata.annotations?.[annotations.acceptMissing];
+    const session = this.#parts.accounts.session(entry.key);
+    if (token === undefined || session === undefined || session.acceptedMissing === token) return;
+    session.acceptedMissing = token;
+    if (session.frozen === undefined) return;
+    this.#visibility.accept(session.service);
+    session.frozen = undefined;
+    this.#wake(tie.account(entry.key));
   }
 
   /** What an account says decides whether its dependents may go on. */
   #concluded(entry: Entry, verdict: Verdict<unknown>): void {
     if (entry.kind.life !== 'account') return;
     const session = this.#parts.accounts.session(entry.key);
-    const admitted = verdict.is === 'ready';
+    const admitted = verdict.is === 'ready' || verdict.reason === 'VisibilityLost';
     const before = session?.standing;
     if (session !== undefined) {
       session.standing = { admitted, reason: verdict.reason ?? 'InSync', message: verdict.message ?? '' };

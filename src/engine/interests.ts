@@ -11,6 +11,7 @@ import type { Read, ReadProblem, Service, Snapshot } from './ports.ts';
 type Looked = Map<string, { readonly read: Read; ids: Set<string> | 'all' }>;
 
 interface Followed {
+  readonly read: Read;
   readonly unfollow: () => void;
   readonly all: Set<string>;
   readonly byId: Map<string, Set<string>>;
@@ -79,6 +80,14 @@ export class Interests {
     return objects;
   }
 
+  /** Who looks at which item of a read. */
+  lookers(
+    service: Service,
+    key: string,
+  ): { readonly read: Read; readonly byId: ReadonlyMap<string, ReadonlySet<string>> } | undefined {
+    return this.#byService.get(service)?.get(key);
+  }
+
   /** Every object whose last pass looked at this service. */
   ofService(service: Service): readonly string[] {
     return [...this.#byObject].filter(([, entry]) => entry.service === service).map(([object]) => object);
@@ -87,7 +96,7 @@ export class Interests {
   #add(object: string, service: Service, key: string, read: Read, ids: Set<string> | 'all'): void {
     const reads = this.#byService.get(service) ?? new Map<string, Followed>();
     this.#byService.set(service, reads);
-    const followed = reads.get(key) ?? { unfollow: service.follow(read), all: new Set(), byId: new Map() };
+    const followed = reads.get(key) ?? { read, unfollow: service.follow(read), all: new Set(), byId: new Map() };
     reads.set(key, followed);
     if (ids === 'all') {
       followed.all.add(object);

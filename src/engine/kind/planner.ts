@@ -192,7 +192,12 @@ function gone<Spec, Facts, Item>(
     };
   }
   if (pass.account.frozen !== undefined) {
-    return { is: 'wait', reason: 'VisibilityLost', message: pass.account.frozen };
+    return {
+      is: 'wait',
+      reason: 'VisibilityLost',
+      message: pass.account.frozen,
+      note: { ...pass.notes, provedGone: 1 },
+    };
   }
   return {
     is: 'again',
