@@ -67,6 +67,23 @@ export interface KindDefinition<Spec, Facts> {
 // oxlint-disable-next-line typescript/no-explicit-any -- a list of kinds has as many spec types as kinds; each is parsed by its own schema before use
 export type AnyKind = KindDefinition<any, any>;
 
+/** What a kind is, without what it decides: all that manifests and reference pages are made from. */
+export type KindIdentity = Pick<
+  AnyKind,
+  | 'kind'
+  | 'plural'
+  | 'shortNames'
+  | 'scope'
+  | 'summary'
+  | 'life'
+  | 'spec'
+  | 'facts'
+  | 'idField'
+  | 'holds'
+  | 'columns'
+  | 'selectable'
+>;
+
 /** States a kind; the types of spec and facts follow from its schemas. */
 export function defineKind<Spec, Facts>(kind: KindDefinition<Spec, Facts>): KindDefinition<Spec, Facts> {
   return kind;
