@@ -221,9 +221,11 @@ function withRules(schema: typeof Fields): typeof Fields {
 
 /** What the interface cannot change after creation. */
 function withFixedFields(schema: typeof Fields): typeof Fields {
-  const same = (field: string) => `self.?source.?${field} == oldSelf.?source.?${field}`;
+  const given = (of: string, field: string) => `has(${of}.source) && has(${of}.source.${field})`;
+  const same = (field: string) =>
+    `(${given('self', field)} ? ${given('oldSelf', field)} && self.source.${field} == oldSelf.source.${field} : !(${given('oldSelf', field)}))`;
   const git = withTransition(schema, {
-    rule: `(has(self.image) && !has(self.source)) || (${same('git')} && ${same('cliDeployment')})`,
+    rule: `has(self.image) && !has(self.source) || ${same('git')} && ${same('cliDeployment')}`,
     message:
       'source.git and source.cliDeployment cannot be added or changed later; they can only be dropped, by replacing source with image',
     reason: 'FieldValueForbidden',
