@@ -5,12 +5,20 @@ import { CannotStart } from '../control-plane/cannot-start.ts';
 import { endLeftovers, runFolder } from '../control-plane/leftovers.ts';
 import { claim, holderPid } from '../control-plane/lock.ts';
 
-const temporaryPrefix = 'apphosting-sandbox-';
+/** What a temporary folder is for. */
+type Purpose = 'sandbox' | 'tests';
+
+const prefixes: Readonly<Record<Purpose, string>> = {
+  sandbox: 'apphosting-sandbox-',
+  tests: 'apphosting-tests-',
+};
 
 /** The folder of one sandbox, held by this process. */
 export interface DataFolder {
   readonly dir: string;
   readonly kept: boolean;
+  /** How many processes an earlier start had left running for it; they have been ended. */
+  readonly leftovers: number;
   /** Gives it up: a kept folder stays, a temporary one is removed. */
   readonly release: () => Promise<void>;
 }
@@ -24,28 +32,29 @@ export async function keptFolder(named: string): Promise<DataFolder> {
   }
   try {
     await mkdir(dir, { recursive: true, mode: 0o700 });
-    return { dir, kept: true, release: await taken(dir) };
+    const release = await taken(dir);
+    return { dir, kept: true, leftovers: await endLeftovers(dir), release };
   } catch (error) {
     if (error instanceof CannotStart) throw error;
     throw new CannotStart(`${dir} cannot be used`, { cause: error });
   }
 }
 
-/** Makes a temporary folder, after clearing away what killed sandboxes left. */
-export async function temporaryFolder(): Promise<DataFolder> {
-  const dir = await mkdtemp(join(tmpdir(), temporaryPrefix));
+/** Makes a temporary folder and takes it. */
+export async function temporaryFolder(purpose: Purpose = 'sandbox'): Promise<DataFolder> {
+  const dir = await mkdtemp(join(tmpdir(), prefixes[purpose]));
   const unlock = await taken(dir);
   const release = async () => {
     await rm(dir, { recursive: true, force: true, maxRetries: 5 });
     await unlock();
   };
-  return { dir, kept: false, release };
+  return { dir, kept: false, leftovers: 0, release };
 }
 
-/** Ends the processes and removes the temporary folders of sandboxes whose own process is gone. Returns how many. */
+/** Ends the processes and removes the temporary folders whose own process was killed. Returns how many there were. */
 export async function clearAbandoned(): Promise<number> {
   let cleared = 0;
-  for (const { dir, pid } of await temporaryFolders()) {
+  for (const { dir, pid } of await temporaryFolders(Object.values(prefixes))) {
     if (pid !== undefined) continue;
     if ((await readdir(dir)).length === 0) {
       await removeIfOld(dir);
@@ -60,7 +69,7 @@ export async function clearAbandoned(): Promise<number> {
 
 /** The temporary folders of sandboxes that run now. */
 export async function runningFolders(): Promise<readonly string[]> {
-  return (await temporaryFolders()).filter(({ pid }) => pid !== undefined).map(({ dir }) => dir);
+  return (await temporaryFolders([prefixes.sandbox])).filter(({ pid }) => pid !== undefined).map(({ dir }) => dir);
 }
 
 /** Whether a sandbox runs in a folder. */
@@ -99,8 +108,8 @@ async function taken(dir: string): Promise<() => Promise<void>> {
   throw new CannotStart(`a sandbox is running in ${dir} (process ${lock.pid}): end it, or name another --data folder`);
 }
 
-async function temporaryFolders() {
-  const names = (await readdir(tmpdir())).filter((name) => name.startsWith(temporaryPrefix));
+async function temporaryFolders(starts: readonly string[]) {
+  const names = (await readdir(tmpdir())).filter((name) => starts.some((start) => name.startsWith(start)));
   const dirs = names.map((name) => join(tmpdir(), name));
   return Promise.all(dirs.map(async (dir) => ({ dir, pid: await holderPid(lockIn(dir)) })));
 }
