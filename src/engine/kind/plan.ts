@@ -5,6 +5,12 @@ import type { OwnCondition, Refusal, Step, Verdict } from './step.ts';
 /** An object's content, field by field: what the spec wants, or what the service shows. Undefined fields are not stated. */
 export type Fields = Readonly<Record<string, Json | undefined>>;
 
+/** A field that is text; empty when it is not stated. */
+export function textIn(fields: Fields, field: string): string {
+  const value = fields[field];
+  return typeof value === 'string' ? value : '';
+}
+
 /** What `spec.lifecycle` says, with the kind's defaults filled in. */
 export interface Lifecycle {
   readonly mode: 'Manage' | 'Observe';
