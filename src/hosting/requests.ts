@@ -1,4 +1,4 @@
-/** Everything that can be asked of the service: one builder for each endpoint, named after its path, and one for each read. */
+/** Everything that can be asked of the service, and how its answers read: one builder for each endpoint, named after its path, and one for each read. */
 import { alertBodies } from './requests/alerts.ts';
 import { appBodies } from './requests/apps.ts';
 import { contactPointBodies } from './requests/contact-points.ts';
@@ -8,6 +8,7 @@ import { environmentBodies } from './requests/environments.ts';
 import { memberAccessBodies } from './requests/member-access.ts';
 import { solutionBodies } from './requests/solutions.ts';
 
+export * from './bodies.ts';
 export * from './requests/alerts.ts';
 export * from './requests/apps.ts';
 export * from './requests/contact-points.ts';
