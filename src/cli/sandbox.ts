@@ -73,8 +73,10 @@ async function runSandbox(
   const crds = await manifestsIn(repository.crds);
   const samples = await samplesOf(settings, repository);
   const cleared = await clearAbandoned();
-  if (cleared > 0) progress.say(`cleared away ${cleared} sandboxes that were killed`);
+  if (cleared > 0) progress.say(`cleared away what killed sandboxes left in ${cleared} temporary folder(s)`);
   const folder = settings.data === undefined ? await temporaryFolder() : await keptFolder(settings.data);
+  if (folder.leftovers > 0)
+    progress.say(`ended ${folder.leftovers} processes that a killed sandbox left in ${folder.dir}`);
   try {
     const binaries = await findBinaries(surroundings(), progress, signal);
     const display = displayOn(process.stdout);

@@ -35,7 +35,7 @@ export interface Cluster {
 
 interface Answer {
   readonly status: number;
-  readonly body: Readonly<Record<string, unknown>>;
+  readonly body: Fields;
 }
 
 /** Access to a cluster as its administrator. */
@@ -54,7 +54,7 @@ export function clusterAt({ url, ca, adminToken }: Access): Cluster {
       },
       body: content === undefined ? null : JSON.stringify(content),
     });
-    return { status: statusCode, body: (await body.json()) as Answer['body'] };
+    return { status: statusCode, body: fieldsOf(await body.text()) };
   }
 
   async function served(groupVersion: string): Promise<readonly Served[]> {
@@ -94,6 +94,13 @@ export function clusterAt({ url, ca, adminToken }: Access): Cluster {
   }
 
   return { apply, list, served, established, close: () => agent.destroy() };
+}
+
+/** What is unknown altogether is answered with a line of text. */
+function fieldsOf(text: string): Fields {
+  if (!text.startsWith('{')) return { message: text.trim() };
+  const value: unknown = JSON.parse(text);
+  return isFields(value) ? value : {};
 }
 
 function groupPath(groupVersion: string): string {
