@@ -25,7 +25,7 @@ export const contactPoint: Verdicts = {
     {
       because: 'no secret in a spec',
       spec: { webhook: { url: 'https://example.com' } },
-      says: 'spec.webhook.urlFrom: Required value',
+      says: 'unknown field "spec.webhook.url"',
     },
   ],
   changes: [
