@@ -120,7 +120,7 @@ describe('the definitions', () => {
 
     const [head, row] = (await kubectl(sharedKubernetes(), 'get', 'dprot', '-n', namespace)).split('\n');
 
-    expect(head?.split(/\s+/u)).toEqual([...['NAME', 'READY', 'REASON', 'RECOVERY-READY', 'MODE', 'POINT-AGE', 'AGE']]);
+    expect(head?.split(/\s+/u)).toEqual(['NAME', 'READY', 'REASON', 'RECOVERY-READY', 'MODE', 'POINT-AGE', 'AGE']);
     expect(row?.split(/\s+/u).slice(0, 5)).toEqual(['db', 'True', 'InSync', 'False', 'Cold']);
   });
 });
