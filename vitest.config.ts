@@ -16,6 +16,7 @@ export default defineConfig({
         test: {
           name: 'scenarios',
           include: ['test/scenarios/**/*.test.ts'],
+          globalSetup: ['test/scenarios/support/shared-control-plane.ts'],
           testTimeout: 180_000,
           hookTimeout: 600_000,
           fileParallelism: false,

@@ -10,7 +10,12 @@ interface Entry {
 }
 
 /** Every subcommand; each is loaded only when it is asked for. */
-const commands: Readonly<Record<string, Entry>> = {};
+const commands: Readonly<Record<string, Entry>> = {
+  sandbox: {
+    summary: 'everything on this machine: Kubernetes, the service in a box, the operator, samples',
+    load: async () => (await import('./cli/sandbox.ts')).sandbox,
+  },
+};
 
 function usage(): string {
   const rows = Object.entries(commands).map(([name, { summary }]) => `  ${name.padEnd(12)}${summary}`);

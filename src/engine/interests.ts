@@ -11,6 +11,7 @@ import type { Read, ReadProblem, Service, Snapshot } from './ports.ts';
 type Looked = Map<string, { readonly read: Read; ids: Set<string> | 'all' }>;
 
 interface Followed {
+  readonly read: Read;
   readonly unfollow: () => void;
   readonly all: Set<string>;
   readonly byId: Map<string, Set<string>>;
@@ -20,22 +21,30 @@ interface Followed {
 export class RecordingView implements View {
   readonly looked: Looked = new Map();
   readonly #service: Service;
+  readonly #freshSince: number;
 
-  constructor(service: Service) {
+  /** Walks that began before `freshSince` are as if they were not there: somebody asked to look again. */
+  constructor(service: Service, freshSince: number = Number.NEGATIVE_INFINITY) {
     this.#service = service;
+    this.#freshSince = freshSince;
   }
 
   all<Item>(read: Read<Item>): Snapshot<Item> | undefined {
     this.looked.set(read.key, { read, ids: 'all' });
-    return this.#service.snapshot(read);
+    return this.#walk(read);
   }
 
   one<Item>(read: Read<Item>, id: string): { walk: Snapshot<Item>; item: Item | undefined } | undefined {
     const known = this.looked.get(read.key);
     if (known === undefined) this.looked.set(read.key, { read, ids: new Set([id]) });
     else if (known.ids !== 'all') known.ids.add(id);
-    const walk = this.#service.snapshot(read);
+    const walk = this.#walk(read);
     return walk === undefined ? undefined : { walk, item: walk.items.get(id) };
+  }
+
+  #walk<Item>(read: Read<Item>): Snapshot<Item> | undefined {
+    const walk = this.#service.snapshot(read);
+    return walk !== undefined && walk.begunAt >= this.#freshSince ? walk : undefined;
   }
 
   problem(read: Read): ReadProblem | undefined {
@@ -71,6 +80,14 @@ export class Interests {
     return objects;
   }
 
+  /** Who looks at which item of a read. */
+  lookers(
+    service: Service,
+    key: string,
+  ): { readonly read: Read; readonly byId: ReadonlyMap<string, ReadonlySet<string>> } | undefined {
+    return this.#byService.get(service)?.get(key);
+  }
+
   /** Every object whose last pass looked at this service. */
   ofService(service: Service): readonly string[] {
     return [...this.#byObject].filter(([, entry]) => entry.service === service).map(([object]) => object);
@@ -79,7 +96,7 @@ export class Interests {
   #add(object: string, service: Service, key: string, read: Read, ids: Set<string> | 'all'): void {
     const reads = this.#byService.get(service) ?? new Map<string, Followed>();
     this.#byService.set(service, reads);
-    const followed = reads.get(key) ?? { unfollow: service.follow(read), all: new Set(), byId: new Map() };
+    const followed = reads.get(key) ?? { read, unfollow: service.follow(read), all: new Set(), byId: new Map() };
     reads.set(key, followed);
     if (ids === 'all') {
       followed.all.add(object);

@@ -295,6 +295,28 @@ export class KubeError extends Error {
   }
 }
 
+/** How a write to an object ended. */
+export type Written =
+  | { readonly is: 'written'; readonly object: KubeObject }
+  /** Somebody else wrote first: look again. */
+  | { readonly is: 'conflict' }
+  | { readonly is: 'gone' };
+
+/** Writes what the operator owns of a custom resource: its status and its finalizer. */
+export interface ObjectWriter {
+  /** The whole status, with uid and resourceVersion. */
+  writeStatus(object: KubeObject, status: object): Promise<Written>;
+  /**
+   * A status that must not be lost, since it carries an id: after a conflict the newest form is read and `render` says what
+   * to write to it; undefined means that it is no longer ours to write. Goes on until written, or the process ends.
+   */
+  commitStatus(object: KubeObject, render: (newest: KubeObject) => object | undefined): Promise<Written>;
+  /** Puts our finalizer on. */
+  hold(object: KubeObject): Promise<Written>;
+  /** Takes our finalizer off. */
+  release(object: KubeObject): Promise<Written>;
+}
+
 /** What a cache tells about one object: it is there in this form, or it is gone (a recreated one is gone first). */
 export type CacheEvent =
   | { readonly is: 'applied'; readonly object: KubeObject; readonly initial: boolean }

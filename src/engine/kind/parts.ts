@@ -28,16 +28,20 @@ export function specInAccount<Shape extends z.core.$ZodShape>(
   description: string,
   shape: Shape,
 ): z.ZodObject<InAccount<Shape>, z.core.$strict> {
-  const same = (field: 'kind' | 'name') => {
-    const account = (of: string) => `${of}.?accountRef.?${field}.orValue('${defaultAccountRef[field]}')`;
-    return `${account('self')} == ${account('oldSelf')}`;
-  };
   return withTransition(fields(description, { ...shape, accountRef: AccountRef }), {
-    rule: `${same('kind')} && ${same('name')}`,
+    rule: `${sameAccount('kind')} && ${sameAccount('name')}`,
     message: 'accountRef cannot be changed; create another resource in the other account',
     fieldPath: '.accountRef',
     reason: 'FieldValueForbidden',
   });
+}
+
+/** The rule that a field of accountRef means what it meant, whether the default is written out or not. */
+function sameAccount(field: 'kind' | 'name'): string {
+  const given = (of: string) => `has(${of}.accountRef) && has(${of}.accountRef.${field})`;
+  const value = (of: string) => `${of}.accountRef.${field}`;
+  const usual = `'${defaultAccountRef[field]}'`;
+  return `(${given('self')} ? ${value('self')} == (${given('oldSelf')} ? ${value('oldSelf')} : ${usual}) : (!(${given('oldSelf')}) || ${value('oldSelf')} == ${usual}))`;
 }
 
 /** An id of an object that exists in the service already. */

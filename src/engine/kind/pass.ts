@@ -62,6 +62,8 @@ export interface Pass<Spec, Facts> {
   readonly configMap: (name: string, key: string) => string | undefined;
   /** Another resource that claims this id of the service, in words, and whether it goes before this one. */
   readonly claimant: (id: string) => { readonly name: string; readonly goesFirst: boolean } | undefined;
+  /** Resources that use this account, the first few in words; only for accounts. */
+  readonly dependents: () => { readonly count: number; readonly first: readonly string[] };
   /** Another resource with an open create of this name in this collection, in words. */
   readonly creating: (collection: string, name: string) => string | undefined;
   /** What we wrote to the object since this process started, newest value per field. */

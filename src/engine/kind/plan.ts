@@ -5,6 +5,12 @@ import type { OwnCondition, Refusal, Step, Verdict } from './step.ts';
 /** An object's content, field by field: what the spec wants, or what the service shows. Undefined fields are not stated. */
 export type Fields = Readonly<Record<string, Json | undefined>>;
 
+/** A field that is text; empty when it is not stated. */
+export function textIn(fields: Fields, field: string): string {
+  const value = fields[field];
+  return typeof value === 'string' ? value : '';
+}
+
 /** What `spec.lifecycle` says, with the kind's defaults filled in. */
 export interface Lifecycle {
   readonly mode: 'Manage' | 'Observe';
@@ -40,6 +46,8 @@ export interface ObjectPlan<Spec, Facts, Item> {
   readonly externalId: (spec: Spec) => string | undefined;
   /** A reason not to call at all, such as a metric that the environment cannot have. */
   readonly admit?: (pass: Pass<Spec, Facts>) => Verdict<Facts> | undefined;
+  /** What must have been read besides the object itself before it can be compared. */
+  readonly alsoReads?: (pass: Pass<Spec, Facts>, id: string) => readonly Read[];
   readonly desired: (pass: Pass<Spec, Facts>) => Fields;
   /** The same fields as the service shows them; a field that it never shows is absent. */
   readonly observed: (item: Item, pass: Pass<Spec, Facts>) => Fields;
@@ -47,7 +55,9 @@ export interface ObjectPlan<Spec, Facts, Item> {
   readonly hidden?: (field: string, pass: Pass<Spec, Facts>) => boolean;
   /** Fields that hold secrets: shown as `(redacted)` wherever they differ. */
   readonly secret?: (field: string) => boolean;
-  /** Fields that are sent by creation only; `settle` brings them about afterwards. */
+  /** Fields that the service cannot change once the object is there. */
+  readonly fixed?: readonly string[];
+  /** Fields that creation does not take; the first update brings them about. */
   readonly afterCreation?: readonly string[];
   readonly requests: {
     readonly create: (pass: Pass<Spec, Facts>, fields: Fields) => Request;
@@ -63,6 +73,4 @@ export interface ObjectPlan<Spec, Facts, Item> {
   readonly settle?: (pass: Pass<Spec, Facts>, seen: Sight<Item>) => Step<Facts>;
   readonly facts: (pass: Pass<Spec, Facts>, seen: Sight<Item>) => Facts;
   readonly conditions?: (pass: Pass<Spec, Facts>, seen: Sight<Item>) => readonly OwnCondition[];
-  /** Fields the interface cannot clear, that we once set and no longer want. */
-  readonly leftover?: (pass: Pass<Spec, Facts>) => readonly string[];
 }

@@ -9,6 +9,7 @@ import { compare, type Difference } from './compare.ts';
 import { adoptionOf, boundTo, findOrCreate, resolveCreate } from './create.ts';
 import type { Pass } from './pass.ts';
 import type { ObjectPlan } from './plan.ts';
+import { readOf } from './reading.ts';
 import { planRemoval } from './removal.ts';
 import { look } from './sight.ts';
 import type { Showing, Step } from './step.ts';
@@ -37,13 +38,12 @@ export function planObject<Spec, Facts, Item>(
 export function showObject<Spec, Facts, Item>(
   plan: ObjectPlan<Spec, Facts, Item>,
   pass: Pass<Spec, Facts>,
-  none: Facts,
 ): Showing<Facts> {
   const { id } = pass.memory;
   const found = id === undefined ? undefined : look(plan, pass, id);
-  const leftover = plan.leftover?.(pass) ?? [];
+  const leftover = leftoverOf(plan, pass);
   if (found?.is !== 'seen') {
-    return { facts: { ...none, ...pass.memory.facts }, conditions: [], drift: [], unverified: [], leftover };
+    return { facts: pass.memory.facts, conditions: [], drift: [], unverified: [], leftover };
   }
   const difference = compare(plan, pass, found.seen.fields);
   return {
@@ -53,6 +53,29 @@ export function showObject<Spec, Facts, Item>(
     unverified: Object.keys(difference.prints).toSorted(),
     leftover,
   };
+}
+
+/** Hidden fields that were set once and are no longer wanted: the interface shows no way to clear them. */
+function leftoverOf<Spec, Facts, Item>(
+  plan: ObjectPlan<Spec, Facts, Item>,
+  pass: Pass<Spec, Facts>,
+): readonly string[] {
+  if (pass.subject.deleting) return [];
+  const desired = plan.desired(pass);
+  return Object.keys(pass.memory.applied?.prints ?? {}).filter((field) => desired[field] === undefined);
+}
+
+/** The fingerprints to keep: of what is wanted, and of what is left over. */
+function printsOf<Spec, Facts, Item>(
+  plan: ObjectPlan<Spec, Facts, Item>,
+  pass: Pass<Spec, Facts>,
+  difference: Difference,
+): Readonly<Record<string, string>> {
+  const known = pass.memory.applied?.prints ?? {};
+  const leftover = leftoverOf(plan, pass).flatMap((field) =>
+    known[field] === undefined ? [] : [[field, known[field]]],
+  );
+  return { ...Object.fromEntries(leftover), ...difference.prints };
 }
 
 function claimed<Facts>(plan: { noun: string }, id: string, name: string): Step<Facts> {
@@ -97,14 +120,21 @@ function keepMatched<Spec, Facts, Item>(
   const found = look(plan, pass, id);
   if (found.is === 'unclear') return found.step;
   if (found.is === 'gone') return gone(plan, pass, id);
+  const unread = plan.alsoReads?.(pass, id).find((read) => pass.view.all(read) === undefined);
+  if (unread !== undefined) return readOf(pass, unread, Number.NEGATIVE_INFINITY);
   const difference = compare(plan, pass, found.seen.fields);
+  const fixed = plan.fixed?.find((field) => field in difference.differing);
+  if (fixed !== undefined) {
+    const message = `${plan.noun} ${id} has another ${fixed} than the spec, and the service cannot change it`;
+    return { is: 'stall', reason: 'Immutable', message };
+  }
   const changed = { ...difference.differing, ...difference.unsent };
   if (Object.keys(changed).length > 0) return correct(plan, pass, id, difference, changed);
   const { applied } = pass.memory;
   if (difference.rerecord || applied?.generation !== pass.subject.generation) {
     return {
       is: 'again',
-      remember: { applied: { generation: pass.subject.generation, prints: difference.prints } },
+      remember: { applied: { generation: pass.subject.generation, prints: printsOf(plan, pass, difference) } },
       note: {},
     };
   }
@@ -142,7 +172,7 @@ function correct<Spec, Facts, Item>(
       urgency: isDrift ? 'drift' : 'edit',
       corrects: drifted,
       wrote: () => difference.differing,
-      committed: () => ({ applied: { generation: pass.subject.generation, prints: difference.prints } }),
+      committed: () => ({ applied: { generation: pass.subject.generation, prints: printsOf(plan, pass, difference) } }),
     },
   };
 }
@@ -162,7 +192,12 @@ function gone<Spec, Facts, Item>(
     };
   }
   if (pass.account.frozen !== undefined) {
-    return { is: 'wait', reason: 'VisibilityLost', message: pass.account.frozen };
+    return {
+      is: 'wait',
+      reason: 'VisibilityLost',
+      message: pass.account.frozen,
+      note: { ...pass.notes, provedGone: 1 },
+    };
   }
   return {
     is: 'again',

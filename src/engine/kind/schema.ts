@@ -10,6 +10,12 @@ import { annotated, withRule } from './rules.ts';
 /** The key under which a text says that it is `metadata.name` when absent; the generator makes a root rule of it. */
 export const ownNameKey = 'x-apphosting-defaults-to-name';
 
+/** What stands under `ownNameKey`. */
+export interface OwnName {
+  /** Why the name can never be changed; undefined when it can. */
+  readonly fixed: string | undefined;
+}
+
 interface TextBounds {
   readonly max: number;
   readonly min?: number;
@@ -32,10 +38,14 @@ function isLong(value: string, min: number, max: number): boolean {
   return length >= min && length <= max;
 }
 
-/** The name in the service; the object's own name when it is absent. */
-export function ownName(description: string, bounds: TextBounds): z.ZodString {
-  return annotated(text(`${description} Default: the name of this resource.`, { min: 1, ...bounds }), {
-    [ownNameKey]: true,
+/** The name in the service; the object's own name when it is absent. `fixed` says why it can never be changed. */
+export function ownName(
+  description: string,
+  bounds: { readonly max: number; readonly pattern?: string; readonly fixed?: string },
+): z.ZodString {
+  const { fixed, ...rest } = bounds;
+  return annotated(text(`${description} Default: the name of this resource.`, { min: 1, ...rest }), {
+    [ownNameKey]: { fixed } satisfies OwnName,
   });
 }
 
@@ -102,15 +112,14 @@ export function listOf<Item extends z.ZodType>(description: string, item: Item, 
 }
 
 /** A list of scalars without repetition, which several writers may share. */
-export function setOf<Item extends z.ZodString | z.ZodInt>(
+export function setOf<Item extends z.ZodType<string | number>>(
   description: string,
   item: Item,
   size: Size,
 ): z.ZodArray<Item> {
-  const unique = sized(z.array(item), size).refine((items) => new Set(items).size === items.length, {
-    error: 'must not repeat an item',
-  });
-  return annotated<z.ZodArray<Item>>(unique, { description, 'x-kubernetes-list-type': 'set' });
+  const list: z.ZodArray<Item> = sized(z.array(item), size);
+  const unique = list.refine((items) => new Set(items).size === items.length, { error: 'must not repeat an item' });
+  return annotated(unique, { description, 'x-kubernetes-list-type': 'set' });
 }
 
 /** A list of objects, each known by the values of its keys, which several writers may share. */

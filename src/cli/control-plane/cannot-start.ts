@@ -1,0 +1,17 @@
+/** Something the user can act on kept a part from starting. Its message is for them; the command prints it and ends. */
+export class CannotStart extends Error {
+  override readonly name = 'CannotStart';
+}
+
+/** What went wrong, in one line, whatever was thrown. */
+export function reasonOf(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  const cause = error.cause instanceof Error ? `: ${reasonOf(error.cause)}` : '';
+  return `${error.message}${cause}`;
+}
+
+/** The code of a failed system call, such as `ENOENT`. */
+export function codeOf(error: unknown): string | undefined {
+  if (!(error instanceof Error) || !('code' in error)) return undefined;
+  return typeof error.code === 'string' ? error.code : undefined;
+}

@@ -1,0 +1,99 @@
+import { generateKeyPairSync, randomBytes, X509Certificate } from 'node:crypto';
+import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { codeOf } from './cannot-start.ts';
+
+/** Who may talk to the API server from the start: the person, the operator, the controller manager. */
+export const users = {
+  admin: 'admin',
+  operator: 'apphosting-operator',
+  controllerManager: 'system:kube-controller-manager',
+} as const;
+
+/** One of them. */
+export type User = keyof typeof users;
+
+/** What the API server is given to know its users and to sign service account tokens. */
+export interface Credentials {
+  readonly certDir: string;
+  readonly tokenFile: string;
+  readonly serviceAccountKeyFile: string;
+  readonly tokens: Readonly<Record<User, string>>;
+}
+
+const day = 86_400_000;
+
+/** The credentials in a folder; made up on the spot unless an earlier start left them there. */
+export async function credentialsIn(dir: string): Promise<Credentials> {
+  const certDir = join(dir, 'certs');
+  await mkdir(certDir, { recursive: true, mode: 0o700 });
+  await removeExpired(certDir);
+  const serviceAccountKeyFile = join(dir, 'service-account.key');
+  await existing(serviceAccountKeyFile, () => {
+    const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
+    return privateKey.export({ type: 'sec1', format: 'pem' }).toString();
+  });
+  const tokenFile = join(dir, 'tokens.csv');
+  const rows = await existing(tokenFile, () =>
+    Object.values(users)
+      .map((name) => `${randomBytes(24).toString('base64url')},${name},${name},"system:masters"`)
+      .join('\n'),
+  );
+  const tokenOf = (user: User) => {
+    const row = rows.split('\n').find((line) => line.split(',')[1] === users[user]);
+    return row?.split(',')[0] ?? '';
+  };
+  const tokens = {
+    admin: tokenOf('admin'),
+    operator: tokenOf('operator'),
+    controllerManager: tokenOf('controllerManager'),
+  };
+  return { certDir, tokenFile, serviceAccountKeyFile, tokens };
+}
+
+/** The certificate that the API server made for itself, which is its own authority; undefined until it is written. */
+export async function certificateIn(certDir: string): Promise<string | undefined> {
+  const text = await readFile(join(certDir, 'apiserver.crt'), 'utf8').catch(() => undefined);
+  return text?.trimEnd().endsWith('-----END CERTIFICATE-----') === true ? text : undefined;
+}
+
+/** A kubeconfig for one user. */
+export function kubeconfigFor(server: string, ca: string, user: string, token: string): string {
+  return `apiVersion: v1
+kind: Config
+clusters:
+  - name: apphosting-sandbox
+    cluster:
+      server: ${server}
+      certificate-authority-data: ${Buffer.from(ca).toString('base64')}
+users:
+  - name: ${JSON.stringify(user)}
+    user:
+      token: ${token}
+contexts:
+  - name: apphosting-sandbox
+    context:
+      cluster: apphosting-sandbox
+      user: ${JSON.stringify(user)}
+      namespace: default
+current-context: apphosting-sandbox
+`;
+}
+
+async function existing(path: string, make: () => string): Promise<string> {
+  const text = await readFile(path, 'utf8').catch((error: unknown) => {
+    if (codeOf(error) === 'ENOENT') return '';
+    throw error;
+  });
+  if (text !== '') return text;
+  const made = make();
+  await writeFile(path, made, { mode: 0o600 });
+  return made;
+}
+
+async function removeExpired(certDir: string): Promise<void> {
+  const pem = await certificateIn(certDir);
+  if (pem !== undefined && new X509Certificate(pem).validToDate.getTime() > Date.now() + day) return;
+  await rm(certDir, { recursive: true, force: true });
+  await mkdir(certDir, { mode: 0o700 });
+}

@@ -1,0 +1,150 @@
+import { spawn } from 'node:child_process';
+import type { ChildProcess } from 'node:child_process';
+import { closeSync, mkdirSync, openSync } from 'node:fs';
+import { open, readFile, stat } from 'node:fs/promises';
+import { dirname } from 'node:path';
+import { CannotStart, reasonOf } from './cannot-start.ts';
+import { poll, within } from './deadline.ts';
+
+/** A program that runs until it is told to end, and how to tell that it is up. */
+export interface Program {
+  readonly name: string;
+  readonly command: string;
+  readonly args: readonly string[];
+  /** Where its output goes; appended to. */
+  readonly logPath: string;
+  /** Gives an answer as soon as it is up; `written` is what it has printed since it was started. */
+  readonly isUp: (written: () => Promise<string>) => Promise<boolean>;
+  readonly upWithinMs: number;
+  /** How long it may take to end before it is killed. */
+  readonly graceMs: number;
+}
+
+/** How a process ended. */
+export interface Ending {
+  readonly code: number | null;
+  readonly signal: NodeJS.Signals | null;
+}
+
+const killMs = 10_000;
+
+/** One program with a lifetime: started, stopped and started again; says when it ended by itself. */
+export class Daemon {
+  readonly #program: Program;
+  readonly #onEndedByItself: (ending: Ending) => void;
+  #child: ChildProcess | undefined;
+  #ended: Promise<Ending> = Promise.resolve({ code: null, signal: null });
+  #ending: Promise<void> = Promise.resolve();
+  #logFrom = 0;
+
+  constructor(program: Program, onEndedByItself: (ending: Ending) => void = () => {}) {
+    this.#program = program;
+    this.#onEndedByItself = onEndedByItself;
+  }
+
+  /** The process id while it runs. */
+  get pid(): number | undefined {
+    return this.#child?.pid;
+  }
+
+  /** Starts the program and waits until it is up. Throws `CannotStart` with the end of its log. */
+  async start(): Promise<void> {
+    if (this.#child !== undefined) return;
+    const { name, isUp, upWithinMs } = this.#program;
+    const child = await this.#spawn();
+    let running = true;
+    const ended = this.#ended.finally(() => {
+      running = false;
+    });
+    const up = async () => ((await isUp(() => this.#written())) ? true : undefined);
+    const came = await poll(up, { everyMs: 50, deadlineMs: upWithinMs, over: () => !running });
+    if (came === true && running) {
+      void ended.then((ending) => {
+        if (this.#child !== child) return;
+        this.#child = undefined;
+        this.#onEndedByItself(ending);
+      });
+      return;
+    }
+    const why = running ? `is not up after ${upWithinMs / 1000} s` : `ended (${described(await ended)})`;
+    await this.kill();
+    throw new CannotStart(`${name} ${why}${await this.#lastWords()}`);
+  }
+
+  /** Ends the program: asks, and after its grace kills. It has ended when this returns. */
+  async stop(): Promise<void> {
+    await this.#end(async (child) => {
+      child.kill('SIGTERM');
+      if ((await within(this.#program.graceMs, this.#ended)) === undefined) await killed(child, this.#ended);
+    });
+  }
+
+  /** Ends the program at once, as a crash would. */
+  async kill(): Promise<void> {
+    await this.#end((child) => killed(child, this.#ended));
+  }
+
+  /** Ends the child that there is, or waits for the one that is ending already. */
+  async #end(how: (child: ChildProcess) => Promise<void>): Promise<void> {
+    const child = this.#child;
+    this.#child = undefined;
+    if (child !== undefined) this.#ending = how(child);
+    await this.#ending;
+  }
+
+  async #spawn(): Promise<ChildProcess> {
+    const { name, command, args, logPath } = this.#program;
+    mkdirSync(dirname(logPath), { recursive: true });
+    this.#logFrom = await stat(logPath).then(
+      ({ size }) => size,
+      () => 0,
+    );
+    const log = openSync(logPath, 'a', 0o600);
+    // A group of its own: Ctrl-C in the terminal reaches only us, and we end things in their order.
+    const child = spawn(command, args, { detached: true, stdio: ['ignore', log, log] });
+    closeSync(log);
+    this.#child = child;
+    const ended = Promise.withResolvers<Ending>();
+    const started = Promise.withResolvers<void>();
+    child.once('spawn', () => started.resolve());
+    child.once('error', (error) => started.reject(new CannotStart(`${name} does not start: ${reasonOf(error)}`)));
+    child.once('exit', (code, signal) => ended.resolve({ code, signal }));
+    this.#ended = ended.promise;
+    try {
+      await started.promise;
+    } catch (error) {
+      this.#child = undefined;
+      throw error;
+    }
+    return child;
+  }
+
+  async #written(): Promise<string> {
+    const log = await open(this.#program.logPath);
+    try {
+      const { size } = await log.stat();
+      const { buffer, bytesRead } = await log.read(Buffer.alloc(Math.min(size - this.#logFrom, 65_536)), {
+        position: this.#logFrom,
+      });
+      return buffer.toString('utf8', 0, bytesRead);
+    } finally {
+      await log.close();
+    }
+  }
+
+  async #lastWords(): Promise<string> {
+    const text = (await readFile(this.#program.logPath, 'utf8').catch(() => '')).slice(this.#logFrom);
+    const lines = text.trimEnd().split('\n').slice(-8);
+    return `; its log ${this.#program.logPath}${text === '' ? ' is empty' : ` ends:\n  ${lines.join('\n  ')}`}`;
+  }
+}
+
+/** How a process ended, in words. */
+export function described({ code, signal }: Ending): string {
+  return signal === null ? `exit code ${code}` : signal;
+}
+
+async function killed(child: ChildProcess, ended: Promise<Ending>): Promise<void> {
+  child.kill('SIGKILL');
+  if ((await within(killMs, ended)) === undefined) throw new Error(`process ${child.pid} cannot be killed`);
+}

@@ -1,0 +1,123 @@
+import { request } from 'undici';
+import type { Dispatcher } from 'undici';
+import { join } from 'node:path';
+import type { Credentials } from './credentials.ts';
+import type { Program } from './daemon.ts';
+
+/** What every program of the control plane needs to know of where it runs. */
+export interface Place {
+  /** The folder for what only the programs use. */
+  readonly run: string;
+  readonly logs: string;
+}
+
+const answerMs = 2000;
+
+/** etcd on loopback, without waiting for the disk: a sandbox's data survives its processes, not the machine. */
+export function etcd(command: string, { run, logs }: Place, ports: { client: number; peer: number }): Program {
+  const client = `http://127.0.0.1:${ports.client}`;
+  const peer = `http://127.0.0.1:${ports.peer}`;
+  return {
+    name: 'etcd',
+    command,
+    args: [
+      '--name=default',
+      `--data-dir=${join(run, 'etcd')}`,
+      `--listen-client-urls=${client}`,
+      `--advertise-client-urls=${client}`,
+      `--listen-peer-urls=${peer}`,
+      `--initial-advertise-peer-urls=${peer}`,
+      `--initial-cluster=default=${peer}`,
+      '--unsafe-no-fsync',
+      '--quota-backend-bytes=8589934592',
+      '--log-level=warn',
+    ],
+    logPath: join(logs, 'etcd.log'),
+    isUp: () => answersOk(`${client}/health`),
+    upWithinMs: 30_000,
+    graceMs: 3000,
+  };
+}
+
+/** What the API server is started with. */
+export interface ApiServerSettings {
+  readonly port: number;
+  readonly etcdPort: number;
+  readonly credentials: Credentials;
+  /** A policy file and where the records go. */
+  readonly audit: { readonly policyPath: string; readonly logPath: string } | undefined;
+  /** The dispatcher that trusts the certificate, once there is one. */
+  readonly dispatcher: () => Promise<Dispatcher | undefined>;
+}
+
+/** kube-apiserver with RBAC, a certificate of its own, and token users. */
+export function apiServer(command: string, { logs }: Place, settings: ApiServerSettings): Program {
+  const { port, etcdPort, credentials, audit, dispatcher } = settings;
+  return {
+    name: 'kube-apiserver',
+    command,
+    args: [
+      `--etcd-servers=http://127.0.0.1:${etcdPort}`,
+      '--bind-address=127.0.0.1',
+      `--secure-port=${port}`,
+      `--cert-dir=${credentials.certDir}`,
+      '--authorization-mode=RBAC',
+      `--token-auth-file=${credentials.tokenFile}`,
+      '--service-account-issuer=https://kubernetes.default.svc',
+      `--service-account-key-file=${credentials.serviceAccountKeyFile}`,
+      `--service-account-signing-key-file=${credentials.serviceAccountKeyFile}`,
+      '--service-cluster-ip-range=10.0.0.0/24',
+      // Nothing but this machine reaches it, so there is nothing to publish an address for.
+      '--endpoint-reconciler-type=none',
+      '--profiling=false',
+      ...(audit === undefined
+        ? []
+        : [`--audit-policy-file=${audit.policyPath}`, `--audit-log-path=${audit.logPath}`, '--audit-log-maxsize=1000']),
+    ],
+    logPath: join(logs, 'kube-apiserver.log'),
+    isUp: async () => {
+      const trusted = await dispatcher();
+      return trusted !== undefined && answersOk(`https://127.0.0.1:${port}/readyz`, trusted);
+    },
+    upWithinMs: 90_000,
+    // With watches open it takes up to a minute, and there is nothing for it to finish: etcd has everything.
+    graceMs: 2000,
+  };
+}
+
+/** kube-controller-manager with only what a cluster without nodes needs. */
+export function controllerManager(command: string, { logs }: Place, kubeconfig: string): Program {
+  const controllers = [
+    'garbage-collector-controller',
+    'namespace-controller',
+    'serviceaccount-controller',
+    'clusterrole-aggregation-controller',
+  ];
+  return {
+    name: 'kube-controller-manager',
+    command,
+    args: [
+      `--kubeconfig=${kubeconfig}`,
+      `--controllers=${controllers.join(',')}`,
+      '--leader-elect=false',
+      '--use-service-account-credentials=false',
+      '--secure-port=0',
+    ],
+    logPath: join(logs, 'kube-controller-manager.log'),
+    // It opens no port; what it does shows a second or two later in the cluster.
+    isUp: () => Promise.resolve(true),
+    upWithinMs: 5000,
+    graceMs: 2000,
+  };
+}
+
+async function answersOk(url: string, dispatcher?: Dispatcher): Promise<boolean> {
+  try {
+    const signal = AbortSignal.timeout(answerMs);
+    const { statusCode, body } = await request(url, { signal, ...(dispatcher === undefined ? {} : { dispatcher }) });
+    await body.dump();
+    return statusCode === 200;
+  } catch {
+    return false;
+  }
+}

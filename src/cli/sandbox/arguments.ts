@@ -1,0 +1,17 @@
+/** The sandbox's own arguments, and what stands behind `--kubectl`. */
+export interface Split {
+  readonly own: readonly string[];
+  readonly kubectl: readonly string[] | undefined;
+}
+
+/** Everything behind `--kubectl` is kubectl's. */
+export function splitKubectl(args: readonly string[]): Split {
+  const at = args.indexOf('--kubectl');
+  return at === -1 ? { own: args, kubectl: undefined } : { own: args.slice(0, at), kubectl: args.slice(at + 1) };
+}
+
+/** A text as the words that a shell would make of it: spaces separate, single and double quotes keep together. */
+export function wordsOf(text: string): readonly string[] {
+  const words = text.matchAll(/(?:[^\s'"]|'[^']*'|"[^"]*")+/g);
+  return [...words].map(([word]) => word.replaceAll(/'([^']*)'|"([^"]*)"/g, (_, single, double) => single ?? double));
+}

@@ -1,0 +1,68 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Cluster } from './cluster.ts';
+import type { Manifest } from './manifests.ts';
+import { keyOf, rowOf } from './table.ts';
+import type { Row } from './table.ts';
+
+/** The group of our kinds. */
+const group = 'apphosting.dev';
+const groupVersion = `${group}/v1alpha1`;
+
+/** What is watched, and how the one who watches is told. */
+export interface Following {
+  readonly cluster: Cluster;
+  readonly show: (rows: readonly Row[]) => void;
+  readonly signal: AbortSignal;
+}
+
+/** Shows our resources until `enough` says so, or the signal comes; returns the last rows. */
+export async function follow(
+  { cluster, show, signal }: Following,
+  enough: (rows: readonly Row[]) => boolean,
+): Promise<readonly Row[]> {
+  const everyMs = 1000;
+  let rows: readonly Row[] = [];
+  for (;;) {
+    const began = performance.now();
+    // Without an answer the API server is starting again: what was seen last stands, and the next round asks again.
+    rows = (await currentRows(cluster)) ?? rows;
+    show(rows);
+    if (enough(rows)) return rows;
+    const took = performance.now() - began;
+    await sleep(Math.max(everyMs, took * 10), undefined, { signal }).catch(() => undefined);
+    if (signal.aborted) return rows;
+  }
+}
+
+/** The samples of our own kinds that are not Ready, each with its row once it has one. */
+export function notReady(
+  samples: readonly Manifest[],
+  rows: readonly Row[],
+): readonly { readonly key: string; readonly row: Row | undefined }[] {
+  const byKey = new Map(rows.map((row) => [keyOf(row), row]));
+  return ours(samples)
+    .flatMap((sample) => {
+      const candidates = [sample.metadata.namespace ?? 'default', ''];
+      const keys = candidates.map((namespace) => keyOf({ kind: sample.kind, namespace, name: sample.metadata.name }));
+      const key = keys.find((candidate) => byKey.has(candidate)) ?? keys[0] ?? '';
+      return [{ key, row: byKey.get(key) }];
+    })
+    .filter(({ row }) => row?.ready !== 'True');
+}
+
+/** The samples that the operator makes ready. */
+export function ours(samples: readonly Manifest[]): readonly Manifest[] {
+  return samples.filter(({ apiVersion }) => apiVersion.startsWith(`${group}/`));
+}
+
+async function currentRows(cluster: Cluster): Promise<readonly Row[] | undefined> {
+  const lists = await listAll(cluster).catch(() => undefined);
+  return lists?.flatMap(({ kind, objects }) => objects.map((object) => rowOf(kind, object)));
+}
+
+async function listAll(cluster: Cluster) {
+  const kinds = await cluster.served(groupVersion);
+  return Promise.all(
+    kinds.map(async ({ kind, plural }) => ({ kind, objects: await cluster.list(groupVersion, plural) })),
+  );
+}

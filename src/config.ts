@@ -1,0 +1,338 @@
+import { arch, env, platform } from 'node:process';
+import { homedir } from 'node:os';
+import { join } from 'node:path';
+import { parseArgs } from 'node:util';
+import { z } from 'zod';
+
+/*
+ * The only reader of flags and of the environment. A command declares its flags once, as values; from that come the
+ * parsed and typed settings, the `--help` text and the one-line errors.
+ */
+
+/** One flag of a command: what it is called for people, and the schema that turns its text into a setting. */
+export interface Flag<T> {
+  readonly help: string;
+  /** What stands for the value in `--help`; a flag without one is a switch. */
+  readonly value?: string;
+  readonly schema: z.ZodType<T>;
+  /** The text that is used when neither the flag nor the variable is given; shown in `--help`. */
+  readonly fallback?: string;
+  /** The environment variable that is read when the flag is absent. */
+  readonly variable?: string;
+  /** The flag may be repeated, and its setting is a list. */
+  readonly many?: boolean;
+  /** The value may begin with a dash: it is meant for another program. */
+  readonly dashed?: boolean;
+}
+
+type Flags = Readonly<Record<string, Flag<unknown>>>;
+
+/** A command as its user sees it. Keys of `flags` are written in camelCase and typed in kebab-case. */
+export interface CommandLine<F extends Flags> {
+  readonly name: string;
+  readonly summary: string;
+  readonly flags: F;
+  readonly notes?: readonly string[];
+}
+
+/** The settings that a command's flags give. */
+export type Settings<F extends Flags> = { readonly [K in keyof F]: z.output<F[K]['schema']> };
+
+/** Either the settings, or what to print and the exit code to end with. */
+export type Parsed<T> =
+  | { readonly kind: 'settings'; readonly settings: T }
+  | { readonly kind: 'help'; readonly text: string }
+  | { readonly kind: 'wrong'; readonly line: string };
+
+type Environment = Readonly<Record<string, string | undefined>>;
+
+/** Reads a command's flags, falling back to its variables and then to its defaults. */
+export function parseFlags<F extends Flags>(
+  command: CommandLine<F>,
+  args: readonly string[],
+  environment: Environment = env,
+): Parsed<Settings<F>> {
+  const given = readArguments(command, args);
+  if (given.kind !== 'settings') return given;
+  const settings: Record<string, unknown> = {};
+  for (const [key, flag] of Object.entries(command.flags)) {
+    const text = given.settings.get(key) ?? fallbackOf(flag, environment);
+    const result = flag.schema.safeParse(text);
+    if (!result.success) return wrong(command, `--${kebab(key)}: ${result.error.issues[0]?.message ?? 'is not valid'}`);
+    settings[key] = result.data;
+  }
+  return { kind: 'settings', settings: settings as Settings<F> };
+}
+
+/** The text of `--help`. */
+export function helpOf(command: CommandLine<Flags>): string {
+  const rows = Object.entries(command.flags).map(([key, flag]) => {
+    const name = `  --${kebab(key)}${flag.value === undefined ? '' : ` ${flag.value}`}`;
+    const extra = [
+      ...(flag.fallback === undefined ? [] : [`default ${flag.fallback}`]),
+      ...(flag.variable === undefined ? [] : [`or ${flag.variable}`]),
+      ...(flag.many === true ? ['may be repeated'] : []),
+    ];
+    return `${name.padEnd(30)}${name.length > 29 ? ' ' : ''}${flag.help}${extra.length > 0 ? ` (${extra.join('; ')})` : ''}`;
+  });
+  const notes = command.notes === undefined ? [] : ['', ...command.notes];
+  return [`apphosting ${command.name} [options]`, '', command.summary, '', ...rows, ...notes, ''].join('\n');
+}
+
+type Given = string | boolean | readonly string[];
+
+function readArguments(command: CommandLine<Flags>, args: readonly string[]): Parsed<ReadonlyMap<string, Given>> {
+  const keys = new Map(Object.keys(command.flags).map((key) => [kebab(key), key]));
+  const options = Object.fromEntries(
+    Object.entries(command.flags).map(([key, flag]) => [
+      kebab(key),
+      { type: flag.value === undefined ? ('boolean' as const) : ('string' as const) },
+    ]),
+  );
+  const { tokens } = parseArgs({ args: [...args], options, strict: false, allowPositionals: true, tokens: true });
+  const given = new Map<string, Given>();
+  for (const token of tokens) {
+    if (token.kind !== 'option') return wrong(command, `"${args[token.index] ?? ''}" is not an option`);
+    if (token.name === 'help' || token.name === 'h') return { kind: 'help', text: helpOf(command) };
+    const key = keys.get(token.name);
+    const flag = key === undefined ? undefined : command.flags[key];
+    if (key === undefined || flag === undefined) return wrong(command, `there is no option ${token.rawName}`);
+    if (flag.value === undefined) {
+      if (token.value !== undefined) return wrong(command, `${token.rawName} takes no value`);
+      given.set(key, true);
+      continue;
+    }
+    const looksLikeFlag = token.inlineValue !== true && token.value?.startsWith('--') === true;
+    if (token.value === undefined || (looksLikeFlag && flag.dashed !== true)) {
+      return wrong(command, `${token.rawName} needs a value: ${flag.value}`);
+    }
+    const before = given.get(key);
+    if (flag.many === true) given.set(key, [...(Array.isArray(before) ? before : []), token.value]);
+    else if (before === undefined) given.set(key, token.value);
+    else return wrong(command, `${token.rawName} is given twice`);
+  }
+  return { kind: 'settings', settings: given };
+}
+
+function fallbackOf(flag: Flag<unknown>, environment: Environment): Given | undefined {
+  const fromVariable = flag.variable === undefined ? undefined : environment[flag.variable];
+  const text = fromVariable !== undefined && fromVariable !== '' ? fromVariable : flag.fallback;
+  if (flag.value === undefined) return text === 'true' || text === '1';
+  if (flag.many === true) return text === undefined ? [] : [text];
+  return text;
+}
+
+function wrong(command: CommandLine<Flags>, why: string): { readonly kind: 'wrong'; readonly line: string } {
+  return {
+    kind: 'wrong',
+    line: `apphosting ${command.name}: ${why}; apphosting ${command.name} --help lists the options`,
+  };
+}
+
+function kebab(key: string): string {
+  return key.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
+}
+
+/** A flag's whole number between two bounds. */
+export function wholeNumber(least: number, most: number): z.ZodType<number> {
+  return z
+    .string()
+    .regex(/^\d+$/, 'must be a whole number')
+    .transform(Number)
+    .pipe(z.number().min(least, `must be at least ${least}`).max(most, `must be at most ${most}`));
+}
+
+/** A flag's host and port. */
+export function hostAndPort(): z.ZodType<{ readonly host: string; readonly port: number }> {
+  return z
+    .string()
+    .regex(/^.+:\d{1,5}$/, 'must look like HOST:PORT')
+    .transform((text) => {
+      const colon = text.lastIndexOf(':');
+      return { host: text.slice(0, colon).replace(/^\[|\]$/g, ''), port: Number(text.slice(colon + 1)) };
+    })
+    .refine(({ port }) => port < 65_536, 'has no such port');
+}
+
+/** The flags of `apphosting sandbox`. */
+export const sandboxCommand = {
+  name: 'sandbox',
+  summary:
+    'Everything on this machine: a real Kubernetes control plane, the hosting service in a box, the operator and\nsample resources. Follows their status until Ctrl-C, which leaves nothing behind.',
+  flags: {
+    once: { help: 'end with 0 as soon as every sample is Ready', schema: z.boolean() },
+    timeout: {
+      help: 'with --once: end with 1 when a sample is not Ready by then',
+      value: 'SECONDS',
+      fallback: '180',
+      schema: wholeNumber(1, 86_400),
+    },
+    samples: {
+      help: 'the manifests to apply: a folder, or none',
+      value: 'DIR|none',
+      schema: z.string().min(1, 'must be a folder or none').optional(),
+    },
+    data: {
+      help: 'keep everything in this folder; without it, a temporary one that is removed at the end',
+      value: 'DIR',
+      schema: z.string().min(1, 'must be a folder').optional(),
+    },
+    latency: {
+      help: 'the service answers this much later',
+      value: 'MS',
+      schema: wholeNumber(0, 3_600_000).optional(),
+    },
+    reading: {
+      help: 'how the service behaves where its text leaves it open',
+      value: 'NAME=VALUE',
+      many: true,
+      schema: z.array(z.string().regex(/^[^=\s]+=/, 'must look like NAME=VALUE')),
+    },
+    rateLimit: {
+      help: 'requests per second that the service allows an account',
+      value: 'N',
+      schema: wholeNumber(1, 1_000_000).optional(),
+    },
+    clock: {
+      help: "the service's clock",
+      value: 'real|virtual',
+      schema: z.enum(['real', 'virtual'], 'must be real or virtual').optional(),
+    },
+    operatorArgs: {
+      help: 'more arguments for the operator, as one quoted text',
+      value: 'ARGS',
+      many: true,
+      dashed: true,
+      schema: z.array(z.string()),
+    },
+  },
+  notes: [
+    '  --kubectl ARGS...           run the kubectl that came with it, against the sandbox that is running, or with',
+    '                              --data DIR against the one kept there; everything behind it goes to kubectl',
+  ],
+} satisfies CommandLine<Flags>;
+
+/** What `apphosting sandbox` was asked to do. */
+export type SandboxSettings = Settings<(typeof sandboxCommand)['flags']>;
+
+/** The flags of `apphosting run`. */
+export const runCommand = {
+  name: 'run',
+  summary:
+    'The operator: watches the resources of the group apphosting.dev and makes the hosting service match them.\nIn a pod it uses the service account, elsewhere a kubeconfig.',
+  flags: {
+    kubeconfig: {
+      help: 'the cluster to work in; else KUBECONFIG, the pod, ~/.kube/config',
+      value: 'FILE',
+      schema: z.string().optional(),
+    },
+    context: {
+      help: 'a context of the kubeconfig other than its current one',
+      value: 'NAME',
+      schema: z.string().optional(),
+    },
+    namespace: {
+      help: 'watch this namespace only, with Roles instead of ClusterRoles and without ClusterHostingAccount',
+      value: 'NAME',
+      schema: z.string().min(1, 'must be a namespace').optional(),
+    },
+    operatorNamespace: {
+      help: "where the lease, the operator's key and the Secrets of cluster-wide accounts are; else that of the pod or kubeconfig",
+      value: 'NAME',
+      variable: 'POD_NAMESPACE',
+      schema: z.string().optional(),
+    },
+    selector: {
+      help: 'watch only resources with these labels, so that several operators share a cluster',
+      value: 'LABELS',
+      schema: z.string().optional(),
+    },
+    metricsListen: {
+      help: 'where /metrics, /healthz and /readyz are served',
+      value: 'HOST:PORT',
+      fallback: '127.0.0.1:8080',
+      schema: hostAndPort(),
+    },
+    leaderElect: {
+      help: 'take the lease before acting: on, or off where no other replica can run',
+      value: 'on|off',
+      fallback: 'on',
+      schema: z.enum(['on', 'off'], 'must be on or off'),
+    },
+    secretWatch: {
+      help: 'see rotated Secrets at once (needs list and watch on Secrets), or read them again at each poll (get only)',
+      value: 'on|off',
+      fallback: 'on',
+      schema: z.enum(['on', 'off'], 'must be on or off'),
+    },
+    allowedHosts: {
+      help: 'a host that tokens may be sent to, such as api.example.com or *.example.com; without any, every public host',
+      value: 'HOST',
+      many: true,
+      schema: z.array(z.string().min(1, 'must be a host')),
+    },
+    allowPrivateAddresses: { help: 'also allow hosts in private networks', schema: z.boolean() },
+    allowInsecureLoopback: { help: 'also allow this machine, over http too: for the simulator', schema: z.boolean() },
+    readOnly: {
+      help: 'write nothing to the service, whatever a resource says; drift is still reported',
+      schema: z.boolean(),
+    },
+    enableActivation: { help: 'let resources activate, discard and reset disaster recovery', schema: z.boolean() },
+    enableAccountReset: { help: 'let a DisasterReset wipe a whole account', schema: z.boolean() },
+    horizonSeconds: {
+      help: 'how long after its deadline a lost call may still take effect in the service',
+      value: 'SECONDS',
+      fallback: '120',
+      schema: wholeNumber(1, 3_600),
+    },
+    workers: { help: 'objects worked on at the same time', value: 'N', fallback: '32', schema: wholeNumber(1, 1_024) },
+    logLevel: {
+      help: 'the least important line to log',
+      value: 'debug|info|warn|error',
+      fallback: 'info',
+      schema: z.enum(['debug', 'info', 'warn', 'error'], 'must be debug, info, warn or error'),
+    },
+  },
+} satisfies CommandLine<Flags>;
+
+/** What `apphosting run` was asked to do. */
+export type RunSettings = Settings<(typeof runCommand)['flags']>;
+
+/** The environment as credentials and proxies are looked for in it. */
+export function wholeEnvironment(): Readonly<Record<string, string | undefined>> {
+  return env;
+}
+
+/** What finding the programs of a control plane depends on in the environment. */
+export interface Surroundings {
+  readonly platform: string;
+  readonly arch: string;
+  /** The folder that `KUBEBUILDER_ASSETS` names, when it is set. */
+  readonly assets: string | undefined;
+  /** Where our cache is: `$XDG_CACHE_HOME/apphosting`. */
+  readonly cacheDir: string;
+}
+
+/** The environment as the control plane needs it. */
+export function surroundings(environment: Environment = env): Surroundings {
+  const cacheHome = environment['XDG_CACHE_HOME'];
+  return {
+    platform,
+    arch,
+    assets: environment['KUBEBUILDER_ASSETS'] || undefined,
+    cacheDir: join(
+      cacheHome !== undefined && cacheHome.startsWith('/') ? cacheHome : join(homedir(), '.cache'),
+      'apphosting',
+    ),
+  };
+}
+
+/** The environment for a program that we start: ours, and these on top. */
+export function environmentWith(extra: Readonly<Record<string, string>>): Record<string, string | undefined> {
+  return { ...env, ...extra };
+}
+
+/** Whether colours are unwanted (https://no-color.org). */
+export function withoutColour(environment: Environment = env): boolean {
+  return (environment['NO_COLOR'] ?? '') !== '';
+}

@@ -1,0 +1,89 @@
+import { execFile } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
+import { promisify } from 'node:util';
+import { Agent, request } from 'undici';
+import { inject, onTestFinished } from 'vitest';
+import { poll } from '../../../src/cli/control-plane/deadline.ts';
+import { startControlPlane } from '../../../src/cli/control-plane/control-plane.ts';
+import type { ControlPlane, ControlPlaneOptions } from '../../../src/cli/control-plane/control-plane.ts';
+import { temporaryFolder } from '../../../src/cli/sandbox/data-folder.ts';
+import type { SharedKubernetes } from './shared-control-plane.ts';
+
+/** The control plane that all scenarios share. */
+export function sharedKubernetes(): SharedKubernetes {
+  return inject('kubernetes');
+}
+
+/** A control plane of this test's own, which it may kill and restart; ended when the test is. */
+export async function ownControlPlane(options: Partial<ControlPlaneOptions> = {}): Promise<ControlPlane> {
+  const folder = await temporaryFolder('tests');
+  onTestFinished(folder.release);
+  const { binaries } = sharedKubernetes();
+  const plane = await startControlPlane({ dir: folder.dir, binaries, say: () => {}, ...options });
+  onTestFinished(plane.stop);
+  return plane;
+}
+
+/** What the API server answered. */
+export interface Answer {
+  readonly status: number;
+  readonly body: unknown;
+}
+
+/** Raw access to an API server as its administrator, or with another token; closed when the test ends. */
+export interface Api {
+  readonly get: (path: string) => Promise<Answer>;
+  readonly post: (path: string, body: unknown) => Promise<Answer>;
+  readonly patch: (path: string, body: unknown, contentType?: string) => Promise<Answer>;
+  readonly delete: (path: string) => Promise<Answer>;
+}
+
+/** Raw access to an API server. */
+export function apiOf(
+  { url, ca, adminToken }: Pick<SharedKubernetes, 'url' | 'ca' | 'adminToken'>,
+  token: string = adminToken,
+): Api {
+  const dispatcher = new Agent({ connect: { ca } });
+  onTestFinished(() => dispatcher.destroy());
+  const ask = async (method: 'GET' | 'POST' | 'PATCH' | 'DELETE', path: string, content?: unknown, type?: string) => {
+    const { statusCode, body } = await request(`${url}${path}`, {
+      method,
+      dispatcher,
+      signal: AbortSignal.timeout(30_000),
+      headers: { authorization: `Bearer ${token}`, 'content-type': type ?? 'application/json' },
+      body: content === undefined ? null : JSON.stringify(content),
+    });
+    const text = await body.text();
+    return { status: statusCode, body: text.startsWith('{') ? JSON.parse(text) : text };
+  };
+  return {
+    get: (path) => ask('GET', path),
+    post: (path, body) => ask('POST', path, body),
+    patch: (path, body, contentType = 'application/merge-patch+json') => ask('PATCH', path, body, contentType),
+    delete: (path) => ask('DELETE', path),
+  };
+}
+
+/** A namespace for one test; deleted (without waiting) when the test ends. */
+export async function freshNamespace(api: Api): Promise<string> {
+  const name = `t-${randomUUID().slice(0, 8)}`;
+  await api.post('/api/v1/namespaces', { metadata: { name } });
+  onTestFinished(async () => void (await api.delete(`/api/v1/namespaces/${name}`)));
+  return name;
+}
+
+/** Runs the kubectl that came with the control plane; returns what it printed. */
+export async function kubectl(
+  { binaries, kubeconfigPath }: Pick<SharedKubernetes, 'binaries' | 'kubeconfigPath'>,
+  ...args: readonly string[]
+): Promise<string> {
+  const all = ['--kubeconfig', kubeconfigPath, ...args];
+  const { stdout } = await promisify(execFile)(binaries.kubectl, all, { timeout: 60_000 });
+  return stdout;
+}
+
+/** Waits until something is so. Fails the test with what was awaited when it is not in time. */
+export async function eventually(what: string, isSo: () => Promise<boolean>, deadlineMs = 30_000): Promise<void> {
+  const came = await poll(async () => ((await isSo()) ? true : undefined), { everyMs: 100, deadlineMs });
+  if (came === undefined) throw new Error(`not so after ${deadlineMs / 1000} s: ${what}`);
+}

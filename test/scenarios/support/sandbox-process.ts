@@ -1,0 +1,60 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import process from 'node:process';
+import { onTestFinished } from 'vitest';
+import { within } from '../../../src/cli/control-plane/deadline.ts';
+import { belongsTo } from '../../../src/cli/control-plane/leftovers.ts';
+import { processTable } from '../../../src/cli/control-plane/process-table.ts';
+import { eventually, sharedKubernetes } from './kubernetes.ts';
+
+/** A sandbox with stand-ins, as a process like the one a person starts. */
+export interface SandboxProcess {
+  readonly pid: number;
+  /** Everything it has printed. */
+  readonly output: () => string;
+  /** Its exit code, once it has ended. */
+  readonly ended: Promise<number | null>;
+  readonly kill: (signal: NodeJS.Signals) => void;
+}
+
+const program = join(import.meta.dirname, 'stand-ins', 'sandbox.ts');
+
+/** Starts a sandbox. The temporary folder it uses is `temporary`, so that tests do not meet each other's. */
+export function startSandbox(temporary: string, ...args: readonly string[]): SandboxProcess {
+  const child = spawn(process.execPath, [program, ...args], {
+    env: { ...process.env, TMPDIR: temporary, KUBEBUILDER_ASSETS: join(sharedKubernetes().binaries.etcd, '..') },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  let printed = '';
+  for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk) => (printed += String(chunk)));
+  const ended = once(child, 'close').then(([code]: (number | null)[]) => code ?? null);
+  onTestFinished(async () => {
+    child.kill('SIGTERM');
+    if ((await within(20_000, ended)) === undefined) child.kill('SIGKILL');
+  });
+  return { pid: child.pid ?? 0, output: () => printed, ended, kill: (signal) => void child.kill(signal) };
+}
+
+/** Runs a sandbox to its end. */
+export async function runSandbox(temporary: string, ...args: readonly string[]) {
+  const sandbox = startSandbox(temporary, ...args);
+  const code = await sandbox.ended;
+  return { code, output: sandbox.output() };
+}
+
+/** Waits until a sandbox has said that all is up. */
+export async function up(sandbox: SandboxProcess): Promise<void> {
+  await eventually('the sandbox is up', async () => sandbox.output().includes('Everything is up'), 60_000);
+}
+
+/** How many processes belong to a data folder. */
+export async function processesOf(dir: string): Promise<number> {
+  return (await processTable()).filter((row) => belongsTo(dir, row)).length;
+}
+
+/** A JSON file of a data folder. */
+export async function readJson(dir: string, name: string): Promise<Readonly<Record<string, unknown>>> {
+  return JSON.parse(await readFile(join(dir, name), 'utf8'));
+}
