@@ -115,7 +115,7 @@ describe('the work queue', () => {
         const wanted = new Set<string>();
         for (const one of steps) {
           if (one.is === 'enqueue') {
-            queue.enqueue(`n${one.key % 2}/${one.key}`, one.urgency as 0 | 1 | 2 | 3 | 4);
+            queue.enqueue(`n${one.key % 2}/${one.key}`, one.urgency);
             wanted.add(`n${one.key % 2}/${one.key}`);
           } else if (one.is === 'take' && queue.depth > 0) {
             const key = (await queue.take()) ?? '';
