@@ -10,7 +10,12 @@ interface Entry {
 }
 
 /** Every subcommand; each is loaded only when it is asked for. */
-const commands: Readonly<Record<string, Entry>> = {};
+const commands: Readonly<Record<string, Entry>> = {
+  simulator: {
+    summary: 'serve the whole hosting service in a box',
+    load: async () => (await import('./simulator/main.ts')).simulator,
+  },
+};
 
 function usage(): string {
   const rows = Object.entries(commands).map(([name, { summary }]) => `  ${name.padEnd(12)}${summary}`);
