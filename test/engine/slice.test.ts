@@ -37,10 +37,5 @@ describe('a contact point', () => {
     expect(before && flawsOf(before)).toEqual([]);
     expect(world.get('ContactPoint', 'on-call')).toEqual(before);
     expect(world.calls).toBe(calls);
-    console.log(
-      JSON.stringify(before, null, 1),
-      world.trace.lines.join('\n'),
-      world.kube.calls.map((c) => `${c.verb} ${c.plural} ${c.name}`),
-    );
   });
 });
