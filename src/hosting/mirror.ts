@@ -105,7 +105,7 @@ export class Mirror {
 
   /** The poll interval in effect. */
   pollIntervalMs(): number {
-    return this.#around.pollMs * this.#around.credential.budget.stretch();
+    return Math.round(this.#around.pollMs * this.#around.credential.budget.stretch());
   }
 
   /** How many polls an hour the followed reads take. */
