@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { id, isObject, listed, parsed, shown, shownList, text, unwrapped } from './shape.ts';
+import { id, isObject, listed, listedAnyhow, parsed, shown, shownList, text, unwrapped } from './shape.ts';
 
 /** An entry of the catalogue. */
 export interface SolutionItem {
@@ -23,7 +23,7 @@ const Solution: z.ZodType<SolutionItem> = z.object({
 
 /** The solutions of `GET /solutions`. */
 export function solutionsIn(body: unknown): readonly SolutionItem[] | undefined {
-  return listed(Solution, Array.isArray(body) ? { solutions: body } : body, 'solutions', 'items');
+  return listed(Solution, body, 'solutions') ?? listedAnyhow(Solution, body);
 }
 
 /** One app, with its environment, that an installation made. */
