@@ -202,7 +202,7 @@ export class Mirror {
     this.#walking += 1;
     if (isWanted(reading)) noteWantedWalk(reading, begunAt);
     const urgency = isWanted(reading) ? 'edit' : reading.snapshot === undefined ? 'wait' : 'drift';
-    walk(reading.read, (request) => this.#around.ask(request, urgency))
+    walk(reading.read, (request) => this.#around.ask(request, urgency), reading.digest)
       .catch((cause: unknown): Walked<unknown> => {
         this.#around.log.error({ err: cause, read: reading.read.key }, 'a walk failed by a bug');
         return {
@@ -236,7 +236,10 @@ export class Mirror {
   }
 
   #took(reading: Reading, begunAt: number, walked: Extract<Walked<unknown>, { complete: true }>): ReadonlySet<string> {
-    const { items, changed } = merged(reading.snapshot?.items, walked.items, reading.read.moving ?? []);
+    const before = reading.snapshot?.items;
+    const found = walked.items ?? before ?? new Map<string, unknown>();
+    const { items, changed } = merged(before, found, reading.read.moving ?? []);
+    reading.digest = walked.digest;
     reading.walks += 1;
     reading.snapshot = { items, begunAt: begunAt - hairMs, walk: reading.walks, dateMs: walked.dateMs };
     reading.problem = undefined;
