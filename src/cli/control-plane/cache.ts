@@ -4,7 +4,7 @@ import { tmpdir, userInfo } from 'node:os';
 import { join } from 'node:path';
 import { binariesIn, programNames } from './binaries.ts';
 import type { Binaries } from './binaries.ts';
-import { claim, holderPid } from './lock.ts';
+import { claim } from './lock.ts';
 import type { Claim } from './lock.ts';
 
 /*
@@ -19,9 +19,9 @@ const draftPrefix = '.draft-';
 export interface Cache {
   readonly dir: string;
   readonly find: (key: string) => Promise<Binaries | undefined>;
-  /** Makes an entry with `fill` and puts it in place; an equal entry that somebody else put there meanwhile wins. */
+  /** Makes an entry with `fill` and puts it in place. Only for who holds the work. */
   readonly make: (key: string, fill: (dir: string) => Promise<void>) => Promise<Binaries>;
-  /** Whoever holds it prepares the programs; others wait. */
+  /** Who holds the work makes entries; others wait. */
   readonly claimWork: () => Promise<Claim>;
 }
 
@@ -44,11 +44,9 @@ export function cacheAt(dir: string): Cache {
   async function make(key: string, fill: (dir: string) => Promise<void>): Promise<Binaries> {
     await removeAbandoned(dir);
     const draft = await mkdtemp(join(dir, draftPrefix));
-    const living = await claim(join(draft, '.lock'));
     try {
       await fill(draft);
       await writeFile(join(draft, listName), JSON.stringify(await sizesIn(draft)));
-      if (living.kind === 'held') await living.release();
       await putInPlace(draft, join(dir, key));
     } finally {
       await rm(draft, { recursive: true, force: true });
@@ -89,25 +87,16 @@ async function putInPlace(draft: string, entry: string): Promise<void> {
   }
 }
 
-/** Drafts whose maker is gone are of no use to anybody. */
+/** Whoever makes an entry holds the work, so every other draft is of somebody who was killed at it. */
 async function removeAbandoned(dir: string): Promise<void> {
-  const oldMs = 60_000;
-  for (const name of await readdir(dir)) {
-    if (!name.startsWith(draftPrefix)) continue;
-    const draft = join(dir, name);
-    const madeMs = await stat(draft).then(
-      ({ mtimeMs }) => mtimeMs,
-      () => Date.now(),
-    );
-    const living = (await holderPid(join(draft, '.lock'))) !== undefined;
-    if (!living && Date.now() - madeMs > oldMs) await rm(draft, { recursive: true, force: true });
-  }
+  const drafts = (await readdir(dir)).filter((name) => name.startsWith(draftPrefix));
+  await Promise.all(drafts.map((name) => rm(join(dir, name), { recursive: true, force: true })));
 }
 
 async function whyNotWritable(dir: string): Promise<string | undefined> {
   try {
     await mkdir(dir, { recursive: true });
-    const probe = await mkdtemp(join(dir, draftPrefix));
+    const probe = await mkdtemp(join(dir, '.probe-'));
     await rm(probe, { recursive: true });
     return undefined;
   } catch (error) {

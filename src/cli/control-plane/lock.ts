@@ -1,13 +1,15 @@
-import { link, mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { randomUUID } from 'node:crypto';
-import { dirname } from 'node:path';
+import { link, mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import process from 'node:process';
 import { codeOf } from './cannot-start.ts';
 import { identityOf } from './process-table.ts';
 
 /*
- * A file that one living process holds. It appears whole (a hard link to a written file), and names its holder by pid
- * and start time, so the lock of a process that was killed is nobody's.
+ * A folder of numbered files; the highest one counts, and says which process holds the lock, by pid and start time, or
+ * that nobody does. To take the lock is to create the next number, which only one can. Numbers only rise, so whoever
+ * acted on an old sight of the folder finds a higher number and starts over; and the lock of a process that was killed
+ * is nobody's.
  */
 
 /** Either the lock is ours until released, or another living process holds it. */
@@ -20,34 +22,73 @@ interface Holder {
   readonly identity: string;
 }
 
-/** Takes the lock at a path unless somebody living has it. */
-export async function claim(path: string): Promise<Claim> {
-  await mkdir(dirname(path), { recursive: true });
+const nobody = '{}';
+
+/** Takes the lock in a folder, which is made when it is absent, unless somebody living has it. */
+export async function claim(dir: string): Promise<Claim> {
+  await mkdir(dir, { recursive: true, mode: 0o700 });
   const own: Holder = { pid: process.pid, identity: (await identityOf(process.pid)) ?? '' };
-  const text = JSON.stringify(own);
-  const draft = `${path}.${randomUUID()}`;
-  await writeFile(draft, text, { mode: 0o600 });
+  const draft = await drafted(dir, JSON.stringify(own));
   try {
     for (;;) {
-      if (await linked(draft, path)) return { kind: 'held', release: () => release(path, text) };
-      const seen = await readFile(path, 'utf8').catch(() => undefined);
-      const holder = seen === undefined ? undefined : holderOf(seen);
-      if (holder !== undefined && (await identityOf(holder.pid)) === holder.identity) {
-        return { kind: 'taken', pid: holder.pid };
+      const [highest = 0] = await numbersIn(dir);
+      const holder = holderOf(await textOf(dir, highest));
+      if (holder !== undefined && (await isLiving(holder))) return { kind: 'taken', pid: holder.pid };
+      const mine = highest + 1;
+      if (!(await linked(draft, join(dir, String(mine))))) continue;
+      const [now, ...lower] = await numbersIn(dir);
+      if (now !== mine) {
+        await rm(join(dir, String(mine)), { force: true });
+        continue;
       }
-      if (seen !== undefined) await discard(path, seen);
+      await Promise.all(lower.map((number) => rm(join(dir, String(number)), { force: true })));
+      return { kind: 'held', release: () => release(dir, mine) };
     }
   } finally {
     await rm(draft, { force: true });
   }
 }
 
-/** The pid of the living process that holds the lock at a path, or undefined. */
-export async function holderPid(path: string): Promise<number | undefined> {
-  const text = await readFile(path, 'utf8').catch(() => undefined);
-  const holder = text === undefined ? undefined : holderOf(text);
-  if (holder === undefined) return undefined;
-  return (await identityOf(holder.pid)) === holder.identity ? holder.pid : undefined;
+/** What a look at a lock shows: a living holder, one that died with it, or nobody. */
+export type Seen = { readonly kind: 'held'; readonly pid: number } | { readonly kind: 'dead' | 'free' };
+
+/** Looks at the lock in a folder without taking it. */
+export async function lookAt(dir: string): Promise<Seen> {
+  const [highest] = await numbersIn(dir).catch((): readonly number[] => []);
+  if (highest === undefined) return { kind: 'free' };
+  const holder = holderOf(await textOf(dir, highest));
+  if (holder === undefined) return { kind: 'free' };
+  return (await isLiving(holder)) ? { kind: 'held', pid: holder.pid } : { kind: 'dead' };
+}
+
+/** The numbers in a folder, highest first. */
+async function numbersIn(dir: string): Promise<readonly number[]> {
+  const names = (await readdir(dir)).filter((name) => /^\d+$/.test(name));
+  return names.map(Number).toSorted((a, b) => b - a);
+}
+
+function textOf(dir: string, number: number): Promise<string> {
+  return readFile(join(dir, String(number)), 'utf8').catch(() => nobody);
+}
+
+async function isLiving({ pid, identity }: Holder): Promise<boolean> {
+  return (await identityOf(pid)) === identity;
+}
+
+/** The number stays, so that nobody takes it a second time. */
+async function release(dir: string, number: number): Promise<void> {
+  try {
+    await rename(await drafted(dir, nobody), join(dir, String(number)));
+  } catch (error) {
+    // The folder went, and the lock with it.
+    if (codeOf(error) !== 'ENOENT') throw error;
+  }
+}
+
+async function drafted(dir: string, text: string): Promise<string> {
+  const path = join(dir, `draft-${randomUUID()}`);
+  await writeFile(path, text, { mode: 0o600 });
+  return path;
 }
 
 async function linked(draft: string, path: string): Promise<boolean> {
@@ -58,24 +99,6 @@ async function linked(draft: string, path: string): Promise<boolean> {
     if (codeOf(error) === 'EEXIST') return false;
     throw error;
   }
-}
-
-/** Removes a dead lock, unless another start replaced it with its own in between: then that one goes back. */
-async function discard(path: string, seen: string): Promise<void> {
-  const aside = `${path}.${randomUUID()}`;
-  try {
-    await rename(path, aside);
-  } catch (error) {
-    if (codeOf(error) === 'ENOENT') return;
-    throw error;
-  }
-  if ((await readFile(aside, 'utf8')) !== seen) await linked(aside, path);
-  await rm(aside, { force: true });
-}
-
-async function release(path: string, own: string): Promise<void> {
-  const text = await readFile(path, 'utf8').catch(() => undefined);
-  if (text === own) await rm(path, { force: true });
 }
 
 function holderOf(text: string): Holder | undefined {

@@ -24,6 +24,7 @@ export function* filesOf(tar: Buffer): Generator<TarFile> {
     }
     at = start + Math.ceil(size / blockSize) * blockSize;
   }
+  throw new RangeError('the archive ends without its last block');
 }
 
 function textOf(header: Buffer, from: number, length: number): string {

@@ -1,9 +1,9 @@
-import { mkdir, mkdtemp, readdir, readFile, rename, rm, rmdir, stat, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { CannotStart } from '../control-plane/cannot-start.ts';
 import { endLeftovers, runFolder } from '../control-plane/leftovers.ts';
-import { claim, holderPid } from '../control-plane/lock.ts';
+import { claim, lookAt } from '../control-plane/lock.ts';
 
 /** What a temporary folder is for. */
 type Purpose = 'sandbox' | 'tests';
@@ -54,12 +54,9 @@ export async function temporaryFolder(purpose: Purpose = 'sandbox'): Promise<Dat
 /** Ends the processes and removes the temporary folders whose own process was killed. Returns how many there were. */
 export async function clearAbandoned(): Promise<number> {
   let cleared = 0;
-  for (const { dir, pid } of await temporaryFolders(Object.values(prefixes))) {
-    if (pid !== undefined) continue;
-    if ((await readdir(dir)).length === 0) {
-      await removeIfOld(dir);
-      continue;
-    }
+  for (const { dir, lock } of await temporaryFolders(Object.values(prefixes))) {
+    // One without a holder is of somebody who starts or ends at this moment.
+    if (lock.kind !== 'dead') continue;
     await endLeftovers(dir);
     await rm(dir, { recursive: true, force: true, maxRetries: 5 });
     cleared += 1;
@@ -69,12 +66,13 @@ export async function clearAbandoned(): Promise<number> {
 
 /** The temporary folders of sandboxes that run now. */
 export async function runningFolders(): Promise<readonly string[]> {
-  return (await temporaryFolders([prefixes.sandbox])).filter(({ pid }) => pid !== undefined).map(({ dir }) => dir);
+  const folders = await temporaryFolders([prefixes.sandbox]);
+  return folders.filter(({ lock }) => lock.kind === 'held').map(({ dir }) => dir);
 }
 
 /** Whether a sandbox runs in a folder. */
 export async function isRunningIn(dir: string): Promise<boolean> {
-  return (await holderPid(lockIn(dir))) !== undefined;
+  return (await lookAt(lockIn(dir))).kind === 'held';
 }
 
 /** The ports that a sandbox keeps from one start to the next: objects are bound to the service's address. */
@@ -111,14 +109,7 @@ async function taken(dir: string): Promise<() => Promise<void>> {
 async function temporaryFolders(starts: readonly string[]) {
   const names = (await readdir(tmpdir())).filter((name) => starts.some((start) => name.startsWith(start)));
   const dirs = names.map((name) => join(tmpdir(), name));
-  return Promise.all(dirs.map(async (dir) => ({ dir, pid: await holderPid(lockIn(dir)) })));
-}
-
-/** An empty folder may be of a sandbox that starts at this moment. */
-async function removeIfOld(dir: string): Promise<void> {
-  const oldMs = 600_000;
-  const { mtimeMs } = await stat(dir);
-  if (Date.now() - mtimeMs > oldMs) await rmdir(dir).catch(() => undefined);
+  return Promise.all(dirs.map(async (dir) => ({ dir, lock: await lookAt(lockIn(dir)) })));
 }
 
 function lockIn(dir: string): string {

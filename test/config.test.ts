@@ -1,0 +1,82 @@
+import { describe, expect, it } from 'vitest';
+import { z } from 'zod';
+import { helpOf, parseFlags, sandboxCommand, surroundings, wholeNumber } from '../src/config.ts';
+
+const command = {
+  name: 'demo',
+  summary: 'Shows how flags are read.',
+  flags: {
+    once: { help: 'only once', schema: z.boolean() },
+    pollSeconds: { help: 'how often', value: 'N', fallback: '60', variable: 'POLL', schema: wholeNumber(1, 100) },
+    reading: { help: 'a reading', value: 'NAME=VALUE', many: true, schema: z.array(z.string()) },
+    more: { help: 'for another program', value: 'ARGS', dashed: true, schema: z.string().optional() },
+  },
+};
+
+function settingsOf(args: readonly string[], environment = {}) {
+  const parsed = parseFlags(command, args, environment);
+  return parsed.kind === 'settings' ? parsed.settings : parsed;
+}
+
+describe('flags', () => {
+  it('give typed settings, with defaults for what is absent', () => {
+    expect(settingsOf([])).toEqual({ once: false, pollSeconds: 60, reading: [], more: undefined });
+    expect(settingsOf(['--once', '--poll-seconds', '5', '--reading=a=1', '--reading', 'b=2'])).toEqual({
+      once: true,
+      pollSeconds: 5,
+      reading: ['a=1', 'b=2'],
+      more: undefined,
+    });
+  });
+
+  it('prefer the flag to the variable, and the variable to the default', () => {
+    expect(settingsOf([], { POLL: '7' })).toMatchObject({ pollSeconds: 7 });
+    expect(settingsOf(['--poll-seconds=8'], { POLL: '7' })).toMatchObject({ pollSeconds: 8 });
+    expect(settingsOf([], { POLL: '' })).toMatchObject({ pollSeconds: 60 });
+  });
+
+  it.each([
+    { args: ['--wrong'], line: 'there is no option --wrong', because: 'nobody declared it' },
+    { args: ['--oncE'], line: 'there is no option --oncE', because: 'letters count' },
+    { args: ['--poll-seconds'], line: '--poll-seconds needs a value: N', because: 'nothing follows' },
+    { args: ['--poll-seconds', '--once'], line: '--poll-seconds needs a value: N', because: 'a flag follows' },
+    { args: ['--poll-seconds', 'soon'], line: '--poll-seconds: must be a whole number', because: 'it is a word' },
+    { args: ['--poll-seconds', '101'], line: '--poll-seconds: must be at most 100', because: 'it is too much' },
+    { args: ['--poll-seconds=1', '--poll-seconds=2'], line: '--poll-seconds is given twice', because: 'one counts' },
+    { args: ['--once=yes'], line: '--once takes no value', because: 'it is a switch' },
+    { args: ['extra'], line: '"extra" is not an option', because: 'the command takes no arguments' },
+  ])('answers $args with one line, because $because', ({ args, line }) => {
+    const text = `apphosting demo: ${line}; apphosting demo --help lists the options`;
+
+    expect(settingsOf(args)).toEqual({ kind: 'wrong', line: text });
+  });
+
+  it('pass dashed text on where it is meant for another program', () => {
+    expect(settingsOf(['--more', '--log-level debug'])).toMatchObject({ more: '--log-level debug' });
+  });
+
+  it('explain themselves', () => {
+    const parsed = parseFlags(command, ['--help', '--wrong'], {});
+
+    expect(parsed).toEqual({ kind: 'help', text: helpOf(command) });
+    expect(helpOf(command)).toContain('--poll-seconds N');
+    expect(helpOf(command)).toContain('how often (default 60; or POLL)');
+  });
+
+  it('of the sandbox refuse what the simulator would refuse later', () => {
+    const parsed = parseFlags(sandboxCommand, ['--clock', 'fast'], {});
+
+    expect(parsed).toMatchObject({ kind: 'wrong', line: expect.stringContaining('must be real or virtual') });
+  });
+});
+
+describe('surroundings', () => {
+  it('follow the environment, and ignore a cache folder that is not absolute', () => {
+    expect(surroundings({ XDG_CACHE_HOME: '/cache', KUBEBUILDER_ASSETS: '/bins' })).toMatchObject({
+      assets: '/bins',
+      cacheDir: '/cache/apphosting',
+    });
+    expect(surroundings({ XDG_CACHE_HOME: 'cache', KUBEBUILDER_ASSETS: '' })).toMatchObject({ assets: undefined });
+    expect(surroundings({ XDG_CACHE_HOME: 'cache' }).cacheDir).toMatch(/^\/.*\.cache\/apphosting$/);
+  });
+});
