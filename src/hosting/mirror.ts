@@ -27,7 +27,6 @@ import { walk, type Walked } from './walk.ts';
 
 const idleMs = 600_000;
 const longestTimerMs = 86_400_000;
-const agesEveryMs = 15_000;
 
 /** What a mirror needs from around it. */
 export interface MirrorSurroundings {
@@ -55,12 +54,10 @@ export class Mirror {
   #walking = 0;
   #closed = false;
   #cancelPump: () => void = nothing;
-  #cancelAges: () => void = nothing;
 
   constructor(around: MirrorSurroundings) {
     this.#around = around;
     this.#leaveCredential = around.credential.onChange(() => this.#tokenChanged());
-    this.#reportAges();
   }
 
   /** The newest complete walk. */
@@ -115,12 +112,22 @@ export class Mirror {
     return Math.round((perSecond * 3600) / this.#around.credential.budget.stretch());
   }
 
+  /** How old the newest walks are, in ms: the oldest of each collection that is polled. */
+  ages(): ReadonlyMap<string, number> {
+    const oldest = new Map<string, number>();
+    for (const reading of this.#readings.values()) {
+      if (!isPolled(reading) || reading.snapshot === undefined) continue;
+      const collection = collectionOf(reading.read.key);
+      oldest.set(collection, Math.max(oldest.get(collection) ?? 0, this.#now() - reading.snapshot.begunAt));
+    }
+    return oldest;
+  }
+
   /** Ends polling; walks under way end without being heard. */
   close(): void {
     this.#closed = true;
     this.#leaveCredential();
     this.#cancelPump();
-    this.#cancelAges();
     for (const reading of this.#readings.values()) this.#forget(reading);
     this.#queue = [];
   }
@@ -228,7 +235,7 @@ export class Mirror {
       : { changed: none, problem: this.#failed(reading, walked) };
     reading.pages = Math.max(walked.pages, 1);
     const collection = collectionOf(reading.read.key);
-    this.#around.metrics.count('mirror_walks', { collection, result: problem?.why ?? 'complete' });
+    this.#around.metrics.count('apphosting_mirror_walks_total', { collection, result: problem?.why ?? 'complete' });
     this.#plan(reading);
     this.#schedule(reading);
     this.#pump();
@@ -283,18 +290,6 @@ export class Mirror {
       }
     }
     if (!refused) this.#pump();
-  }
-
-  #reportAges(): void {
-    const oldest = new Map<string, number>();
-    for (const reading of this.#readings.values()) {
-      if (!isPolled(reading) || reading.snapshot === undefined) continue;
-      const collection = collectionOf(reading.read.key);
-      const age = (this.#now() - reading.snapshot.begunAt) / 1000;
-      oldest.set(collection, Math.max(oldest.get(collection) ?? 0, age));
-    }
-    for (const [collection, age] of oldest) this.#around.metrics.gauge('mirror_age_seconds', { collection }, age);
-    this.#cancelAges = this.#around.clock.after(agesEveryMs, () => this.#reportAges());
   }
 }
 

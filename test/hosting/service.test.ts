@@ -3,9 +3,10 @@ import type { Service, ServiceSettings, WalkListener } from '../../src/engine/po
 import { openHosting } from '../../src/hosting/open.ts';
 import { appsOf, contactPointsOf, deleteContactPoint, postContactPoint } from '../../src/hosting/requests.ts';
 import { Secret } from '../../src/secret.ts';
+import { MetricRegistry } from '../../src/telemetry/metrics.ts';
 import { collector, loopbackRules, steadyEntropy } from './support/around.ts';
 import { answer, pathOf, scriptedWire, type Script } from './support/scripted-wire.ts';
-import { VirtualClock } from './support/virtual-clock.ts';
+import { settle, VirtualClock } from '../support/virtual-clock.ts';
 
 const settings: ServiceSettings = {
   baseUrl: 'https://api.example.com/',
@@ -164,7 +165,7 @@ describe('a service', () => {
     const service = open();
     service.follow(contactPointsOf('acc'));
     const writing = service.send(creation, now);
-    await clock.settle();
+    await settle();
 
     const closing = service.close();
     const late = service.send(creation, now);
@@ -174,6 +175,25 @@ describe('a service', () => {
     expect(await writing).toMatchObject({ is: 'committed' });
     expect(await late).toMatchObject({ is: 'notSent' });
     expect(requests.map(pathOf)).toEqual(['/contact-points', '/contact-point']);
+  });
+
+  it('measures itself by names that the telemetry knows, and lets go of them', async () => {
+    const clock = new VirtualClock();
+    const metrics = new MetricRegistry(false);
+    const { log } = collector();
+    const { wire } = scriptedWire(() => answer(429, {}, { 'retry-after': '1' }));
+    const hosting = openHosting({ clock, entropy: steadyEntropy(), log, metrics, hostRules: loopbackRules, wire });
+    const service = hosting.open(settings, () => undefined);
+    if ('refused' in service) throw new Error(service.refused);
+    service.follow(appsOf('acc'));
+    await clock.advance(60_000);
+    const open = await metrics.text();
+
+    await service.close();
+
+    expect(open).toMatch(/apphosting_mirror_walks_total\{collection="apps",result="throttled"\} [1-9]/);
+    expect(open).toContain('apphosting_budget_waiting{account="acc"}');
+    expect(await metrics.text()).not.toContain('account="acc"');
   });
 
   it('plants no secret anywhere, whatever the service answers', async () => {
