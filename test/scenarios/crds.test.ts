@@ -108,7 +108,14 @@ describe('the definitions', () => {
 
     const selected = await kubectl(
       sharedKubernetes(),
-      ...['get', 'malert', '-n', namespace, '-o', 'name', '--field-selector', 'spec.environmentRef.name=web'],
+      'get',
+      'malert',
+      '-n',
+      namespace,
+      '-o',
+      'name',
+      '--field-selector',
+      'spec.environmentRef.name=web',
     );
 
     expect(selected).toBe('metricalert.apphosting.dev/one\n');
