@@ -63,7 +63,7 @@ export class Mirror {
   /** The newest complete walk. */
   snapshot<Item>(read: Read<Item>): Snapshot<Item> | undefined {
     const reading = this.#readings.get(read.key);
-    if (reading !== undefined) reading.usedAt = this.#now();
+    if (reading !== undefined) reading.usedAt = Math.max(reading.usedAt, this.#now());
     // A key names one kind of item: the reads of one key are built by one function.
     return reading?.snapshot as Snapshot<Item> | undefined;
   }
@@ -77,7 +77,7 @@ export class Mirror {
   want(read: Read, since: number): void {
     if (this.#closed) return;
     const reading = this.#reading(read);
-    reading.usedAt = this.#now();
+    reading.usedAt = Math.max(this.#now(), since);
     reading.wantedSince = Math.max(reading.wantedSince, since);
     this.#schedule(reading);
   }
@@ -158,18 +158,15 @@ export class Mirror {
   #schedule(reading: Reading): void {
     if (this.#closed || reading.state !== 'idle') return;
     reading.cancelTimer();
-    const due = dueAt(reading);
     const now = this.#now();
-    if (due <= now) {
-      this.#enqueue(reading);
-    } else if (due < Number.POSITIVE_INFINITY) {
-      reading.cancelTimer = this.#around.clock.after(Math.min(Math.ceil(due - now), longestTimerMs), () =>
-        this.#schedule(reading),
-      );
-    } else if (reading.followers === 0) {
-      const forgetInMs = Math.max(reading.usedAt + idleMs - now, 0);
-      if (forgetInMs === 0) this.#forget(reading);
-      else reading.cancelTimer = this.#around.clock.after(forgetInMs, () => this.#schedule(reading));
+    const due = dueAt(reading);
+    const forgetAt = reading.followers === 0 ? reading.usedAt + idleMs : Number.POSITIVE_INFINITY;
+    const next = Math.min(due, forgetAt);
+    if (forgetAt <= now) this.#forget(reading);
+    else if (due <= now) this.#enqueue(reading);
+    else if (next < Number.POSITIVE_INFINITY) {
+      const inMs = Math.min(Math.ceil(next - now), longestTimerMs);
+      reading.cancelTimer = this.#around.clock.after(inMs, () => this.#schedule(reading));
     }
   }
 

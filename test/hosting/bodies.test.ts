@@ -201,6 +201,18 @@ describe('what an answer says', () => {
         ],
       },
     },
+    {
+      body: {
+        apps: [
+          { name: 'web', appId: 'a1' },
+          { name: 'db', appId: 'a2' },
+        ],
+        appEnvs: [
+          { name: 'db', appEnvId: 'e2' },
+          { name: 'web', appEnvId: 'e1' },
+        ],
+      },
+    },
     { body: { apps: ['a1', 'a2'], environments: ['e1', 'e2'] } },
     { body: { appIds: ['a1', 'a2'], appEnvIds: ['e1', 'e2'] } },
     {

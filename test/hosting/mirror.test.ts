@@ -318,6 +318,20 @@ describe('the mirror', () => {
     expect(mirror.snapshot(alertOf('al_1'))).toBeUndefined();
   });
 
+  it('gives up what nobody asks for any longer although it never was read', async () => {
+    const { clock, mirror, world, requests } = opened();
+    world.fail = () => answer(403, { error: 'no' });
+    mirror.want(alertOf('al_1'), 0);
+    await clock.advance(700_000);
+    const tried = requests.length;
+
+    await clock.advance(700_000);
+
+    expect(tried).toBeGreaterThan(5);
+    expect(requests.length).toBe(tried);
+    expect(mirror.problem(alertOf('al_1'))).toBeUndefined();
+  });
+
   it('is silent after it was closed', async () => {
     const { clock, mirror, requests, heard, world } = opened();
     world.latencyMs = 100;

@@ -66,13 +66,15 @@ function column(value: unknown, field: 'appId' | 'appEnvId'): readonly SolutionC
     }));
 }
 
-/** Two parallel lists as one: by the appId that both show, otherwise by their order. */
+/** Two parallel lists as one: by the appId or the name that both show, otherwise by their order. */
 function zipped(apps: readonly SolutionComponent[], environments: readonly SolutionComponent[]): SolutionComponent[] {
   return apps.map((app, index) => {
-    const environment = environments.find(({ appId }) => appId !== undefined && appId === app.appId);
+    const byId = environments.find(({ appId }) => appId !== undefined && appId === app.appId);
+    const byName = environments.find(({ name }) => name !== undefined && name === app.name);
     const beside = environments.length === apps.length ? environments[index] : undefined;
-    const fits = beside !== undefined && (beside.appId === undefined || beside.appId === app.appId);
-    return { ...app, appEnvId: app.appEnvId ?? environment?.appEnvId ?? (fits ? beside.appEnvId : undefined) };
+    const strange = beside?.appId !== undefined || (beside?.name !== undefined && app.name !== undefined);
+    const found = byId ?? byName ?? (strange ? undefined : beside);
+    return { ...app, appEnvId: app.appEnvId ?? found?.appEnvId };
   });
 }
 
