@@ -85,9 +85,9 @@ export class Credential {
     try {
       const seen = await transport(request, passage);
       this.#learn(seen, turn.at);
-      this.#metrics.count('service_requests', { endpoint: request.endpoint, answer: answerOf(seen) });
+      this.#metrics.count('apphosting_service_requests_total', { endpoint: request.endpoint, outcome: answerOf(seen) });
       this.#metrics.observe(
-        'service_request_seconds',
+        'apphosting_service_request_seconds',
         { endpoint: request.endpoint },
         (this.#clock.monotonic() - turn.at) / 1000,
       );
@@ -109,7 +109,7 @@ export class Credential {
     if (seen.was !== 'answer') return;
     if (seen.status === 429 || seen.status === 425) {
       this.budget.throttle(seen.retryAfterMs, grantedAt);
-      this.#metrics.count('service_throttled');
+      this.#metrics.count('apphosting_service_throttled_total');
       return;
     }
     this.budget.accepted(grantedAt);

@@ -50,6 +50,28 @@ export const metricNames = {
     help: 'How long the service took to answer.',
     labels: ['endpoint'],
   },
+  apphosting_service_throttled_total: { type: 'counter', help: 'Answers that asked to wait (429).', labels: [] },
+  apphosting_mirror_walks_total: {
+    type: 'counter',
+    help: 'Complete reads of a list, and why the others were not.',
+    labels: ['collection', 'result'],
+  },
+  apphosting_mirror_age_seconds: {
+    type: 'gauge',
+    help: 'Age of the oldest list of a collection.',
+    labels: ['account', 'collection'],
+  },
+  apphosting_poll_interval_seconds: {
+    type: 'gauge',
+    help: 'Poll interval in effect, longer than set where polling would take half of the budget.',
+    labels: ['account'],
+  },
+  apphosting_budget_requests_per_second: {
+    type: 'gauge',
+    help: 'Request rate in effect, lower than set after a 429.',
+    labels: ['account'],
+  },
+  apphosting_budget_waiting: { type: 'gauge', help: 'Requests that wait for their turn.', labels: ['account'] },
 } as const satisfies Record<string, Description>;
 
 /** A registry that counts by name; a name that is not listed is a mistake of ours and says so at once. */

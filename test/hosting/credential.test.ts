@@ -3,7 +3,7 @@ import { Credential } from '../../src/hosting/credential.ts';
 import type { Seen } from '../../src/hosting/outcome.ts';
 import { appsOf } from '../../src/hosting/requests.ts';
 import { collector, steadyEntropy } from './support/around.ts';
-import { VirtualClock } from './support/virtual-clock.ts';
+import { VirtualClock } from '../support/virtual-clock.ts';
 
 function opened() {
   const clock = new VirtualClock();
@@ -17,7 +17,7 @@ function opened() {
       () => {
         sent += 1;
         const { status, retryAfterMs } = service;
-        const rest = { body: {}, readable: true, empty: false, dateMs: undefined, message: `${status}` };
+        const rest = { body: {}, readable: true, empty: false, digest: '', dateMs: undefined, message: `${status}` };
         return Promise.resolve({ was: 'answer', status, retryAfterMs, ...rest });
       },
       appsOf('acc').first,
