@@ -60,6 +60,8 @@ export type Outcome =
       readonly why: 'throttled' | 'unauthorized' | 'forbidden';
       readonly message: string;
       readonly retryInMs: number | undefined;
+      /** A 403 may be a rule of the service, and then say more (an installationId, who uses a contact point). */
+      readonly body: unknown;
     }
   /** The service said no, and says so again if asked again. */
   | { readonly is: 'refused'; readonly status: number; readonly message: string; readonly body: unknown }
@@ -79,13 +81,15 @@ export interface Read<Item = unknown> {
   readonly next?: (body: unknown) => Request | undefined;
   /** The items of one page; undefined when the body is not what the interface promises. */
   readonly items: (body: unknown) => readonly Item[] | undefined;
-  readonly idOf: (item: Item) => string;
+  idOf(item: Item): string;
   /** True where a 404 on this read proves that the object is gone. */
   readonly absentOn404: boolean;
   /** How its pace is set: with the account, once an hour, or only when asked. */
   readonly pace: 'poll' | 'hourly' | 'onDemand';
+  /** Fields that move while nothing happens (`lastStateCheck`): items that differ only in these have not changed. */
+  readonly moving?: readonly string[];
   /** The read needs quick polls while this holds for its items (an environment is updating, an operation runs). */
-  readonly busy?: (items: ReadonlyMap<string, Item>) => boolean;
+  busy?(items: ReadonlyMap<string, Item>): boolean;
 }
 
 /** A complete walk of a read: every page arrived, nothing was refused on the way. */
@@ -122,6 +126,8 @@ export interface ServiceHealth {
   readonly throttledUntil: number | undefined;
   readonly requestsPerSecond: number;
   readonly forecastPerHour: number;
+  /** The poll interval in effect: as set, or longer where polling would use more than half of the budget. */
+  readonly pollIntervalMs: number;
 }
 
 /** One account of the service behind one credential. */
@@ -287,6 +293,28 @@ export class KubeError extends Error {
     this.reason = reason;
     this.retryInMs = options?.retryInMs;
   }
+}
+
+/** How a write to an object ended. */
+export type Written =
+  | { readonly is: 'written'; readonly object: KubeObject }
+  /** Somebody else wrote first: look again. */
+  | { readonly is: 'conflict' }
+  | { readonly is: 'gone' };
+
+/** Writes what the operator owns of a custom resource: its status and its finalizer. */
+export interface ObjectWriter {
+  /** The whole status, with uid and resourceVersion. */
+  writeStatus(object: KubeObject, status: object): Promise<Written>;
+  /**
+   * A status that must not be lost, since it carries an id: after a conflict the newest form is read and `render` says what
+   * to write to it; undefined means that it is no longer ours to write. Goes on until written, or the process ends.
+   */
+  commitStatus(object: KubeObject, render: (newest: KubeObject) => object | undefined): Promise<Written>;
+  /** Puts our finalizer on. */
+  hold(object: KubeObject): Promise<Written>;
+  /** Takes our finalizer off. */
+  release(object: KubeObject): Promise<Written>;
 }
 
 /** What a cache tells about one object: it is there in this form, or it is gone (a recreated one is gone first). */

@@ -1,6 +1,6 @@
 import type { Json, Read, ReadProblem, Snapshot } from '../ports.ts';
 import type { Secret } from '../../secret.ts';
-import type { Memory } from './step.ts';
+import type { Memory, Notes } from './step.ts';
 
 /** The object as far as a decision needs it. */
 export interface Subject {
@@ -60,14 +60,18 @@ export interface Pass<Spec, Facts> {
   readonly referred: (kind: string, name: string) => Referred | undefined;
   readonly secret: (name: string, key: string) => Secret | undefined;
   readonly configMap: (name: string, key: string) => string | undefined;
-  /** The resource that owns this id of the service and goes before this one, in words; undefined when it is ours or free. */
-  readonly claimedBy: (id: string) => string | undefined;
+  /** Another resource that claims this id of the service, in words, and whether it goes before this one. */
+  readonly claimant: (id: string) => { readonly name: string; readonly goesFirst: boolean } | undefined;
+  /** Resources that use this account, the first few in words; only for accounts. */
+  readonly dependents: () => { readonly count: number; readonly first: readonly string[] };
   /** Another resource with an open create of this name in this collection, in words. */
   readonly creating: (collection: string, name: string) => string | undefined;
   /** What we wrote to the object since this process started, newest value per field. */
   readonly wrote: { readonly at: number; readonly fields: Readonly<Record<string, Json>> } | undefined;
-  /** How long this process has known the open journal entry, its own clock. */
-  readonly journalAgeMs: number;
+  /** When this process first saw the open journal entry, on both of its clocks. */
+  readonly journalSeen: { readonly monotonic: number; readonly wall: number };
+  /** What the step before left for this one; kept in memory only, so nothing may depend on it that must survive. */
+  readonly notes: Notes;
   /** When this object first asked for what it is waiting to read (monotonic). */
   readonly askedAt: number;
   /** How much longer calls that cannot be repeated must wait after a take-over. */

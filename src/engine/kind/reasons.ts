@@ -19,6 +19,7 @@ export const reasons = {
   Throttled: 'The service asked to slow down; the call is repeated when it allows.',
   ServiceUnavailable: 'The service did not answer, or answered with an error of its own; retried with growing pauses.',
   NotLeader: 'Another replica acts at the moment.',
+  InternalError: 'The operator made a mistake of its own; its log has the details. Retried with growing pauses.',
   DeletionBlocked:
     'The service refuses to delete the object while something uses or protects it; retried when that goes away.',
   ObjectMissing: 'The object was not found in the service; it counts as gone only after proof.',
@@ -34,6 +35,7 @@ export const reasons = {
   Claimed: 'Another resource in this cluster owns the object in the service; the message names it.',
   AdoptionNotAllowed:
     'The spec names an object that this namespace did not create, and the account does not allow adoption by id.',
+  Immutable: 'The service cannot change this field of an object that exists; the message says what to do.',
   NotFound: 'The object that the spec names does not exist in the service.',
   ObjectGone: 'The object is proved gone from the service and spec.lifecycle.onMissing is Stall.',
   Contested: 'Somebody else keeps changing the same field back; it is no longer corrected.',
@@ -42,6 +44,8 @@ export const reasons = {
   HostNotAllowed: 'The host in the Secret is not allowed by the operator.',
   VisibilityLost:
     'Objects that are owned suddenly do not show in the lists; nothing is created or deleted until that is resolved.',
+  JournalDamaged:
+    'The journal in status was changed by somebody and cannot be read; nothing is sent until status.journal is removed.',
   // Synced
   Synced: 'The last exchange worked and the service equals the spec.',
   Drifted: 'The service differs from the spec; status.drift lists the fields.',

@@ -25,6 +25,8 @@ export interface JournalEntry {
   /** Keyed fingerprint of what is sent. */
   readonly digest: string;
   readonly create?: CreateIntent;
+  /** The service said 409: what it said. One fresh read decides whether that was a no. */
+  readonly conflicted?: string;
   readonly requestId?: string;
   /** The exact bytes of a call that the service recognises by requestId. */
   readonly payload?: string;
@@ -52,11 +54,15 @@ export interface Call<Facts> {
   /** Which credential of the account signs it. */
   readonly credential?: 'dangerous';
   /** Present for a call that must not happen twice: it is written to status before anything is sent. */
-  readonly journal?: Omit<JournalEntry, 'endpoint' | 'accountId' | 'startedAt' | 'deadlineSeconds' | 'attempt'>;
+  readonly journal?: Omit<JournalEntry, 'endpoint' | 'accountId' | 'startedAt' | 'deadlineSeconds'>;
   /** Fields this call writes, as the service will show them: trusted over reads that began before it. */
-  readonly wrote?: Readonly<Record<string, Json>>;
+  readonly wrote?: (body: unknown) => Readonly<Record<string, Json>>;
   /** What to remember when it was done; undefined when the answer cannot be read, which leaves a create in doubt. */
   readonly committed: (body: unknown) => Partial<Memory<Facts>> | undefined;
+  /** Notes for the step after it. */
+  readonly note?: (atMs: number) => Notes;
+  /** Fields whose earlier correction somebody undid; too many in a row make them contested. */
+  readonly corrects?: readonly string[];
   /** Turns an answer that says no into a step, where the general reading is not enough. */
   readonly refused?: (outcome: Refusal) => Verdict<Facts> | undefined;
 }
@@ -64,35 +70,38 @@ export interface Call<Facts> {
 /** An answer by which the call was not carried out. */
 export type Refusal = Extract<Outcome, { is: 'refused' | 'conflict' | 'notFound' | 'notExecuted' | 'inDoubt' }>;
 
+/** Monotonic times that one step leaves for the next, by name. Lost with the process. */
+export type Notes = Readonly<Record<string, number>>;
+
+/** What every step may change on the way. */
+interface Aside<Facts> {
+  readonly remember?: Partial<Memory<Facts>>;
+  /** Replaces the notes; without it they stay. */
+  readonly note?: Notes;
+}
+
 /** What status should say now. */
-export type Verdict<Facts> =
-  | {
-      readonly is: 'ready';
-      readonly reason?: Reason;
-      readonly message?: string;
-      readonly remember?: Partial<Memory<Facts>>;
-    }
-  | {
-      readonly is: 'wait';
-      readonly reason: Reason;
-      readonly message: string;
-      /** Look again after this long; without it, when something that was read changes, or at the next resync. */
-      readonly retryInMs?: number;
-      readonly remember?: Partial<Memory<Facts>>;
-    }
-  | {
-      readonly is: 'stall';
-      readonly reason: Reason;
-      readonly message: string;
-      readonly remember?: Partial<Memory<Facts>>;
-    };
+export type Verdict<Facts> = Aside<Facts> &
+  (
+    | { readonly is: 'ready'; readonly reason?: Reason; readonly message?: string }
+    | {
+        readonly is: 'wait';
+        readonly reason: Reason;
+        readonly message: string;
+        /** Look again after this long; without it, when something that was read changes, or at the next resync. */
+        readonly retryInMs?: number;
+      }
+    | { readonly is: 'stall'; readonly reason: Reason; readonly message: string }
+  );
 
 /** The single next thing to do for an object. */
 export type Step<Facts> =
   | Verdict<Facts>
-  | { readonly is: 'call'; readonly call: Call<Facts>; readonly remember?: Partial<Memory<Facts>> }
+  | (Aside<Facts> & { readonly is: 'call'; readonly call: Call<Facts> })
   /** A read that must have begun at or after `since` (monotonic). */
-  | { readonly is: 'read'; readonly read: Read; readonly since: number; readonly remember?: Partial<Memory<Facts>> }
+  | (Aside<Facts> & { readonly is: 'read'; readonly read: Read; readonly since: number })
+  /** Something was learned that changes the next step: remember it and go on. */
+  | (Aside<Facts> & { readonly is: 'again'; readonly remember: Partial<Memory<Facts>> })
   /** Nothing holds the object any more: the finalizer goes. */
   | { readonly is: 'release'; readonly message: string };
 

@@ -1,0 +1,6 @@
+import type { AnyKind } from '../engine/kind/define.ts';
+import { contactPoint } from './contact-point.ts';
+import { hostingAccount } from './hosting-account.ts';
+
+/** Every kind. */
+export const kinds: readonly AnyKind[] = [hostingAccount, contactPoint];
