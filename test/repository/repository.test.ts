@@ -9,7 +9,9 @@ import { emptyNames, longFiles, loosePins, openEnds, registryHosts } from './rul
 
 /** Files that are better long, each with the reason. */
 const longForAReason: Readonly<Record<string, string>> = {
+  'src/config.ts': 'every flag and variable of every command, read in one place',
   'src/engine/ports.ts': 'everything the engine needs from the world, on one page',
+  'src/hosting/bodies/disaster-readiness.ts': 'the largest part of the interface, one body after the other',
 };
 
 const code = () => new Map([...filesUnder('src', 'test', 'bench')].filter(([path]) => path.endsWith('.ts')));
@@ -73,7 +75,7 @@ describe('the reference pages', () => {
 
 describe('the rules of the repository', () => {
   it.each([
-    [longFiles(new Map([['a.ts', 'x\n'.repeat(301)]]), {}), 'a.ts has more than 300 lines'],
+    [longFiles(new Map([['a.ts', 'x\n'.repeat(321)]]), {}), 'a.ts has more than 320 lines'],
     [longFiles(new Map([['a.ts', 'x\n']]), { 'a.ts': 'why' }), 'a.ts needs no reason for its length any more'],
     [loosePins('{"dependencies":{"a":"^1.0.0"}}'), 'dependencies.a is ^1.0.0, not one exact version'],
     [loosePins('{"devDependencies":{"a":"latest"}}'), 'devDependencies.a is latest, not one exact version'],
@@ -93,6 +95,6 @@ describe('the rules of the repository', () => {
     expect(registryHosts(lock)).toEqual([]);
     expect(loosePins('{"dependencies":{"a":"1.0.0-rc.1"}}')).toEqual([]);
     expect(openEnds(new Map([['a.ts', '// TODO(#12) later']]))).toEqual([]);
-    expect(longFiles(new Map([['a.ts', 'x\n'.repeat(301)]]), { 'a.ts': 'why' })).toEqual([]);
+    expect(longFiles(new Map([['a.ts', 'x\n'.repeat(321)]]), { 'a.ts': 'why' })).toEqual([]);
   });
 });
