@@ -30,7 +30,7 @@ const layers: Readonly<Record<string, Layer>> = {
   'hosting/': { sees: ['hosting/', 'engine/ports.ts', 'secret.ts'], packages: ['undici', 'p-queue'], node: 'all' },
   'kube/': {
     sees: ['kube/', 'engine/ports.ts', 'secret.ts'],
-    packages: ['undici', '@kubernetes/client-node'],
+    packages: ['undici', '@kubernetes/client-node', 'yaml'],
     node: 'all',
   },
   'crd/': { sees: ['crd/', 'kinds/', 'engine/kind/', 'secret.ts'], packages: ['yaml'], node: 'all' },
