@@ -132,6 +132,14 @@ export class Engine {
     this.#wake(tie[kind](namespace, name));
   }
 
+  /** A namespace was made or labelled anew; shared accounts may let it in now, or no longer. */
+  namespaceChanged(namespace: string): void {
+    for (const entry of this.#parts.book.values()) {
+      const isShared = entry.account !== entry.key && partsOfKey(entry.account).namespace === '';
+      if (isShared && entry.object.metadata.namespace === namespace) this.#queue.enqueue(entry.key, urgencies.change);
+    }
+  }
+
   /** Calls that cannot be repeated wait this long: after a take-over, or when Kubernetes went back in time. */
   quarantine(ms: number): void {
     this.#quarantinedUntil = this.#parts.clock.monotonic() + ms;

@@ -84,7 +84,12 @@ export function createOperator(options: OperatorOptions): Operator {
   });
   const labels =
     namespace === undefined
-      ? new Reflector({ ...around, resource: namespaces, metadataOnly: true, onEvent: () => undefined })
+      ? new Reflector({
+          ...around,
+          resource: namespaces,
+          metadataOnly: true,
+          onEvent: ({ object }) => engine.namespaceChanged(object.metadata.name),
+        })
       : undefined;
   const engine: Engine = new Engine({
     ...options,
