@@ -7,6 +7,7 @@
 import { entryInWords, type Entry } from './book.ts';
 import type { Reason } from './kind/reasons.ts';
 import { isRecord } from './memory.ts';
+import { isAllowed, type AllowedNamespaces } from './allowed-namespaces.ts';
 import { annotations, partsOfKey } from './names.ts';
 import type { Hosting, Json, Material, Service, ServiceSettings, WalkListener } from './ports.ts';
 import type { AccountView, Adoption } from './kind/pass.ts';
@@ -19,10 +20,7 @@ interface AccountSpec {
   readonly pollSeconds?: number;
   readonly adoption?: Adoption;
   readonly budget?: { readonly requestsPerSecond?: number; readonly concurrency?: number };
-  readonly allowedNamespaces?: {
-    readonly names?: readonly string[];
-    readonly selector?: { readonly matchLabels?: Readonly<Record<string, string>> };
-  };
+  readonly allowedNamespaces?: AllowedNamespaces;
 }
 
 /** An account whose service is open. */
@@ -32,6 +30,7 @@ export interface Session {
   readonly dangerous: Service | undefined;
   readonly print: string;
   readonly spec: AccountSpec;
+  readonly scope: 'Namespaced' | 'Cluster';
   /** What the account's own last pass said; undefined before the first. */
   standing: { readonly admitted: boolean; readonly reason: Reason; readonly message: string } | undefined;
   /** Why nothing may be created or deleted, when owned objects stopped showing. */
@@ -106,6 +105,7 @@ export class Accounts {
       dangerous: undefined,
       print,
       spec,
+      scope: entry.kind.scope,
       standing: undefined,
       frozen: undefined,
       acceptedMissing: undefined,
@@ -131,7 +131,7 @@ export class Accounts {
       endpoint: service.endpoint,
       accountId: service.accountId,
       mode: this.#options.readOnly ? 'Observe' : (spec.mode ?? 'Manage'),
-      adoption: spec.adoption ?? (spec.allowedNamespaces === undefined ? 'ById' : 'Never'),
+      adoption: spec.adoption ?? (session.scope === 'Namespaced' ? 'ById' : 'Never'),
       pollMs: (spec.pollSeconds ?? 60) * 1_000,
       frozen: session.frozen,
     };
@@ -140,11 +140,7 @@ export class Accounts {
   /** Whether a namespace may use a cluster-wide account; nobody may by default. */
   allows(account: Entry, namespace: string): boolean {
     if (account.kind.scope === 'Namespaced') return true;
-    const { allowedNamespaces } = specOf(account);
-    if (allowedNamespaces?.names?.includes(namespace) === true) return true;
-    const wanted = Object.entries(allowedNamespaces?.selector?.matchLabels ?? {});
-    const labels = this.#options.labelsOf(namespace);
-    return wanted.length > 0 && labels !== undefined && wanted.every(([name, value]) => labels[name] === value);
+    return isAllowed(specOf(account).allowedNamespaces, namespace, this.#options.labelsOf(namespace));
   }
 
   async #settings(entry: Entry): Promise<ServiceSettings | Closed> {

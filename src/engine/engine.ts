@@ -7,6 +7,7 @@
 import { Accounts } from './accounts.ts';
 import { Book, tie, type Entry } from './book.ts';
 import type { OperatorKey } from './fingerprint.ts';
+import { census, type Census } from './census.ts';
 import { Interests } from './interests.ts';
 import type { AnyKind } from './kind/define.ts';
 import type { Verdict } from './kind/step.ts';
@@ -30,6 +31,8 @@ import { urgencies, WorkQueue, type QueueUrgency } from './queue.ts';
 import { Recalls } from './recall.ts';
 import { Reconciler } from './reconcile.ts';
 import { Visibility, type Owned } from './visibility.ts';
+
+const stuckAfterMs = 600_000;
 
 export interface EngineOptions {
   readonly kinds: readonly AnyKind[];
@@ -75,6 +78,7 @@ export class Engine {
   readonly #written = new Map<string, KubeObject>();
   readonly #askers = new Map<Service, Map<string, Set<string>>>();
   readonly #workers: Promise<void>[] = [];
+  readonly #running = new Map<string, number>();
   readonly #visibility = new Visibility();
   #quarantinedUntil = Number.NEGATIVE_INFINITY;
 
@@ -128,6 +132,14 @@ export class Engine {
     this.#wake(tie[kind](namespace, name));
   }
 
+  /** A namespace was made or labelled anew; shared accounts may let it in now, or no longer. */
+  namespaceChanged(namespace: string): void {
+    for (const entry of this.#parts.book.values()) {
+      const isShared = entry.account !== entry.key && partsOfKey(entry.account).namespace === '';
+      if (isShared && entry.object.metadata.namespace === namespace) this.#queue.enqueue(entry.key, urgencies.change);
+    }
+  }
+
   /** Calls that cannot be repeated wait this long: after a take-over, or when Kubernetes went back in time. */
   quarantine(ms: number): void {
     this.#quarantinedUntil = this.#parts.clock.monotonic() + ms;
@@ -144,6 +156,25 @@ export class Engine {
 
   get depth(): number {
     return this.#queue.depth;
+  }
+
+  /** Kubernetes went back in time: what we wrote may be lost, and what it says may be old. */
+  rewound(): void {
+    this.#written.clear();
+    this.quarantine(this.#parts.settings.horizonMs);
+    for (const entry of this.#parts.book.values()) this.#queue.enqueue(entry.key, urgencies.change);
+  }
+
+  /** What is wrong with the loop itself; undefined while every pass comes to an end. */
+  stuck(): string | undefined {
+    const now = this.#parts.clock.monotonic();
+    const oldest = [...this.#running].find(([, since]) => now - since > stuckAfterMs);
+    return oldest === undefined ? undefined : `a pass over ${oldest[0]} does not come to an end`;
+  }
+
+  /** All objects by what their Ready condition says, and what is drifting or in doubt. */
+  census(): Census {
+    return census(this.#parts.book.values(), this.#parts.clock.wall());
   }
 
   start(): void {
@@ -167,6 +198,7 @@ export class Engine {
   async #workOn(key: string): Promise<void> {
     const { kind } = partsOfKey(key);
     const startedAt = this.#parts.clock.monotonic();
+    this.#running.set(key, startedAt);
     try {
       const ended = await this.#reconciler.pass(key);
       this.#parts.metrics.count('apphosting_passes_total', { kind, result: ended.is });

@@ -4,6 +4,7 @@ import { readOf } from '../engine/kind/reading.ts';
 import type { Step } from '../engine/kind/step.ts';
 import type { Read } from '../engine/ports.ts';
 import { appPresetsOf, appsOf, databasePresetsOf, solutionsOf } from '../hosting/requests.ts';
+import { catalogOf } from './catalog.ts';
 import { identity, type Facts, type Spec } from './schema/hosting-account.ts';
 
 type AccountPass = Pass<Spec, Facts>;
@@ -19,6 +20,7 @@ export function accountStep(pass: AccountPass): Step<Facts> {
     if (problem.why === 'unauthorized') return { is: 'stall', reason: 'Unauthorized', message };
     if (problem.why === 'forbidden') return { is: 'stall', reason: 'Forbidden', message };
     if (problem.why === 'hostNotAllowed') return { is: 'stall', reason: 'HostNotAllowed', message };
+    if (problem.why === 'refused') return { is: 'stall', reason: 'Rejected', message };
     return { is: 'wait', reason: problem.why === 'throttled' ? 'Throttled' : 'ServiceUnavailable', message };
   }
   if (pass.view.all(apps) === undefined) return readOf(pass, apps, Number.NEGATIVE_INFINITY);
@@ -45,17 +47,8 @@ function leave(pass: AccountPass): Step<Facts> {
 
 /** What an account shows: its endpoint and what the service offers. */
 export function accountFacts({ account, view }: AccountPass): Facts {
-  const appPresets = [...(view.all(appPresetsOf())?.items.values() ?? [])];
-  const databasePresets = [...(view.all(databasePresetsOf())?.items.values() ?? [])];
-  const solutions = [...(view.all(solutionsOf(account.accountId))?.items.values() ?? [])];
-  return {
-    endpoint: account.endpoint,
-    catalog: {
-      appPresets: appPresets.slice(0, 100).map(({ name }) => ({ name })),
-      databasePresets: databasePresets.slice(0, 100).map(({ name }) => ({ name })),
-      solutions: solutions.slice(0, 100).map(({ solutionSlug }) => ({ name: solutionSlug })),
-    },
-  };
+  const catalog = catalogOf(view, account.accountId);
+  return { endpoint: account.endpoint, ...(catalog !== undefined && { catalog }) };
 }
 
 /** An account of the service and the credential that opens it. */

@@ -108,7 +108,14 @@ describe('the definitions', () => {
 
     const selected = await kubectl(
       sharedKubernetes(),
-      ...['get', 'malert', '-n', namespace, '-o', 'name', '--field-selector', 'spec.environmentRef.name=web'],
+      'get',
+      'malert',
+      '-n',
+      namespace,
+      '-o',
+      'name',
+      '--field-selector',
+      'spec.environmentRef.name=web',
     );
 
     expect(selected).toBe('metricalert.apphosting.dev/one\n');
@@ -120,7 +127,7 @@ describe('the definitions', () => {
 
     const [head, row] = (await kubectl(sharedKubernetes(), 'get', 'dprot', '-n', namespace)).split('\n');
 
-    expect(head?.split(/\s+/u)).toEqual([...['NAME', 'READY', 'REASON', 'RECOVERY-READY', 'MODE', 'POINT-AGE', 'AGE']]);
+    expect(head?.split(/\s+/u)).toEqual(['NAME', 'READY', 'REASON', 'RECOVERY-READY', 'MODE', 'POINT-AGE', 'AGE']);
     expect(row?.split(/\s+/u).slice(0, 5)).toEqual(['db', 'True', 'InSync', 'False', 'Cold']);
   });
 });

@@ -54,6 +54,13 @@ export const reasons = {
   Throttling: 'Requests are being held back at the moment.',
   NotThrottled: 'No request is being held back.',
   Propagated: 'The contact point is deployed to the regions listed in status.deployments.',
+  Firing: 'The condition of the alert is met and notifications were sent.',
+  Normal: 'The condition of the alert is not met.',
+  Pending: 'The condition of the alert is met, but not for long enough yet.',
+  NoData: 'The service has no data for the metric.',
+  EvaluationError: 'The service cannot evaluate the condition of the alert.',
+  AlertPaused: 'The alert is not enabled, so it is not evaluated.',
+  NotRefreshed: 'The state of the alert has not been asked for yet.',
   NotDeployedYet:
     'The service has not deployed the contact point to a region yet; it may wait for the first alert there.',
 } as const;
