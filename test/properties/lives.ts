@@ -35,6 +35,7 @@ async function named(
 
 const hookUrl = 'https://hook.example.com/planted-hook-secret';
 const hookPassword = 'planted-hook-password';
+const probeToken = 'planted-probe-token';
 
 export const lives: readonly Life[] = [
   {
@@ -85,5 +86,26 @@ export const lives: readonly Life[] = [
     },
     made: (world) => named(world, '/app-env/alerts?appEnvId=env_web_prod', 'alerts', 'alertId', 'cpu'),
     planted: [],
+  },
+  {
+    kind: 'HostedApp',
+    name: 'api',
+    arrange: async (world) => world.secret('probe', { token: probeToken }),
+    spec: {
+      port: 8080,
+      image: { reference: 'registry.example.com/team/api:1' },
+      healthCheck: {
+        path: '/healthz',
+        headersFrom: [{ name: 'x-probe', valueFrom: { secretKeyRef: { name: 'probe', key: 'token' } } }],
+      },
+      lifecycle: { onDelete: 'Delete' },
+    },
+    edited: {
+      port: 8081,
+      image: { reference: 'registry.example.com/team/api:2' },
+      lifecycle: { onDelete: 'Delete' },
+    },
+    made: (world) => named(world, '/apps?accountId=acc_demo', 'apps', 'appId', 'api'),
+    planted: [probeToken],
   },
 ];
