@@ -142,6 +142,18 @@ export function wholeNumber(least: number, most: number): z.ZodType<number> {
     .pipe(z.number().min(least, `must be at least ${least}`).max(most, `must be at most ${most}`));
 }
 
+/** A flag's host and port. */
+export function hostAndPort(): z.ZodType<{ readonly host: string; readonly port: number }> {
+  return z
+    .string()
+    .regex(/^.+:\d{1,5}$/, 'must look like HOST:PORT')
+    .transform((text) => {
+      const colon = text.lastIndexOf(':');
+      return { host: text.slice(0, colon).replace(/^\[|\]$/g, ''), port: Number(text.slice(colon + 1)) };
+    })
+    .refine(({ port }) => port < 65_536, 'has no such port');
+}
+
 /** The flags of `apphosting sandbox`. */
 export const sandboxCommand = {
   name: 'sandbox',
@@ -202,6 +214,94 @@ export const sandboxCommand = {
 
 /** What `apphosting sandbox` was asked to do. */
 export type SandboxSettings = Settings<(typeof sandboxCommand)['flags']>;
+
+/** The flags of `apphosting run`. */
+export const runCommand = {
+  name: 'run',
+  summary:
+    'The operator: watches the resources of the group apphosting.dev and makes the hosting service match them.\nIn a pod it uses the service account, elsewhere a kubeconfig.',
+  flags: {
+    kubeconfig: {
+      help: 'the cluster to work in; else KUBECONFIG, the pod, ~/.kube/config',
+      value: 'FILE',
+      schema: z.string().optional(),
+    },
+    context: {
+      help: 'a context of the kubeconfig other than its current one',
+      value: 'NAME',
+      schema: z.string().optional(),
+    },
+    namespace: {
+      help: 'watch this namespace only, with Roles instead of ClusterRoles and without ClusterHostingAccount',
+      value: 'NAME',
+      schema: z.string().min(1, 'must be a namespace').optional(),
+    },
+    operatorNamespace: {
+      help: "where the lease, the operator's key and the Secrets of cluster-wide accounts are; else that of the pod or kubeconfig",
+      value: 'NAME',
+      variable: 'POD_NAMESPACE',
+      schema: z.string().optional(),
+    },
+    selector: {
+      help: 'watch only resources with these labels, so that several operators share a cluster',
+      value: 'LABELS',
+      schema: z.string().optional(),
+    },
+    metricsListen: {
+      help: 'where /metrics, /healthz and /readyz are served',
+      value: 'HOST:PORT',
+      fallback: '127.0.0.1:8080',
+      schema: hostAndPort(),
+    },
+    leaderElect: {
+      help: 'take the lease before acting: on, or off where no other replica can run',
+      value: 'on|off',
+      fallback: 'on',
+      schema: z.enum(['on', 'off'], 'must be on or off'),
+    },
+    secretWatch: {
+      help: 'see rotated Secrets at once (needs list and watch on Secrets), or read them again at each poll (get only)',
+      value: 'on|off',
+      fallback: 'on',
+      schema: z.enum(['on', 'off'], 'must be on or off'),
+    },
+    allowedHosts: {
+      help: 'a host that tokens may be sent to, such as api.example.com or *.example.com; without any, every public host',
+      value: 'HOST',
+      many: true,
+      schema: z.array(z.string().min(1, 'must be a host')),
+    },
+    allowPrivateAddresses: { help: 'also allow hosts in private networks', schema: z.boolean() },
+    allowInsecureLoopback: { help: 'also allow this machine, over http too: for the simulator', schema: z.boolean() },
+    readOnly: {
+      help: 'write nothing to the service, whatever a resource says; drift is still reported',
+      schema: z.boolean(),
+    },
+    enableActivation: { help: 'let resources activate, discard and reset disaster recovery', schema: z.boolean() },
+    enableAccountReset: { help: 'let a DisasterReset wipe a whole account', schema: z.boolean() },
+    horizonSeconds: {
+      help: 'how long after its deadline a lost call may still take effect in the service',
+      value: 'SECONDS',
+      fallback: '120',
+      schema: wholeNumber(1, 3_600),
+    },
+    workers: { help: 'objects worked on at the same time', value: 'N', fallback: '32', schema: wholeNumber(1, 1_024) },
+    logLevel: {
+      help: 'the least important line to log',
+      value: 'debug|info|warn|error',
+      fallback: 'info',
+      schema: z.enum(['debug', 'info', 'warn', 'error'], 'must be debug, info, warn or error'),
+    },
+  },
+} satisfies CommandLine<Flags>;
+
+/** What `apphosting run` was asked to do. */
+export type RunSettings = Settings<(typeof runCommand)['flags']>;
+
+/** The environment as credentials and proxies are looked for in it. */
+export function wholeEnvironment(): Readonly<Record<string, string | undefined>> {
+  return env;
+}
 
 /** What finding the programs of a control plane depends on in the environment. */
 export interface Surroundings {

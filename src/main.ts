@@ -11,9 +11,17 @@ interface Entry {
 
 /** Every subcommand; each is loaded only when it is asked for. */
 const commands: Readonly<Record<string, Entry>> = {
+  run: {
+    summary: 'the operator: makes the hosting service match the resources of a cluster',
+    load: async () => (await import('./cli/run.ts')).run,
+  },
   sandbox: {
     summary: 'everything on this machine: Kubernetes, the service in a box, the operator, samples',
     load: async () => (await import('./cli/sandbox.ts')).sandbox,
+  },
+  simulator: {
+    summary: 'serve the whole hosting service in a box',
+    load: async () => (await import('./simulator/main.ts')).simulator,
   },
 };
 

@@ -1,0 +1,35 @@
+import { randomBytes } from 'node:crypto';
+import { OperatorKey } from '../../engine/fingerprint.ts';
+import { KubeError, type KubeApi, type Resource } from '../../engine/ports.ts';
+import { Secret } from '../../secret.ts';
+
+const secrets: Resource = { group: '', version: 'v1', plural: 'secrets', namespaced: true };
+const secretName = 'apphosting-operator-key';
+
+/** The operator's own key: read from its Secret, which is made at the first start. */
+export async function operatorKey(api: KubeApi, namespace: string): Promise<OperatorKey> {
+  for (let tries = 0; tries < 3; tries += 1) {
+    const secret = await api.get(secrets, namespace, secretName);
+    const key = keyIn(secret?.['data']);
+    if (key !== undefined) return new OperatorKey(key);
+    if (secret !== undefined)
+      throw new Error(`Secret ${namespace}/${secretName} has no key "key"; restore it from a backup`);
+    try {
+      await api.create(secrets, namespace, {
+        apiVersion: 'v1',
+        kind: 'Secret',
+        metadata: { name: secretName, namespace, labels: { 'app.kubernetes.io/name': 'apphosting-operator' } },
+        type: 'Opaque',
+        data: { key: randomBytes(32).toString('base64') },
+      });
+    } catch (error) {
+      if (!(error instanceof KubeError && error.reason === 'exists')) throw error;
+    }
+  }
+  throw new Error(`Secret ${namespace}/${secretName} could not be made`);
+}
+
+function keyIn(data: unknown): Secret | undefined {
+  if (typeof data !== 'object' || data === null || !('key' in data) || typeof data.key !== 'string') return undefined;
+  return new Secret(data.key);
+}

@@ -1,0 +1,20 @@
+import type { MetricRegistry } from '../../telemetry/metrics.ts';
+import type { Operator } from './operator.ts';
+
+/** Brings the gauges up to date; called when somebody scrapes. */
+export function measure(
+  operator: Operator,
+  metrics: MetricRegistry,
+  ages: ReadonlyMap<string, number | undefined>,
+): void {
+  for (const [resource, ageMs] of ages) {
+    metrics.gauge('apphosting_watch_silence_seconds', { resource }, ageMs === undefined ? undefined : ageMs / 1_000);
+  }
+  metrics.gauge('apphosting_queue_depth', {}, operator.engine.depth);
+  for (const name of ['apphosting_objects', 'apphosting_drifted_objects']) metrics.resetGauge(name);
+  const census = operator.engine.census();
+  for (const { kind, ready, reason, count } of census.objects)
+    metrics.gauge('apphosting_objects', { kind, ready, reason }, count);
+  for (const [kind, count] of census.drifted) metrics.gauge('apphosting_drifted_objects', { kind }, count);
+  metrics.gauge('apphosting_in_doubt_oldest_seconds', {}, census.oldestDoubtSeconds);
+}

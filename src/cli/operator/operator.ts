@@ -1,0 +1,143 @@
+/**
+ * The operator put together: caches of our kinds, the engine, Secrets, events, all on one Kubernetes API and one hosting layer.
+ *
+ * Everything that touches the outside comes in, so that a test runs the same operator on a virtual clock and in memory.
+ */
+import { group, version } from '../../engine/names.ts';
+import { Engine } from '../../engine/engine.ts';
+import type { OperatorKey } from '../../engine/fingerprint.ts';
+import type { AnyKind } from '../../engine/kind/define.ts';
+import type {
+  Clock,
+  Entropy,
+  Hosting,
+  KubeApi,
+  KubeObject,
+  Leadership,
+  Log,
+  Metrics,
+  Resource,
+} from '../../engine/ports.ts';
+import { EventPublisher } from '../../kube/events.ts';
+import { complaintsOf, type Listener } from '../../kube/health.ts';
+import { KubeMaterial } from '../../kube/material.ts';
+import { ResourceWriter } from '../../kube/object-writer.ts';
+import { Reflector } from '../../kube/reflector.ts';
+
+export interface OperatorOptions {
+  readonly kinds: readonly AnyKind[];
+  readonly api: KubeApi;
+  readonly hosting: Hosting;
+  readonly leadership: Leadership;
+  readonly clock: Clock;
+  readonly entropy: Entropy;
+  readonly log: Log;
+  readonly metrics: Metrics;
+  readonly key: OperatorKey;
+  /** Which process this is, for events. */
+  readonly instance: string;
+  readonly operatorNamespace: string;
+  /** The only namespace that is watched; undefined for all. */
+  readonly namespace: string | undefined;
+  readonly selector: string | undefined;
+  readonly secretWatch: 'on' | 'off';
+  readonly readOnly: boolean;
+  readonly horizonMs: number;
+  readonly workers: number;
+}
+
+export interface Operator {
+  readonly engine: Engine;
+  /** Starts to watch; nothing is acted on before `act`. */
+  watch(): void;
+  /** Resolves when every cache has its first list. */
+  synced(): Promise<void>;
+  /** Starts to work; `holdMs` is how long calls that cannot be repeated wait first. */
+  act(holdMs: number): void;
+  /** What keeps it from being ready, one sentence each. */
+  complaints(): readonly string[];
+  listeners(): readonly Listener[];
+  stop(): Promise<void>;
+}
+
+const namespaces: Resource = { group: '', version: 'v1', plural: 'namespaces', namespaced: false };
+
+/** The resource of a kind. */
+export function resourceOf(kind: AnyKind): Resource {
+  return { group, version, plural: kind.plural, namespaced: kind.scope === 'Namespaced' };
+}
+
+/** Puts an operator together. */
+export function createOperator(options: OperatorOptions): Operator {
+  const { api, clock, entropy, log, namespace } = options;
+  const kinds = options.kinds.filter((kind) => namespace === undefined || kind.scope === 'Namespaced');
+  const around = { api, clock, entropy, log };
+  const scope = namespace === undefined ? {} : { namespace };
+  const events = new EventPublisher({ ...around, controller: 'apphosting.dev/operator', instance: options.instance });
+  const writer = new ResourceWriter({ ...around, resourceOf: (object) => resourceOfObject(kinds, object) });
+  const material = new KubeMaterial({
+    ...around,
+    ...scope,
+    watch: options.secretWatch,
+    onChanged: (change) =>
+      engine.materialChanged(change.kind === 'Secret' ? 'secret' : 'configMap', change.namespace, change.name),
+  });
+  const labels =
+    namespace === undefined
+      ? new Reflector({
+          ...around,
+          resource: namespaces,
+          metadataOnly: true,
+          onEvent: ({ object }) => engine.namespaceChanged(object.metadata.name),
+        })
+      : undefined;
+  const engine: Engine = new Engine({
+    ...options,
+    kinds,
+    events,
+    writer,
+    material,
+    labelsOf: (name) => labels?.get(undefined, name)?.metadata.labels ?? (labels === undefined ? undefined : {}),
+    settings: { horizonMs: options.horizonMs, workers: options.workers, readOnly: options.readOnly },
+  });
+  const reflectors = kinds.map(
+    (kind) =>
+      new Reflector({
+        ...around,
+        ...scope,
+        resource: resourceOf(kind),
+        ...(options.selector !== undefined && kind.life !== 'account' && { labelSelector: options.selector }),
+        onEvent: (event) => engine.observe(event),
+        onRewind: () => engine.rewound(),
+      }),
+  );
+  const listeners = [...reflectors, ...material.reflectors, ...(labels === undefined ? [] : [labels])];
+  return {
+    engine,
+    watch: () => {
+      for (const reflector of [...reflectors, ...(labels === undefined ? [] : [labels])]) reflector.start();
+      material.start();
+    },
+    synced: async () => {
+      await Promise.all(listeners.map((listener) => listener.synced));
+    },
+    act: (holdMs) => {
+      if (holdMs > 0) engine.quarantine(holdMs);
+      engine.start();
+    },
+    complaints: () => complaintsOf(listeners, clock),
+    listeners: () => listeners,
+    stop: async () => {
+      await engine.stop();
+      await writer.drain(10_000);
+      await Promise.all([...listeners.map((listener) => listener.stop()), material.stop()]);
+      await events.close(2_000);
+    },
+  };
+}
+
+function resourceOfObject(kinds: readonly AnyKind[], object: KubeObject): Resource {
+  const kind = kinds.find((one) => one.kind === object.kind);
+  if (kind === undefined) throw new Error(`${object.kind} is not a kind of ours`);
+  return resourceOf(kind);
+}

@@ -1,0 +1,216 @@
+import { randomUUID } from 'node:crypto';
+import { hostname } from 'node:os';
+import { performance } from 'node:perf_hooks';
+import { parseFlags, runCommand, wholeEnvironment, type RunSettings } from '../config.ts';
+import type { Clock, Entropy, Leadership, Log } from '../engine/ports.ts';
+import { openHosting } from '../hosting/open.ts';
+import { CredentialsError } from '../kube/access.ts';
+import { openKube } from '../kube/client.ts';
+import { findCredentials } from '../kube/credentials.ts';
+import { agesOf } from '../kube/health.ts';
+import { LeaseElection } from '../kube/lease.ts';
+import { kinds } from '../kinds/index.ts';
+import { openLog } from '../telemetry/logger.ts';
+import { MetricRegistry } from '../telemetry/metrics.ts';
+import { serveProbes } from '../telemetry/server.ts';
+import { operatorKey } from './operator/key.ts';
+import { createOperator, type Operator } from './operator/operator.ts';
+import { preflight } from './operator/preflight.ts';
+import { measure } from './operator/measure.ts';
+
+/** The clock of the machine. */
+export const realClock: Clock = {
+  wall: () => Date.now(),
+  monotonic: () => performance.now(),
+  after: (delayMs, wake) => {
+    const timer = setTimeout(wake, delayMs);
+    return () => clearTimeout(timer);
+  },
+};
+
+/** The machine's randomness. */
+export const realEntropy: Entropy = { fraction: Math.random, uuid: randomUUID };
+
+const leaseName = 'apphosting-operator';
+const stopMs = 25_000;
+
+/** `apphosting run`: the operator until SIGTERM or SIGINT. */
+export async function run(args: readonly string[]): Promise<number> {
+  const parsed = parseFlags(runCommand, args);
+  if (parsed.kind === 'help') {
+    process.stdout.write(parsed.text);
+    return 0;
+  }
+  if (parsed.kind === 'wrong') return complain(parsed.line, 2);
+  try {
+    return await operate(parsed.settings);
+  } catch (error) {
+    if (error instanceof CredentialsError)
+      return complain(`apphosting run: ${error.message}; name a cluster with --kubeconfig`, 1);
+    return complain(`apphosting run: ${error instanceof Error ? error.message : String(error)}`, 1);
+  }
+}
+
+function complain(line: string, code: number): number {
+  process.stderr.write(`${line}\n`);
+  return code;
+}
+
+async function operate(settings: RunSettings): Promise<number> {
+  const log = openLog(settings.logLevel, process.stdout.isTTY);
+  const metrics = new MetricRegistry();
+  const credentials = await findCredentials({
+    clock: realClock,
+    env: wholeEnvironment(),
+    ...(settings.kubeconfig !== undefined && { kubeconfig: settings.kubeconfig }),
+    ...(settings.context !== undefined && { context: settings.context }),
+  });
+  const api = openKube({ credentials, clock: realClock });
+  const stop = new AbortController();
+  for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, () => stop.abort(signal));
+  try {
+    const problem = await preflight(api, kinds, settings.namespace);
+    if (problem !== undefined) return complain(`apphosting run: ${problem}`, 1);
+    const operatorNamespace = settings.operatorNamespace ?? settings.namespace ?? credentials.namespace ?? 'default';
+    const key = await operatorKey(api, operatorNamespace);
+    const hosting = openHosting({
+      clock: realClock,
+      entropy: realEntropy,
+      log,
+      metrics,
+      hostRules: {
+        allowedHosts: settings.allowedHosts,
+        allowInsecureLoopback: settings.allowInsecureLoopback,
+        allowPrivateAddresses: settings.allowPrivateAddresses,
+        proxy: wholeEnvironment()['HTTPS_PROXY'] ?? wholeEnvironment()['https_proxy'],
+      },
+    });
+    const instance = `${hostname()}-${process.pid}`;
+    const election = elect(settings, { api, log, namespace: operatorNamespace, identity: instance });
+    const operator = createOperator({
+      kinds,
+      api,
+      hosting,
+      leadership: election.leadership,
+      clock: realClock,
+      entropy: realEntropy,
+      log,
+      metrics,
+      key,
+      instance,
+      operatorNamespace,
+      namespace: settings.namespace,
+      selector: settings.selector,
+      secretWatch: settings.secretWatch,
+      readOnly: settings.readOnly,
+      horizonMs: settings.horizonSeconds * 1_000,
+      workers: settings.workers,
+    });
+    return await serve(settings, { operator, election, log, metrics, stop: stop.signal });
+  } finally {
+    await api.close();
+  }
+}
+
+/** The right to act, and how it is won and lost. */
+interface Election {
+  readonly leadership: Leadership;
+  /** Resolves when won, with how long calls that cannot be repeated must wait. */
+  readonly won: Promise<{ readonly takeOver: boolean }>;
+  /** Resolves with why it was lost. */
+  readonly lost: Promise<string>;
+  start(): void;
+  stop(): Promise<void>;
+}
+
+function elect(
+  settings: RunSettings,
+  around: { api: ReturnType<typeof openKube>; log: Log; namespace: string; identity: string },
+): Election {
+  if (settings.leaderElect === 'off') {
+    return {
+      leadership: { mayAct: () => undefined },
+      won: Promise.resolve({ takeOver: false }),
+      lost: new Promise(() => undefined),
+      start: () => undefined,
+      stop: () => Promise.resolve(),
+    };
+  }
+  const won = Promise.withResolvers<{ readonly takeOver: boolean }>();
+  const lost = Promise.withResolvers<string>();
+  const lease = new LeaseElection({
+    ...around,
+    clock: realClock,
+    entropy: realEntropy,
+    name: leaseName,
+    onAcquired: won.resolve,
+    onLost: lost.resolve,
+  });
+  return {
+    leadership: lease,
+    won: won.promise,
+    lost: lost.promise,
+    start: () => lease.start(),
+    stop: () => lease.stop(),
+  };
+}
+
+interface Running {
+  readonly operator: Operator;
+  readonly election: Election;
+  readonly log: Log;
+  readonly metrics: MetricRegistry;
+  readonly stop: AbortSignal;
+}
+
+async function serve(settings: RunSettings, { operator, election, log, metrics, stop }: Running): Promise<number> {
+  const { host, port } = settings.metricsListen;
+  const probes = await serveProbes(
+    {
+      alive: () => operator.engine.stuck(),
+      ready: () => operator.complaints()[0],
+      metrics: () => {
+        measure(operator, metrics, agesOf(operator.listeners(), realClock));
+        return metrics.text();
+      },
+    },
+    host,
+    port,
+  );
+  log.info({ kinds: kinds.length, metrics: `${host}:${probes.port}` }, 'the operator starts');
+  operator.watch();
+  election.start();
+  const stopped = new Promise<'stop'>((resolve) => {
+    if (stop.aborted) resolve('stop');
+    stop.addEventListener('abort', () => resolve('stop'), { once: true });
+  });
+  const first = await Promise.race([stopped, Promise.all([operator.synced(), election.won])]);
+  let code = 0;
+  if (first !== 'stop') {
+    const [, { takeOver }] = first;
+    metrics.gauge('apphosting_leader', {}, 1);
+    log.info({ takeOver }, 'this replica acts');
+    operator.act(takeOver ? settings.horizonSeconds * 1_000 : 0);
+    const end = await Promise.race([stopped, election.lost]);
+    if (end !== 'stop') {
+      log.error({ why: end }, 'the lease is lost; ending at once');
+      code = 1;
+    }
+  }
+  await finish(operator, election, probes, log);
+  return code;
+}
+
+/** Lets what runs finish, writes what must be written, and gives the lease back last. */
+async function finish(
+  operator: Operator,
+  election: Election,
+  probes: { close(): Promise<void> },
+  log: Log,
+): Promise<void> {
+  const late = new Promise<'late'>((resolve) => setTimeout(() => resolve('late'), stopMs).unref());
+  const ended = await Promise.race([operator.stop().then(() => 'done' as const), late]);
+  if (ended === 'late') log.warn({}, 'not everything came to an end in time');
+  await election.stop();
+  await probes.close();
+}

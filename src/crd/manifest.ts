@@ -1,0 +1,140 @@
+/** A kind → its CustomResourceDefinition. */
+import { z } from 'zod';
+import type { Column, KindIdentity } from '../engine/kind/define.ts';
+import { celName, type CelRule } from '../engine/kind/rules.ts';
+import { ownNameKey, type OwnName } from '../engine/kind/schema.ts';
+import { CommonStatus, idOf } from '../engine/kind/status.ts';
+import { structural, type Structural } from './structural.ts';
+
+/** The API group of all kinds. */
+export const group = 'apphosting.dev';
+
+/** The version that is served and stored. */
+export const version = 'v1alpha1';
+
+// https://kubernetes.io/docs/tasks/extend-kubernetes/custom-resources/custom-resource-definitions/#field-selectors
+const mostSelectable = 8;
+
+/** The CustomResourceDefinition of a kind. */
+export function manifest(kind: KindIdentity) {
+  if (kind.selectable.length > mostSelectable)
+    throw new Error(`${kind.kind} has more than ${mostSelectable} selectable fields`);
+  return {
+    apiVersion: 'apiextensions.k8s.io/v1',
+    kind: 'CustomResourceDefinition',
+    metadata: {
+      name: `${kind.plural}.${group}`,
+      annotations: { 'kustomize.toolkit.fluxcd.io/substitute': 'disabled' },
+    },
+    spec: {
+      group,
+      scope: kind.scope,
+      names: {
+        kind: kind.kind,
+        listKind: `${kind.kind}List`,
+        plural: kind.plural,
+        singular: kind.kind.toLowerCase(),
+        shortNames: [...kind.shortNames],
+        categories: ['apphosting'],
+      },
+      versions: [
+        {
+          name: version,
+          served: true,
+          storage: true,
+          schema: { openAPIV3Schema: root(kind) },
+          subresources: { status: {} },
+          selectableFields: kind.selectable.map((jsonPath) => ({ jsonPath })),
+          additionalPrinterColumns: columns(kind).map(printerColumn),
+        },
+      ],
+    },
+  };
+}
+
+function root(kind: KindIdentity) {
+  const rules = nameRules(kind.spec);
+  return {
+    type: 'object',
+    description: kind.summary,
+    required: ['spec'],
+    properties: {
+      apiVersion: { type: 'string', description: `Always ${group}/${version}.` },
+      kind: { type: 'string', description: `Always ${kind.kind}.` },
+      metadata: { type: 'object' },
+      spec: structural(kind.spec, 'spec'),
+      status: { ...status(kind), default: { observedGeneration: -1 } },
+    },
+    ...(rules.length > 0 && { 'x-kubernetes-validations': rules }),
+  };
+}
+
+/** The status of a kind: what all have, the id, and the kind's own facts. */
+export function status(kind: KindIdentity): Structural {
+  const own = structural(kind.facts, 'status');
+  const id = kind.idField === undefined ? {} : { [kind.idField]: idOf(kind.kind) };
+  const shared = structural(z.object({ ...CommonStatus.shape, ...id }).meta({ description: 'shared' }), 'status');
+  const twice = Object.keys(own.properties ?? {}).filter((name) => name in (shared.properties ?? {}));
+  if (twice.length > 0) throw new Error(`${kind.kind} has facts that every status has: ${twice.join(', ')}`);
+  return {
+    type: 'object',
+    description: 'What the operator found and did. It is never written by hand.',
+    properties: { ...shared.properties, ...own.properties },
+  };
+}
+
+/** Rules for names that are metadata.name when absent: only the root of an object sees both. */
+function nameRules(spec: z.ZodType): readonly CelRule[] {
+  if (!(spec instanceof z.ZodObject)) return [];
+  return Object.entries(spec.shape).flatMap(([field, schema]) => {
+    const { json, own } = ownName(schema);
+    return own === undefined ? [] : rulesOfName(field, json.maxLength ?? 253, own);
+  });
+}
+
+function ownName(schema: unknown): { readonly json: { maxLength?: number }; readonly own: OwnName | undefined } {
+  if (!(schema instanceof z.ZodType)) return { json: {}, own: undefined };
+  const json = z.toJSONSchema(schema, { io: 'input' });
+  return { json, own: json[ownNameKey] as OwnName | undefined };
+}
+
+function rulesOfName(field: string, maxLength: number, { fixed }: OwnName): readonly CelRule[] {
+  const name = celName(field);
+  const effective = (of: string) => `(has(${of}.spec.${name}) ? ${of}.spec.${name} : ${of}.metadata.name)`;
+  const fits: CelRule = {
+    rule: `has(self.spec.${name}) || size(self.metadata.name) <= ${maxLength}`,
+    message: `metadata.name has more than ${maxLength} characters: set spec.${field}`,
+  };
+  const same: CelRule | undefined =
+    fixed === undefined
+      ? undefined
+      : { rule: `${effective('self')} == ${effective('oldSelf')}`, message: fixed, reason: 'FieldValueForbidden' };
+  // 253 is the longest name of an object.
+  return [...(maxLength < 253 ? [fits] : []), ...(same === undefined ? [] : [same])];
+}
+
+/** The columns of `kubectl get`: how it is, why, the kind's own, the id, the age. */
+function columns(kind: KindIdentity): readonly Column[] {
+  const ready = '.status.conditions[?(@.type=="Ready")]';
+  const id: readonly Column[] =
+    kind.idField === undefined
+      ? []
+      : [{ name: 'ID', path: `.status.${kind.idField}`, wide: true, description: 'The id in the service.' }];
+  return [
+    { name: 'READY', path: `${ready}.status`, description: 'Whether the service equals the spec.' },
+    { name: 'REASON', path: `${ready}.reason`, description: 'Why.' },
+    ...kind.columns,
+    ...id,
+    { name: 'AGE', path: '.metadata.creationTimestamp', type: 'date', description: 'How old the resource is.' },
+  ];
+}
+
+function printerColumn(column: Column) {
+  return {
+    name: column.name,
+    type: column.type ?? 'string',
+    jsonPath: column.path,
+    description: column.description,
+    ...(column.wide === true && { priority: 1 }),
+  };
+}

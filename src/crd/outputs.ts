@@ -1,0 +1,35 @@
+/** Every file that is generated, as a value: writing, checking and testing work on the same list. */
+import type { KindIdentity } from '../engine/kind/define.ts';
+import { manifest } from './manifest.ts';
+import { clusterWide, forUsers, namespaced, ownNamespace } from './rbac.ts';
+import { page, pageName } from './reference.ts';
+import { yaml } from './text.ts';
+
+/** What stands in the tree already; undefined where there is no such file. */
+export type ReadFile = (path: string) => string | undefined;
+
+/** Folders in which nothing may stand but what is generated. */
+export const wholeFolders: readonly string[] = ['crds'];
+
+/** The generated files, by path from the root of the repository. */
+export function outputs(kinds: readonly KindIdentity[], read: ReadFile): ReadonlyMap<string, string> {
+  const rbac = 'deploy/kustomize';
+  return new Map([
+    ...kinds.map((kind) => [`crds/${kind.plural}.yaml`, yaml([manifest(kind)])] as const),
+    [`${rbac}/base/rbac.yaml`, yaml([...ownNamespace(), ...forUsers(kinds)])],
+    [`${rbac}/overlays/cluster-wide/rbac.yaml`, yaml(clusterWide(kinds))],
+    [`${rbac}/overlays/namespaced/rbac.yaml`, yaml(namespaced(kinds))],
+    ...kinds.map((kind) => {
+      const path = `docs/kinds/${pageName(kind.kind)}.md`;
+      return [path, page(kind, read(path), sampleOf(kind, read))] as const;
+    }),
+  ]);
+}
+
+/** The sample of a kind: it is the example of its page. */
+export function sampleOf(kind: KindIdentity, read: ReadFile): string {
+  const name = `${pageName(kind.kind)}.yaml`;
+  const sample = read(`deploy/samples/${name}`) ?? read(`deploy/samples-more/${name}`);
+  if (sample === undefined) throw new Error(`${kind.kind} has no sample: write deploy/samples-more/${name}`);
+  return sample;
+}

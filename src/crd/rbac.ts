@@ -1,0 +1,101 @@
+/** Permissions: for the operator from what it uses, for users by what a kind can do. */
+import { accesses, type Access } from '../engine/kind/access.ts';
+import type { KindIdentity } from '../engine/kind/define.ts';
+import { group } from './manifest.ts';
+
+interface PolicyRule {
+  readonly apiGroups: readonly string[];
+  readonly resources: readonly string[];
+  readonly verbs: readonly string[];
+}
+
+/** A Role or ClusterRole. */
+export interface Role {
+  readonly apiVersion: 'rbac.authorization.k8s.io/v1';
+  readonly kind: 'Role' | 'ClusterRole';
+  readonly metadata: { readonly name: string; readonly labels?: Readonly<Record<string, string>> };
+  readonly rules: readonly PolicyRule[];
+}
+
+function role(kind: Role['kind'], name: string, rules: readonly PolicyRule[], labels?: Record<string, string>): Role {
+  const metadata = labels === undefined ? { name } : { name, labels };
+  return { apiVersion: 'rbac.authorization.k8s.io/v1', kind, metadata, rules };
+}
+
+const plurals = (kinds: readonly KindIdentity[]) => kinds.map(({ plural }) => plural);
+
+/** What the operator does with its own kinds: it reads all, writes status, and holds what deletion must undo. */
+function ownKinds(kinds: readonly KindIdentity[]): readonly PolicyRule[] {
+  const held = kinds.filter(({ holds }) => holds);
+  const of = (resources: readonly string[], verbs: readonly string[]) => ({ apiGroups: [group], resources, verbs });
+  return [
+    of(plurals(kinds), ['get', 'list', 'watch']),
+    of(
+      plurals(kinds).map((plural) => `${plural}/status`),
+      ['update'],
+    ),
+    // Finalizers are metadata of the object itself.
+    of(plurals(held), ['patch']),
+    // Needed where the plugin OwnerReferencesPermissionEnforcement is on.
+    of(
+      plurals(held).map((plural) => `${plural}/finalizers`),
+      ['update'],
+    ),
+  ];
+}
+
+function used(where: readonly Access['where'][]): readonly PolicyRule[] {
+  return accesses
+    .filter((access) => where.includes(access.where))
+    .map(({ group: apiGroup, resources, verbs }) => ({ apiGroups: [apiGroup], resources, verbs }));
+}
+
+/** The operator for the whole cluster. */
+export function clusterWide(kinds: readonly KindIdentity[]): readonly Role[] {
+  return [role('ClusterRole', 'apphosting-operator', [...ownKinds(kinds), ...used(['objects', 'cluster'])])];
+}
+
+/** The operator for one namespace: nothing outside of it, and no cluster accounts. */
+export function namespaced(kinds: readonly KindIdentity[]): readonly Role[] {
+  const inside = kinds.filter(({ scope }) => scope === 'Namespaced');
+  return [role('Role', 'apphosting-operator', [...ownKinds(inside), ...used(['objects'])])];
+}
+
+/** What the operator needs in its own namespace, wherever its resources are. */
+export function ownNamespace(): readonly Role[] {
+  return [role('Role', 'apphosting-operator-own', used(['own']))];
+}
+
+/** Kinds that are not for everyone who may edit a namespace, and who may write them. */
+const guarded: Readonly<Record<string, 'admin' | 'cluster' | 'activator' | 'resetter'>> = {
+  HostingAccount: 'admin',
+  MemberAccess: 'admin',
+  ClusterHostingAccount: 'cluster',
+  RecoveryActivation: 'activator',
+  ActivationDiscard: 'activator',
+  DisasterReset: 'resetter',
+};
+
+const write = ['create', 'update', 'patch', 'delete', 'deletecollection'];
+// A request is never changed: there is nothing to update or patch but its metadata.
+const writeOnce = ['create', 'patch', 'delete'];
+const aggregate = (...to: readonly string[]) =>
+  Object.fromEntries(to.map((name) => [`rbac.authorization.k8s.io/aggregate-to-${name}`, 'true']));
+
+/** Roles for people: view, edit and admin join the roles of the same name; activation and reset are given one by one. */
+export function forUsers(kinds: readonly KindIdentity[]): readonly Role[] {
+  const by = (who: string | undefined) => plurals(kinds.filter(({ kind }) => guarded[kind] === who));
+  const of = (resources: readonly string[], verbs: readonly string[]) => ({ apiGroups: [group], resources, verbs });
+  const read = of(plurals(kinds), ['get', 'list', 'watch']);
+  return [
+    role('ClusterRole', 'apphosting-view', [read], aggregate('view', 'edit', 'admin')),
+    role('ClusterRole', 'apphosting-edit', [of(by(undefined), write)], aggregate('edit', 'admin')),
+    role('ClusterRole', 'apphosting-admin', [of(by('admin'), write)], aggregate('admin')),
+    role('ClusterRole', 'apphosting-activator', [
+      read,
+      of(by('activator'), writeOnce),
+      of(['disasterprotections'], ['activate']),
+    ]),
+    role('ClusterRole', 'apphosting-resetter', [read, of(by('resetter'), writeOnce)]),
+  ];
+}

@@ -1,0 +1,139 @@
+/**
+ * A reference page per kind: generated parts stand between markers, everything else is written by hand and kept.
+ */
+import type { KindIdentity } from '../engine/kind/define.ts';
+import { reasons } from '../engine/kind/reasons.ts';
+import { rulesKey, type CelRule } from '../engine/kind/rules.ts';
+import { group, status, version } from './manifest.ts';
+import { structural, type Structural } from './structural.ts';
+
+/** The file name of a kind's page: `contact-point`. */
+export function pageName(kind: string): string {
+  return kind.replaceAll(/(?<=[a-z])(?=[A-Z])/gu, '-').toLowerCase();
+}
+
+/** The page of a kind: the existing one with its generated parts renewed, or a new one. */
+export function page(kind: KindIdentity, existing: string | undefined, sample: string): string {
+  const parts: Readonly<Record<string, string>> = {
+    identity: identityTable(kind),
+    example: `\`\`\`yaml\n${sample.trim()}\n\`\`\``,
+    spec: fieldTable(structural(kind.spec, 'spec')),
+    rules: ruleList(structural(kind.spec, 'spec')),
+    status: fieldTable(status(kind)),
+    reasons: reasonTable(),
+  };
+  return Object.entries(parts).reduce(
+    (text, [name, body]) => replaced(text, name, body, kind.kind),
+    existing ?? skeleton(kind),
+  );
+}
+
+function replaced(text: string, name: string, body: string, kind: string): string {
+  const begin = `<!-- generated:begin ${name} -->`;
+  const end = `<!-- generated:end ${name} -->`;
+  const [head, rest, ...more] = text.split(begin);
+  const [, tail, ...others] = rest?.split(end) ?? [];
+  if (head === undefined || tail === undefined || more.length > 0 || others.length > 0) {
+    throw new Error(`docs/kinds/${pageName(kind)}.md needs exactly one pair of the markers ${begin} and ${end}`);
+  }
+  return `${head}${begin}\n\n${body}\n\n${end}${tail}`;
+}
+
+function skeleton(kind: KindIdentity): string {
+  const slot = (name: string) => `<!-- generated:begin ${name} -->\n<!-- generated:end ${name} -->`;
+  return [
+    `# ${kind.kind}`,
+    kind.summary,
+    slot('identity'),
+    '## Example',
+    slot('example'),
+    '## In the above example',
+    '## Writing a spec',
+    slot('spec'),
+    'Rules between fields:',
+    slot('rules'),
+    `## Working with a ${kind.kind}`,
+    '## Status',
+    slot('status'),
+    'The reasons of its conditions:',
+    slot('reasons'),
+    '',
+  ].join('\n\n');
+}
+
+function identityTable(kind: KindIdentity): string {
+  const row = (name: string, value: string) => `| ${name} | ${value} |`;
+  return [
+    row('apiVersion', `\`${group}/${version}\``),
+    '| --- | --- |',
+    row('kind', `\`${kind.kind}\``),
+    row('kubectl', [kind.plural, ...kind.shortNames].map((name) => `\`${name}\``).join(', ')),
+    row('scope', kind.scope === 'Namespaced' ? 'one namespace' : 'the cluster'),
+    row('field selectors', kind.selectable.map((path) => `\`${path.slice(1)}\``).join(', ')),
+  ].join('\n');
+}
+
+interface Field {
+  readonly path: string;
+  readonly node: Structural;
+  readonly required: boolean;
+}
+
+function fieldsOf(node: Structural, path: string): readonly Field[] {
+  const { properties = {}, required = [], items, additionalProperties } = node;
+  const own = Object.entries(properties).flatMap(([name, child]) => {
+    const at = path === '' ? name : `${path}.${name}`;
+    return [{ path: at, node: child, required: required.includes(name) }, ...fieldsOf(child, at)];
+  });
+  const listed = items === undefined ? [] : fieldsOf(items, `${path}[]`);
+  const mapped = additionalProperties === undefined ? [] : fieldsOf(additionalProperties, `${path}.<name>`);
+  return [...own, ...listed, ...mapped];
+}
+
+function fieldTable(root: Structural): string {
+  const rows = fieldsOf(root, '').map(({ path, node, required }) => {
+    const need = required ? ' **required**' : '';
+    return `| \`${path}\`${need} | ${typeOf(node)} | ${cell(node.description)} |`;
+  });
+  return ['| Field | Type | Meaning |', '| --- | --- | --- |', ...rows].join('\n');
+}
+
+function typeOf(node: Structural): string {
+  if (node.enum !== undefined) return node.enum.map((word) => `\`${word}\``).join(' ');
+  if (node.items !== undefined) return `list, at most ${number(node['maxItems'])}`;
+  if (node.additionalProperties !== undefined) return `map, at most ${number(node['maxProperties'])}`;
+  if (node.type === 'string') return `text, at most ${number(node['maxLength'])}`;
+  if (node.type === 'integer') return `integer, ${number(node['minimum'])} to ${number(node['maximum'])}`;
+  return node.type;
+}
+
+function number(value: unknown): string {
+  return typeof value === 'number' ? value.toLocaleString('en') : '';
+}
+
+function ruleList(root: Structural): string {
+  const nodes = [{ path: '', node: root }, ...fieldsOf(root, ''), ...inner(root, '')];
+  const lines = nodes.flatMap(({ path, node }) =>
+    ((node[rulesKey] ?? []) as readonly CelRule[]).map(
+      ({ message }) => `- ${path === '' ? '' : `\`${path}\`: `}${cell(message)}`,
+    ),
+  );
+  return lines.length === 0 ? 'None.' : [...new Set(lines)].join('\n');
+}
+
+/** Items of lists and values of maps, which have rules of their own but no name. */
+function inner(root: Structural, path: string): readonly { readonly path: string; readonly node: Structural }[] {
+  return fieldsOf(root, path).flatMap(({ path: at, node }) => [
+    ...(node.items === undefined ? [] : [{ path: `${at}[]`, node: node.items }]),
+    ...(node.additionalProperties === undefined ? [] : [{ path: `${at}.<name>`, node: node.additionalProperties }]),
+  ]);
+}
+
+function reasonTable(): string {
+  const rows = Object.entries(reasons).map(([reason, meaning]) => `| \`${reason}\` | ${cell(meaning)} |`);
+  return ['| Reason | What it means, and what to do |', '| --- | --- |', ...rows].join('\n');
+}
+
+function cell(text: string): string {
+  return text.replaceAll('|', '\\|').replaceAll('<', '&lt;');
+}

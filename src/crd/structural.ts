@@ -1,0 +1,152 @@
+/**
+ * zod → the structural schema of a custom resource definition.
+ *
+ * Guarantees: what comes out has a description and bounds on every node, no union, no default, no pattern that Go reads
+ * differently, and no transition rule where it could be dodged. Anything else throws with the path of the field.
+ */
+import { z } from 'zod';
+import { rulesKey, type CelRule } from '../engine/kind/rules.ts';
+import { ownNameKey } from '../engine/kind/schema.ts';
+
+/** A node of a structural schema. */
+export interface Structural {
+  readonly type: 'object' | 'array' | 'string' | 'integer' | 'number' | 'boolean';
+  readonly description: string;
+  readonly properties?: Readonly<Record<string, Structural>>;
+  readonly required?: readonly string[];
+  readonly items?: Structural;
+  readonly additionalProperties?: Structural;
+  readonly enum?: readonly string[];
+  readonly default?: unknown;
+  readonly [keyword: string]: unknown;
+}
+
+/** What zod says of a node, as JSON schema. */
+interface Node {
+  readonly type?: string;
+  readonly description?: string;
+  readonly properties?: Readonly<Record<string, Node>>;
+  readonly required?: readonly string[];
+  readonly items?: Node;
+  readonly additionalProperties?: Node | boolean;
+  readonly [keyword: string]: unknown;
+}
+
+/** The schema as Kubernetes understands it; `path` is how the node is called in messages. */
+export function structural(schema: z.ZodType, path: string): Structural {
+  const json = z.toJSONSchema(schema, {
+    target: 'openapi-3.0',
+    io: 'input',
+    reused: 'inline',
+    cycles: 'throw',
+    unrepresentable: 'throw',
+  });
+  return convert(json as Node, path, true);
+}
+
+const scalars = ['type', 'description', 'enum', 'pattern', 'minLength', 'maxLength', 'minimum', 'maximum'];
+const sizes = ['minItems', 'maxItems', 'maxProperties', 'format'];
+const lists = ['x-kubernetes-list-type', 'x-kubernetes-list-map-keys', rulesKey];
+const copied = new Set([...scalars, ...sizes, ...lists]);
+const walked = new Set(['properties', 'required', 'items', 'additionalProperties']);
+
+/** `steady` says that the node can be neither removed nor moved, so that a transition rule on it always applies. */
+function convert(node: Node, path: string, steady: boolean): Structural {
+  const { type, description } = node;
+  if (type === undefined) throw refusal(path, 'has no single type; a union cannot be structural');
+  if (description === undefined || description === '') throw refusal(path, 'has no description');
+  for (const keyword of Object.keys(node)) {
+    if (keyword === ownNameKey || copied.has(keyword) || walked.has(keyword)) continue;
+    throw refusal(path, `uses ${keyword}, which the generator does not know`);
+  }
+  const own = Object.entries(node).filter(([keyword]) => copied.has(keyword));
+  checkText(node, path);
+  checkRules(node, path, steady);
+  return { ...Object.fromEntries(own), ...within(node, type, path, steady) } as Structural;
+}
+
+/** What depends on the type: bounds are checked, children converted. */
+function within(node: Node, type: string, path: string, steady: boolean): Partial<Structural> {
+  switch (type) {
+    case 'object':
+      return node.properties === undefined ? map(node, path) : object(node, path, steady);
+    case 'array':
+      return list(node, path);
+    case 'string':
+      if (node['enum'] === undefined) need(node, 'maxLength', path);
+      return {};
+    case 'integer':
+      return { format: integerFormat(node, path) };
+    case 'number':
+      need(node, 'minimum', path);
+      need(node, 'maximum', path);
+      return {};
+    case 'boolean':
+      return {};
+    default:
+      throw refusal(path, `has the type ${type}, which the generator does not know`);
+  }
+}
+
+function object(node: Node, path: string, steady: boolean): Partial<Structural> {
+  if (typeof node.additionalProperties === 'object') throw refusal(path, 'is open to fields that nobody described');
+  const required = node.required ?? [];
+  const properties = Object.entries(node.properties ?? {}).map(
+    ([name, child]) => [name, convert(child, `${path}.${name}`, steady && required.includes(name))] as const,
+  );
+  return { properties: Object.fromEntries(properties), ...(required.length > 0 && { required }) };
+}
+
+function map(node: Node, path: string): Partial<Structural> {
+  const value = node.additionalProperties;
+  if (typeof value !== 'object') throw refusal(path, 'is an object of which nothing is known');
+  need(node, 'maxProperties', path);
+  return { additionalProperties: convert(value, `${path}{}`, false) };
+}
+
+function list(node: Node, path: string): Partial<Structural> {
+  if (node.items === undefined) throw refusal(path, 'is a list of which nothing is known');
+  need(node, 'maxItems', path);
+  need(node, 'x-kubernetes-list-type', path);
+  const items = convert(node.items, `${path}[]`, false);
+  for (const key of (node['x-kubernetes-list-map-keys'] ?? []) as readonly string[]) {
+    if (!items.required?.includes(key)) throw refusal(path, `is keyed by ${key}, which its items may leave out`);
+  }
+  return { items };
+}
+
+function integerFormat(node: Node, path: string): 'int32' | 'int64' {
+  const { minimum, maximum } = node;
+  const bounded = typeof minimum === 'number' && typeof maximum === 'number';
+  if (!bounded) throw refusal(path, 'is an integer without minimum and maximum');
+  return minimum >= -(2 ** 31) && maximum < 2 ** 31 ? 'int32' : 'int64';
+}
+
+function need(node: Node, keyword: string, path: string): void {
+  if (node[keyword] === undefined) throw refusal(path, `has no ${keyword}`);
+}
+
+// Go's RE2 knows neither look-around nor back-references, and reads these classes otherwise than JavaScript does.
+const foreign = /\(\?|\\[1-9kbBsSwWpP]/u;
+
+function checkText(node: Node, path: string): void {
+  const { pattern } = node;
+  if (typeof pattern === 'string' && (foreign.test(pattern) || !/^\^.*\$$/u.test(pattern))) {
+    throw refusal(path, `has the pattern ${pattern}, which must be anchored and mean the same to Go`);
+  }
+  const texts = JSON.stringify([node.description, node['pattern'], node[rulesKey]]);
+  if (texts.includes('${')) throw refusal(path, 'has ${ in a text, which Flux would replace');
+}
+
+function checkRules(node: Node, path: string, steady: boolean): void {
+  for (const { rule, message } of (node[rulesKey] ?? []) as readonly CelRule[]) {
+    if (/\n/u.test(message)) throw refusal(path, 'has a rule whose message has several lines');
+    if (rule.includes('oldSelf') && !steady) {
+      throw refusal(path, 'has a transition rule, but the field can be removed and added again');
+    }
+  }
+}
+
+function refusal(path: string, problem: string): Error {
+  return new Error(`${path} ${problem}`);
+}

@@ -1,0 +1,192 @@
+/**
+ * The accounts: which service a resource works with, and whether it may.
+ *
+ * Guarantees: one service per account and credential, opened again when the Secret, the account id or its settings change;
+ * nothing is sent for an account whose endpoint is not the one that was pinned.
+ */
+import { entryInWords, type Entry } from './book.ts';
+import type { Reason } from './kind/reasons.ts';
+import { isRecord } from './memory.ts';
+import { isAllowed, type AllowedNamespaces } from './allowed-namespaces.ts';
+import { annotations, partsOfKey } from './names.ts';
+import type { Hosting, Json, Material, Service, ServiceSettings, WalkListener } from './ports.ts';
+import type { AccountView, Adoption } from './kind/pass.ts';
+
+/** The account kinds' spec as far as opening the service needs it. */
+interface AccountSpec {
+  readonly accountId: string;
+  readonly credentialsRef: { readonly name: string };
+  readonly mode?: 'Manage' | 'Observe';
+  readonly pollSeconds?: number;
+  readonly adoption?: Adoption;
+  readonly budget?: { readonly requestsPerSecond?: number; readonly concurrency?: number };
+  readonly allowedNamespaces?: AllowedNamespaces;
+}
+
+/** An account whose service is open. */
+export interface Session {
+  readonly service: Service;
+  /** A second credential for the calls that a mistake makes expensive. */
+  readonly dangerous: Service | undefined;
+  readonly print: string;
+  readonly spec: AccountSpec;
+  readonly scope: 'Namespaced' | 'Cluster';
+  /** What the account's own last pass said; undefined before the first. */
+  standing: { readonly admitted: boolean; readonly reason: Reason; readonly message: string } | undefined;
+  /** Why nothing may be created or deleted, when owned objects stopped showing. */
+  frozen: string | undefined;
+  /** The token of `apphosting.dev/accept-missing` that was honoured. */
+  acceptedMissing: string | undefined;
+}
+
+/** Why an account's service is not open. */
+export interface Closed {
+  readonly reason: Reason;
+  readonly message: string;
+}
+
+export interface AccountsOptions {
+  readonly hosting: Hosting;
+  readonly material: Material;
+  readonly print: (value: Json) => string;
+  readonly onWalk: WalkListener;
+  readonly operatorNamespace: string;
+  readonly labelsOf: (namespace: string) => Readonly<Record<string, string>> | undefined;
+  readonly readOnly: boolean;
+}
+
+export class Accounts {
+  readonly #options: AccountsOptions;
+  readonly #sessions = new Map<string, Session>();
+
+  constructor(options: AccountsOptions) {
+    this.#options = options;
+  }
+
+  session(key: string): Session | undefined {
+    return this.#sessions.get(key);
+  }
+
+  /** The account that a service belongs to. */
+  keyOf(service: Service): string | undefined {
+    for (const [key, session] of this.#sessions) if (session.service === service) return key;
+    return undefined;
+  }
+
+  sessions(): Iterable<readonly [string, Session]> {
+    return this.#sessions;
+  }
+
+  /** Opens the service of an account, or says why it cannot be. */
+  async open(entry: Entry): Promise<Session | Closed> {
+    const settings = await this.#settings(entry);
+    if ('reason' in settings) {
+      await this.close(entry.key);
+      return settings;
+    }
+    const { token, ...open } = settings;
+    const print = this.#options.print({ ...open, caBundle: open.caBundle ?? '', token });
+    const known = this.#sessions.get(entry.key);
+    const spec = specOf(entry);
+    if (known !== undefined && known.print === print) {
+      const session = Object.assign(known, { spec });
+      return session;
+    }
+    await this.close(entry.key);
+    const service = this.#options.hosting.open(settings, this.#options.onWalk);
+    if ('refused' in service) return { reason: 'HostNotAllowed', message: service.refused };
+    const mismatch = pinned(entry, service.endpoint);
+    if (mismatch !== undefined) {
+      await service.close();
+      return mismatch;
+    }
+    const session: Session = {
+      service,
+      dangerous: undefined,
+      print,
+      spec,
+      scope: entry.kind.scope,
+      standing: undefined,
+      frozen: undefined,
+      acceptedMissing: undefined,
+    };
+    this.#sessions.set(entry.key, session);
+    return session;
+  }
+
+  async close(key: string): Promise<void> {
+    const session = this.#sessions.get(key);
+    this.#sessions.delete(key);
+    await session?.service.close();
+  }
+
+  async closeAll(): Promise<void> {
+    await Promise.all([...this.#sessions.keys()].map((key) => this.close(key)));
+  }
+
+  /** What a pass sees of its account. */
+  view(session: Session): AccountView {
+    const { spec, service } = session;
+    return {
+      endpoint: service.endpoint,
+      accountId: service.accountId,
+      mode: this.#options.readOnly ? 'Observe' : (spec.mode ?? 'Manage'),
+      adoption: spec.adoption ?? (session.scope === 'Namespaced' ? 'ById' : 'Never'),
+      pollMs: (spec.pollSeconds ?? 60) * 1_000,
+      frozen: session.frozen,
+    };
+  }
+
+  /** Whether a namespace may use a cluster-wide account; nobody may by default. */
+  allows(account: Entry, namespace: string): boolean {
+    if (account.kind.scope === 'Namespaced') return true;
+    return isAllowed(specOf(account).allowedNamespaces, namespace, this.#options.labelsOf(namespace));
+  }
+
+  async #settings(entry: Entry): Promise<ServiceSettings | Closed> {
+    if (entry.spec.is === 'invalid') return { reason: 'InvalidSpec', message: entry.spec.message };
+    const spec = specOf(entry);
+    const namespace = partsOfKey(entry.key).namespace || this.#options.operatorNamespace;
+    const { name } = spec.credentialsRef;
+    const secret = await this.#options.material.secret(namespace, name);
+    const where = `Secret ${namespace}/${name}`;
+    if (secret === undefined)
+      return { reason: 'SecretMissing', message: `${where} does not exist; it must hold baseUrl and token` };
+    const [baseUrl, token] = [secret.get('baseUrl'), secret.get('token')];
+    if (baseUrl === undefined || token === undefined) {
+      const missing = baseUrl === undefined ? 'baseUrl' : 'token';
+      return { reason: 'SecretMissing', message: `${where} has no key "${missing}"; it must hold baseUrl and token` };
+    }
+    return {
+      baseUrl: baseUrl.reveal().trim(),
+      token,
+      caBundle: secret.get('caBundle')?.reveal(),
+      accountId: spec.accountId,
+      pollSeconds: spec.pollSeconds ?? 60,
+      requestsPerSecond: spec.budget?.requestsPerSecond ?? 5,
+      concurrency: spec.budget?.concurrency ?? 4,
+    };
+  }
+}
+
+/** The spec of an account, which its schema has checked. */
+function specOf(entry: Entry): AccountSpec {
+  if (entry.spec.is === 'valid' && isAccountSpec(entry.spec.value)) return entry.spec.value;
+  return { accountId: '', credentialsRef: { name: '' } };
+}
+
+function isAccountSpec(value: unknown): value is AccountSpec {
+  return isRecord(value) && typeof value['accountId'] === 'string' && isRecord(value['credentialsRef']);
+}
+
+/** An account stays with the endpoint of its first success until its owner accepts another by annotation. */
+function pinned(entry: Entry, endpoint: string): Closed | undefined {
+  const pin = entry.recollection.memory.binding?.endpoint;
+  if (pin === undefined || pin === endpoint) return undefined;
+  const accepted = entry.object.metadata.annotations?.[annotations.acceptEndpoint];
+  if (accepted === endpoint) return undefined;
+  return {
+    reason: 'EndpointChanged',
+    message: `${entryInWords(entry)} belongs to ${pin}, and the Secret now names ${endpoint}; nothing is sent there until the annotation ${annotations.acceptEndpoint}: ${endpoint} accepts it`,
+  };
+}

@@ -1,0 +1,147 @@
+/**
+ * Every object the operator watches, and what ties them together: accounts, references, Secrets, ids, open creates.
+ *
+ * Guarantees: the ties of an object are those of its newest form; a key is in the book exactly while its object exists.
+ */
+import type { AnyKind, Needs } from './kind/define.ts';
+import { recollect, isRecord, type Recollection } from './memory.ts';
+import { inWords, keyOf, keyOfObject } from './names.ts';
+import type { KubeObject } from './ports.ts';
+
+/** An object with its spec parsed and its status taken apart. */
+export interface Entry {
+  readonly key: string;
+  readonly kind: AnyKind;
+  readonly object: KubeObject;
+  readonly spec:
+    | { readonly is: 'valid'; readonly value: unknown }
+    | { readonly is: 'invalid'; readonly message: string };
+  readonly needs: Needs;
+  readonly recollection: Recollection<unknown>;
+  /** The account it belongs to; its own key for an account. */
+  readonly account: string;
+  readonly ties: readonly string[];
+}
+
+/** Ties by name; each says what changing the named thing concerns. */
+export const tie = {
+  account: (key: string) => `account:${key}`,
+  object: (kind: string, namespace: string | undefined, name: string) => `object:${keyOf(kind, namespace, name)}`,
+  secret: (namespace: string, name: string) => `secret:${namespace}/${name}`,
+  configMap: (namespace: string, name: string) => `configMap:${namespace}/${name}`,
+  claim: (kind: string, id: string) => `claim:${kind}/${id}`,
+  create: (collection: string, name: string) => `create:${collection}/${name}`,
+} as const;
+
+export class Book {
+  readonly #kinds: ReadonlyMap<string, AnyKind>;
+  readonly #operatorNamespace: string;
+  readonly #entries = new Map<string, Entry>();
+  readonly #tied = new Map<string, Set<string>>();
+
+  constructor(kinds: readonly AnyKind[], operatorNamespace: string) {
+    this.#kinds = new Map(kinds.map((kind) => [kind.kind, kind]));
+    this.#operatorNamespace = operatorNamespace;
+  }
+
+  get(key: string): Entry | undefined {
+    return this.#entries.get(key);
+  }
+
+  values(): Iterable<Entry> {
+    return this.#entries.values();
+  }
+
+  /** Writes down the newest form of an object. */
+  apply(object: KubeObject): Entry | undefined {
+    const kind = this.#kinds.get(object.kind);
+    if (kind === undefined) return undefined;
+    const key = keyOfObject(object);
+    const before = this.#entries.get(key);
+    const entry = this.#read(kind, key, object, before);
+    this.#entries.set(key, entry);
+    this.#untie(key, before?.ties ?? []);
+    for (const name of entry.ties) {
+      const keys = this.#tied.get(name);
+      if (keys === undefined) this.#tied.set(name, new Set([key]));
+      else keys.add(key);
+    }
+    return entry;
+  }
+
+  remove(key: string): void {
+    this.#untie(key, this.#entries.get(key)?.ties ?? []);
+    this.#entries.delete(key);
+  }
+
+  /** The keys of the objects that a tie holds. */
+  tiedBy(name: string): readonly string[] {
+    return [...(this.#tied.get(name) ?? [])];
+  }
+
+  #untie(key: string, names: readonly string[]): void {
+    for (const name of names) {
+      const keys = this.#tied.get(name);
+      if (keys?.delete(key) === true && keys.size === 0) this.#tied.delete(name);
+    }
+  }
+
+  #read(kind: AnyKind, key: string, object: KubeObject, before: Entry | undefined): Entry {
+    const unchanged =
+      before?.object.metadata.uid === object.metadata.uid &&
+      before.object.metadata.generation === object.metadata.generation &&
+      object.metadata.generation !== undefined;
+    const spec = unchanged ? before.spec : parseSpec(kind, object);
+    const needs: Needs = unchanged ? before.needs : spec.is === 'valid' ? kind.needs(spec.value) : {};
+    const recollection = recollect(kind, object.status);
+    const account = unchanged ? before.account : accountOf(kind, key, object);
+    const partial = { key, kind, object, spec, needs, recollection, account };
+    return { ...partial, ties: tiesOf(partial, this.#operatorNamespace) };
+  }
+}
+
+function parseSpec(kind: AnyKind, object: KubeObject): Entry['spec'] {
+  const parsed = kind.spec.safeParse(object.spec ?? {});
+  if (parsed.success) return { is: 'valid', value: parsed.data };
+  const [issue] = parsed.error.issues;
+  const path = ['spec', ...(issue?.path ?? [])].join('.');
+  return { is: 'invalid', message: `${path}: ${issue?.message ?? 'not valid'}` };
+}
+
+/** The account an object belongs to: what `spec.accountRef` names, or the HostingAccount `default` beside it. */
+function accountOf(kind: AnyKind, key: string, object: KubeObject): string {
+  if (kind.life === 'account') return key;
+  const spec = isRecord(object.spec) ? object.spec : {};
+  const ref = isRecord(spec['accountRef']) ? spec['accountRef'] : {};
+  const name = typeof ref['name'] === 'string' ? ref['name'] : 'default';
+  if (ref['kind'] === 'ClusterHostingAccount') return keyOf('ClusterHostingAccount', undefined, name);
+  return keyOf('HostingAccount', object.metadata.namespace, name);
+}
+
+function tiesOf(entry: Omit<Entry, 'ties'>, operatorNamespace: string): readonly string[] {
+  const { kind, object, spec, needs, recollection } = entry;
+  const namespace = object.metadata.namespace ?? operatorNamespace;
+  const { id, journal } = recollection.memory;
+  const claimed = spec.is === 'valid' ? (kind.claims?.(spec.value) ?? []) : [];
+  const names = new Set<string>([
+    ...(kind.life === 'account' ? [] : [tie.account(entry.account)]),
+    ...(needs.secrets ?? []).map((need) => tie.secret(namespace, need.name)),
+    ...(needs.configMaps ?? []).map((need) => tie.configMap(namespace, need.name)),
+    ...(needs.references ?? []).map((need) => tie.object(need.kind, object.metadata.namespace, need.name)),
+    ...[...claimed, ...(id === undefined ? [] : [id])].map((claim) => tie.claim(kind.kind, claim)),
+    ...(journal?.create === undefined ? [] : [tie.create(journal.create.collection, journal.create.name)]),
+  ]);
+  return [...names];
+}
+
+/** An entry in the words of a message. */
+export function entryInWords(entry: Entry): string {
+  return inWords(entry.kind.kind, entry.object.metadata);
+}
+
+/** Whether the first of two objects goes before the second where only one can have something. */
+export function goesFirst(a: KubeObject, b: KubeObject): boolean {
+  const [left, right] = [a.metadata, b.metadata];
+  if (left.creationTimestamp !== right.creationTimestamp) return left.creationTimestamp < right.creationTimestamp;
+  return left.uid < right.uid;
+}

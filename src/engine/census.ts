@@ -1,0 +1,32 @@
+import type { Entry } from './book.ts';
+
+/** Counts over all objects, for metrics. */
+export interface Census {
+  readonly objects: readonly {
+    readonly kind: string;
+    readonly ready: string;
+    readonly reason: string;
+    readonly count: number;
+  }[];
+  readonly drifted: ReadonlyMap<string, number>;
+  /** Zero when no call is in doubt. */
+  readonly oldestDoubtSeconds: number;
+}
+
+/** Counts the objects by kind and Ready condition. */
+export function census(entries: Iterable<Entry>, wallMs: number): Census {
+  const counts = new Map<string, Census['objects'][number]>();
+  const drifted = new Map<string, number>();
+  let oldest = wallMs;
+  for (const { kind, recollection } of entries) {
+    const condition = recollection.conditions.find(({ type }) => type === 'Ready');
+    const [ready, reason] = [condition?.status ?? 'Unknown', condition?.reason ?? 'New'];
+    const name = `${kind.kind}/${ready}/${reason}`;
+    counts.set(name, { kind: kind.kind, ready, reason, count: (counts.get(name)?.count ?? 0) + 1 });
+    const differs = recollection.conditions.some(({ type, status }) => type === 'Drifted' && status === 'True');
+    if (differs) drifted.set(kind.kind, (drifted.get(kind.kind) ?? 0) + 1);
+    const { journal } = recollection.memory;
+    if (journal !== undefined) oldest = Math.min(oldest, Date.parse(journal.startedAt));
+  }
+  return { objects: [...counts.values()], drifted, oldestDoubtSeconds: (wallMs - oldest) / 1_000 };
+}

@@ -1,0 +1,99 @@
+import type { OwnCondition, Verdict } from './kind/step.ts';
+
+/** A condition as it stands in status. */
+export interface Condition {
+  readonly type: string;
+  readonly status: 'True' | 'False' | 'Unknown';
+  readonly reason: string;
+  readonly message: string;
+  readonly observedGeneration: number;
+  readonly lastTransitionTime: string;
+}
+
+const longestMessage = 1_024;
+
+/** What a set of conditions is made from. */
+export interface Conclusion {
+  readonly verdict: Verdict<unknown>;
+  readonly own: readonly OwnCondition[];
+  readonly drifted: readonly string[];
+  readonly generation: number;
+  readonly previous: readonly Condition[];
+  readonly wallMs: number;
+}
+
+/** The whole set of conditions for one verdict, as kstatus reads it; a time changes only with its status. */
+export function conclude(conclusion: Conclusion): readonly Condition[] {
+  const { verdict, own, drifted } = conclusion;
+  const drift: readonly OwnCondition[] =
+    drifted.length === 0
+      ? []
+      : [{ type: 'Drifted', status: 'True', reason: 'Drifted', message: `differs in ${drifted.join(', ')}` }];
+  const rows = [...headline(verdict), synced(verdict, drifted), ...drift, ...own];
+  return rows.map((row) => stamp(row, conclusion));
+}
+
+/** Conditions while `apphosting.dev/paused` holds: frozen, but a newer generation is not claimed. */
+export function paused(previous: readonly Condition[], generation: number, wallMs: number): readonly Condition[] {
+  const ready = previous.find((condition) => condition.type === 'Ready');
+  if (ready !== undefined && ready.observedGeneration === generation) return previous;
+  const row: OwnCondition = {
+    type: 'Ready',
+    status: 'Unknown',
+    reason: 'Paused',
+    message: 'the annotation apphosting.dev/paused holds this object; remove it to go on',
+  };
+  const others = previous.filter((condition) => !['Ready', 'Reconciling', 'Stalled'].includes(condition.type));
+  return [stamp(row, { previous, generation, wallMs }), ...others];
+}
+
+function headline(verdict: Verdict<unknown>): readonly OwnCondition[] {
+  switch (verdict.is) {
+    case 'ready': {
+      const reason = verdict.reason ?? 'InSync';
+      return [{ type: 'Ready', status: 'True', reason, message: verdict.message ?? 'the service equals the spec' }];
+    }
+    case 'wait':
+      return [
+        { type: 'Ready', status: 'False', reason: verdict.reason, message: verdict.message },
+        { type: 'Reconciling', status: 'True', reason: verdict.reason, message: verdict.message },
+      ];
+    case 'stall':
+      return [
+        { type: 'Ready', status: 'False', reason: verdict.reason, message: verdict.message },
+        { type: 'Stalled', status: 'True', reason: verdict.reason, message: verdict.message },
+      ];
+  }
+}
+
+function synced(verdict: Verdict<unknown>, drifted: readonly string[]): OwnCondition {
+  if (drifted.length > 0) {
+    return { type: 'Synced', status: 'False', reason: 'Drifted', message: `differs in ${drifted.join(', ')}` };
+  }
+  if (verdict.is === 'ready') {
+    return { type: 'Synced', status: 'True', reason: 'Synced', message: 'the last exchange worked' };
+  }
+  return { type: 'Synced', status: 'False', reason: verdict.reason, message: verdict.message };
+}
+
+function stamp(
+  row: OwnCondition,
+  { previous, generation, wallMs }: Pick<Conclusion, 'previous' | 'generation' | 'wallMs'>,
+): Condition {
+  const before = previous.find((condition) => condition.type === row.type);
+  const message = row.message.length > longestMessage ? `${row.message.slice(0, longestMessage - 1)}…` : row.message;
+  const since = before?.status === row.status ? before.lastTransitionTime : isoSeconds(wallMs);
+  return {
+    type: row.type,
+    status: row.status,
+    reason: row.reason,
+    message,
+    observedGeneration: generation,
+    lastTransitionTime: since,
+  };
+}
+
+/** A time as metav1.Time has it: whole seconds. */
+export function isoSeconds(wallMs: number): string {
+  return new Date(wallMs).toISOString().replace(/\.\d{3}Z$/, 'Z');
+}

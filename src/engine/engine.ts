@@ -1,0 +1,352 @@
+/**
+ * The engine: watches objects, decides what is next for each, and does it.
+ *
+ * Guarantees: one pass per object at a time; every change of an object, of what it refers to, of a Secret it uses or of what
+ * the service shows of it leads to a pass; nothing is acted on that is older than our own last write.
+ */
+import { Accounts } from './accounts.ts';
+import { Book, tie, type Entry } from './book.ts';
+import type { OperatorKey } from './fingerprint.ts';
+import { census, type Census } from './census.ts';
+import { Interests } from './interests.ts';
+import type { AnyKind } from './kind/define.ts';
+import type { Verdict } from './kind/step.ts';
+import { annotations, isOlder, keyOf, keyOfObject, partsOfKey } from './names.ts';
+import type {
+  CacheEvent,
+  Clock,
+  Entropy,
+  EventRecorder,
+  Hosting,
+  KubeObject,
+  Leadership,
+  Log,
+  Material,
+  Metrics,
+  ObjectWriter,
+  Service,
+  WalkListener,
+} from './ports.ts';
+import { urgencies, WorkQueue, type QueueUrgency } from './queue.ts';
+import { Recalls } from './recall.ts';
+import { Reconciler } from './reconcile.ts';
+import { Visibility, type Owned } from './visibility.ts';
+
+const stuckAfterMs = 600_000;
+
+export interface EngineOptions {
+  readonly kinds: readonly AnyKind[];
+  readonly clock: Clock;
+  readonly entropy: Entropy;
+  readonly hosting: Hosting;
+  readonly writer: ObjectWriter;
+  readonly material: Material;
+  readonly events: EventRecorder;
+  readonly leadership: Leadership;
+  readonly log: Log;
+  readonly metrics: Metrics;
+  /** The operator's own key for marks and fingerprints. */
+  readonly key: OperatorKey;
+  readonly operatorNamespace: string;
+  readonly labelsOf: (namespace: string) => Readonly<Record<string, string>> | undefined;
+  readonly settings: {
+    readonly horizonMs: number;
+    readonly workers: number;
+    readonly readOnly: boolean;
+  };
+}
+
+/** What the parts of a pass share. */
+export interface Parts extends EngineOptions {
+  readonly book: Book;
+  readonly accounts: Accounts;
+  readonly interests: Interests;
+  readonly recalls: Recalls;
+  /** The cache's form of an object, or our own later write of it. */
+  newest(object: KubeObject): KubeObject;
+  wrote(object: KubeObject): void;
+  /** An object waits for the next walk of a read. */
+  asked(service: Service, readKey: string, objectKey: string): void;
+  quarantinedUntil(): number;
+  concluded(entry: Entry, verdict: Verdict<unknown>): void;
+}
+
+export class Engine {
+  readonly #parts: Parts;
+  readonly #queue: WorkQueue;
+  readonly #reconciler: Reconciler;
+  readonly #written = new Map<string, KubeObject>();
+  readonly #askers = new WeakMap<Service, Map<string, Set<string>>>();
+  readonly #workers: Promise<void>[] = [];
+  readonly #failing = new WeakMap<Service, Set<string>>();
+  readonly #running = new Map<string, number>();
+  readonly #visibility = new Visibility();
+  #quarantinedUntil = Number.NEGATIVE_INFINITY;
+
+  constructor(options: EngineOptions) {
+    const { clock, entropy } = options;
+    this.#queue = new WorkQueue(clock, entropy, (key) => partsOfKey(key).namespace);
+    const onWalk: WalkListener = (event) => this.#walked(event);
+    this.#parts = {
+      ...options,
+      book: new Book(options.kinds, options.operatorNamespace),
+      accounts: new Accounts({
+        ...options,
+        onWalk,
+        print: (value) => options.key.print(value),
+        readOnly: options.settings.readOnly,
+      }),
+      interests: new Interests(),
+      recalls: new Recalls(),
+      newest: (object) => this.#newest(object),
+      wrote: (object) => void this.#written.set(object.metadata.uid, object),
+      asked: (service, readKey, objectKey) => this.#ask(service, readKey, objectKey),
+      quarantinedUntil: () => this.#quarantinedUntil,
+      concluded: (entry, verdict) => this.#concluded(entry, verdict),
+    };
+    this.#reconciler = new Reconciler(this.#parts);
+  }
+
+  /** Takes what a cache of one of our kinds tells. */
+  observe(event: CacheEvent): void {
+    const key = keyOfObject(event.object);
+    if (event.is === 'gone') {
+      this.#forget(key, event.object);
+      return;
+    }
+    const before = this.#parts.book.get(key);
+    const entry = this.#parts.book.apply(event.object);
+    if (entry === undefined) return;
+    const written = this.#written.get(event.object.metadata.uid);
+    const own = written?.metadata.resourceVersion === event.object.metadata.resourceVersion;
+    if (written !== undefined && !isOlder(event.object.metadata.resourceVersion, written.metadata.resourceVersion)) {
+      this.#written.delete(event.object.metadata.uid);
+    }
+    this.#noteForced(entry);
+    if (!own) this.#queue.enqueue(key, urgencyOf(event, before));
+    if (!sameTarget(before, entry))
+      this.#wake(tie.object(entry.kind.kind, event.object.metadata.namespace, event.object.metadata.name));
+  }
+
+  /** A Secret or ConfigMap changed; whoever uses it is looked at again. */
+  materialChanged(kind: 'secret' | 'configMap', namespace: string, name: string): void {
+    this.#wake(tie[kind](namespace, name));
+  }
+
+  /** A namespace was made or labelled anew; shared accounts may let it in now, or no longer. */
+  namespaceChanged(namespace: string): void {
+    for (const entry of this.#parts.book.values()) {
+      const isShared = entry.account !== entry.key && partsOfKey(entry.account).namespace === '';
+      if (isShared && entry.object.metadata.namespace === namespace) this.#queue.enqueue(entry.key, urgencies.change);
+    }
+  }
+
+  /** Calls that cannot be repeated wait this long: after a take-over, or when Kubernetes went back in time. */
+  quarantine(ms: number): void {
+    this.#quarantinedUntil = this.#parts.clock.monotonic() + ms;
+  }
+
+  /** Looks at an object again now. */
+  enqueue(kind: string, namespace: string | undefined, name: string): void {
+    this.#queue.enqueue(keyOf(kind, namespace, name), urgencies.change);
+  }
+
+  get idle(): boolean {
+    return this.#queue.idle;
+  }
+
+  get depth(): number {
+    return this.#queue.depth;
+  }
+
+  /** Kubernetes went back in time: what we wrote may be lost, and what it says may be old. */
+  rewound(): void {
+    this.#written.clear();
+    this.quarantine(this.#parts.settings.horizonMs);
+    for (const entry of this.#parts.book.values()) this.#queue.enqueue(entry.key, urgencies.change);
+  }
+
+  /** What is wrong with the loop itself; undefined while every pass comes to an end. */
+  stuck(): string | undefined {
+    const now = this.#parts.clock.monotonic();
+    const oldest = [...this.#running].find(([, since]) => now - since > stuckAfterMs);
+    return oldest === undefined ? undefined : `a pass over ${oldest[0]} does not come to an end`;
+  }
+
+  /** All objects by what their Ready condition says, and what is drifting or in doubt. */
+  census(): Census {
+    return census(this.#parts.book.values(), this.#parts.clock.wall());
+  }
+
+  start(): void {
+    for (let worker = 0; worker < this.#parts.settings.workers; worker += 1) this.#workers.push(this.#work());
+  }
+
+  /** Takes no more work, lets what runs finish, and closes the services. */
+  async stop(): Promise<void> {
+    this.#queue.close();
+    await Promise.all(this.#workers);
+    await this.#parts.accounts.closeAll();
+  }
+
+  async #work(): Promise<void> {
+    for (let key = await this.#queue.take(); key !== undefined; key = await this.#queue.take()) {
+      await this.#workOn(key);
+      this.#queue.done(key);
+    }
+  }
+
+  async #workOn(key: string): Promise<void> {
+    const { kind } = partsOfKey(key);
+    const startedAt = this.#parts.clock.monotonic();
+    this.#running.set(key, startedAt);
+    try {
+      const ended = await this.#reconciler.pass(key);
+      this.#parts.metrics.count('apphosting_passes_total', { kind, result: ended.is });
+      switch (ended.is) {
+        case 'gone':
+          this.#queue.drop(key);
+          break;
+        case 'failing':
+          this.#queue.retry(key, urgencies.change);
+          break;
+        case 'quiet':
+          this.#queue.enqueue(key, urgencies.change, ended.againInMs);
+          break;
+        case 'settled':
+          this.#queue.forget(key);
+          if (ended.againInMs !== undefined) this.#queue.enqueue(key, urgencies.resync, Math.max(1, ended.againInMs));
+          break;
+      }
+    } catch (error) {
+      this.#parts.metrics.count('apphosting_passes_total', { kind, result: 'error' });
+      this.#parts.log.error({ err: error, object: key }, 'a pass failed');
+      this.#queue.retry(key, urgencies.change);
+    }
+    this.#parts.metrics.observe(
+      'apphosting_pass_seconds',
+      { kind },
+      (this.#parts.clock.monotonic() - startedAt) / 1_000,
+    );
+  }
+
+  #forget(key: string, object: KubeObject): void {
+    const entry = this.#parts.book.get(key);
+    if (entry !== undefined && entry.object.metadata.uid !== object.metadata.uid) return;
+    this.#parts.book.remove(key);
+    this.#parts.interests.drop(key);
+    this.#parts.recalls.forget(object.metadata.uid);
+    this.#written.delete(object.metadata.uid);
+    this.#queue.drop(key);
+    this.#wake(tie.object(object.kind, object.metadata.namespace, object.metadata.name));
+    if (entry === undefined) return;
+    if (entry.kind.life === 'account') {
+      void this.#parts.accounts.close(key);
+      this.#wake(tie.account(key));
+    } else this.#queue.enqueue(entry.account, urgencies.change);
+  }
+
+  #newest(object: KubeObject): KubeObject {
+    const written = this.#written.get(object.metadata.uid);
+    if (written === undefined) return object;
+    return isOlder(object.metadata.resourceVersion, written.metadata.resourceVersion) ? written : object;
+  }
+
+  #ask(service: Service, readKey: string, objectKey: string): void {
+    const reads = this.#askers.get(service) ?? new Map<string, Set<string>>();
+    this.#askers.set(service, reads);
+    reads.set(readKey, (reads.get(readKey) ?? new Set()).add(objectKey));
+  }
+
+  #walked({ service, key, changed, problem }: Parameters<WalkListener>[0]): void {
+    const askers = this.#askers.get(service)?.get(key) ?? new Set<string>();
+    this.#askers.get(service)?.delete(key);
+    if (problem === undefined) this.#checkVisibility(service, key);
+    const turned = this.#turned(service, key, problem !== undefined);
+    const concerned = this.#parts.interests.concerned(service, key, changed, turned);
+    for (const object of new Set([...askers, ...concerned])) this.#queue.enqueue(object, urgencies.change);
+  }
+
+  /** Whether a read that worked fails now, or the other way round. */
+  #turned(service: Service, key: string, fails: boolean): boolean {
+    const failing = this.#failing.get(service) ?? new Set<string>();
+    this.#failing.set(service, failing);
+    if (fails) return failing.size !== failing.add(key).size;
+    return failing.delete(key);
+  }
+
+  /** Freezes an account whose list suddenly lacks what we own, and thaws it again. */
+  #checkVisibility(service: Service, key: string): void {
+    const lookers = this.#parts.interests.lookers(service, key);
+    const account = this.#parts.accounts.keyOf(service);
+    const session = account === undefined ? undefined : this.#parts.accounts.session(account);
+    if (lookers === undefined || account === undefined || session === undefined || lookers.read.absentOn404) return;
+    const items = service.snapshot(lookers.read)?.items;
+    if (items === undefined) return;
+    const owned = [...lookers.byId].flatMap(([id, objects]) =>
+      [...objects].flatMap((object) => this.#owned(object, id, items)),
+    );
+    const frozen = this.#visibility.walked(service, key, owned, items.size === 0);
+    if (frozen === session.frozen) return;
+    session.frozen = frozen;
+    this.#queue.enqueue(account, urgencies.change);
+    this.#wake(tie.account(account));
+  }
+
+  #owned(object: string, id: string, items: ReadonlyMap<string, unknown>): readonly Owned[] {
+    const entry = this.#parts.book.get(object);
+    if (entry === undefined || entry.recollection.memory.id !== id) return [];
+    const { wrote, notes } = this.#parts.recalls.of(entry.object.metadata.uid);
+    const young = wrote !== undefined && this.#parts.clock.monotonic() - wrote.at < this.#parts.settings.horizonMs;
+    return [{ object, shown: items.has(id), provedGone: notes['provedGone'] !== undefined, young }];
+  }
+
+  #wake(name: string): void {
+    for (const key of this.#parts.book.tiedBy(name)) this.#queue.enqueue(key, urgencies.change);
+  }
+
+  #noteForced(entry: Entry): void {
+    const { metadata } = entry.object;
+    const token = metadata.annotations?.[annotations.reconcileAt];
+    const recall = this.#parts.recalls.of(metadata.uid);
+    this.#noteAccepted(entry);
+    if (token === undefined || token === entry.recollection.lastHandledReconcileAt) recall.forced = undefined;
+    else if (recall.forced?.token !== token) recall.forced = { token, since: this.#parts.clock.monotonic() };
+  }
+
+  /** The annotation that accepts a loss counts once per token. */
+  #noteAccepted(entry: Entry): void {
+    const token = entry.object.metadata.annotations?.[annotations.acceptMissing];
+    const session = this.#parts.accounts.session(entry.key);
+    if (token === undefined || session === undefined || session.acceptedMissing === token) return;
+    session.acceptedMissing = token;
+    if (session.frozen === undefined) return;
+    this.#visibility.accept(session.service);
+    session.frozen = undefined;
+    this.#wake(tie.account(entry.key));
+  }
+
+  /** What an account says decides whether its dependents may go on. */
+  #concluded(entry: Entry, verdict: Verdict<unknown>): void {
+    if (entry.kind.life !== 'account') return;
+    const session = this.#parts.accounts.session(entry.key);
+    const admitted = verdict.is === 'ready' || verdict.reason === 'VisibilityLost';
+    const before = session?.standing;
+    if (session !== undefined) {
+      session.standing = { admitted, reason: verdict.reason ?? 'InSync', message: verdict.message ?? '' };
+    }
+    if (before?.admitted !== admitted || session === undefined) this.#wake(tie.account(entry.key));
+  }
+}
+
+function urgencyOf(event: Extract<CacheEvent, { is: 'applied' }>, before: Entry | undefined): QueueUrgency {
+  if (event.object.metadata.deletionTimestamp !== undefined) return urgencies.deletion;
+  if (event.initial) return urgencies.initial;
+  return before?.object.metadata.generation === event.object.metadata.generation ? urgencies.change : urgencies.edit;
+}
+
+/** Whether an object looks the same to those that refer to it. */
+function sameTarget(before: Entry | undefined, now: Entry): boolean {
+  const [old, fresh] = [before?.recollection.memory, now.recollection.memory];
+  return before !== undefined && old?.id === fresh.id && JSON.stringify(old?.facts) === JSON.stringify(fresh.facts);
+}

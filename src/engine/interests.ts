@@ -1,0 +1,128 @@
+/**
+ * Who looks at what: which objects a change in the service concerns.
+ *
+ * Guarantees: a read is followed (polled) exactly while some object's last pass looked at it; an object that looked at one
+ * item is woken by that item only, one that looked at all by any change and by a failure.
+ */
+import type { View } from './kind/pass.ts';
+import type { Read, ReadProblem, Service, Snapshot } from './ports.ts';
+
+/** What one pass looked at, per read: everything, or these ids. */
+type Looked = Map<string, { readonly read: Read; ids: Set<string> | 'all' }>;
+
+interface Followed {
+  readonly read: Read;
+  readonly unfollow: () => void;
+  readonly all: Set<string>;
+  readonly byId: Map<string, Set<string>>;
+}
+
+/** A view that remembers what was looked at. */
+export class RecordingView implements View {
+  readonly looked: Looked = new Map();
+  readonly #service: Service;
+  readonly #freshSince: number;
+
+  /** Walks that began before `freshSince` are as if they were not there: somebody asked to look again. */
+  constructor(service: Service, freshSince: number = Number.NEGATIVE_INFINITY) {
+    this.#service = service;
+    this.#freshSince = freshSince;
+  }
+
+  all<Item>(read: Read<Item>): Snapshot<Item> | undefined {
+    this.looked.set(read.key, { read, ids: 'all' });
+    return this.#walk(read);
+  }
+
+  one<Item>(read: Read<Item>, id: string): { walk: Snapshot<Item>; item: Item | undefined } | undefined {
+    const known = this.looked.get(read.key);
+    if (known === undefined) this.looked.set(read.key, { read, ids: new Set([id]) });
+    else if (known.ids !== 'all') known.ids.add(id);
+    const walk = this.#walk(read);
+    return walk === undefined ? undefined : { walk, item: walk.items.get(id) };
+  }
+
+  #walk<Item>(read: Read<Item>): Snapshot<Item> | undefined {
+    const walk = this.#service.snapshot(read);
+    return walk !== undefined && walk.begunAt >= this.#freshSince ? walk : undefined;
+  }
+
+  problem(read: Read): ReadProblem | undefined {
+    if (!this.looked.has(read.key)) this.looked.set(read.key, { read, ids: 'all' });
+    return this.#service.problem(read);
+  }
+}
+
+export class Interests {
+  readonly #byService = new Map<Service, Map<string, Followed>>();
+  readonly #byObject = new Map<string, { readonly service: Service; readonly looked: Looked }>();
+
+  /** Replaces what an object looks at by what its newest pass looked at. */
+  replace(object: string, service: Service, looked: Looked): void {
+    const before = this.#byObject.get(object);
+    this.#byObject.set(object, { service, looked });
+    for (const [key, { read, ids }] of looked) this.#add(object, service, key, read, ids);
+    if (before !== undefined) this.#remove(object, before.service, before.looked, service, looked);
+  }
+
+  drop(object: string): void {
+    const before = this.#byObject.get(object);
+    this.#byObject.delete(object);
+    if (before !== undefined) this.#remove(object, before.service, before.looked, undefined, new Map());
+  }
+
+  /** The objects that a finished walk concerns; all of them when the read turned from working to failing or back. */
+  concerned(service: Service, key: string, changed: ReadonlySet<string>, turned: boolean): ReadonlySet<string> {
+    const followed = this.#byService.get(service)?.get(key);
+    const objects = new Set<string>();
+    if (followed === undefined) return objects;
+    if (turned || changed.size > 0) for (const object of followed.all) objects.add(object);
+    if (turned) for (const looking of followed.byId.values()) for (const object of looking) objects.add(object);
+    for (const id of changed) for (const object of followed.byId.get(id) ?? []) objects.add(object);
+    return objects;
+  }
+
+  /** Who looks at which item of a read. */
+  lookers(
+    service: Service,
+    key: string,
+  ): { readonly read: Read; readonly byId: ReadonlyMap<string, ReadonlySet<string>> } | undefined {
+    return this.#byService.get(service)?.get(key);
+  }
+
+  /** Every object whose last pass looked at this service. */
+  ofService(service: Service): readonly string[] {
+    return [...this.#byObject].filter(([, entry]) => entry.service === service).map(([object]) => object);
+  }
+
+  #add(object: string, service: Service, key: string, read: Read, ids: Set<string> | 'all'): void {
+    const reads = this.#byService.get(service) ?? new Map<string, Followed>();
+    this.#byService.set(service, reads);
+    const followed = reads.get(key) ?? { read, unfollow: service.follow(read), all: new Set(), byId: new Map() };
+    reads.set(key, followed);
+    if (ids === 'all') {
+      followed.all.add(object);
+      return;
+    }
+    for (const id of ids) followed.byId.set(id, (followed.byId.get(id) ?? new Set()).add(object));
+  }
+
+  #remove(object: string, service: Service, old: Looked, nowService: Service | undefined, now: Looked): void {
+    const reads = this.#byService.get(service);
+    for (const [key, { ids }] of old) {
+      const followed = reads?.get(key);
+      if (followed === undefined) continue;
+      const kept = nowService === service ? now.get(key)?.ids : undefined;
+      if (kept !== 'all') followed.all.delete(object);
+      for (const id of ids === 'all' ? [] : ids) {
+        if (kept !== undefined && kept !== 'all' && kept.has(id)) continue;
+        const objects = followed.byId.get(id);
+        if (objects?.delete(object) === true && objects.size === 0) followed.byId.delete(id);
+      }
+      if (followed.all.size > 0 || followed.byId.size > 0) continue;
+      followed.unfollow();
+      reads?.delete(key);
+    }
+    if (reads?.size === 0) this.#byService.delete(service);
+  }
+}

@@ -1,0 +1,85 @@
+import { isDeepStrictEqual } from 'node:util';
+import { Secret } from '../../secret.ts';
+import type { Json } from '../ports.ts';
+import type { Pass } from './pass.ts';
+import type { Fields, ObjectPlan } from './plan.ts';
+import type { Drift } from './step.ts';
+
+/** How the spec differs from the service. */
+export interface Difference {
+  /** Fields that the service shows with another value. */
+  readonly differing: Readonly<Record<string, Json>>;
+  /** Fields that the service never shows and whose wanted value is not the one last sent. */
+  readonly unsent: Readonly<Record<string, Json>>;
+  /** Fields that the service never shows, with the fingerprint of what is wanted. */
+  readonly prints: Readonly<Record<string, string>>;
+  /** The fingerprints are to be written down, though nothing is to be sent. */
+  readonly rerecord: boolean;
+  readonly drift: readonly Drift[];
+}
+
+/** Whether two values are the same, looking into secrets. */
+export function sameValue(a: Json | undefined, b: Json | undefined): boolean {
+  return isDeepStrictEqual(revealed(a), revealed(b));
+}
+
+function revealed(value: Json | undefined): unknown {
+  if (value instanceof Secret) return value.reveal();
+  if (Array.isArray(value)) return value.map((item: Json) => revealed(item));
+  if (value !== null && typeof value === 'object') {
+    return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, revealed(item)]));
+  }
+  return value;
+}
+
+/** A value as status may show it: short, and never a secret. */
+export function shown(value: Json | undefined, secret: boolean): string {
+  if (value === undefined) return '(unset)';
+  if (secret || value instanceof Secret) return '(redacted)';
+  const text = typeof value === 'string' ? value : JSON.stringify(value);
+  return text.length > 120 ? `${text.slice(0, 119)}…` : text;
+}
+
+/** Compares what the spec wants with what the service shows, and what it never shows with what was last sent. */
+export function compare<Spec, Facts, Item>(
+  plan: ObjectPlan<Spec, Facts, Item>,
+  pass: Pass<Spec, Facts>,
+  observed: Fields,
+): Difference {
+  const differing: Record<string, Json> = {};
+  const unsent: Record<string, Json> = {};
+  const prints: Record<string, string> = {};
+  const drift: Drift[] = [];
+  let rerecord = false;
+  for (const [field, wanted] of Object.entries(plan.desired(pass))) {
+    if (wanted === undefined) continue;
+    if (plan.hidden?.(field, pass) === true) {
+      prints[field] = pass.print(wanted);
+      const state = stateOfHidden(pass, field, prints[field]);
+      if (state === 'unsent') unsent[field] = wanted;
+      rerecord ||= state === 'unknownKey';
+    } else if (!sameValue(wanted, observed[field])) {
+      differing[field] = wanted;
+      const secret = plan.secret?.(field) ?? false;
+      drift.push({ field, desired: shown(wanted, secret), observed: shown(observed[field], secret) });
+    }
+  }
+  return { differing, unsent, prints, rerecord, drift };
+}
+
+/** A fingerprint of a lost key says nothing; while the spec is the one that was applied, it is taken as unchanged. */
+function stateOfHidden<Spec, Facts>(
+  pass: Pass<Spec, Facts>,
+  field: string,
+  print: string,
+): 'sent' | 'unsent' | 'unknownKey' {
+  const recorded = pass.memory.applied;
+  const known = recorded?.prints[field];
+  if (known === print) return 'sent';
+  if (known === undefined || keyOf(known) === keyOf(print)) return 'unsent';
+  return recorded?.generation === pass.subject.generation ? 'unknownKey' : 'unsent';
+}
+
+function keyOf(print: string): string {
+  return print.split(':', 1)[0] ?? '';
+}

@@ -1,0 +1,231 @@
+/**
+ * Creating an object that the service makes a new one of at every call.
+ *
+ * Guarantees: the intent is in status before the call is sent; one open create per name and collection; after a doubt nothing
+ * is sent until the object was found, or the horizon has passed and a complete read that began after it shows none.
+ */
+import { sameValue } from './compare.ts';
+import type { Pass } from './pass.ts';
+import type { Fields, ObjectPlan } from './plan.ts';
+import { readOf } from './reading.ts';
+import type { CreateIntent, JournalEntry, Memory, Ownership, Step } from './step.ts';
+
+const recheckMs = 5_000;
+const clockSlackMs = 5_000;
+
+/** The first step towards an object that has no id yet: find it, adopt it, or create it. */
+export function findOrCreate<Spec, Facts, Item>(
+  plan: ObjectPlan<Spec, Facts, Item>,
+  pass: Pass<Spec, Facts>,
+): Step<Facts> {
+  const list = plan.list(pass);
+  const walk = pass.view.all(list);
+  if (walk === undefined || walk.begunAt < pass.askedAt) return readOf(pass, list, pass.askedAt);
+  const items = [...walk.items];
+  const marked = items.filter(([id, item]) => isMarked(plan, pass, item) && pass.claimant(id) === undefined);
+  const [first, second] = marked;
+  if (second !== undefined) return ambiguous(plan, marked);
+  if (first !== undefined) return bind(pass, first[0], 'Created');
+  const name = plan.name(pass);
+  const named = items.filter(([, item]) => plan.nameOf(item) === name).map(([id]) => id);
+  const free = named.filter((id) => pass.claimant(id) === undefined);
+  const [only, other] = free;
+  if (only !== undefined) {
+    if (other === undefined && adoptionOf(plan, pass) === 'ByName') return bind(pass, only, 'Adopted');
+    return alreadyExists(plan, name, only, free.length);
+  }
+  const held = mayNotCreate(pass, list.key, name);
+  if (held !== undefined) return held;
+  return create(plan, pass, { collection: list.key, name, excluded: named }, 1);
+}
+
+/** Goes on with a create whose outcome is not known. */
+export function resolveCreate<Spec, Facts, Item>(
+  plan: ObjectPlan<Spec, Facts, Item>,
+  pass: Pass<Spec, Facts>,
+  entry: JournalEntry,
+  intent: CreateIntent,
+): Step<Facts> {
+  const list = plan.list(pass);
+  const walk = pass.view.all(list);
+  const settledAt = pass.journalSeen.monotonic + entry.deadlineSeconds * 1_000 + pass.horizonMs;
+  const since = Math.max(pass.journalSeen.monotonic, Math.min(settledAt, pass.monotonicMs - recheckMs));
+  if (walk === undefined || walk.begunAt < since) return readOf(pass, list, pass.monotonicMs);
+  const found = [...walk.items].filter(([id, item]) => isCandidate(plan, pass, entry, intent, id, item));
+  const [first, second] = found;
+  if (second !== undefined) return ambiguous(plan, found);
+  if (first !== undefined) return bind(pass, first[0], plan.markerOf === undefined ? 'Presumed' : 'Created');
+  if (entry.conflicted !== undefined) {
+    return {
+      is: 'stall',
+      reason: 'Rejected',
+      message: `create ${plan.noun} "${intent.name}": ${entry.conflicted}`,
+      remember: { journal: undefined },
+    };
+  }
+  if (walk.begunAt < settledAt) return inDoubt(plan, pass, entry, intent);
+  if (pass.subject.deleting) return { is: 'again', remember: { journal: undefined } };
+  const held = mayNotCreate(pass, list.key, intent.name);
+  if (held !== undefined) return held;
+  return create(plan, pass, intent, entry.attempt + 1);
+}
+
+/** What the spec wants without the fields that creation does not take. */
+export function creatable<Spec, Facts, Item>(plan: ObjectPlan<Spec, Facts, Item>, pass: Pass<Spec, Facts>): Fields {
+  const later = new Set(plan.afterCreation ?? []);
+  return Object.fromEntries(
+    Object.entries(plan.desired(pass)).filter(([field, value]) => value !== undefined && !later.has(field)),
+  );
+}
+
+function create<Spec, Facts, Item>(
+  plan: ObjectPlan<Spec, Facts, Item>,
+  pass: Pass<Spec, Facts>,
+  intent: CreateIntent,
+  attempt: number,
+): Step<Facts> {
+  const fields = creatable(plan, pass);
+  const request = plan.requests.create(pass, fields);
+  const stated = definedOf(fields);
+  const isHidden = (field: string) => plan.hidden?.(field, pass) === true;
+  const shownFields = Object.entries(stated).filter(([field]) => !isHidden(field));
+  const hiddenFields = Object.entries(stated).filter(([field]) => isHidden(field));
+  const prints = Object.fromEntries(hiddenFields.map(([field, value]) => [field, pass.print(value)]));
+  return {
+    is: 'call',
+    call: {
+      request,
+      words: `create ${plan.noun} "${intent.name}"`,
+      urgency: 'edit',
+      journal: { operation: 'create', attempt, digest: pass.print(request.body ?? null), create: intent },
+      wrote: (body) => ({
+        ...Object.fromEntries(shownFields),
+        ...definedOf(plan.requests.shownByCreated?.(body) ?? {}),
+      }),
+      committed: (body) => {
+        const id = plan.requests.idOfCreated(body);
+        if (id === undefined) return undefined;
+        return { ...boundTo(pass, id, 'Created'), applied: { generation: pass.subject.generation, prints } };
+      },
+    },
+  };
+}
+
+/** Fields without those that are not stated. */
+export function definedOf(fields: Fields): Readonly<Record<string, Exclude<Fields[string], undefined>>> {
+  const rows = Object.entries(fields).flatMap(([field, value]) =>
+    value === undefined ? [] : [[field, value] as const],
+  );
+  return Object.fromEntries(rows);
+}
+
+/** What to remember when an id is bound. */
+export function boundTo<Spec, Facts>(
+  pass: Pass<Spec, Facts>,
+  id: string,
+  ownership: Ownership,
+): Partial<Memory<Facts>> {
+  const { endpoint, accountId } = pass.account;
+  return { id, ownership, binding: { endpoint, accountId }, journal: undefined };
+}
+
+function bind<Spec, Facts>(pass: Pass<Spec, Facts>, id: string, ownership: Ownership): Step<Facts> {
+  return { is: 'again', remember: boundTo(pass, id, ownership) };
+}
+
+function isMarked<Spec, Facts, Item>(
+  plan: ObjectPlan<Spec, Facts, Item>,
+  pass: Pass<Spec, Facts>,
+  item: Item,
+): boolean {
+  return plan.markerOf !== undefined && plan.markerOf(item) === pass.marker;
+}
+
+function isCandidate<Spec, Facts, Item>(
+  plan: ObjectPlan<Spec, Facts, Item>,
+  pass: Pass<Spec, Facts>,
+  entry: JournalEntry,
+  intent: CreateIntent,
+  id: string,
+  item: Item,
+): boolean {
+  if (plan.markerOf !== undefined) return isMarked(plan, pass, item);
+  if (plan.nameOf(item) !== intent.name || intent.excluded.includes(id)) return false;
+  if (pass.claimant(id) !== undefined) return false;
+  const seen = plan.observed(item, pass);
+  const alike = Object.entries(creatable(plan, pass)).every(
+    ([field, value]) => seen[field] === undefined || sameValue(seen[field], value),
+  );
+  const createdAt = plan.createdAtOf(item);
+  if (!alike || createdAt === undefined) return alike;
+  const startedAt = Date.parse(entry.startedAt);
+  return (
+    createdAt >= startedAt - clockSlackMs && createdAt <= startedAt + entry.deadlineSeconds * 1_000 + pass.horizonMs
+  );
+}
+
+/** What keeps any create back at the moment. */
+function mayNotCreate<Spec, Facts>(pass: Pass<Spec, Facts>, collection: string, name: string): Step<Facts> | undefined {
+  if (pass.account.frozen !== undefined) {
+    return { is: 'wait', reason: 'VisibilityLost', message: pass.account.frozen };
+  }
+  if (pass.quarantineMs > 0) {
+    return {
+      is: 'wait',
+      reason: 'TakeOver',
+      message:
+        'this operator has just taken over; nothing is created until calls of its predecessor can no longer arrive',
+      retryInMs: pass.quarantineMs,
+    };
+  }
+  const other = pass.creating(collection, name);
+  if (other === undefined) return undefined;
+  return {
+    is: 'wait',
+    reason: 'CreateInProgress',
+    message: `${other} is creating "${name}"; this one goes next`,
+    retryInMs: 2_000,
+  };
+}
+
+function inDoubt<Spec, Facts, Item>(
+  plan: ObjectPlan<Spec, Facts, Item>,
+  pass: Pass<Spec, Facts>,
+  entry: JournalEntry,
+  intent: CreateIntent,
+): Step<Facts> {
+  const until = new Date(pass.journalSeen.wall + entry.deadlineSeconds * 1_000 + pass.horizonMs).toISOString();
+  return {
+    is: 'wait',
+    reason: 'InDoubt',
+    message: `create ${plan.noun} "${intent.name}": the answer was lost; if the object does not show by ${until}, it is created again`,
+    retryInMs: recheckMs,
+  };
+}
+
+function alreadyExists<Facts>(plan: { noun: string }, name: string, id: string, count: number): Step<Facts> {
+  const message =
+    count === 1
+      ? `${plan.noun} "${name}" exists as ${id} and was not created by this resource; to adopt it, set spec.externalId: ${id}`
+      : `${count} objects of the name "${name}" exist that this resource did not create, ${id} among them; to adopt one, set spec.externalId`;
+  return { is: 'stall', reason: 'AlreadyExists', message };
+}
+
+function ambiguous<Facts>(plan: { noun: string }, found: readonly (readonly [string, unknown])[]): Step<Facts> {
+  const ids = found.map(([id]) => id).toSorted();
+  return {
+    is: 'stall',
+    reason: 'Ambiguous',
+    message: `${ids.length} objects could be the ${plan.noun} that this resource created: ${ids.slice(0, 5).join(', ')}; name the right one in spec.externalId`,
+  };
+}
+
+/** How far this object may take over what it did not create: its own wish, capped by the account. */
+export function adoptionOf<Spec, Facts, Item>(
+  plan: ObjectPlan<Spec, Facts, Item>,
+  pass: Pass<Spec, Facts>,
+): 'Never' | 'ById' | 'ByName' {
+  const rank = { Never: 0, ById: 1, ByName: 2 } as const;
+  const wish = plan.lifecycle(pass.spec).adoption ?? 'ById';
+  return rank[wish] < rank[pass.account.adoption] ? wish : pass.account.adoption;
+}

@@ -1,0 +1,90 @@
+import type { z } from 'zod';
+import type { Pass } from './pass.ts';
+import type { Showing, Step } from './step.ts';
+
+/** A key of a Secret or ConfigMap in the object's own namespace, and where the spec asks for it. */
+export interface MaterialNeed {
+  readonly name: string;
+  readonly key: string;
+  /** The field, for messages: `webhook.urlFrom`. */
+  readonly field: string;
+  /** The object does without it when it is not there. */
+  readonly optional?: boolean;
+}
+
+/** Another custom resource in the same namespace. */
+export interface ReferenceNeed {
+  readonly kind: string;
+  readonly name: string;
+  readonly field: string;
+}
+
+/** Everything outside the object that its spec asks for. */
+export interface Needs {
+  readonly secrets?: readonly MaterialNeed[];
+  readonly configMaps?: readonly MaterialNeed[];
+  readonly references?: readonly ReferenceNeed[];
+}
+
+/** A column of `kubectl get`. */
+export interface Column {
+  readonly name: string;
+  readonly path: string;
+  readonly type?: 'string' | 'integer' | 'date' | 'boolean';
+  /** Shown only with `-o wide`. */
+  readonly wide?: boolean;
+  readonly description: string;
+}
+
+/** A kind: its schema, and pure functions that decide. It does no I/O, reads no clock and never catches. */
+export interface KindDefinition<Spec, Facts> {
+  readonly kind: string;
+  readonly plural: string;
+  readonly shortNames: readonly string[];
+  readonly scope: 'Namespaced' | 'Cluster';
+  /** One sentence that a user understands; the description of the CRD. */
+  readonly summary: string;
+  /** An account opens the service for others; a request runs once and is final; everything else is kept matched. */
+  readonly life: 'account' | 'long' | 'request';
+  readonly spec: z.ZodType<Spec>;
+  /** The kind's own fields of status; all optional. */
+  readonly facts: z.ZodType<Facts>;
+  /** The field of status that carries the id in the service. */
+  readonly idField: string | undefined;
+  /** Whether deleting it calls the service, so that a finalizer must hold it. */
+  readonly holds: boolean;
+  readonly columns: readonly Column[];
+  /** JSON paths of scalar fields for `kubectl get --field-selector`. */
+  readonly selectable: readonly string[];
+  readonly needs: (spec: Spec) => Needs;
+  /** Ids in the service that this object claims besides the one in its status. */
+  readonly claims?: (spec: Spec) => readonly string[];
+  readonly step: (pass: Pass<Spec, Facts>) => Step<Facts>;
+  readonly show: (pass: Pass<Spec, Facts>) => Showing<Facts>;
+}
+
+/** A kind whose types do not matter to the caller: what the engine and the generators work with. */
+// oxlint-disable-next-line typescript/no-explicit-any -- a list of kinds has as many spec types as kinds; each is parsed by its own schema before use
+export type AnyKind = KindDefinition<any, any>;
+
+/** What a kind is, without what it decides: all that manifests and reference pages are made from. */
+export type KindIdentity = Pick<
+  AnyKind,
+  | 'kind'
+  | 'plural'
+  | 'shortNames'
+  | 'scope'
+  | 'summary'
+  | 'life'
+  | 'spec'
+  | 'facts'
+  | 'idField'
+  | 'holds'
+  | 'columns'
+  | 'selectable'
+>;
+
+/** States a kind; the types of spec and facts follow from its schemas. */
+export function defineKind<Spec, Facts>(kind: KindDefinition<Spec, Facts>): KindDefinition<Spec, Facts> {
+  return kind;
+}

@@ -1,0 +1,88 @@
+/** The parts that the specs of many kinds share. */
+import type { z } from 'zod';
+import { withTransition } from './rules.ts';
+import { choice, fields, serviceId, text } from './schema.ts';
+
+/** The account used when a spec names none. */
+export const defaultAccountRef = { kind: 'HostingAccount', name: 'default' } as const;
+
+const AccountRef = fields(
+  'The account that this object belongs to. Default: the HostingAccount `default` of this namespace.',
+  {
+    kind: choice(
+      'HostingAccount for one of this namespace, ClusterHostingAccount for a shared one. Default: HostingAccount.',
+      ['HostingAccount', 'ClusterHostingAccount'],
+    ).optional(),
+    name: text('The name of the account. Default: default.', {
+      min: 1,
+      max: 253,
+      pattern: '^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$',
+    }).optional(),
+  },
+).optional();
+
+type InAccount<Shape> = Shape & { readonly accountRef: typeof AccountRef };
+
+/** The spec of a kind that lives in an account: the kind's own fields and `accountRef`, which cannot be changed. */
+export function specInAccount<Shape extends z.core.$ZodShape>(
+  description: string,
+  shape: Shape,
+): z.ZodObject<InAccount<Shape>, z.core.$strict> {
+  return withTransition(fields(description, { ...shape, accountRef: AccountRef }), {
+    rule: `${sameAccount('kind')} && ${sameAccount('name')}`,
+    message: 'accountRef cannot be changed; create another resource in the other account',
+    fieldPath: '.accountRef',
+    reason: 'FieldValueForbidden',
+  });
+}
+
+/** The rule that a field of accountRef means what it meant, whether the default is written out or not. */
+function sameAccount(field: 'kind' | 'name'): string {
+  const given = (of: string) => `has(${of}.accountRef) && has(${of}.accountRef.${field})`;
+  const value = (of: string) => `${of}.accountRef.${field}`;
+  const usual = `'${defaultAccountRef[field]}'`;
+  return `(${given('self')} ? ${value('self')} == (${given('oldSelf')} ? ${value('oldSelf')} : ${usual}) : (!(${given('oldSelf')}) || ${value('oldSelf')} == ${usual}))`;
+}
+
+/** An id of an object that exists in the service already. */
+export function externalId(what: string) {
+  return serviceId(
+    `The id of a ${what} that exists in the service: it is bound instead of creating one, if the account allows adoption by id. It also confirms an object whose creation was in doubt.`,
+  ).optional();
+}
+
+/** How the operator treats the object; each kind names the parts that apply to it. */
+export function lifecycle<Shape extends z.core.$ZodShape>(shape: Shape) {
+  return fields('How the operator treats the object in the service.', shape).optional();
+}
+
+/** Whether the service is changed at all. */
+export const mode = choice(
+  'Manage keeps the service equal to this spec. Observe never writes to the service: differences stand in status.drift, and the next call in status.wouldDo. Default: Manage.',
+  ['Manage', 'Observe'],
+).optional();
+
+/** How far an object that was not created here may be taken over. */
+export const adoption = choice(
+  'How far an object that this resource did not create may be taken over: Never, ById when this spec names its id, ByName when exactly one object has the name. The account sets the limit. Default: as the account allows, but not ByName.',
+  ['Never', 'ById', 'ByName'],
+).optional();
+
+/** What deleting the resource does to the object in the service; the kind says what is the default. */
+export function onDelete<const Words extends readonly [string, ...string[]]>(words: Words, explanation: string) {
+  return choice(`What deleting this resource does to the object in the service. ${explanation}`, words).optional();
+}
+
+/** What to do when the object is proved gone from the service although nobody asked for it. */
+export function onMissing(fallback: 'Recreate' | 'Stall') {
+  return choice(
+    `What to do when the object is proved gone from the service although this resource still exists: Recreate makes a new one, Stall reports it and waits for you. Default: ${fallback}.`,
+    ['Recreate', 'Stall'],
+  ).optional();
+}
+
+/** What to do about a difference that somebody made in the service. */
+export const drift = choice(
+  'What to do about a difference that somebody made in the service: Correct writes the spec again, Report only lists it in status.drift. Default: Correct.',
+  ['Correct', 'Report'],
+).optional();

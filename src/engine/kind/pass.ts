@@ -1,0 +1,88 @@
+import type { Json, Read, ReadProblem, Snapshot } from '../ports.ts';
+import type { Secret } from '../../secret.ts';
+import type { Memory, Notes } from './step.ts';
+
+/** The object as far as a decision needs it. */
+export interface Subject {
+  readonly kind: string;
+  readonly namespace: string | undefined;
+  readonly name: string;
+  readonly uid: string;
+  readonly generation: number;
+  readonly createdAtMs: number;
+  readonly annotations: Readonly<Record<string, string>>;
+  readonly deleting: boolean;
+  /** Whether our finalizer is on it. */
+  readonly held: boolean;
+}
+
+/** What the snapshots of one account show; looking at something is also asking to be woken when it changes. */
+export interface View {
+  /** The newest complete walk; undefined before the first. */
+  all<Item>(read: Read<Item>): Snapshot<Item> | undefined;
+  /** One item of the newest walk; only a change of this item wakes the object. */
+  one<Item>(
+    read: Read<Item>,
+    id: string,
+  ): { readonly walk: Snapshot<Item>; readonly item: Item | undefined } | undefined;
+  /** Why the last walk failed, when that is newer than the last complete one. */
+  problem(read: Read): ReadProblem | undefined;
+}
+
+/** How far an object that we did not create may be taken over. */
+export type Adoption = 'Never' | 'ById' | 'ByName';
+
+/** The account a pass works in. */
+export interface AccountView {
+  readonly endpoint: string;
+  readonly accountId: string;
+  readonly mode: 'Manage' | 'Observe';
+  readonly adoption: Adoption;
+  readonly pollMs: number;
+  /** Why nothing may be created or deleted at the moment. */
+  readonly frozen: string | undefined;
+}
+
+/** An object that the spec refers to, as resolved. */
+export interface Referred {
+  readonly id: string;
+  readonly facts: Readonly<Record<string, unknown>>;
+}
+
+/** Everything a decision may depend on. Pure data and pure look-ups: the same pass gives the same step. */
+export interface Pass<Spec, Facts> {
+  readonly subject: Subject;
+  readonly spec: Spec;
+  readonly memory: Memory<Facts>;
+  readonly account: AccountView;
+  readonly view: View;
+  /** A referred object; the engine has made sure that all of `needs` resolve unless the object is being deleted. */
+  readonly referred: (kind: string, name: string) => Referred | undefined;
+  readonly secret: (name: string, key: string) => Secret | undefined;
+  readonly configMap: (name: string, key: string) => string | undefined;
+  /** Another resource that claims this id of the service, in words, and whether it goes before this one. */
+  readonly claimant: (id: string) => { readonly name: string; readonly goesFirst: boolean } | undefined;
+  /** Resources that use this account, the first few in words; only for accounts. */
+  readonly dependents: () => { readonly count: number; readonly first: readonly string[] };
+  /** Another resource with an open create of this name in this collection, in words. */
+  readonly creating: (collection: string, name: string) => string | undefined;
+  /** What we wrote to the object since this process started, newest value per field. */
+  readonly wrote: { readonly at: number; readonly fields: Readonly<Record<string, Json>> } | undefined;
+  /** When this process first saw the open journal entry, on both of its clocks. */
+  readonly journalSeen: { readonly monotonic: number; readonly wall: number };
+  /** What the step before left for this one; kept in memory only, so nothing may depend on it that must survive. */
+  readonly notes: Notes;
+  /** When this object first asked for what it is waiting to read (monotonic). */
+  readonly askedAt: number;
+  /** How much longer calls that cannot be repeated must wait after a take-over. */
+  readonly quarantineMs: number;
+  readonly horizonMs: number;
+  /** The mark that says an object in the service is ours: `apphosting:` and 16 characters. */
+  readonly marker: string;
+  /** A keyed fingerprint `<keyId>:<digest>`. */
+  readonly print: (value: Json) => string;
+  /** Fields that are no longer corrected, because somebody else keeps changing them back. */
+  readonly contested: ReadonlySet<string>;
+  readonly wallMs: number;
+  readonly monotonicMs: number;
+}

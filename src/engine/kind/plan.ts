@@ -1,0 +1,76 @@
+import type { Json, Read, Request } from '../ports.ts';
+import type { Pass } from './pass.ts';
+import type { OwnCondition, Refusal, Step, Verdict } from './step.ts';
+
+/** An object's content, field by field: what the spec wants, or what the service shows. Undefined fields are not stated. */
+export type Fields = Readonly<Record<string, Json | undefined>>;
+
+/** A field that is text; empty when it is not stated. */
+export function textIn(fields: Fields, field: string): string {
+  const value = fields[field];
+  return typeof value === 'string' ? value : '';
+}
+
+/** What `spec.lifecycle` says, with the kind's defaults filled in. */
+export interface Lifecycle {
+  readonly mode: 'Manage' | 'Observe';
+  readonly adoption: 'Never' | 'ById' | 'ByName' | undefined;
+  readonly onDelete: 'Delete' | 'Retain' | undefined;
+  readonly onMissing: 'Recreate' | 'Stall';
+  readonly drift: 'Correct' | 'Report';
+}
+
+/** What is known of the object in the service: the shown item where there is one, and its fields with our own newer writes. */
+export interface Sight<Item> {
+  readonly item: Item | undefined;
+  readonly fields: Fields;
+}
+
+/**
+ * An object that the service lists, and that is created, updated and removed by one call each.
+ *
+ * The shared planner (`planObject`) does everything else: adoption, creating at most once, absence, drift, deletion.
+ */
+export interface ObjectPlan<Spec, Facts, Item> {
+  /** What users call it, in lower case: `contact point`. */
+  readonly noun: string;
+  readonly list: (pass: Pass<Spec, Facts>) => Read<Item>;
+  readonly single: (id: string) => Read<Item>;
+  readonly name: (pass: Pass<Spec, Facts>) => string;
+  readonly nameOf: (item: Item) => string;
+  /** Where the item shows when it was made. */
+  readonly createdAtOf: (item: Item) => number | undefined;
+  /** Where the item carries our marker; undefined for kinds that have no place for it. */
+  readonly markerOf?: (item: Item) => string | undefined;
+  readonly lifecycle: (spec: Spec) => Lifecycle;
+  readonly externalId: (spec: Spec) => string | undefined;
+  /** A reason not to call at all, such as a metric that the environment cannot have. */
+  readonly admit?: (pass: Pass<Spec, Facts>) => Verdict<Facts> | undefined;
+  /** What must have been read besides the object itself before it can be compared. */
+  readonly alsoReads?: (pass: Pass<Spec, Facts>, id: string) => readonly Read[];
+  readonly desired: (pass: Pass<Spec, Facts>) => Fields;
+  /** The same fields as the service shows them; a field that it never shows is absent. */
+  readonly observed: (item: Item, pass: Pass<Spec, Facts>) => Fields;
+  /** Fields that the interface never shows back; remembered as fingerprints instead of being compared. */
+  readonly hidden?: (field: string, pass: Pass<Spec, Facts>) => boolean;
+  /** Fields that hold secrets: shown as `(redacted)` wherever they differ. */
+  readonly secret?: (field: string) => boolean;
+  /** Fields that the service cannot change once the object is there. */
+  readonly fixed?: readonly string[];
+  /** Fields that creation does not take; the first update brings them about. */
+  readonly afterCreation?: readonly string[];
+  readonly requests: {
+    readonly create: (pass: Pass<Spec, Facts>, fields: Fields) => Request;
+    readonly idOfCreated: (body: unknown) => string | undefined;
+    /** Fields that the answer to a creation shows. */
+    readonly shownByCreated?: (body: unknown) => Fields;
+    readonly update: (id: string, changed: Fields, pass: Pass<Spec, Facts>) => Request;
+    readonly remove: (id: string) => Request;
+  };
+  /** What stands in the way of a removal, in words, when the service refuses it. */
+  readonly blocked?: (refusal: Refusal, pass: Pass<Spec, Facts>) => string | undefined;
+  /** The next step once spec and service agree; without it the object is ready. */
+  readonly settle?: (pass: Pass<Spec, Facts>, seen: Sight<Item>) => Step<Facts>;
+  readonly facts: (pass: Pass<Spec, Facts>, seen: Sight<Item>) => Facts;
+  readonly conditions?: (pass: Pass<Spec, Facts>, seen: Sight<Item>) => readonly OwnCondition[];
+}

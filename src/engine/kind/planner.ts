@@ -1,0 +1,207 @@
+/**
+ * The decision shared by every kind whose object has plain create, update and delete: what is the next single step?
+ *
+ * Order: deletion, an open create, the binding (confirmed, adopted or made), the object's absence, its difference from the
+ * spec, and what the kind itself still wants. Everything it knows comes in with the pass, so the same pass gives the same step.
+ */
+import type { Json } from '../ports.ts';
+import { compare, type Difference } from './compare.ts';
+import { adoptionOf, boundTo, findOrCreate, resolveCreate } from './create.ts';
+import type { Pass } from './pass.ts';
+import type { ObjectPlan } from './plan.ts';
+import { readOf } from './reading.ts';
+import { planRemoval } from './removal.ts';
+import { look } from './sight.ts';
+import type { Showing, Step } from './step.ts';
+
+/** The next step for an object with plain create, update and delete. */
+export function planObject<Spec, Facts, Item>(
+  plan: ObjectPlan<Spec, Facts, Item>,
+  pass: Pass<Spec, Facts>,
+): Step<Facts> {
+  if (pass.subject.deleting) return planRemoval(plan, pass);
+  const refused = plan.admit?.(pass);
+  if (refused !== undefined) return refused;
+  const externalId = plan.externalId(pass.spec);
+  if (externalId !== undefined && (pass.memory.id !== externalId || pass.memory.ownership === 'Presumed')) {
+    return bindNamed(plan, pass, externalId);
+  }
+  const { journal, id } = pass.memory;
+  if (journal?.create !== undefined) return resolveCreate(plan, pass, journal, journal.create);
+  if (id === undefined) return findOrCreate(plan, pass);
+  const claimant = pass.claimant(id);
+  if (claimant?.goesFirst === true) return claimed(plan, id, claimant.name);
+  return keepMatched(plan, pass, id);
+}
+
+/** What status shows of such an object. */
+export function showObject<Spec, Facts, Item>(
+  plan: ObjectPlan<Spec, Facts, Item>,
+  pass: Pass<Spec, Facts>,
+): Showing<Facts> {
+  const { id } = pass.memory;
+  const found = id === undefined ? undefined : look(plan, pass, id);
+  const leftover = leftoverOf(plan, pass);
+  if (found?.is !== 'seen') {
+    return { facts: pass.memory.facts, conditions: [], drift: [], unverified: [], leftover };
+  }
+  const difference = compare(plan, pass, found.seen.fields);
+  return {
+    facts: plan.facts(pass, found.seen),
+    conditions: plan.conditions?.(pass, found.seen) ?? [],
+    drift: difference.drift,
+    unverified: Object.keys(difference.prints).toSorted(),
+    leftover,
+  };
+}
+
+/** Hidden fields that were set once and are no longer wanted: the interface shows no way to clear them. */
+function leftoverOf<Spec, Facts, Item>(
+  plan: ObjectPlan<Spec, Facts, Item>,
+  pass: Pass<Spec, Facts>,
+): readonly string[] {
+  if (pass.subject.deleting) return [];
+  const desired = plan.desired(pass);
+  return Object.keys(pass.memory.applied?.prints ?? {}).filter((field) => desired[field] === undefined);
+}
+
+/** The fingerprints to keep: of what is wanted, and of what is left over. */
+function printsOf<Spec, Facts, Item>(
+  plan: ObjectPlan<Spec, Facts, Item>,
+  pass: Pass<Spec, Facts>,
+  difference: Difference,
+): Readonly<Record<string, string>> {
+  const known = pass.memory.applied?.prints ?? {};
+  const leftover = leftoverOf(plan, pass).flatMap((field) =>
+    known[field] === undefined ? [] : [[field, known[field]]],
+  );
+  return { ...Object.fromEntries(leftover), ...difference.prints };
+}
+
+function claimed<Facts>(plan: { noun: string }, id: string, name: string): Step<Facts> {
+  return {
+    is: 'stall',
+    reason: 'Claimed',
+    message: `${plan.noun} ${id} belongs to ${name}, which is older; one object in the service has one owner`,
+  };
+}
+
+/** Binds the object that `spec.externalId` names: adopts it, or confirms that a presumed one is ours. */
+function bindNamed<Spec, Facts, Item>(
+  plan: ObjectPlan<Spec, Facts, Item>,
+  pass: Pass<Spec, Facts>,
+  id: string,
+): Step<Facts> {
+  const claimant = pass.claimant(id);
+  if (claimant?.goesFirst === true) return claimed(plan, id, claimant.name);
+  if (pass.memory.id === id) return { is: 'again', remember: boundTo(pass, id, 'Created') };
+  if (adoptionOf(plan, pass) === 'Never') {
+    const message = `spec.externalId names ${plan.noun} ${id}, and adoption is Never here; the account's spec.adoption must allow ById`;
+    return { is: 'stall', reason: 'AdoptionNotAllowed', message };
+  }
+  const found = look(plan, pass, id);
+  if (found.is === 'unclear') return found.step;
+  if (found.is === 'gone') {
+    return {
+      is: 'stall',
+      reason: 'NotFound',
+      message: `spec.externalId names ${plan.noun} ${id}, which does not exist`,
+    };
+  }
+  const ownership = pass.memory.journal === undefined ? 'Adopted' : 'Created';
+  return { is: 'again', remember: { ...boundTo(pass, id, ownership), applied: undefined } };
+}
+
+function keepMatched<Spec, Facts, Item>(
+  plan: ObjectPlan<Spec, Facts, Item>,
+  pass: Pass<Spec, Facts>,
+  id: string,
+): Step<Facts> {
+  const found = look(plan, pass, id);
+  if (found.is === 'unclear') return found.step;
+  if (found.is === 'gone') return gone(plan, pass, id);
+  const unread = plan.alsoReads?.(pass, id).find((read) => pass.view.all(read) === undefined);
+  if (unread !== undefined) return readOf(pass, unread, Number.NEGATIVE_INFINITY);
+  const difference = compare(plan, pass, found.seen.fields);
+  const fixed = plan.fixed?.find((field) => field in difference.differing);
+  if (fixed !== undefined) {
+    const message = `${plan.noun} ${id} has another ${fixed} than the spec, and the service cannot change it`;
+    return { is: 'stall', reason: 'Immutable', message };
+  }
+  const changed = { ...difference.differing, ...difference.unsent };
+  if (Object.keys(changed).length > 0) return correct(plan, pass, id, difference, changed);
+  const { applied } = pass.memory;
+  if (difference.rerecord || applied?.generation !== pass.subject.generation) {
+    return {
+      is: 'again',
+      remember: { applied: { generation: pass.subject.generation, prints: printsOf(plan, pass, difference) } },
+      note: {},
+    };
+  }
+  const next = plan.settle?.(pass, found.seen) ?? { is: 'ready' };
+  return next.is === 'ready' ? { ...next, note: {} } : next;
+}
+
+function correct<Spec, Facts, Item>(
+  plan: ObjectPlan<Spec, Facts, Item>,
+  pass: Pass<Spec, Facts>,
+  id: string,
+  difference: Difference,
+  changed: Readonly<Record<string, Json>>,
+): Step<Facts> {
+  const isDrift = pass.memory.applied?.generation === pass.subject.generation;
+  const drifted = isDrift ? Object.keys(difference.differing) : [];
+  const contested = drifted.filter((field) => pass.contested.has(field));
+  if (contested.length > 0) {
+    const message = `somebody else keeps changing ${contested.join(', ')} of ${plan.noun} ${id}; it is left as it is until the spec changes`;
+    return { is: 'stall', reason: 'Contested', message };
+  }
+  const unsent = Object.keys(difference.unsent);
+  if (plan.lifecycle(pass.spec).drift === 'Report' && isDrift && unsent.length === 0) {
+    return {
+      is: 'ready',
+      reason: 'Observed',
+      message: `differs from the spec in ${drifted.join(', ')}; drift is only reported`,
+    };
+  }
+  return {
+    is: 'call',
+    call: {
+      request: plan.requests.update(id, changed, pass),
+      words: `update ${plan.noun} "${plan.name(pass)}" (${Object.keys(changed).join(', ')})`,
+      urgency: isDrift ? 'drift' : 'edit',
+      corrects: drifted,
+      wrote: () => difference.differing,
+      committed: () => ({ applied: { generation: pass.subject.generation, prints: printsOf(plan, pass, difference) } }),
+    },
+  };
+}
+
+/** A bound object that is proved gone though nobody told us. */
+function gone<Spec, Facts, Item>(
+  plan: ObjectPlan<Spec, Facts, Item>,
+  pass: Pass<Spec, Facts>,
+  id: string,
+): Step<Facts> {
+  const named = plan.externalId(pass.spec) === id;
+  if (named || plan.lifecycle(pass.spec).onMissing === 'Stall') {
+    return {
+      is: 'stall',
+      reason: 'ObjectGone',
+      message: `${plan.noun} ${id} is gone from the service and is not made again`,
+    };
+  }
+  if (pass.account.frozen !== undefined) {
+    return {
+      is: 'wait',
+      reason: 'VisibilityLost',
+      message: pass.account.frozen,
+      note: { ...pass.notes, provedGone: 1 },
+    };
+  }
+  return {
+    is: 'again',
+    remember: { id: undefined, ownership: undefined, binding: undefined, applied: undefined, journal: undefined },
+    note: {},
+  };
+}

@@ -1,0 +1,68 @@
+/** Every reason a condition can carry, with what it means and what to do. The reference pages are made from it. */
+export const reasons = {
+  // Ready
+  InSync: 'The service equals the spec.',
+  Observed: 'The object is only observed: nothing is written to the service.',
+  Paused: 'The annotation apphosting.dev/paused holds this object; remove it to go on.',
+  // Waiting
+  ReadingService: 'Waiting for the first complete read of the service.',
+  Creating: 'The object is being created in the service.',
+  Updating: 'The object is being changed in the service.',
+  Deleting: 'The object is being deleted in the service.',
+  InDoubt: 'A call was sent and its outcome is not known; the service is being watched until it is.',
+  CreateInProgress: 'Another resource is creating an object of the same name; this one goes next.',
+  TakeOver: 'This operator has just taken over; what cannot be repeated waits for one horizon.',
+  ReferenceNotReady: 'An object that the spec refers to does not exist yet, or has no id in the service yet.',
+  SecretMissing: 'A Secret or one of its keys that the spec refers to does not exist.',
+  ConfigMapMissing: 'A ConfigMap or one of its keys that the spec refers to does not exist.',
+  AccountNotReady: 'The account that this object belongs to cannot be used; its own conditions say why.',
+  Throttled: 'The service asked to slow down; the call is repeated when it allows.',
+  ServiceUnavailable: 'The service did not answer, or answered with an error of its own; retried with growing pauses.',
+  NotLeader: 'Another replica acts at the moment.',
+  InternalError: 'The operator made a mistake of its own; its log has the details. Retried with growing pauses.',
+  DeletionBlocked:
+    'The service refuses to delete the object while something uses or protects it; retried when that goes away.',
+  ObjectMissing: 'The object was not found in the service; it counts as gone only after proof.',
+  InUse: 'The account is still used by other resources and cannot be removed before them.',
+  // Stalled
+  InvalidSpec: 'The spec is not valid; the message says which field.',
+  Rejected: 'The service refuses the request; the message carries its words. Change the spec.',
+  Forbidden: 'The credential may not do this; give it the permission, or use another.',
+  Unauthorized: 'The service does not accept the token; put a valid one into the Secret.',
+  UnexpectedResponse: 'The service answered in a form that the interface does not describe.',
+  AlreadyExists: 'An object of this name exists that this resource did not create; the message says how to adopt it.',
+  Ambiguous: 'Several objects could be the one that a lost call created; name the right one in spec.externalId.',
+  Claimed: 'Another resource in this cluster owns the object in the service; the message names it.',
+  AdoptionNotAllowed:
+    'The spec names an object that this namespace did not create, and the account does not allow adoption by id.',
+  Immutable: 'The service cannot change this field of an object that exists; the message says what to do.',
+  NotFound: 'The object that the spec names does not exist in the service.',
+  ObjectGone: 'The object is proved gone from the service and spec.lifecycle.onMissing is Stall.',
+  Contested: 'Somebody else keeps changing the same field back; it is no longer corrected.',
+  EndpointChanged:
+    'The object belongs to another endpoint or account than the one it would be sent to; nothing is sent.',
+  HostNotAllowed: 'The host in the Secret is not allowed by the operator.',
+  VisibilityLost:
+    'Objects that are owned suddenly do not show in the lists; nothing is created or deleted until that is resolved.',
+  JournalDamaged:
+    'The journal in status was changed by somebody and cannot be read; nothing is sent until status.journal is removed.',
+  // Synced
+  Synced: 'The last exchange worked and the service equals the spec.',
+  Drifted: 'The service differs from the spec; status.drift lists the fields.',
+  NotSynced: 'The service does not equal the spec yet.',
+  // Kind-specific conditions
+  Throttling: 'Requests are being held back at the moment.',
+  NotThrottled: 'No request is being held back.',
+  Propagated: 'The contact point is deployed to the regions listed in status.deployments.',
+  Firing: 'The condition of the alert is met and notifications were sent.',
+  Normal: 'The condition of the alert is not met.',
+  Pending: 'The condition of the alert is met, but not for long enough yet.',
+  NoData: 'The service has no data for the metric.',
+  EvaluationError: 'The service cannot evaluate the condition of the alert.',
+  AlertPaused: 'The alert is not enabled, so it is not evaluated.',
+  NotRefreshed: 'The state of the alert has not been asked for yet.',
+  NotDeployedYet:
+    'The service has not deployed the contact point to a region yet; it may wait for the first alert there.',
+} as const;
+
+export type Reason = keyof typeof reasons;

@@ -1,0 +1,116 @@
+/**
+ * Letting go of an object: the service's one is removed first, and the finalizer goes only when it is proved gone.
+ *
+ * Guarantees: what we did not create, or only presume to be ours, is never deleted; an open create is resolved before.
+ */
+import { resolveCreate } from './create.ts';
+import type { Pass } from './pass.ts';
+import type { ObjectPlan } from './plan.ts';
+import { readOf } from './reading.ts';
+import type { Refusal, Step, Verdict } from './step.ts';
+
+/** The annotation that lets an object go without touching the service, even while it is being deleted. */
+export const onDeleteAnnotation = 'apphosting.dev/on-delete';
+
+const lagMs = 2_000;
+const blockedRetryMs = 30_000;
+
+/** The next step of a deletion. */
+export function planRemoval<Spec, Facts, Item>(
+  plan: ObjectPlan<Spec, Facts, Item>,
+  pass: Pass<Spec, Facts>,
+): Step<Facts> {
+  const { journal, id } = pass.memory;
+  const kept = retained(plan, pass);
+  if (kept !== undefined) return { is: 'release', message: kept };
+  if (journal?.create !== undefined) return resolveCreate(plan, pass, journal, journal.create);
+  if (id === undefined) return forgetUnbound(plan, pass);
+  return removeBound(plan, pass, id);
+}
+
+/** Why the object in the service stays, if it does. */
+function retained<Spec, Facts, Item>(plan: ObjectPlan<Spec, Facts, Item>, pass: Pass<Spec, Facts>): string | undefined {
+  const { id, ownership } = pass.memory;
+  const stays = id === undefined ? '' : `${plan.noun} ${id} stays in the service`;
+  if (pass.subject.annotations[onDeleteAnnotation] === 'Retain') return stays;
+  const lifecycle = plan.lifecycle(pass.spec);
+  if (lifecycle.mode === 'Observe' || pass.account.mode === 'Observe') return stays;
+  if (ownership === 'Presumed') return `${stays}: it is only presumed to be ours`;
+  const onDelete = lifecycle.onDelete ?? (ownership === 'Adopted' ? 'Retain' : 'Delete');
+  return onDelete === 'Retain' && id !== undefined ? stays : undefined;
+}
+
+/** Without an id there may still be a marked object, when the status was lost. */
+function forgetUnbound<Spec, Facts, Item>(plan: ObjectPlan<Spec, Facts, Item>, pass: Pass<Spec, Facts>): Step<Facts> {
+  const { markerOf } = plan;
+  if (markerOf === undefined || !pass.subject.held) return { is: 'release', message: '' };
+  const list = plan.list(pass);
+  const walk = pass.view.all(list);
+  if (walk === undefined || walk.begunAt < pass.askedAt) return readOf(pass, list, pass.askedAt);
+  const mine = [...walk.items].find(([, item]) => markerOf(item) === pass.marker);
+  if (mine === undefined) return { is: 'release', message: '' };
+  const { endpoint, accountId } = pass.account;
+  return { is: 'again', remember: { id: mine[0], ownership: 'Created', binding: { endpoint, accountId } } };
+}
+
+function removeBound<Spec, Facts, Item>(
+  plan: ObjectPlan<Spec, Facts, Item>,
+  pass: Pass<Spec, Facts>,
+  id: string,
+): Step<Facts> {
+  const removedAt = pass.notes['removedAt'];
+  if (removedAt !== undefined && pass.monotonicMs - removedAt < pass.horizonMs) {
+    const single = plan.single(id);
+    const direct = pass.view.one(single, id);
+    if (direct === undefined || direct.walk.begunAt < removedAt) return readOf(pass, single, removedAt);
+    if (direct.item === undefined) return { is: 'release', message: `${plan.noun} ${id} is gone from the service` };
+    return {
+      is: 'wait',
+      reason: 'Deleting',
+      message: `${plan.noun} ${id} was deleted and still shows; waiting until it is gone`,
+      retryInMs: lagMs,
+      note: { removedAt: Math.max(removedAt, direct.walk.begunAt + 1) },
+    };
+  }
+  if (pass.account.frozen !== undefined) {
+    return { is: 'wait', reason: 'VisibilityLost', message: pass.account.frozen };
+  }
+  if (pass.quarantineMs > 0) {
+    const message =
+      'this operator has just taken over; nothing is deleted until calls of its predecessor can no longer arrive';
+    return { is: 'wait', reason: 'TakeOver', message, retryInMs: pass.quarantineMs };
+  }
+  return {
+    is: 'call',
+    call: {
+      request: plan.requests.remove(id),
+      words: `delete ${plan.noun} "${plan.name(pass)}"`,
+      urgency: 'dangerous',
+      committed: () => ({}),
+      note: (at) => ({ removedAt: at }),
+      refused: (refusal) => blocked(plan, pass, id, refusal),
+    },
+  };
+}
+
+function blocked<Spec, Facts, Item>(
+  plan: ObjectPlan<Spec, Facts, Item>,
+  pass: Pass<Spec, Facts>,
+  id: string,
+  refusal: Refusal,
+): Verdict<Facts> | undefined {
+  if (
+    refusal.is !== 'refused' &&
+    refusal.is !== 'conflict' &&
+    !(refusal.is === 'notExecuted' && refusal.why === 'forbidden')
+  ) {
+    return undefined;
+  }
+  const obstacle = plan.blocked?.(refusal, pass) ?? refusal.message;
+  return {
+    is: 'wait',
+    reason: 'DeletionBlocked',
+    message: `${plan.noun} ${id} cannot be deleted: ${obstacle}`,
+    retryInMs: blockedRetryMs,
+  };
+}

@@ -1,0 +1,195 @@
+/**
+ * The words that specs and statuses are written in: plain zod whose every part can become a Kubernetes schema.
+ *
+ * Guarantees: each part has a description and bounds; what zod refuses, the API server refuses, and the other way round.
+ * Assumes: nothing else of zod is used in a kind; `crd/structural.ts` throws on what it does not know.
+ */
+import { z } from 'zod';
+import { annotated, withRule } from './rules.ts';
+
+/** The key under which a text says that it is `metadata.name` when absent; the generator makes a root rule of it. */
+export const ownNameKey = 'x-apphosting-defaults-to-name';
+
+/** What stands under `ownNameKey`. */
+export interface OwnName {
+  /** Why the name can never be changed; undefined when it can. */
+  readonly fixed: string | undefined;
+}
+
+interface TextBounds {
+  readonly max: number;
+  readonly min?: number;
+  /** Valid in JavaScript and in RE2. */
+  readonly pattern?: string;
+}
+
+/** A string; lengths count characters as the API server does, not UTF-16 units. */
+export function text(description: string, bounds: TextBounds): z.ZodString {
+  const { max, min = 0, pattern } = bounds;
+  const counted = z.string().refine((value) => isLong(value, min, max), {
+    error: min === 0 ? `at most ${max} characters` : `between ${min} and ${max} characters`,
+  });
+  const matched = pattern === undefined ? counted : counted.regex(new RegExp(pattern, 'u'), `must match ${pattern}`);
+  return matched.meta({ description, maxLength: max, ...(min > 0 && { minLength: min }) });
+}
+
+function isLong(value: string, min: number, max: number): boolean {
+  const length = Array.from(value).length;
+  return length >= min && length <= max;
+}
+
+/** The name in the service; the object's own name when it is absent. `fixed` says why it can never be changed. */
+export function ownName(
+  description: string,
+  bounds: { readonly max: number; readonly pattern?: string; readonly fixed?: string },
+): z.ZodString {
+  const { fixed, ...rest } = bounds;
+  return annotated(text(`${description} Default: the name of this resource.`, { min: 1, ...rest }), {
+    [ownNameKey]: { fixed } satisfies OwnName,
+  });
+}
+
+/** An id of the service, as the service shows it. */
+export function serviceId(description: string): z.ZodString {
+  return text(description, { min: 1, max: 128, pattern: '^[A-Za-z0-9._:-]+$' });
+}
+
+/** A moment in UTC, such as 2026-01-31T12:00:00Z, kept as it was written. */
+export function moment(description: string): z.ZodString {
+  const pattern =
+    '^[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])T([01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9]([.][0-9]{1,9})?Z$';
+  return text(description, { min: 20, max: 30, pattern });
+}
+
+/** A whole number; put the unit into the field's name. */
+export function integer(description: string, bounds: { readonly min: number; readonly max: number }): z.ZodInt {
+  return z.int().min(bounds.min).max(bounds.max).meta({ description });
+}
+
+/** A number that may have a fraction. */
+export function number(description: string, bounds: { readonly min: number; readonly max: number }): z.ZodNumber {
+  return z.number().min(bounds.min).max(bounds.max).meta({ description });
+}
+
+/** True or false. */
+export function flag(description: string): z.ZodBoolean {
+  return z.boolean().meta({ description });
+}
+
+/** One of a closed set of words. */
+export function choice<const Words extends readonly [string, ...string[]]>(
+  description: string,
+  words: Words,
+): z.ZodEnum<{ [Word in Words[number]]: Word }> {
+  return z.enum(words).meta({ description });
+}
+
+/** An object of a spec; a field that it does not name is refused. */
+export function fields<Shape extends z.core.$ZodShape>(
+  description: string,
+  shape: Shape,
+): z.ZodObject<Shape, z.core.$strict> {
+  return z.strictObject(shape).meta({ description });
+}
+
+/** An object of a status; a field that it does not name is dropped, so that an older operator reads a newer status. */
+export function shown<Shape extends z.core.$ZodShape>(
+  description: string,
+  shape: Shape,
+): z.ZodObject<Shape, z.core.$strip> {
+  return z.object(shape).meta({ description });
+}
+
+interface Size {
+  readonly max: number;
+  readonly min?: number;
+}
+
+/** A list that is replaced as a whole. */
+export function listOf<Item extends z.ZodType>(description: string, item: Item, size: Size): z.ZodArray<Item> {
+  const list = sized(z.array(item), size);
+  return annotated<z.ZodArray<Item>>(list, { description, 'x-kubernetes-list-type': 'atomic' });
+}
+
+/** A list of scalars without repetition, which several writers may share. */
+export function setOf<Item extends z.ZodType<string | number>>(
+  description: string,
+  item: Item,
+  size: Size,
+): z.ZodArray<Item> {
+  const list: z.ZodArray<Item> = sized(z.array(item), size);
+  const unique = list.refine((items) => new Set(items).size === items.length, { error: 'must not repeat an item' });
+  return annotated(unique, { description, 'x-kubernetes-list-type': 'set' });
+}
+
+/** A list of objects, each known by the values of its keys, which several writers may share. */
+export function listByKey<Item extends z.ZodObject>(
+  description: string,
+  item: Item,
+  keys: readonly (keyof z.output<Item> & string)[],
+  size: Size,
+): z.ZodArray<Item> {
+  const identity = (value: Readonly<Record<string, unknown>>) => JSON.stringify(keys.map((key) => value[key]));
+  const unique = sized(z.array(item), size).refine((items) => new Set(items.map(identity)).size === items.length, {
+    error: `must not repeat ${keys.join(' and ')}`,
+  });
+  return annotated(unique, {
+    description,
+    'x-kubernetes-list-type': 'map',
+    'x-kubernetes-list-map-keys': [...keys],
+  });
+}
+
+function sized<Item extends z.ZodType>(list: z.ZodArray<Item>, { max, min }: Size): z.ZodArray<Item> {
+  return min === undefined ? list.max(max) : list.max(max).min(min);
+}
+
+/** Values by name. */
+export function mapOf<Value extends z.ZodType>(
+  description: string,
+  value: Value,
+  bounds: { readonly maxProperties: number; readonly maxKeyLength: number },
+): z.ZodRecord<z.ZodString, Value> {
+  const { maxProperties, maxKeyLength } = bounds;
+  const counted = z.record(z.string(), value).refine((map) => Object.keys(map).length <= maxProperties, {
+    error: `at most ${maxProperties} entries`,
+  });
+  return withRule(annotated(counted, { description, maxProperties }), {
+    rule: `self.all(key, size(key) <= ${maxKeyLength})`,
+    message: `each name has at most ${maxKeyLength} characters`,
+    check: (map) => Object.keys(map).every((key) => isLong(key, 0, maxKeyLength)),
+  });
+}
+
+const objectName = '^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$';
+
+/** A reference to an object in the same namespace. */
+export function objectRef(description: string) {
+  return fields(description, {
+    name: text('The name of the object, in the same namespace.', { min: 1, max: 253, pattern: objectName }),
+  });
+}
+
+/** A key of a Secret in the same namespace. */
+export function secretKey(description: string) {
+  return keyOf(description, 'Secret');
+}
+
+/** A key of a ConfigMap in the same namespace. */
+export function configMapKey(description: string) {
+  return keyOf(description, 'ConfigMap');
+}
+
+function keyOf(description: string, kind: string) {
+  return fields(description, {
+    name: text(`The name of the ${kind}, in the same namespace.`, { min: 1, max: 253, pattern: objectName }),
+    key: text(`The key in the ${kind}.`, { min: 1, max: 253, pattern: '^[-._a-zA-Z0-9]+$' }),
+  });
+}
+
+/** The kind's own fields of status; every one may be absent. */
+export function facts<Shape extends Readonly<Record<string, z.ZodOptional>>>(
+  shape: Shape,
+): z.ZodObject<Shape, z.core.$strip> {
+  return shown('What the service shows of the object.', shape);
+}

@@ -1,0 +1,88 @@
+/**
+ * What the service shows of an object that is already bound to an id.
+ *
+ * Guarantees: our own writes are believed over reads that began before them; a list that shows the value from before our
+ * write, or not the object at all, counts only after a direct read says the same; an object is gone only after two direct
+ * reads a poll apart.
+ */
+import { sameValue } from './compare.ts';
+import type { Pass } from './pass.ts';
+import type { ObjectPlan, Sight } from './plan.ts';
+import { readOf } from './reading.ts';
+import type { Step } from './step.ts';
+
+export type Look<Facts, Item> =
+  | { readonly is: 'seen'; readonly seen: Sight<Item> }
+  | { readonly is: 'gone' }
+  | { readonly is: 'unclear'; readonly step: Step<Facts> };
+
+/** Looks for a bound object, asking for the reads that a safe answer needs. */
+export function look<Spec, Facts, Item>(
+  plan: ObjectPlan<Spec, Facts, Item>,
+  pass: Pass<Spec, Facts>,
+  id: string,
+): Look<Facts, Item> {
+  const list = plan.list(pass);
+  const listed = pass.view.one(list, id);
+  if (listed === undefined) return { is: 'unclear', step: readOf(pass, list, Number.NEGATIVE_INFINITY) };
+  const { item, walk } = listed;
+  const older = pass.wrote !== undefined && walk.begunAt < pass.wrote.at;
+  if (item === undefined) return older ? ownWrite(pass) : lookDirectly(plan, pass, id, walk.begunAt);
+  const fields = plan.observed(item, pass);
+  if (older) return { is: 'seen', seen: { item, fields: { ...fields, ...pass.wrote?.fields } } };
+  if (contradicts(pass, fields)) return lookDirectly(plan, pass, id, walk.begunAt);
+  return { is: 'seen', seen: { item, fields } };
+}
+
+/** The service as we left it ourselves a moment ago. */
+function ownWrite<Spec, Facts, Item>(pass: Pass<Spec, Facts>): Look<Facts, Item> {
+  return { is: 'seen', seen: { item: undefined, fields: pass.wrote?.fields ?? {} } };
+}
+
+/** A list may lag: within the horizon of our own write it is not believed against us. */
+function contradicts<Spec, Facts>(pass: Pass<Spec, Facts>, fields: Readonly<Record<string, unknown>>): boolean {
+  const wrote = pass.wrote;
+  if (wrote === undefined || pass.monotonicMs - wrote.at > pass.horizonMs) return false;
+  return Object.entries(wrote.fields).some(([field, value]) => {
+    const seen = fields[field];
+    return seen !== undefined && !sameValue(value, seen as typeof value);
+  });
+}
+
+function lookDirectly<Spec, Facts, Item>(
+  plan: ObjectPlan<Spec, Facts, Item>,
+  pass: Pass<Spec, Facts>,
+  id: string,
+  since: number,
+): Look<Facts, Item> {
+  const single = plan.single(id);
+  const direct = pass.view.one(single, id);
+  const missedAt = pass.notes['missedAt'];
+  if (direct === undefined || direct.walk.begunAt < since) {
+    return { is: 'unclear', step: { ...readOf(pass, single, since), note: keep(pass, missedAt) } };
+  }
+  if (direct.item !== undefined) {
+    return { is: 'seen', seen: { item: direct.item, fields: plan.observed(direct.item, pass) } };
+  }
+  if (missedAt === undefined) {
+    return {
+      is: 'unclear',
+      step: {
+        is: 'wait',
+        reason: 'ObjectMissing',
+        message: `${plan.noun} ${id} is not found in the service; looking once more before it counts as gone`,
+        retryInMs: pass.account.pollMs,
+        note: { ...pass.notes, missedAt: direct.walk.begunAt },
+      },
+    };
+  }
+  if (direct.walk.begunAt - missedAt >= pass.account.pollMs) return { is: 'gone' };
+  return {
+    is: 'unclear',
+    step: { ...readOf(pass, single, missedAt + pass.account.pollMs), note: keep(pass, missedAt) },
+  };
+}
+
+function keep<Spec, Facts>(pass: Pass<Spec, Facts>, missedAt: number | undefined): Readonly<Record<string, number>> {
+  return missedAt === undefined ? pass.notes : { ...pass.notes, missedAt };
+}

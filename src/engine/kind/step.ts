@@ -1,0 +1,130 @@
+import type { Json, Outcome, Read, Request, Urgency } from '../ports.ts';
+import type { Reason } from './reasons.ts';
+
+/** Who made the object in the service, and how sure that is. */
+export type Ownership = 'Created' | 'Adopted' | 'Presumed';
+
+/** What a create needs to be found again when its answer is lost. */
+export interface CreateIntent {
+  /** The read that lists such objects. */
+  readonly collection: string;
+  readonly name: string;
+  /** Ids of objects of this name that were there before. */
+  readonly excluded: readonly string[];
+}
+
+/** The write-ahead entry of a call that must not happen twice, as it stands in status. */
+export interface JournalEntry {
+  readonly operation: string;
+  readonly attempt: number;
+  readonly endpoint: string;
+  readonly accountId: string;
+  /** Wall time, for people and for comparing with the service's clock. */
+  readonly startedAt: string;
+  readonly deadlineSeconds: number;
+  /** Keyed fingerprint of what is sent. */
+  readonly digest: string;
+  readonly create?: CreateIntent;
+  /** The service said 409: what it said. One fresh read decides whether that was a no. */
+  readonly conflicted?: string;
+  readonly requestId?: string;
+  /** The exact bytes of a call that the service recognises by requestId. */
+  readonly payload?: string;
+}
+
+/** What the engine keeps about an object between passes; all of it stands in status. */
+export interface Memory<Facts> {
+  readonly id: string | undefined;
+  readonly ownership: Ownership | undefined;
+  /** Where the id lives; a mismatch with the account sends nothing. */
+  readonly binding: { readonly endpoint: string; readonly accountId: string } | undefined;
+  readonly journal: JournalEntry | undefined;
+  /** The generation whose spec was last applied whole, and what cannot be read back as keyed fingerprints. */
+  readonly applied: { readonly generation: number; readonly prints: Readonly<Record<string, string>> } | undefined;
+  /** The kind's own status fields. */
+  readonly facts: Facts;
+}
+
+/** One request, with everything the engine must know to send it safely. */
+export interface Call<Facts> {
+  readonly request: Request;
+  /** What it does in the words of the user's YAML: `create contact point "On call"`. */
+  readonly words: string;
+  readonly urgency: Urgency;
+  /** Which credential of the account signs it. */
+  readonly credential?: 'dangerous';
+  /** Present for a call that must not happen twice: it is written to status before anything is sent. */
+  readonly journal?: Omit<JournalEntry, 'endpoint' | 'accountId' | 'startedAt' | 'deadlineSeconds'>;
+  /** Fields this call writes, as the service will show them: trusted over reads that began before it. */
+  readonly wrote?: (body: unknown) => Readonly<Record<string, Json>>;
+  /** What to remember when it was done; undefined when the answer cannot be read, which leaves a create in doubt. */
+  readonly committed: (body: unknown) => Partial<Memory<Facts>> | undefined;
+  /** Notes for the step after it. */
+  readonly note?: (atMs: number) => Notes;
+  /** Fields whose earlier correction somebody undid; too many in a row make them contested. */
+  readonly corrects?: readonly string[];
+  /** Turns an answer that says no into a step, where the general reading is not enough. */
+  readonly refused?: (outcome: Refusal) => Verdict<Facts> | undefined;
+}
+
+/** An answer by which the call was not carried out. */
+export type Refusal = Extract<Outcome, { is: 'refused' | 'conflict' | 'notFound' | 'notExecuted' | 'inDoubt' }>;
+
+/** Monotonic times that one step leaves for the next, by name. Lost with the process. */
+export type Notes = Readonly<Record<string, number>>;
+
+/** What every step may change on the way. */
+interface Aside<Facts> {
+  readonly remember?: Partial<Memory<Facts>>;
+  /** Replaces the notes; without it they stay. */
+  readonly note?: Notes;
+}
+
+/** What status should say now. */
+export type Verdict<Facts> = Aside<Facts> &
+  (
+    | { readonly is: 'ready'; readonly reason?: Reason; readonly message?: string }
+    | {
+        readonly is: 'wait';
+        readonly reason: Reason;
+        readonly message: string;
+        /** Look again after this long; without it, when something that was read changes, or at the next resync. */
+        readonly retryInMs?: number;
+      }
+    | { readonly is: 'stall'; readonly reason: Reason; readonly message: string }
+  );
+
+/** The single next thing to do for an object. */
+export type Step<Facts> =
+  | Verdict<Facts>
+  | (Aside<Facts> & { readonly is: 'call'; readonly call: Call<Facts> })
+  /** A read that must have begun at or after `since` (monotonic). */
+  | (Aside<Facts> & { readonly is: 'read'; readonly read: Read; readonly since: number })
+  /** Something was learned that changes the next step: remember it and go on. */
+  | (Aside<Facts> & { readonly is: 'again'; readonly remember: Partial<Memory<Facts>> })
+  /** Nothing holds the object any more: the finalizer goes. */
+  | { readonly is: 'release'; readonly message: string };
+
+/** One difference between the spec and the service. */
+export interface Drift {
+  readonly field: string;
+  readonly desired: string;
+  readonly observed: string;
+}
+
+/** A condition besides Ready, Reconciling, Stalled and Synced. */
+export interface OwnCondition {
+  readonly type: string;
+  readonly status: 'True' | 'False' | 'Unknown';
+  readonly reason: Reason;
+  readonly message: string;
+}
+
+/** What a kind shows in status besides the verdict. */
+export interface Showing<Facts> {
+  readonly facts: Facts;
+  readonly conditions: readonly OwnCondition[];
+  readonly drift: readonly Drift[];
+  readonly unverified: readonly string[];
+  readonly leftover: readonly string[];
+}

@@ -1,0 +1,123 @@
+import { z } from 'zod';
+import type { Condition } from './conditions.ts';
+import type { AnyKind } from './kind/define.ts';
+import type { Drift, JournalEntry, Memory } from './kind/step.ts';
+
+const Journal = z.object({
+  operation: z.string(),
+  attempt: z.int().min(1),
+  endpoint: z.string(),
+  accountId: z.string(),
+  startedAt: z.string(),
+  deadlineSeconds: z.number().positive(),
+  digest: z.string(),
+  create: z.object({ collection: z.string(), name: z.string(), excluded: z.array(z.string()) }).optional(),
+  conflicted: z.string().optional(),
+  requestId: z.string().optional(),
+  payload: z.string().optional(),
+});
+
+const Common = z.object({
+  observedGeneration: z.number().optional().catch(undefined),
+  conditions: z
+    .array(
+      z.object({
+        type: z.string(),
+        status: z.enum(['True', 'False', 'Unknown']),
+        reason: z.string(),
+        message: z.string(),
+        observedGeneration: z.number().catch(-1),
+        lastTransitionTime: z.string(),
+      }),
+    )
+    .catch([]),
+  lastHandledReconcileAt: z.string().optional().catch(undefined),
+  ownership: z.enum(['Created', 'Adopted', 'Presumed']).optional().catch(undefined),
+  binding: z.object({ endpoint: z.string(), accountId: z.string() }).optional().catch(undefined),
+  journal: Journal.optional(),
+  applied: z
+    .object({ generation: z.number(), prints: z.record(z.string(), z.string()).default({}) })
+    .optional()
+    .catch(undefined),
+});
+
+/** What status says, taken apart: what the engine keeps, and what it compares a new status with. */
+export interface Recollection<Facts> {
+  readonly memory: Memory<Facts>;
+  readonly conditions: readonly Condition[];
+  readonly lastHandledReconcileAt: string | undefined;
+  /** The journal stands in status in a form that cannot be read: nothing may be sent before somebody has looked. */
+  readonly damaged: boolean;
+}
+
+/** Reads an object's status; what cannot be read is as if it were not there, but for the journal. */
+export function recollect(kind: AnyKind, status: unknown): Recollection<unknown> {
+  const fields: Readonly<Record<string, unknown>> = isRecord(status) ? status : {};
+  const parsed = Common.safeParse(fields);
+  const common = parsed.success ? parsed.data : Common.parse({ ...fields, journal: undefined });
+  const id = kind.idField === undefined ? undefined : fields[kind.idField];
+  const facts = kind.facts.safeParse(fields);
+  return {
+    memory: {
+      id: typeof id === 'string' && id !== '' ? id : undefined,
+      ownership: common.ownership,
+      binding: common.binding,
+      journal: parsed.success ? withoutUndefined<JournalEntry>(parsed.data.journal) : undefined,
+      applied: common.applied,
+      facts: facts.success ? facts.data : {},
+    },
+    conditions: common.conditions,
+    lastHandledReconcileAt: common.lastHandledReconcileAt,
+    damaged: !parsed.success,
+  };
+}
+
+/** Everything a status is written from. */
+export interface StatusParts {
+  readonly memory: Memory<unknown>;
+  readonly observedGeneration: number | undefined;
+  readonly conditions: readonly Condition[];
+  readonly lastHandledReconcileAt: string | undefined;
+  readonly drift: readonly Drift[];
+  readonly unverified: readonly string[];
+  readonly leftover: readonly string[];
+  readonly wouldDo: string | undefined;
+}
+
+const longestList = 64;
+
+/** The whole status, without what is not stated; lists are cut to what the schema holds. */
+export function renderStatus(kind: AnyKind, parts: StatusParts): Readonly<Record<string, unknown>> {
+  const { memory } = parts;
+  const facts: Readonly<Record<string, unknown>> = isRecord(memory.facts) ? memory.facts : {};
+  const status: Record<string, unknown> = {
+    ...facts,
+    observedGeneration: parts.observedGeneration ?? -1,
+    conditions: parts.conditions,
+    lastHandledReconcileAt: parts.lastHandledReconcileAt,
+    ownership: memory.ownership,
+    binding: memory.binding,
+    journal: memory.journal,
+    applied: memory.applied,
+    drift: cut(parts.drift),
+    unverified: cut(parts.unverified),
+    leftover: cut(parts.leftover),
+    wouldDo: parts.wouldDo?.slice(0, 1_024),
+  };
+  if (kind.idField !== undefined) status[kind.idField] = memory.id;
+  return Object.fromEntries(Object.entries(status).filter(([, value]) => value !== undefined));
+}
+
+function cut<Item>(list: readonly Item[]): readonly Item[] | undefined {
+  return list.length === 0 ? undefined : list.slice(0, longestList);
+}
+
+/** Whether a value is a plain JSON object. */
+export function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
+  return value !== null && typeof value === 'object' && !Array.isArray(value);
+}
+
+function withoutUndefined<T extends object>(value: { [K in keyof T]?: T[K] | undefined } | undefined): T | undefined {
+  if (value === undefined) return undefined;
+  return Object.fromEntries(Object.entries(value).filter(([, item]) => item !== undefined)) as T;
+}

@@ -1,0 +1,369 @@
+/**
+ * What the engine needs from the world, as interfaces that the engine owns.
+ *
+ * `hosting` and `kube` implement them, `main` puts them together, and tests pass small objects. Nothing here does I/O.
+ */
+import type { Secret } from '../secret.ts';
+
+/** Anything that JSON can say, with secrets still wrapped. */
+export type Json = null | boolean | number | string | Secret | readonly Json[] | { readonly [key: string]: Json };
+export type JsonObject = { readonly [key: string]: Json };
+
+/** Time as the engine sees it: the wall for what people read, the monotonic clock for every decision. */
+export interface Clock {
+  /** Milliseconds since the epoch. */
+  wall(): number;
+  /** Milliseconds that never step back and never jump. */
+  monotonic(): number;
+  /** Runs `wake` once after `delayMs`; the returned function cancels it. */
+  after(delayMs: number, wake: () => void): () => void;
+}
+
+/** Randomness as the engine sees it, so that a test can repeat it. */
+export interface Entropy {
+  /** A number in [0, 1). */
+  fraction(): number;
+  /** A version 4 UUID. */
+  uuid(): string;
+}
+
+// ---- the service ----------------------------------------------------------------------------------------------
+
+/** What a request does if it is carried out; decides how a lost answer is read. */
+export type Effect = 'read' | 'create' | 'update' | 'remove' | 'identified';
+
+/** How urgent a request is within its credential's budget; lower goes first. */
+export type Urgency = 'dangerous' | 'edit' | 'wait' | 'drift';
+
+/** One request to the service, as a value. */
+export interface Request {
+  /** The endpoint as the interface names it, such as `POST /contact-point`: for messages, logs and metrics. */
+  readonly endpoint: string;
+  readonly method: 'GET' | 'POST' | 'PATCH' | 'DELETE';
+  /** Relative to the public prefix. */
+  readonly path: string;
+  readonly query?: Readonly<Record<string, string>>;
+  readonly body?: JsonObject;
+  /** `identified` carries a requestId that the service recognises, so the same bytes may be sent again. */
+  readonly effect: Effect;
+}
+
+/** How a call ended, named by what the caller should do. The table that decides is in `hosting/outcome.ts`. */
+export type Outcome =
+  /** The service did it. */
+  | { readonly is: 'committed'; readonly body: unknown; readonly dateMs: number | undefined }
+  /** Nothing left this machine. */
+  | { readonly is: 'notSent'; readonly message: string }
+  /** The service did not look at it: throttled, or the credential is not good enough. */
+  | {
+      readonly is: 'notExecuted';
+      readonly why: 'throttled' | 'unauthorized' | 'forbidden';
+      readonly message: string;
+      readonly retryInMs: number | undefined;
+      /** A 403 may be a rule of the service, and then say more (an installationId, who uses a contact point). */
+      readonly body: unknown;
+    }
+  /** The service said no, and says so again if asked again. */
+  | { readonly is: 'refused'; readonly status: number; readonly message: string; readonly body: unknown }
+  /** The service says that what is addressed is not there. */
+  | { readonly is: 'notFound'; readonly message: string }
+  /** 409: refused, or done by an earlier try: look once. */
+  | { readonly is: 'conflict'; readonly message: string; readonly body: unknown }
+  /** Nobody knows whether it was done. */
+  | { readonly is: 'inDoubt'; readonly message: string; readonly body: unknown };
+
+/** Something of the service that can be read whole: a list with all its pages, or one object (a list of one or none). */
+export interface Read<Item = unknown> {
+  /** Unique within an account: `contactPoints`, `alerts/env_1`. */
+  readonly key: string;
+  readonly first: Request;
+  /** The request for the page after this body; undefined when this was the last. */
+  readonly next?: (body: unknown) => Request | undefined;
+  /** The items of one page; undefined when the body is not what the interface promises. */
+  readonly items: (body: unknown) => readonly Item[] | undefined;
+  idOf(item: Item): string;
+  /** True where a 404 on this read proves that the object is gone. */
+  readonly absentOn404: boolean;
+  /** How its pace is set: with the account, once an hour, or only when asked. */
+  readonly pace: 'poll' | 'hourly' | 'onDemand';
+  /** Fields that move while nothing happens (`lastStateCheck`): items that differ only in these have not changed. */
+  readonly moving?: readonly string[];
+  /** The read needs quick polls while this holds for its items (an environment is updating, an operation runs). */
+  busy?(items: ReadonlyMap<string, Item>): boolean;
+}
+
+/** A complete walk of a read: every page arrived, nothing was refused on the way. */
+export interface Snapshot<Item = unknown> {
+  readonly items: ReadonlyMap<string, Item>;
+  /** Monotonic time before the first request of the walk was sent. */
+  readonly begunAt: number;
+  /** Grows by one with each complete walk of this read. */
+  readonly walk: number;
+  /** The service's own clock when the walk began, where it shows one. */
+  readonly dateMs: number | undefined;
+}
+
+/** Why the last walk of a read did not complete. */
+export interface ReadProblem {
+  readonly why: 'unauthorized' | 'forbidden' | 'throttled' | 'refused' | 'unreachable' | 'malformed' | 'hostNotAllowed';
+  readonly message: string;
+  /** Monotonic. */
+  readonly at: number;
+}
+
+export interface SendOptions {
+  readonly urgency: Urgency;
+  /** Asked in the same tick as the bytes go out; a refusal is `notSent`. */
+  readonly mayDispatch: () => string | undefined;
+  /** Called once, right before the bytes go out. */
+  readonly onDispatch?: () => void;
+}
+
+/** How an account's credential fares. */
+export interface ServiceHealth {
+  readonly unauthorizedSince: number | undefined;
+  /** Monotonic time until which everybody on this credential waits. */
+  readonly throttledUntil: number | undefined;
+  readonly requestsPerSecond: number;
+  readonly forecastPerHour: number;
+  /** The poll interval in effect: as set, or longer where polling would use more than half of the budget. */
+  readonly pollIntervalMs: number;
+}
+
+/** One account of the service behind one credential. */
+export interface Service {
+  /** Host and port, as pinned in status. */
+  readonly endpoint: string;
+  readonly accountId: string;
+  /** The newest complete walk; undefined before the first. */
+  snapshot<Item>(read: Read<Item>): Snapshot<Item> | undefined;
+  /** The newest failure, when it is newer than the newest complete walk. */
+  problem(read: Read): ReadProblem | undefined;
+  /** Asks for a walk begun at or after `since` (monotonic); any number of askers share one walk. */
+  want(read: Read, since: number): void;
+  /** Keeps a read polled while anybody is interested; the returned function ends the interest. */
+  follow(read: Read): () => void;
+  send(request: Request, options: SendOptions): Promise<Outcome>;
+  health(): ServiceHealth;
+  /** Ends polling and lets go of connections. */
+  close(): Promise<void>;
+}
+
+/** What opening a service takes; everything comes from the account and its Secret. */
+export interface ServiceSettings {
+  readonly baseUrl: string;
+  readonly token: Secret;
+  readonly caBundle: string | undefined;
+  readonly accountId: string;
+  readonly pollSeconds: number;
+  readonly requestsPerSecond: number;
+  readonly concurrency: number;
+}
+
+/** A walk ended. `changed` are the ids whose items differ from the walk before; a first walk changes everything it holds. */
+export type WalkListener = (event: {
+  readonly service: Service;
+  readonly key: string;
+  readonly changed: ReadonlySet<string>;
+  readonly problem: ReadProblem | undefined;
+}) => void;
+
+/** Opens services; refuses with a sentence where the base URL is not allowed. */
+export interface Hosting {
+  open(settings: ServiceSettings, onWalk: WalkListener): Service | { readonly refused: string };
+}
+
+// ---- Kubernetes -----------------------------------------------------------------------------------------------
+
+/** Metadata that the engine uses; the rest is dropped while parsing. */
+export interface ObjectMeta {
+  readonly name: string;
+  readonly namespace?: string;
+  readonly uid: string;
+  readonly resourceVersion: string;
+  readonly generation?: number;
+  readonly creationTimestamp: string;
+  readonly deletionTimestamp?: string;
+  readonly finalizers?: readonly string[];
+  readonly annotations?: Readonly<Record<string, string>>;
+  readonly labels?: Readonly<Record<string, string>>;
+}
+
+/** Any Kubernetes object, as JSON. */
+export interface KubeObject {
+  readonly apiVersion: string;
+  readonly kind: string;
+  readonly metadata: ObjectMeta;
+  readonly spec?: unknown;
+  readonly status?: unknown;
+  readonly [key: string]: unknown;
+}
+
+/** Which resource of the Kubernetes API. */
+export interface Resource {
+  /** Empty for the core group. */
+  readonly group: string;
+  readonly version: string;
+  readonly plural: string;
+  readonly namespaced: boolean;
+}
+
+export interface PageOptions {
+  readonly namespace?: string;
+  readonly limit: number;
+  readonly continue?: string;
+  readonly labelSelector?: string;
+  /** Only metadata of each object (PartialObjectMetadata). */
+  readonly metadataOnly?: boolean;
+}
+
+export interface Page {
+  readonly items: readonly KubeObject[];
+  readonly resourceVersion: string;
+  readonly continue: string | undefined;
+}
+
+export interface WatchOptions {
+  readonly namespace?: string;
+  readonly labelSelector?: string;
+  readonly resourceVersion: string;
+  readonly timeoutSeconds: number;
+  readonly metadataOnly?: boolean;
+  readonly signal: AbortSignal;
+}
+
+export type WatchEvent =
+  | { readonly type: 'ADDED' | 'MODIFIED' | 'DELETED'; readonly object: KubeObject }
+  | { readonly type: 'BOOKMARK'; readonly resourceVersion: string }
+  | { readonly type: 'ERROR'; readonly code: number; readonly message: string };
+
+/** One operation of a JSON patch. */
+export interface PatchOperation {
+  readonly op: 'add' | 'remove' | 'replace' | 'test';
+  readonly path: string;
+  readonly value?: unknown;
+}
+
+/** The Kubernetes API as far as the operator uses it. Failures are thrown as `KubeError`; "not there" is undefined. */
+export interface KubeApi {
+  get(resource: Resource, namespace: string | undefined, name: string): Promise<KubeObject | undefined>;
+  list(resource: Resource, options: PageOptions): Promise<Page>;
+  watch(resource: Resource, options: WatchOptions): AsyncIterable<WatchEvent>;
+  create(resource: Resource, namespace: string | undefined, object: unknown): Promise<KubeObject>;
+  /** PUT of the whole object (Lease). */
+  replace(resource: Resource, namespace: string | undefined, name: string, object: unknown): Promise<KubeObject>;
+  /** PUT of the whole status, with uid and resourceVersion. */
+  replaceStatus(resource: Resource, namespace: string | undefined, name: string, object: unknown): Promise<KubeObject>;
+  patch(
+    resource: Resource,
+    namespace: string | undefined,
+    name: string,
+    operations: readonly PatchOperation[],
+  ): Promise<KubeObject>;
+  delete(resource: Resource, namespace: string | undefined, name: string): Promise<void>;
+}
+
+/** Why the Kubernetes API did not do what was asked. */
+export type KubeReason =
+  /** 409, or a JSON patch whose `test` failed (422): somebody else was first, look again. */
+  | 'conflict'
+  /** 404 on a write. */
+  | 'notFound'
+  /** 410: the resourceVersion or the continue token is too old. */
+  | 'gone'
+  /** 409 on create: the name is taken. */
+  | 'exists'
+  | 'forbidden'
+  | 'unauthorized'
+  /** 400 or 422: the API server does not accept the object. */
+  | 'invalid'
+  /** 429; `retryInMs` says when. */
+  | 'throttled'
+  /** 5xx, reset, timeout: whether it was done is not known. */
+  | 'unavailable';
+
+/** The Kubernetes API refused or did not answer. */
+export class KubeError extends Error {
+  readonly reason: KubeReason;
+  readonly retryInMs: number | undefined;
+
+  constructor(reason: KubeReason, message: string, options?: { cause?: unknown; retryInMs?: number }) {
+    super(message, { cause: options?.cause });
+    this.name = 'KubeError';
+    this.reason = reason;
+    this.retryInMs = options?.retryInMs;
+  }
+}
+
+/** How a write to an object ended. */
+export type Written =
+  | { readonly is: 'written'; readonly object: KubeObject }
+  /** Somebody else wrote first: look again. */
+  | { readonly is: 'conflict' }
+  | { readonly is: 'gone' };
+
+/** Writes what the operator owns of a custom resource: its status and its finalizer. */
+export interface ObjectWriter {
+  /** The whole status, with uid and resourceVersion. */
+  writeStatus(object: KubeObject, status: object): Promise<Written>;
+  /**
+   * A status that must not be lost, since it carries an id: after a conflict the newest form is read and `render` says what
+   * to write to it; undefined means that it is no longer ours to write. Goes on until written, or the process ends.
+   */
+  commitStatus(object: KubeObject, render: (newest: KubeObject) => object | undefined): Promise<Written>;
+  /** Puts our finalizer on. */
+  hold(object: KubeObject): Promise<Written>;
+  /** Takes our finalizer off. */
+  release(object: KubeObject): Promise<Written>;
+}
+
+/** What a cache tells about one object: it is there in this form, or it is gone (a recreated one is gone first). */
+export type CacheEvent =
+  | { readonly is: 'applied'; readonly object: KubeObject; readonly initial: boolean }
+  | { readonly is: 'gone'; readonly object: KubeObject };
+
+/** The newest known form of every object of one resource. */
+export interface Cache {
+  get(namespace: string | undefined, name: string): KubeObject | undefined;
+  values(): Iterable<KubeObject>;
+  /** Resolves after the first complete list. */
+  readonly synced: Promise<void>;
+}
+
+/** Publishes what happened to an object, once. */
+export interface EventRecorder {
+  record(event: {
+    readonly regarding: KubeObject;
+    readonly type: 'Normal' | 'Warning';
+    readonly reason: string;
+    readonly action: string;
+    readonly note: string;
+  }): void;
+}
+
+/** Whether this process may act; the journal is the fence, this is the courtesy. */
+export interface Leadership {
+  /** undefined when it may, otherwise why not; asked on the monotonic and the wall clock. */
+  mayAct(): string | undefined;
+}
+
+/** Reads Secrets and ConfigMaps of one namespace; undefined where they do not exist. */
+export interface Material {
+  secret(namespace: string, name: string): Promise<ReadonlyMap<string, Secret> | undefined>;
+  configMap(namespace: string, name: string): Promise<ReadonlyMap<string, string> | undefined>;
+}
+
+/** A structured line; the implementation is pino, tests collect. */
+export interface Log {
+  debug(fields: object, message: string): void;
+  info(fields: object, message: string): void;
+  warn(fields: object, message: string): void;
+  error(fields: object, message: string): void;
+}
+
+/** Counts and measures by name; the implementation is prom-client. */
+export interface Metrics {
+  count(name: string, labels?: Readonly<Record<string, string>>, by?: number): void;
+  gauge(name: string, labels: Readonly<Record<string, string>>, value: number | undefined): void;
+  observe(name: string, labels: Readonly<Record<string, string>>, value: number): void;
+}

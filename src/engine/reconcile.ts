@@ -1,0 +1,317 @@
+/**
+ * The frame around a step: everything that happens for one object, once.
+ *
+ * It brings together what the step may know, asks the kind for the next single effect, performs it, writes down what came of
+ * it, and asks again until there is nothing left to do. A crash between any two effects is the same as a slow pass.
+ */
+import type { AnyKind } from './kind/define.ts';
+import type { Pass } from './kind/pass.ts';
+import type { Call, JournalEntry, Step, Verdict } from './kind/step.ts';
+import { entryInWords, tie, type Entry } from './book.ts';
+import { paused } from './conditions.ts';
+import { RecordingView } from './interests.ts';
+import { annotations } from './names.ts';
+import { recollect } from './memory.ts';
+import { contested, seenJournal } from './recall.ts';
+import { createTie, perform, remembering } from './perform.ts';
+import type { KubeObject, Outcome } from './ports.ts';
+import { claimantOf, gather, subjectOf, type Surroundings } from './surroundings.ts';
+import { record, concludePass, write, type Said } from './report.ts';
+import type { Parts } from './engine.ts';
+import type { Work, Worktable } from './worktable.ts';
+
+const mostSteps = 16;
+const quietReadMs = 5_000;
+
+/** How a pass ended, for the queue. */
+export type Ended =
+  | { readonly is: 'settled'; readonly againInMs: number | undefined }
+  | { readonly is: 'failing' }
+  | { readonly is: 'quiet'; readonly againInMs: number }
+  | { readonly is: 'gone' };
+
+export class Reconciler implements Worktable {
+  readonly #parts: Parts;
+  readonly #reserved = new Map<string, { readonly tie: string; readonly where: string }>();
+
+  constructor(parts: Parts) {
+    this.#parts = parts;
+  }
+
+  get clock(): Parts['clock'] {
+    return this.#parts.clock;
+  }
+
+  get leadership(): Parts['leadership'] {
+    return this.#parts.leadership;
+  }
+
+  /** One pass over one object. */
+  async pass(key: string): Promise<Ended> {
+    const entry = this.#parts.book.get(key);
+    if (entry === undefined) return { is: 'gone' };
+    const work = this.#begin(entry);
+    if (work.object.metadata.annotations?.[annotations.paused] === 'true') return this.#pause(work);
+    if (entry.spec.is === 'invalid') {
+      return this.#say(work, undefined, { is: 'stall', reason: 'InvalidSpec', message: entry.spec.message });
+    }
+    if (work.recollection.damaged) {
+      const message = 'status.journal cannot be read; remove it after making sure that no call is under way';
+      return this.#say(work, undefined, { is: 'stall', reason: 'JournalDamaged', message });
+    }
+    const around = await gather(entry, this.#parts);
+    if ('verdict' in around) {
+      return around.verdict === undefined
+        ? { is: 'quiet', againInMs: 30_000 }
+        : this.#say(work, undefined, around.verdict);
+    }
+    return this.#steps(work, around);
+  }
+
+  write(work: Work, wouldDo: string | undefined): Promise<Work | undefined> {
+    return write(this.#parts, work, wouldDo);
+  }
+
+  reserve(key: string, entry: JournalEntry, pass: Pass<unknown, unknown>): boolean {
+    const name = createTie(entry);
+    if (name === undefined || entry.create === undefined) return true;
+    if (pass.creating(entry.create.collection, entry.create.name) !== undefined) return false;
+    this.#reserved.set(key, { tie: name, where: `${entry.endpoint}|${entry.accountId}` });
+    return true;
+  }
+
+  unreserve(key: string): void {
+    this.#reserved.delete(key);
+  }
+
+  called(work: Work, call: Call<unknown>, outcome: Outcome): void {
+    record(this.#parts, work, call, outcome);
+  }
+
+  /** The newest form of the object: the cache's, or our own later write. */
+  #begin(entry: Entry): Work {
+    const object = this.#parts.newest(entry.object);
+    const recollection = object === entry.object ? entry.recollection : recollect(entry.kind, object.status);
+    const recall = this.#parts.recalls.of(object.metadata.uid);
+    const session = () => this.#parts.accounts.session(entry.account);
+    return {
+      entry: object === entry.object ? entry : { ...entry, object, recollection },
+      object,
+      recollection,
+      recall,
+      unwrittenId: false,
+      service: (credential) => {
+        const open = session();
+        const service = credential === 'dangerous' ? (open?.dangerous ?? open?.service) : open?.service;
+        if (service === undefined) throw new Error('the account was closed during the pass');
+        return service;
+      },
+    };
+  }
+
+  async #steps(started: Work, around: Surroundings): Promise<Ended> {
+    let work = started;
+    for (let count = 0; count < mostSteps; count += 1) {
+      const view = new RecordingView(around.session.service, work.recall.forced?.since);
+      const pass = this.#passOf(work, around, view);
+      const step = work.entry.kind.step(pass);
+      this.#parts.interests.replace(work.entry.key, around.session.service, view.looked);
+      if ('note' in step && step.note !== undefined) work.recall.notes = step.note;
+      const next = await this.#act(work, around, pass, step);
+      if ('is' in next) return next;
+      work = next;
+    }
+    throw new Error(`${entryInWords(started.entry)} does not come to an end after ${mostSteps} steps`);
+  }
+
+  /** Carries out one step; the work to go on with, or how the pass ended. */
+  async #act(
+    work: Work,
+    around: Surroundings,
+    pass: Pass<unknown, unknown>,
+    step: Step<unknown>,
+  ): Promise<Work | Ended> {
+    switch (step.is) {
+      case 'again':
+        return this.#hold(remembering(work, step.remember), pass);
+      case 'release':
+        return this.#release(work, step.message);
+      case 'read':
+        return this.#read(remembering(work, step.remember), around, pass, step);
+      case 'call':
+        return this.#call(remembering(work, step.remember), pass, step.call);
+      case 'ready':
+      case 'wait':
+      case 'stall':
+        work.recall.askedAt = undefined;
+        return this.#say(remembering(work, step.remember), pass, step);
+    }
+  }
+
+  async #call(work: Work, pass: Pass<unknown, unknown>, call: Call<unknown>): Promise<Work | Ended> {
+    if (isObserving(work, pass)) {
+      const message = 'only observed; status.wouldDo says what would be done';
+      return this.#say(work, pass, { is: 'ready', reason: 'Observed', message }, call.words);
+    }
+    const held = await this.#hold(work, pass);
+    if ('is' in held) return held;
+    const performed = await perform(this, held, pass, call);
+    switch (performed.is) {
+      case 'on':
+        return performed.work;
+      case 'quiet':
+        return { is: 'quiet', againInMs: performed.retryInMs };
+      case 'said': {
+        const ended = await this.#say(remembering(performed.work, performed.verdict.remember), pass, performed.verdict);
+        return performed.backoff && ended.is === 'settled' ? { is: 'failing' } : ended;
+      }
+    }
+  }
+
+  /** Makes sure that our finalizer is on before anything can be left behind in the service. */
+  async #hold(work: Work, pass: Pass<unknown, unknown>): Promise<Work | Ended> {
+    if (!work.entry.kind.holds || pass.subject.held || pass.subject.deleting || isObserving(work, pass)) return work;
+    const held = await this.#parts.writer.hold(work.object);
+    if (held.is !== 'written') return { is: 'quiet', againInMs: 200 };
+    return this.#adopt(work, held.object);
+  }
+
+  #adopt(work: Work, object: KubeObject): Work {
+    this.#parts.wrote(object);
+    return { ...work, object, entry: { ...work.entry, object } };
+  }
+
+  async #release(work: Work, message: string): Promise<Ended> {
+    if (message !== '' && message.includes('stays')) {
+      this.#parts.events.record({
+        regarding: work.object,
+        type: 'Warning',
+        reason: 'Retained',
+        action: 'Release',
+        note: message,
+      });
+    }
+    if (subjectOf(work.entry).held) {
+      const released = await this.#parts.writer.release(work.object);
+      if (released.is === 'conflict') return { is: 'quiet', againInMs: 200 };
+    }
+    if (work.entry.kind.life === 'account') await this.#parts.accounts.close(work.entry.key);
+    return { is: 'gone' };
+  }
+
+  /** Asks for a read; status says so only when it takes long and nothing better is known. */
+  async #read(
+    work: Work,
+    around: Surroundings,
+    pass: Pass<unknown, unknown>,
+    step: Extract<Step<unknown>, { is: 'read' }>,
+  ): Promise<Ended> {
+    const { recall } = work;
+    recall.askedAt ??= pass.askedAt;
+    this.#parts.asked(around.session.service, step.read.key, work.entry.key);
+    around.session.service.want(step.read, Math.max(step.since, recall.forced?.since ?? Number.NEGATIVE_INFINITY));
+    const waited = pass.monotonicMs - recall.askedAt;
+    const known = work.recollection.conditions.some(
+      (condition) => condition.type === 'Ready' && condition.observedGeneration === pass.subject.generation,
+    );
+    if (waited < quietReadMs || (known && work.recollection.memory.journal === undefined)) {
+      return { is: 'quiet', againInMs: quietReadMs };
+    }
+    const doubt = work.recollection.memory.journal !== undefined;
+    const message = doubt
+      ? 'a call was sent and its answer was lost; waiting for a read of the service that shows what it did'
+      : `waiting for ${step.read.first.endpoint}`;
+    return this.#say(work, undefined, {
+      is: 'wait',
+      reason: doubt ? 'InDoubt' : 'ReadingService',
+      message,
+      retryInMs: quietReadMs,
+    });
+  }
+
+  async #pause(work: Work): Promise<Ended> {
+    const { generation = 0 } = work.object.metadata;
+    const conditions = paused(work.recollection.conditions, generation, this.#parts.clock.wall());
+    await this.write({ ...work, recollection: { ...work.recollection, conditions } }, undefined);
+    return { is: 'settled', againInMs: undefined };
+  }
+
+  #say(
+    work: Work,
+    pass: Pass<unknown, unknown> | undefined,
+    verdict: Verdict<unknown>,
+    wouldDo?: string,
+  ): Promise<Ended> {
+    const said: Said = { verdict, pass: pass && this.#again(pass, work), wouldDo };
+    return concludePass(this.#parts, work, said);
+  }
+
+  /** The same pass with what has been learned since. */
+  #again(pass: Pass<unknown, unknown>, work: Work): Pass<unknown, unknown> {
+    return { ...pass, memory: work.recollection.memory, wrote: work.recall.wrote };
+  }
+
+  #passOf(work: Work, around: Surroundings, view: RecordingView): Pass<unknown, unknown> {
+    const { clock, book, accounts, key, settings } = this.#parts;
+    const { recall, entry } = work;
+    const now = { monotonic: clock.monotonic(), wall: clock.wall() };
+    const { service } = around.session;
+    return {
+      subject: subjectOf(entry),
+      spec: entry.spec.is === 'valid' ? entry.spec.value : undefined,
+      memory: work.recollection.memory,
+      account: accounts.view(around.session),
+      view,
+      referred: (kind, name) => around.referred.get(`${kind}/${name}`),
+      secret: (name, field) => around.secrets.get(`${name}/${field}`),
+      configMap: (name, field) => around.configMaps.get(`${name}/${field}`),
+      claimant: (id) => claimantOf(entry, book, accounts, id),
+      dependents: () => dependentsOf(this.#parts, entry),
+      creating: (collection, name) =>
+        this.#creating(entry, `${service.endpoint}|${service.accountId}`, collection, name),
+      wrote: recall.wrote,
+      journalSeen: seenJournal(recall, work.recollection.memory.journal, now),
+      notes: recall.notes,
+      askedAt: recall.askedAt ?? now.monotonic,
+      quarantineMs: Math.max(0, this.#parts.quarantinedUntil() - now.monotonic),
+      horizonMs: settings.horizonMs,
+      marker: key.marker(service.endpoint, service.accountId, entry.object.metadata.uid),
+      print: (value) => key.print(value),
+      contested: contested(recall, now.monotonic),
+      wallMs: now.wall,
+      monotonicMs: now.monotonic,
+    };
+  }
+
+  /** Another object with an open create of this name, in this process or in a journal. */
+  #creating(entry: Entry, where: string, collection: string, name: string): string | undefined {
+    const wanted = tie.create(collection, name);
+    for (const [key, reserved] of this.#reserved) {
+      if (key === entry.key || reserved.tie !== wanted || reserved.where !== where) continue;
+      const other = this.#parts.book.get(key);
+      if (other !== undefined) return entryInWords(other);
+    }
+    for (const key of this.#parts.book.tiedBy(wanted)) {
+      const other = this.#parts.book.get(key);
+      const journal = other?.recollection.memory.journal;
+      if (other === undefined || journal === undefined || key === entry.key) continue;
+      if (`${journal.endpoint}|${journal.accountId}` === where) return entryInWords(other);
+    }
+    return undefined;
+  }
+}
+
+function isObserving(work: Work, pass: Pass<unknown, unknown>): boolean {
+  return pass.account.mode === 'Observe' || modeOf(work.entry.kind, pass.spec) === 'Observe';
+}
+
+function modeOf(kind: AnyKind, spec: unknown): unknown {
+  if (kind.life !== 'long' || typeof spec !== 'object' || spec === null || !('lifecycle' in spec)) return undefined;
+  const { lifecycle } = spec;
+  return typeof lifecycle === 'object' && lifecycle !== null && 'mode' in lifecycle ? lifecycle.mode : undefined;
+}
+
+function dependentsOf({ book }: Parts, entry: Entry): { count: number; first: readonly string[] } {
+  const users = book.tiedBy(tie.account(entry.key)).flatMap((key) => book.get(key) ?? []);
+  return { count: users.length, first: users.slice(0, 3).map((user) => entryInWords(user)) };
+}

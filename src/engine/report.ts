@@ -1,0 +1,170 @@
+/** What a pass leaves behind: status, events, metrics, and when to look again. */
+import { isDeepStrictEqual } from 'node:util';
+import { entryInWords, type Entry } from './book.ts';
+import { conclude, type Condition } from './conditions.ts';
+import type { Parts } from './engine.ts';
+import type { Pass } from './kind/pass.ts';
+import type { Call, OwnCondition, Showing, Verdict } from './kind/step.ts';
+import { recollect, renderStatus, type StatusParts } from './memory.ts';
+import { annotations } from './names.ts';
+import type { KubeObject, Outcome } from './ports.ts';
+import type { Ended } from './reconcile.ts';
+import type { Work } from './worktable.ts';
+
+/** What a pass says in the end. */
+export interface Said {
+  readonly verdict: Verdict<unknown>;
+  /** Missing where the object could not be looked at: what status showed of it stays. */
+  readonly pass: Pass<unknown, unknown> | undefined;
+  readonly wouldDo: string | undefined;
+}
+
+const resyncMs = 1_200_000;
+const stalledRecheckMs = 600_000;
+const headlines: ReadonlySet<string> = new Set(['Ready', 'Reconciling', 'Stalled', 'Synced', 'Drifted']);
+
+/** Concludes a pass: writes status when it differs, publishes what changed, and says when to look again. */
+export async function concludePass(parts: Parts, work: Work, said: Said): Promise<Ended> {
+  const { verdict } = said;
+  const showing = said.pass === undefined ? undefined : work.entry.kind.show(said.pass);
+  const { generation = 0 } = work.object.metadata;
+  const conditions = conclude({
+    verdict,
+    own: showing?.conditions ?? keptConditions(work),
+    drifted: showing?.drift.map((row) => row.field) ?? [],
+    generation,
+    previous: work.recollection.conditions,
+    wallMs: parts.clock.wall(),
+  });
+  const token = work.object.metadata.annotations?.[annotations.reconcileAt];
+  const handled = work.recall.forced?.token === token ? token : work.recollection.lastHandledReconcileAt;
+  const facts = showing?.facts ?? work.recollection.memory.facts;
+  const next: Work = {
+    ...work,
+    recollection: {
+      ...work.recollection,
+      conditions,
+      lastHandledReconcileAt: handled,
+      memory: { ...work.recollection.memory, facts },
+    },
+  };
+  const stored = await write(parts, next, said.wouldDo, showing);
+  if (stored === undefined) return { is: 'quiet', againInMs: 200 };
+  announce(parts, work, verdict, conditions);
+  parts.concluded(work.entry, verdict);
+  return { is: 'settled', againInMs: againIn(parts, verdict) };
+}
+
+/** Writes what the work remembers, unless status says it already; undefined when somebody else was first. */
+export async function write(
+  parts: Parts,
+  work: Work,
+  wouldDo: string | undefined,
+  showing?: Showing<unknown>,
+): Promise<Work | undefined> {
+  const render = (object: KubeObject) => renderStatus(work.entry.kind, partsOf(work, object, wouldDo, showing));
+  const status = render(work.object);
+  if (isDeepStrictEqual(status, work.object.status)) return { ...work, unwrittenId: false };
+  const { uid } = work.object.metadata;
+  const before = recollect(work.entry.kind, work.object.status).memory.journal;
+  const stillOurs = (newest: KubeObject) => {
+    if (newest.metadata.uid !== uid) return undefined;
+    const journal = recollect(work.entry.kind, newest.status).memory.journal;
+    return isDeepStrictEqual(journal, before) ? render(newest) : undefined;
+  };
+  const written = work.unwrittenId
+    ? await parts.writer.commitStatus(work.object, stillOurs)
+    : await parts.writer.writeStatus(work.object, status);
+  if (written.is !== 'written') return undefined;
+  parts.wrote(written.object);
+  parts.metrics.count('apphosting_status_writes_total', { kind: work.entry.kind.kind });
+  const { object } = written;
+  return { ...work, object, entry: { ...work.entry, object }, unwrittenId: false };
+}
+
+function partsOf(
+  work: Work,
+  object: KubeObject,
+  wouldDo: string | undefined,
+  showing: Showing<unknown> | undefined,
+): StatusParts {
+  const { recollection } = work;
+  const ready = recollection.conditions.find((condition) => condition.type === 'Ready');
+  const kept = keptLists(object);
+  return {
+    memory: recollection.memory,
+    observedGeneration: ready?.observedGeneration,
+    conditions: recollection.conditions,
+    lastHandledReconcileAt: recollection.lastHandledReconcileAt,
+    drift: showing?.drift ?? kept.drift,
+    unverified: showing?.unverified ?? kept.unverified,
+    leftover: showing?.leftover ?? kept.leftover,
+    wouldDo,
+  };
+}
+
+/** The lists of status as they stand, for a write that has not looked at the object. */
+function keptLists({ status }: KubeObject): Pick<StatusParts, 'drift' | 'unverified' | 'leftover'> {
+  const lists = (status ?? {}) as Partial<Pick<StatusParts, 'drift' | 'unverified' | 'leftover'>>;
+  return { drift: lists.drift ?? [], unverified: lists.unverified ?? [], leftover: lists.leftover ?? [] };
+}
+
+/** The kind's own conditions as they stand, when the object could not be looked at. */
+function keptConditions(work: Work): readonly OwnCondition[] {
+  return work.recollection.conditions.filter((condition) => !headlines.has(condition.type)) as readonly OwnCondition[];
+}
+
+/** Publishes a change of what holds an object up; success right after a call has been told already. */
+function announce(parts: Parts, work: Work, verdict: Verdict<unknown>, conditions: readonly Condition[]): void {
+  const before = work.recollection.conditions.find((condition) => condition.type === 'Ready');
+  const after = conditions.find((condition) => condition.type === 'Ready');
+  if (after === undefined || (before?.reason === after.reason && before.status === after.status)) return;
+  const { kind, metadata } = work.object;
+  parts.log.info({ kind, namespace: metadata.namespace, name: metadata.name, reason: after.reason }, after.message);
+  const recovered = before !== undefined && before.reason !== 'Creating' && before.reason !== 'ReadingService';
+  if (verdict.is === 'ready' && !recovered) return;
+  parts.events.record({
+    regarding: work.object,
+    type: verdict.is === 'stall' ? 'Warning' : 'Normal',
+    reason: after.reason,
+    action: 'Reconcile',
+    note: after.message,
+  });
+}
+
+/** Publishes a call to the service, once. */
+export function record(parts: Parts, work: Work, call: Call<unknown>, outcome: Outcome): void {
+  const { kind, metadata } = work.object;
+  parts.metrics.count('apphosting_calls_total', { kind, endpoint: call.request.endpoint, outcome: outcome.is });
+  parts.log.info(
+    { kind, namespace: metadata.namespace, name: metadata.name, endpoint: call.request.endpoint, outcome: outcome.is },
+    call.words,
+  );
+  if (outcome.is !== 'committed') return;
+  const reasons = {
+    create: 'Created',
+    update: 'Updated',
+    remove: 'Deleted',
+    identified: 'Requested',
+    read: 'Read',
+  } as const;
+  const reason = reasons[call.request.effect];
+  parts.events.record({ regarding: work.object, type: 'Normal', reason, action: reason, note: `done: ${call.words}` });
+}
+
+function againIn(parts: Parts, verdict: Verdict<unknown>): number | undefined {
+  const jitter = 0.8 + parts.entropy.fraction() * 0.4;
+  switch (verdict.is) {
+    case 'ready':
+      return resyncMs * jitter;
+    case 'wait':
+      return verdict.retryInMs;
+    case 'stall':
+      return stalledRecheckMs * jitter;
+  }
+}
+
+/** An entry for the log. */
+export function inLog(entry: Entry): { readonly object: string } {
+  return { object: entryInWords(entry) };
+}

@@ -1,0 +1,130 @@
+import type { Call, Memory, Refusal, Verdict } from './kind/step.ts';
+import type { Outcome } from './ports.ts';
+
+/** What a call's outcome means for the object. */
+export type Settlement<Facts> =
+  /** Done: remember this and decide anew. */
+  | { readonly is: 'done'; readonly remember: Partial<Memory<Facts>>; readonly identified: boolean }
+  /** Not known: the entry stays in the journal, and the next step looks before it acts. */
+  | { readonly is: 'doubt'; readonly remember: Partial<Memory<Facts>> }
+  /** Not done: say so. */
+  | {
+      readonly is: 'said';
+      readonly verdict: Verdict<Facts>;
+      readonly retry: 'backoff' | 'asSaid';
+      /** The same request is not sent again before something changes. */
+      readonly final: boolean;
+    };
+
+/**
+ * Turns the outcome of a call into what to remember and what to say. The entry of a call that was certainly not carried out
+ * is cleared; the entry of one in doubt stays, so that the next step looks before it acts.
+ */
+export function settle<Facts>(call: Call<Facts>, outcome: Outcome, memory: Memory<Facts>): Settlement<Facts> {
+  if (outcome.is === 'committed') return committed(call, outcome.body, memory);
+  if (outcome.is === 'notFound' && call.request.effect === 'remove') return committed(call, undefined, memory);
+  if (outcome.is === 'notSent') return waiting(call, 'ServiceUnavailable', outcome.message, { journal: undefined });
+  const own = call.refused?.(outcome);
+  if (own !== undefined) {
+    const cleared = outcome.is === 'inDoubt' ? {} : { journal: undefined };
+    return {
+      is: 'said',
+      verdict: { ...own, remember: { ...cleared, ...own.remember } },
+      retry: 'asSaid',
+      final: own.is === 'stall',
+    };
+  }
+  return refused(call, outcome, memory);
+}
+
+function committed<Facts>(call: Call<Facts>, body: unknown, memory: Memory<Facts>): Settlement<Facts> {
+  const remember = call.committed(body);
+  if (remember === undefined) {
+    return { is: 'doubt', remember: {} };
+  }
+  const identified = remember.id !== undefined && remember.id !== memory.id;
+  return {
+    is: 'done',
+    remember: { journal: undefined, ...remember },
+    identified: identified || call.journal !== undefined,
+  };
+}
+
+function refused<Facts>(call: Call<Facts>, outcome: Refusal, memory: Memory<Facts>): Settlement<Facts> {
+  switch (outcome.is) {
+    case 'notExecuted':
+      return notExecuted(call, outcome);
+    case 'notFound':
+      return call.journal === undefined
+        ? waiting(call, 'ObjectMissing', outcome.message, undefined)
+        : stalled(call, outcome.message);
+    case 'conflict':
+      if (memory.journal === undefined) return stalled(call, outcome.message);
+      return { is: 'doubt', remember: { journal: { ...memory.journal, conflicted: outcome.message.slice(0, 200) } } };
+    case 'inDoubt':
+      return call.journal === undefined
+        ? waiting(call, 'ServiceUnavailable', outcome.message, undefined)
+        : { is: 'doubt', remember: {} };
+    case 'refused':
+      return stalled(call, outcome.message);
+  }
+}
+
+function notExecuted<Facts>(call: Call<Facts>, outcome: Extract<Refusal, { is: 'notExecuted' }>): Settlement<Facts> {
+  const remember = { journal: undefined };
+  switch (outcome.why) {
+    case 'throttled': {
+      const verdict: Verdict<Facts> = {
+        is: 'wait',
+        reason: 'Throttled',
+        message: `${call.words}: the service asked to slow down`,
+        remember,
+        ...(outcome.retryInMs !== undefined && { retryInMs: outcome.retryInMs }),
+      };
+      return { is: 'said', verdict, retry: outcome.retryInMs === undefined ? 'backoff' : 'asSaid', final: false };
+    }
+    case 'unauthorized': {
+      const message = `${call.words}: the service does not accept the account's token`;
+      return {
+        is: 'said',
+        verdict: { is: 'wait', reason: 'AccountNotReady', message, remember },
+        retry: 'backoff',
+        final: false,
+      };
+    }
+    case 'forbidden': {
+      const message = `${call.words}: ${outcome.message}`;
+      return {
+        is: 'said',
+        verdict: { is: 'stall', reason: 'Forbidden', message, remember },
+        retry: 'asSaid',
+        final: true,
+      };
+    }
+  }
+}
+
+function waiting<Facts>(
+  call: Call<Facts>,
+  reason: 'ServiceUnavailable' | 'ObjectMissing',
+  message: string,
+  remember: Partial<Memory<Facts>> | undefined,
+): Settlement<Facts> {
+  const verdict: Verdict<Facts> = {
+    is: 'wait',
+    reason,
+    message: `${call.words}: ${message}`,
+    ...(remember && { remember }),
+  };
+  return { is: 'said', verdict, retry: 'backoff', final: false };
+}
+
+function stalled<Facts>(call: Call<Facts>, message: string): Settlement<Facts> {
+  const verdict: Verdict<Facts> = {
+    is: 'stall',
+    reason: 'Rejected',
+    message: `${call.words}: ${message}`,
+    remember: { journal: undefined },
+  };
+  return { is: 'said', verdict, retry: 'asSaid', final: true };
+}

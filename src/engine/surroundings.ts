@@ -1,0 +1,177 @@
+import type { Accounts, Session } from './accounts.ts';
+import { entryInWords, goesFirst, tie, type Book, type Entry } from './book.ts';
+import type { Needs } from './kind/define.ts';
+import type { Pass, Referred, Subject } from './kind/pass.ts';
+import type { Verdict } from './kind/step.ts';
+import { isRecord } from './memory.ts';
+import { finalizer, inWords } from './names.ts';
+import type { Json, Material, Service } from './ports.ts';
+import type { Secret } from '../secret.ts';
+
+/** What surrounds an object: its account, and the Secrets, ConfigMaps and objects that its spec asks for. */
+export interface Surroundings {
+  readonly session: Session;
+  readonly secrets: ReadonlyMap<string, Secret>;
+  readonly configMaps: ReadonlyMap<string, string>;
+  readonly referred: ReadonlyMap<string, Referred>;
+}
+
+/** Nothing can be decided now: say why, or, without a verdict, come back when the account has been looked at. */
+export interface Unready {
+  readonly verdict: Verdict<unknown> | undefined;
+}
+
+export interface Gathering {
+  readonly book: Book;
+  readonly accounts: Accounts;
+  readonly material: Material;
+  readonly operatorNamespace: string;
+}
+
+/** Brings together what an object needs, or says what is missing. */
+export async function gather(entry: Entry, gathering: Gathering): Promise<Surroundings | Unready> {
+  const session = await sessionOf(entry, gathering);
+  if (!('service' in session)) return session;
+  const needs = entry.object.metadata.deletionTimestamp === undefined ? entry.needs : {};
+  const referred = referencesOf(entry, needs, gathering.book);
+  if (!(referred instanceof Map)) return { verdict: referred };
+  const secrets = await materialOf(entry, 'Secret', needs.secrets ?? [], gathering);
+  if (!(secrets instanceof Map)) return { verdict: secrets };
+  const configMaps = await materialOf(entry, 'ConfigMap', needs.configMaps ?? [], gathering);
+  if (!(configMaps instanceof Map)) return { verdict: configMaps };
+  return { session, secrets, configMaps, referred };
+}
+
+async function sessionOf(entry: Entry, { book, accounts }: Gathering): Promise<Session | Unready> {
+  if (entry.kind.life === 'account') {
+    const opened = await accounts.open(entry);
+    return 'service' in opened ? opened : { verdict: { is: 'stall', ...opened } };
+  }
+  const account = book.get(entry.account);
+  if (account === undefined) {
+    const name = entry.account.replace('/', ' ');
+    return unready(`${name} does not exist; create it, or name another in spec.accountRef`);
+  }
+  const namespace = entry.object.metadata.namespace ?? '';
+  if (!accounts.allows(account, namespace)) {
+    return unready(`${entryInWords(account)} does not allow namespace ${namespace} in spec.allowedNamespaces`);
+  }
+  const session = accounts.session(account.key);
+  if (session === undefined) return { verdict: closedVerdict(account) };
+  if (session.standing === undefined) return { verdict: undefined };
+  if (!session.standing.admitted) return unready(`${entryInWords(account)}: ${session.standing.message}`);
+  return mismatch(entry, session.service) ?? session;
+}
+
+function closedVerdict(account: Entry): Verdict<unknown> | undefined {
+  const stalled = account.recollection.conditions.find((condition) => condition.type === 'Stalled');
+  if (stalled === undefined) return undefined;
+  return unready(`${entryInWords(account)}: ${stalled.message}`).verdict;
+}
+
+/** What is bound stays with the endpoint and account it was bound in. */
+function mismatch(entry: Entry, service: Service): Unready | undefined {
+  const { binding, journal } = entry.recollection.memory;
+  const bound = binding ?? journal;
+  if (bound === undefined || (bound.endpoint === service.endpoint && bound.accountId === service.accountId))
+    return undefined;
+  const message = `this object belongs to account ${bound.accountId} at ${bound.endpoint}, and its account is now ${service.accountId} at ${service.endpoint}; nothing is sent`;
+  return { verdict: { is: 'stall', reason: 'EndpointChanged', message } };
+}
+
+function unready(message: string): { readonly verdict: Verdict<unknown> } {
+  return { verdict: { is: 'wait', reason: 'AccountNotReady', message } };
+}
+
+function referencesOf(entry: Entry, needs: Needs, book: Book): Map<string, Referred> | Verdict<unknown> {
+  const found = new Map<string, Referred>();
+  for (const need of needs.references ?? []) {
+    const { namespace } = entry.object.metadata;
+    const [, key = ''] = tie.object(need.kind, namespace, need.name).split(':', 2);
+    const target = book.get(key);
+    const words = inWords(need.kind, { name: need.name });
+    if (target === undefined) return notReady(`spec.${need.field} refers to ${words}, which does not exist`);
+    if (target.account !== entry.account)
+      return notReady(`spec.${need.field} refers to ${words}, which belongs to another account`);
+    const { id, facts } = target.recollection.memory;
+    if (id === undefined) return notReady(`spec.${need.field} refers to ${words}, which has no id in the service yet`);
+    found.set(`${need.kind}/${need.name}`, { id, facts: isRecord(facts) ? facts : {} });
+  }
+  return found;
+}
+
+function notReady(message: string): Verdict<unknown> {
+  return { is: 'wait', reason: 'ReferenceNotReady', message };
+}
+
+async function materialOf<Kind extends 'Secret' | 'ConfigMap'>(
+  entry: Entry,
+  kind: Kind,
+  needs: NonNullable<Needs['secrets']>,
+  { material, operatorNamespace }: Gathering,
+): Promise<Map<string, Kind extends 'Secret' ? Secret : string> | Verdict<unknown>> {
+  const namespace = entry.object.metadata.namespace ?? operatorNamespace;
+  const found = new Map<string, Secret | string>();
+  for (const need of needs) {
+    const keys = await (kind === 'Secret'
+      ? material.secret(namespace, need.name)
+      : material.configMap(namespace, need.name));
+    const value = keys?.get(need.key);
+    if (value !== undefined) found.set(`${need.name}/${need.key}`, value);
+    else if (need.optional !== true) {
+      const missing =
+        keys === undefined ? `${kind} ${need.name} does not exist` : `${kind} ${need.name} has no key "${need.key}"`;
+      return { is: 'wait', reason: `${kind}Missing`, message: `${missing}; spec.${need.field} refers to it` };
+    }
+  }
+  return found as Map<string, Kind extends 'Secret' ? Secret : string>;
+}
+
+/** The object as decisions see it. */
+export function subjectOf(entry: Entry): Subject {
+  const { metadata } = entry.object;
+  return {
+    kind: entry.kind.kind,
+    namespace: metadata.namespace,
+    name: metadata.name,
+    uid: metadata.uid,
+    generation: metadata.generation ?? 0,
+    createdAtMs: Date.parse(metadata.creationTimestamp),
+    annotations: metadata.annotations ?? {},
+    deleting: metadata.deletionTimestamp !== undefined,
+    held: metadata.finalizers?.includes(finalizer) === true,
+  };
+}
+
+/** Who else claims an id: objects of the same kind in the same account of the service. */
+export function claimantOf(
+  entry: Entry,
+  book: Book,
+  accounts: Accounts,
+  id: string,
+): ReturnType<Pass<unknown, unknown>['claimant']> {
+  const mine = accounts.session(entry.account)?.service;
+  const others = book
+    .tiedBy(tie.claim(entry.kind.kind, id))
+    .flatMap((key) => (key === entry.key ? [] : [book.get(key)]))
+    .filter((other) => other !== undefined)
+    .filter((other) => sameAccount(other, mine, accounts));
+  const [first] = others.toSorted((a, b) => (goesFirst(a.object, b.object) ? -1 : 1));
+  if (first === undefined) return undefined;
+  return { name: entryInWords(first), goesFirst: goesFirst(first.object, entry.object) };
+}
+
+function sameAccount(other: Entry, mine: Service | undefined, accounts: Accounts): boolean {
+  const where = other.recollection.memory.binding ?? accounts.session(other.account)?.service;
+  return (
+    where !== undefined && mine !== undefined && where.endpoint === mine.endpoint && where.accountId === mine.accountId
+  );
+}
+
+/** The fingerprint of a request, by which the same one is known again. */
+export function requestDigest(
+  print: (value: Json) => string,
+  request: { readonly path: string; readonly body?: Json },
+): string {
+  return print([request.path, request.body ?? null]);
+}

@@ -1,0 +1,203 @@
+import { z } from 'zod';
+import {
+  dateMs,
+  id,
+  listed,
+  listedAnyhow,
+  number,
+  optional,
+  parsed,
+  shown,
+  shownList,
+  text,
+  unwrapped,
+} from './shape.ts';
+
+/** An app as `GET /apps` lists it. */
+export interface AppItem {
+  readonly appId: string;
+  readonly name: string;
+  readonly slug: string | undefined;
+  readonly dockerPreset: string | undefined;
+  readonly gitProvider: string | undefined;
+  readonly gitNamespace: string | undefined;
+  readonly gitRepo: string | undefined;
+  readonly template: string | undefined;
+  readonly createdAtMs: number | undefined;
+  readonly updatedAtMs: number | undefined;
+}
+
+const App: z.ZodType<AppItem> = z
+  .object({
+    appId: id,
+    name: text,
+    slug: shown(text),
+    dockerPreset: optional(text),
+    gitProvider: shown(text),
+    gitNamespace: optional(text),
+    gitRepo: optional(text),
+    template: shown(text),
+    createdAt: dateMs.optional(),
+    updatedAt: dateMs.optional(),
+  })
+  .transform(({ createdAt, updatedAt, ...rest }) => ({ ...rest, createdAtMs: createdAt, updatedAtMs: updatedAt }));
+
+/** The apps of `GET /apps`. */
+export function appsIn(body: unknown): readonly AppItem[] | undefined {
+  return listed(App, body, 'apps');
+}
+
+/** The record of `GET /app`. */
+export interface AppRecord {
+  readonly appId: string;
+  readonly name: string;
+  readonly slug: string | undefined;
+  readonly gitProvider: string | undefined;
+  readonly gitNamespace: string | undefined;
+  readonly gitRepo: string | undefined;
+  readonly gitInstallationId: string | undefined;
+  readonly dockerPreset: string | undefined;
+  readonly contextDir: string | undefined;
+  readonly customDockerfileContentInUse: boolean | undefined;
+  readonly dockerfilePath: string | undefined;
+  readonly useSSL: boolean | undefined;
+  readonly useTCP: boolean | undefined;
+  readonly useImage: boolean | undefined;
+  readonly port: number | undefined;
+  readonly builder: string | undefined;
+  readonly isCliDeployment: boolean | undefined;
+}
+
+const Record: z.ZodType<AppRecord> = z.object({
+  appId: id,
+  name: text,
+  slug: shown(text),
+  gitProvider: shown(text),
+  gitNamespace: optional(text),
+  gitRepo: optional(text),
+  gitInstallationId: optional(text),
+  dockerPreset: optional(text),
+  contextDir: optional(text),
+  customDockerfileContentInUse: optional(z.boolean()),
+  dockerfilePath: optional(text),
+  useSSL: shown(z.boolean()),
+  useTCP: shown(z.boolean()),
+  useImage: optional(z.boolean()),
+  port: optional(number),
+  builder: optional(text),
+  isCliDeployment: optional(z.boolean()),
+});
+
+/** The app of `GET /app`. */
+export function appIn(body: unknown): AppRecord | undefined {
+  return parsed(Record, unwrapped(body, 'app'));
+}
+
+/** An app environment as `GET /app-envs` lists it. */
+export interface AppEnvItem {
+  readonly appEnvId: string;
+  readonly appId: string;
+  readonly name: string;
+  readonly slug: string | undefined;
+  readonly region: string | undefined;
+  readonly gitBranch: string | undefined;
+  readonly deploymentName: string | undefined;
+  readonly cliEnvName: string | undefined;
+  readonly hosts: readonly string[];
+  /** In whatever case and vocabulary the service uses. */
+  readonly status: string | undefined;
+  readonly resources:
+    | {
+        readonly containers: number | undefined;
+        readonly zClouds: number | undefined;
+        readonly cpu: number | undefined;
+        readonly memory: number | undefined;
+      }
+    | undefined;
+  readonly createdAtMs: number | undefined;
+  readonly updatedAtMs: number | undefined;
+}
+
+const AppEnv: z.ZodType<AppEnvItem> = z
+  .object({
+    appEnvId: id,
+    appId: id,
+    name: text,
+    slug: shown(text),
+    region: optional(text),
+    gitBranch: shown(text),
+    deploymentName: shown(text),
+    cliEnvName: optional(text),
+    hosts: shownList(text),
+    status: optional(text),
+    resources: shown(
+      z.object({ containers: shown(number), zClouds: shown(number), cpu: shown(number), memory: shown(number) }),
+    ),
+    createdAt: dateMs.optional(),
+    updatedAt: dateMs.optional(),
+  })
+  .transform(({ createdAt, updatedAt, ...rest }) => ({ ...rest, createdAtMs: createdAt, updatedAtMs: updatedAt }));
+
+/** The environments of `GET /app-envs`. */
+export function appEnvsIn(body: unknown): readonly AppEnvItem[] | undefined {
+  return listed(AppEnv, body, 'appEnvs');
+}
+
+/** What an app may be created from, of both preset lists. */
+export interface PresetItem {
+  readonly name: string;
+  readonly label: string | undefined;
+  readonly versions: readonly string[];
+  readonly defaultVersion: string | undefined;
+  readonly isCustom: boolean | undefined;
+  readonly isFunction: boolean | undefined;
+  readonly isJob: boolean | undefined;
+  readonly requiresDockerfile: boolean | undefined;
+  readonly protocols: readonly string[];
+  readonly maxDisk: number | undefined;
+  readonly maxReplicas: number | undefined;
+}
+
+/** A version is a word, or an object that names it. */
+const Version = z.union([
+  text,
+  z.object({ name: text }).transform(({ name }) => name),
+  z.object({ dockerPresetVersion: text }).transform(({ dockerPresetVersion }) => dockerPresetVersion),
+  z.object({ version: text }).transform(({ version }) => version),
+  z.object({ value: text }).transform(({ value }) => value),
+]);
+
+const Preset: z.ZodType<PresetItem> = z
+  .object({
+    name: id,
+    label: shown(text),
+    versions: shownList(Version),
+    defaultDockerPresetVersion: shown(text),
+    isCustom: shown(z.boolean()),
+    isFunction: shown(z.boolean()),
+    isJob: shown(z.boolean()),
+    requiresDockerfile: shown(z.boolean()),
+    protocols: shownList(text),
+    limits: shown(z.object({ maxDisk: shown(number), maxReplicas: shown(number) })),
+  })
+  .transform(({ defaultDockerPresetVersion, limits, ...rest }) => ({
+    ...rest,
+    defaultVersion: defaultDockerPresetVersion,
+    maxDisk: limits?.maxDisk,
+    maxReplicas: limits?.maxReplicas,
+  }));
+
+/** The entries of either preset list. */
+export function presetsIn(body: unknown): readonly PresetItem[] | undefined {
+  return listed(Preset, body, 'presets') ?? listedAnyhow(Preset, body);
+}
+
+/** The id that `POST /app` returned. */
+export function createdAppId(body: unknown): string | undefined {
+  return parsed(z.object({ appId: id }), unwrapped(body, 'app'))?.appId;
+}
+
+/** How many environments `PATCH /app` left with pending changes, or deployed. */
+export function environmentsAffectedOf(body: unknown): number | undefined {
+  return parsed(z.object({ environmentsAffected: number }), unwrapped(body, 'app'))?.environmentsAffected;
+}

@@ -1,0 +1,350 @@
+import { z } from 'zod';
+import type { JsonObject } from '../../engine/ports.ts';
+import { id, isObject, listed, number, optional, parsed, shown, shownList, text, textOrNull } from './shape.ts';
+
+/** Names of a recovered environment, planned or made. */
+export interface DestinationNames {
+  readonly envName: string | undefined;
+  readonly appName: string | undefined;
+  readonly createNewApp: boolean | undefined;
+}
+
+/** What the service still has to clean up. */
+export interface PendingCleanup {
+  readonly pendingCount: number | undefined;
+  readonly retainedDiskCount: number | undefined;
+  readonly retryingCount: number | undefined;
+  readonly earliestRetentionUntil: string | undefined;
+}
+
+/** How a protection is set up, as far as the service shows it. */
+export interface ProtectionSettings {
+  readonly destinationRegion: string | undefined;
+  readonly mode: string | undefined;
+  /** Null is platform storage; undefined is not shown, or inherited. */
+  readonly storageCredentialId: string | null | undefined;
+  readonly snapshotIntervalMs: number | undefined;
+  readonly validationIntervalMs: number | undefined;
+  readonly rpoTargetMs: number | undefined;
+  readonly rtoTargetMs: number | undefined;
+  readonly sameRegionAcknowledged: boolean | undefined;
+}
+
+const Names: z.ZodType<DestinationNames> = z.object({
+  envName: shown(text),
+  appName: shown(text),
+  createNewApp: shown(z.boolean()),
+});
+
+const Cleanup: z.ZodType<PendingCleanup> = z.object({
+  pendingCount: shown(number),
+  retainedDiskCount: shown(number),
+  retryingCount: shown(number),
+  earliestRetentionUntil: shown(text),
+});
+
+const Settings: z.ZodType<ProtectionSettings> = z.object({
+  destinationRegion: optional(text),
+  mode: optional(text),
+  storageCredentialId: textOrNull,
+  snapshotIntervalMs: optional(number),
+  validationIntervalMs: optional(number),
+  rpoTargetMs: optional(number),
+  rtoTargetMs: optional(number),
+  sameRegionAcknowledged: shown(z.boolean()),
+});
+
+/** An environment that may be protected. */
+export interface SourceItem {
+  readonly sourceAppEnvId: string;
+  readonly appId: string | undefined;
+  readonly appName: string | undefined;
+  readonly environmentName: string | undefined;
+  readonly region: string | undefined;
+  readonly eligible: boolean | undefined;
+  readonly volumes: readonly {
+    readonly name: string;
+    readonly eligible: boolean | undefined;
+    readonly reason: string | undefined;
+  }[];
+  readonly unsupportedReasons: readonly string[];
+  readonly eligibleDestinations: readonly string[];
+  readonly suggestedSettings: ProtectionSettings | undefined;
+  readonly configurationId: string | undefined;
+  /** The environment that the standby or the recovery made. */
+  readonly target:
+    | {
+        readonly appEnvId: string;
+        readonly appId: string | undefined;
+        readonly appName: string | undefined;
+        readonly environmentName: string | undefined;
+      }
+    | undefined;
+  readonly pendingCleanup: PendingCleanup | undefined;
+}
+
+/** A word, bare or in an object under the name that such a list would use. */
+const Word = z.union([
+  text,
+  z.object({ reason: text }).transform(({ reason }) => reason),
+  z.object({ region: text }).transform(({ region }) => region),
+  z.object({ name: text }).transform(({ name }) => name),
+]);
+
+const Source: z.ZodType<SourceItem> = z.preprocess(
+  (value) => (isObject(value) ? { ...value, sourceAppEnvId: value['sourceAppEnvId'] ?? value['appEnvId'] } : value),
+  z.object({
+    sourceAppEnvId: id,
+    appId: shown(id),
+    appName: shown(text),
+    environmentName: shown(text),
+    region: shown(text),
+    eligible: shown(z.boolean()),
+    volumes: shownList(z.object({ name: text, eligible: shown(z.boolean()), reason: shown(text) })),
+    unsupportedReasons: shownList(Word),
+    eligibleDestinations: shownList(Word),
+    suggestedSettings: shown(Settings),
+    configurationId: shown(id),
+    target: shown(z.object({ appEnvId: id, appId: shown(id), appName: shown(text), environmentName: shown(text) })),
+    pendingCleanup: shown(Cleanup),
+  }),
+);
+
+/** The sources of one page. */
+export function sourcesIn(body: unknown): readonly SourceItem[] | undefined {
+  return listed(Source, body, 'items');
+}
+
+/** What happened to a protection, or happens now. */
+export interface DrOperation {
+  readonly operationId: string;
+  readonly kind: string | undefined;
+  /** An open vocabulary. */
+  readonly phase: string | undefined;
+  readonly outcome: string | undefined;
+  readonly failedSteps: number | undefined;
+  readonly startedAt: string | undefined;
+  readonly endedAt: string | undefined;
+  readonly cutoffAt: string | undefined;
+  readonly validationCleanup:
+    | {
+        readonly observedAt: string | undefined;
+        readonly retentionUntil: string | undefined;
+        readonly retentionPending: boolean | undefined;
+      }
+    | undefined;
+}
+
+/** A protection. */
+export interface ConfigurationItem {
+  readonly configurationId: string;
+  readonly sourceAppEnvId: string | undefined;
+  readonly generation: number;
+  readonly settings: ProtectionSettings | undefined;
+  readonly readiness:
+    | {
+        readonly state: string | undefined;
+        readonly reason: string | undefined;
+        readonly warnings: readonly string[];
+        readonly cutoffAt: string | undefined;
+      }
+    | undefined;
+  /** Moves while nothing happens. */
+  readonly recoveryPointAgeMs: number | undefined;
+  readonly activeOperationId: string | undefined;
+  readonly activeOperation: DrOperation | undefined;
+  readonly activities: readonly DrOperation[];
+  readonly standby:
+    | {
+        readonly shape: string | undefined;
+        readonly reason: string | undefined;
+        readonly caughtUp: boolean | undefined;
+      }
+    | undefined;
+  /** Moves while nothing happens. */
+  readonly standbyPace:
+    | { readonly lastApplySeconds: number | undefined; readonly lastApplyBytes: number | undefined }
+    | undefined;
+  readonly warmDestination: DestinationNames | undefined;
+  readonly plannedDestination: DestinationNames | undefined;
+  readonly warmValidationOperationId: string | undefined;
+  readonly warmRecoveryOperationId: string | undefined;
+  readonly activationUnavailableReason: string | undefined;
+  readonly activationResult:
+    | {
+        readonly operationId: string | undefined;
+        readonly targetAppEnvId: string | undefined;
+        readonly targetAppId: string | undefined;
+        readonly pointId: string | undefined;
+        readonly cutoffAt: string | undefined;
+        readonly completedAt: string | undefined;
+        readonly engine: string | undefined;
+      }
+    | undefined;
+  readonly canRequestDiscard: boolean | undefined;
+  readonly pendingCleanup: PendingCleanup | undefined;
+  readonly validationScheduleEstablished: boolean | undefined;
+  readonly nextSnapshotAt: string | undefined;
+  readonly nextValidationAt: string | undefined;
+}
+
+const Operation: z.ZodType<DrOperation> = z.object({
+  operationId: id,
+  kind: shown(text),
+  phase: shown(text),
+  outcome: shown(text),
+  failedSteps: shown(number),
+  startedAt: shown(text),
+  endedAt: shown(text),
+  cutoffAt: shown(text),
+  validationCleanup: shown(
+    z.object({ observedAt: shown(text), retentionUntil: shown(text), retentionPending: shown(z.boolean()) }),
+  ),
+});
+
+const Readiness = z.object({
+  state: shown(text),
+  reason: shown(text),
+  warnings: shownList(Word),
+  cutoffAt: shown(text),
+  recoveryPointAgeMs: shown(number),
+});
+
+const Standby = z.object({
+  shape: shown(text),
+  reason: shown(text),
+  caughtUp: shown(z.boolean()),
+  lastApplySeconds: shown(number),
+  lastApplyBytes: shown(number),
+});
+
+const Result = z.object({
+  operationId: shown(id),
+  targetAppEnvId: shown(id),
+  targetAppId: shown(id),
+  pointId: shown(text),
+  cutoffAt: shown(text),
+  completedAt: shown(text),
+  engine: shown(text),
+});
+
+const Configuration: z.ZodType<ConfigurationItem> = z
+  .object({
+    configurationId: id,
+    sourceAppEnvId: optional(id),
+    generation: number,
+    settings: shown(Settings),
+    readiness: shown(Readiness),
+    activeOperationId: optional(id),
+    activeOperation: shown(Operation),
+    activities: shownList(Operation),
+    standby: shown(Standby),
+    warmDestination: shown(Names),
+    plannedDestination: shown(Names),
+    warmValidationOperationId: optional(id),
+    warmRecoveryOperationId: optional(id),
+    activationUnavailableReason: optional(text),
+    /** A result that cannot be read is still a result: an activation must not follow it. */
+    activationResult: optional(Result),
+    canRequestDiscard: shown(z.boolean()),
+    pendingCleanup: shown(Cleanup),
+    validationScheduleEstablished: shown(z.boolean()),
+    nextSnapshotAt: shown(text),
+    nextValidationAt: shown(text),
+  })
+  .transform(({ readiness, standby, ...rest }) => ({
+    ...rest,
+    readiness: readiness && {
+      state: readiness.state,
+      reason: readiness.reason,
+      warnings: readiness.warnings,
+      cutoffAt: readiness.cutoffAt,
+    },
+    recoveryPointAgeMs: readiness?.recoveryPointAgeMs,
+    standby: standby && { shape: standby.shape, reason: standby.reason, caughtUp: standby.caughtUp },
+    standbyPace: standby && { lastApplySeconds: standby.lastApplySeconds, lastApplyBytes: standby.lastApplyBytes },
+  }));
+
+/** The configurations of one page. */
+export function configurationsIn(body: unknown): readonly ConfigurationItem[] | undefined {
+  return listed(Configuration, body, 'items');
+}
+
+/** A point that a recovery may start from: a candidate, not a promise. */
+export interface PointItem {
+  readonly selectedOperationId: string;
+  readonly pointId: string;
+  /** Byte for byte as the service wrote it: an activation sends it back. */
+  readonly cutoffAt: string;
+  /** The generation of the configuration that this page was read at. */
+  readonly generation: number | undefined;
+  readonly availabilityRequiresVerification: boolean | undefined;
+  /** A preview of resources, never sent. */
+  readonly retainedSizing: JsonObject | undefined;
+}
+
+const Point = z.object({
+  selectedOperationId: id,
+  pointId: id,
+  cutoffAt: id,
+  availabilityRequiresVerification: shown(z.boolean()),
+  retainedSizing: shown(z.record(z.string(), z.json())),
+});
+
+/** The points of one page. */
+export function pointsIn(body: unknown): readonly PointItem[] | undefined {
+  const generation = parsed(z.object({ generation: number }), body)?.generation;
+  return listed(Point, body, 'items')?.map((point) => ({ ...point, generation }));
+}
+
+/** What became of one item of a configure call. */
+export type ConfigureResult =
+  | ({ readonly success: true } & Receipt)
+  | { readonly success: false; readonly error: string | undefined };
+
+/** That an operation was accepted; not that it ended. */
+export interface Receipt {
+  readonly configurationId: string | undefined;
+  readonly operationId: string | undefined;
+  readonly generation: number | undefined;
+  readonly phase: string | undefined;
+}
+
+const AnyReceipt: z.ZodType<Receipt> = z.object({
+  configurationId: shown(id),
+  operationId: shown(id),
+  generation: shown(number),
+  phase: shown(text),
+});
+
+/** The receipt of validate, activate and discard; its fields may all be missing. */
+export function receiptOf(body: unknown): Receipt | undefined {
+  return parsed(AnyReceipt, body);
+}
+
+/** The result for one source, in whatever list of the answer it stands. */
+export function configureResultOf(body: unknown, sourceAppEnvId: string): ConfigureResult | undefined {
+  if (!isObject(body)) return undefined;
+  const lists = Object.values(body).filter((value) => Array.isArray(value));
+  const entry = lists.flat().find((item) => isObject(item) && item['sourceAppEnvId'] === sourceAppEnvId);
+  if (!isObject(entry)) return undefined;
+  const receipt = receiptOf(entry);
+  if (entry['success'] === true && receipt !== undefined) return { success: true, ...receipt };
+  if (entry['success'] !== false) return undefined;
+  const error = parsed(
+    z.union([text, z.object({ message: text }).transform(({ message }) => message)]),
+    entry['error'],
+  );
+  return { success: false, error };
+}
+
+/** What a reset deleted. */
+export interface ResetCounts {
+  readonly configurations: number;
+  readonly destinations: number | undefined;
+}
+
+/** The counts of `POST /disaster-readiness/reset`. */
+export function resetCountsOf(body: unknown): ResetCounts | undefined {
+  return parsed(z.object({ configurations: number, destinations: shown(number) }), body);
+}

@@ -1,0 +1,83 @@
+/** Opens services: host rules first, then one budget per credential and one set of connections per origin, shared by accounts. */
+import { createHash } from 'node:crypto';
+import type { Clock, Entropy, Hosting, Log, Metrics, Service, ServiceSettings } from '../engine/ports.ts';
+import { Secret } from '../secret.ts';
+import { Credential } from './credential.ts';
+import { openHosts, type HostRules } from './hosts.ts';
+import { openService } from './service.ts';
+import { openUndiciWire, type OpenWire } from './undici-wire.ts';
+import type { Wire } from './wire.ts';
+
+/** What hosting needs from around it. */
+export interface HostingOptions {
+  readonly clock: Clock;
+  readonly entropy: Entropy;
+  readonly log: Log;
+  readonly metrics: Metrics;
+  readonly hostRules: HostRules;
+  /** Carries every exchange; undici unless a test passes one without sockets. */
+  readonly wire?: Wire;
+}
+
+interface Shared<Value> {
+  readonly value: Value;
+  users: number;
+}
+
+/** Values by key that live as long as somebody uses them. */
+function sharing<Value>(end: (value: Value) => Promise<void>) {
+  const all = new Map<string, Shared<Value>>();
+  return (key: string, create: () => Value): { readonly value: Value; readonly release: () => Promise<void> } => {
+    const shared = all.get(key) ?? { value: create(), users: 0 };
+    all.set(key, shared);
+    shared.users += 1;
+    return {
+      value: shared.value,
+      release: async () => {
+        shared.users -= 1;
+        if (shared.users > 0) return;
+        all.delete(key);
+        await end(shared.value);
+      },
+    };
+  };
+}
+
+/** Printable ASCII and nothing else: what a header can carry. */
+function tokenFlaw(token: string): string | undefined {
+  if (token === '') return 'the token is empty';
+  return /^[\x21-\x7e]+( [\x21-\x7e]+)*$/.test(token)
+    ? undefined
+    : 'the token holds characters that a header cannot carry';
+}
+
+/** The hosting layer at work. */
+export function openHosting(options: HostingOptions): Hosting {
+  const { clock, entropy, metrics } = options;
+  const hosts = openHosts(options.hostRules);
+  const credentialFor = sharing<Credential>(() => Promise.resolve());
+  const wireFor = sharing<OpenWire>((wire) => wire.close());
+  const given = options.wire;
+  return {
+    open: (settings, onWalk) => {
+      const base = hosts.check(settings.baseUrl.trim());
+      if ('refused' in base) return base;
+      const token = settings.token.reveal().trim();
+      const flaw = tokenFlaw(token);
+      if (flaw !== undefined) return { refused: flaw };
+      const wire = wireFor(`${base.origin}\n${settings.caBundle ?? ''}`, () =>
+        given === undefined ? openUndiciWire(hosts) : { wire: given, close: () => Promise.resolve() },
+      );
+      const key = createHash('sha256').update(`${base.origin}\n${token}`).digest('hex');
+      const credential = credentialFor(key, () => new Credential(clock, entropy, metrics));
+      credential.value.reopen();
+      const trimmed: ServiceSettings = { ...settings, token: new Secret(token) };
+      const around = { ...options, base, wire: wire.value.wire, credential: credential.value };
+      const release = async (): Promise<void> => {
+        await Promise.all([wire.release(), credential.release()]);
+      };
+      const service: Service = openService(trimmed, around, (event) => onWalk({ service, ...event }), release);
+      return service;
+    },
+  };
+}

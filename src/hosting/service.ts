@@ -1,0 +1,123 @@
+import type {
+  Clock,
+  Entropy,
+  Log,
+  Metrics,
+  Outcome,
+  Request,
+  SendOptions,
+  Service,
+  ServiceSettings,
+  WalkListener,
+} from '../engine/ports.ts';
+import type { Credential } from './credential.ts';
+import { startGauges } from './gauges.ts';
+import type { BaseUrl } from './hosts.ts';
+import { Mirror } from './mirror.ts';
+import { outcomeOf } from './outcome.ts';
+import { openTransport } from './transport.ts';
+import type { Wire } from './wire.ts';
+
+/** What a service needs from around it. */
+export interface ServiceSurroundings {
+  readonly clock: Clock;
+  readonly entropy: Entropy;
+  readonly log: Log;
+  readonly metrics: Metrics;
+  readonly base: BaseUrl;
+  readonly wire: Wire;
+  readonly credential: Credential;
+}
+
+type Walk = Omit<Parameters<WalkListener>[0], 'service'>;
+
+/** The account that a request names, wherever it does. */
+function accountIn(request: Request): unknown {
+  return request.query?.['accountId'] ?? request.body?.['accountId'];
+}
+
+/** Opens one account behind one credential. */
+export function openService(
+  settings: ServiceSettings,
+  around: ServiceSurroundings,
+  onWalk: (walk: Walk) => void,
+  release: () => Promise<void>,
+): Service {
+  const { clock, credential } = around;
+  const closing = new AbortController();
+  const sending = new Set<Promise<unknown>>();
+  const target = {
+    origin: around.base.origin,
+    basePath: around.base.path,
+    token: settings.token,
+    caBundle: settings.caBundle,
+  };
+  const transport = openTransport(target, around.wire, clock);
+  const leaveBudget = credential.budget.join(settings);
+  const mirror = new Mirror({
+    ...around,
+    ask: (request, urgency) =>
+      credential.exchange(transport, request, { urgency, leaveQueue: closing.signal, signal: closing.signal }),
+    pollMs: settings.pollSeconds * 1000,
+    walksAtOnce: Math.max(settings.concurrency, 1),
+    onWalk: (key, changed, problem) => onWalk({ key, changed, problem }),
+  });
+
+  const { budget } = credential;
+  const stopGauges = startGauges({ clock, metrics: around.metrics, account: settings.accountId, mirror, budget });
+
+  const sent = async (request: Request, options: SendOptions): Promise<Outcome> => {
+    const account = accountIn(request);
+    if (account !== undefined && account !== settings.accountId) {
+      return { is: 'notSent', message: 'the request is about another account' };
+    }
+    const seen = await credential.exchange(transport, request, {
+      urgency: options.urgency,
+      leaveQueue: closing.signal,
+      mayStart: () => {
+        const no = closing.signal.aborted ? 'the account is being closed' : options.mayDispatch();
+        if (no === undefined) options.onDispatch?.();
+        return no;
+      },
+    });
+    const heldUntil = credential.heldUntil() ?? credential.budget.throttledUntil();
+    const outcome = outcomeOf(
+      request.effect,
+      seen,
+      heldUntil === undefined ? undefined : heldUntil - clock.monotonic(),
+    );
+    around.metrics.count('service_calls', { endpoint: request.endpoint, outcome: outcome.is });
+    return outcome;
+  };
+
+  return {
+    endpoint: around.base.host,
+    accountId: settings.accountId,
+    snapshot: (read) => mirror.snapshot(read),
+    problem: (read) => mirror.problem(read),
+    want: (read, since) => mirror.want(read, since),
+    follow: (read) => mirror.follow(read),
+    send: (request, options) => {
+      const call = sent(request, options);
+      sending.add(call);
+      const ended = (): boolean => sending.delete(call);
+      call.then(ended, ended);
+      return call;
+    },
+    health: () => ({
+      unauthorizedSince: credential.unauthorizedSince,
+      throttledUntil: credential.budget.throttledUntil(),
+      requestsPerSecond: credential.budget.requestsPerSecond(),
+      forecastPerHour: mirror.forecastPerHour(),
+      pollIntervalMs: mirror.pollIntervalMs(),
+    }),
+    close: async () => {
+      stopGauges();
+      mirror.close();
+      closing.abort();
+      await Promise.allSettled(sending);
+      leaveBudget();
+      await release();
+    },
+  };
+}

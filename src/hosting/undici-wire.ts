@@ -1,0 +1,138 @@
+/**
+ * The wire over undici: HTTP/1.1, no redirects, no retries, at most 8 MiB of answer, nothing compressed.
+ *
+ * One pool per origin and trust for reads, and one for writes, whose idle connections live a second only: a write on a
+ * connection that the other side is closing would be in doubt for nothing.
+ */
+import { Pool, ProxyAgent, type Dispatcher } from 'undici';
+import type { Hosts } from './hosts.ts';
+import { HostNotAllowed } from './hosts.ts';
+import type { Wire, WireFailure, WireRequest, WireResponse } from './wire.ts';
+
+const largestBytes = 8 * 1024 * 1024;
+
+/** A wire that holds connections. */
+export interface OpenWire {
+  readonly wire: Wire;
+  close(): Promise<void>;
+}
+
+/** Opens the wire to wherever the host rules allow. */
+export function openUndiciWire(hosts: Hosts): OpenWire {
+  const dispatchers = new Map<string, Dispatcher>();
+  const dispatcherFor = (request: WireRequest): Dispatcher => {
+    const key = JSON.stringify([request.origin, request.writes, request.caBundle ?? '']);
+    const open = dispatchers.get(key) ?? openDispatcher(hosts, request);
+    dispatchers.set(key, open);
+    return open;
+  };
+  return {
+    wire: (request) => exchanged(dispatcherFor(request), request),
+    close: async () => {
+      const open = [...dispatchers.values()];
+      dispatchers.clear();
+      await Promise.all(open.map((dispatcher) => dispatcher.close()));
+    },
+  };
+}
+
+function openDispatcher(hosts: Hosts, request: WireRequest): Dispatcher {
+  const options = {
+    allowH2: false,
+    pipelining: 1,
+    connections: 32,
+    keepAliveTimeout: request.writes ? 1000 : 10_000,
+    keepAliveMaxTimeout: request.writes ? 1000 : 30_000,
+    headersTimeout: 60_000,
+    bodyTimeout: 60_000,
+  };
+  const tls = {
+    minVersion: 'TLSv1.2' as const,
+    timeout: 8000,
+    ...(request.caBundle !== undefined && { ca: request.caBundle }),
+  };
+  const proxy = hosts.proxyFor(request.origin);
+  if (proxy === undefined) return new Pool(request.origin, { ...options, connect: { ...tls, lookup: hosts.lookup } });
+  return new ProxyAgent({ ...options, uri: proxy, requestTls: tls, proxyTls: { timeout: 8000 }, proxyTunnel: true });
+}
+
+/** What went wrong, by its code only: messages of the network name addresses, and those of the other side are not ours. */
+function failureOf(error: unknown): WireFailure {
+  const causes = [error, error instanceof Error ? error.cause : undefined];
+  const refused = causes.find((cause) => cause instanceof HostNotAllowed);
+  if (refused !== undefined) return { failed: 'hostNotAllowed', message: refused.message };
+  const code = causes
+    .map((cause) => (cause instanceof Error && 'code' in cause ? String(cause.code) : ''))
+    .find(Boolean);
+  return { failed: 'connection', message: words[code ?? ''] ?? `the connection failed (${code ?? 'unknown'})` };
+}
+
+const words: Readonly<Record<string, string>> = {
+  ECONNREFUSED: 'the connection was refused',
+  ECONNRESET: 'the connection was reset',
+  ENOTFOUND: 'the host name is not known',
+  EAI_AGAIN: 'the host name could not be looked up',
+  UND_ERR_CONNECT_TIMEOUT: 'connecting took too long',
+  UND_ERR_SOCKET: 'the connection was closed',
+  ERR_TLS_CERT_ALTNAME_INVALID: 'the certificate is for another name',
+  CERT_HAS_EXPIRED: 'the certificate has expired',
+  DEPTH_ZERO_SELF_SIGNED_CERT: 'the certificate is of an authority that is not trusted',
+  SELF_SIGNED_CERT_IN_CHAIN: 'the certificate is of an authority that is not trusted',
+  UNABLE_TO_GET_ISSUER_CERT_LOCALLY: 'the certificate is of an authority that is not trusted',
+  UNABLE_TO_VERIFY_LEAF_SIGNATURE: 'the certificate is of an authority that is not trusted',
+};
+
+/** The bytes as text; undefined where they are none. */
+function textOf(chunks: readonly Buffer[]): string | undefined {
+  try {
+    return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(Buffer.concat(chunks));
+  } catch {
+    return undefined;
+  }
+}
+
+function flatHeaders(headers: Readonly<Record<string, string | string[] | undefined>>): Record<string, string> {
+  const entries = Object.entries(headers).map(([name, value]) => [name.toLowerCase(), String(value ?? '')]);
+  return Object.fromEntries(entries);
+}
+
+function exchanged(dispatcher: Dispatcher, request: WireRequest): Promise<WireResponse | WireFailure> {
+  return new Promise((resolve) => {
+    const chunks: Buffer[] = [];
+    let bytes = 0;
+    let status = 0;
+    let headers: Record<string, string> = {};
+    const handler: Dispatcher.DispatchHandler = {
+      onRequestStart: (controller) => {
+        const no = request.start();
+        if (no === undefined) {
+          request.signal.addEventListener('abort', () => controller.abort(new Error('stopped')), { once: true });
+        } else {
+          resolve({ failed: 'connection', message: no });
+          controller.abort(new Error('not started'));
+        }
+      },
+      onResponseStart: (_controller, statusCode, received) => {
+        status = statusCode;
+        headers = flatHeaders(received);
+      },
+      onResponseData: (controller, chunk) => {
+        bytes += chunk.length;
+        if (bytes <= largestBytes) {
+          chunks.push(chunk);
+        } else {
+          resolve({ failed: 'tooLarge', message: 'the answer is larger than 8 MiB' });
+          controller.abort(new Error('too large'));
+        }
+      },
+      onResponseEnd: () => resolve({ status, headers, text: textOf(chunks) }),
+      onResponseError: (_controller, error) => resolve(failureOf(error)),
+    };
+    const { origin, path, method, body } = request;
+    try {
+      dispatcher.dispatch({ origin, path, method, headers: { ...request.headers }, body: body ?? null }, handler);
+    } catch (error) {
+      resolve(failureOf(error));
+    }
+  });
+}

@@ -1,0 +1,64 @@
+import { defineKind } from '../engine/kind/define.ts';
+import type { Pass } from '../engine/kind/pass.ts';
+import { readOf } from '../engine/kind/reading.ts';
+import type { Step } from '../engine/kind/step.ts';
+import type { Read } from '../engine/ports.ts';
+import { appPresetsOf, appsOf, databasePresetsOf, solutionsOf } from '../hosting/requests.ts';
+import { catalogOf } from './catalog.ts';
+import { identity, type Facts, type Spec } from './schema/hosting-account.ts';
+
+type AccountPass = Pass<Spec, Facts>;
+
+/** Proves the token by reading the account, pins the endpoint at the first success, and then reads the catalogue. */
+export function accountStep(pass: AccountPass): Step<Facts> {
+  if (pass.subject.deleting) return leave(pass);
+  const { endpoint, accountId } = pass.account;
+  const apps = appsOf(accountId);
+  const problem = pass.view.problem(apps);
+  if (problem !== undefined) {
+    const message = `reading the apps of account ${accountId}: ${problem.message}`;
+    if (problem.why === 'unauthorized') return { is: 'stall', reason: 'Unauthorized', message };
+    if (problem.why === 'forbidden') return { is: 'stall', reason: 'Forbidden', message };
+    if (problem.why === 'hostNotAllowed') return { is: 'stall', reason: 'HostNotAllowed', message };
+    if (problem.why === 'refused') return { is: 'stall', reason: 'Rejected', message };
+    return { is: 'wait', reason: problem.why === 'throttled' ? 'Throttled' : 'ServiceUnavailable', message };
+  }
+  if (pass.view.all(apps) === undefined) return readOf(pass, apps, Number.NEGATIVE_INFINITY);
+  if (pass.memory.binding?.endpoint !== endpoint) {
+    return { is: 'again', remember: { binding: { endpoint, accountId } } };
+  }
+  const unread = [appPresetsOf(), databasePresetsOf(), solutionsOf(accountId)].find((read) => isUnread(pass, read));
+  if (unread !== undefined) return readOf(pass, unread, Number.NEGATIVE_INFINITY);
+  if (pass.account.frozen !== undefined) return { is: 'wait', reason: 'VisibilityLost', message: pass.account.frozen };
+  return { is: 'ready' };
+}
+
+/** A part of the catalogue that was neither read nor refused; a refused one is left out. */
+function isUnread(pass: AccountPass, read: Read): boolean {
+  return pass.view.all(read) === undefined && pass.view.problem(read) === undefined;
+}
+
+function leave(pass: AccountPass): Step<Facts> {
+  const { count, first } = pass.dependents();
+  if (count === 0) return { is: 'release', message: '' };
+  const more = count > first.length ? ` and ${count - first.length} more` : '';
+  return { is: 'wait', reason: 'InUse', message: `still used by ${first.join(', ')}${more}; delete them first` };
+}
+
+/** What an account shows: its endpoint and what the service offers. */
+export function accountFacts({ account, view }: AccountPass): Facts {
+  const catalog = catalogOf(view, account.accountId);
+  return { endpoint: account.endpoint, ...(catalog !== undefined && { catalog }) };
+}
+
+/** An account of the service and the credential that opens it. */
+export const hostingAccount = defineKind<Spec, Facts>({
+  ...identity,
+  needs: ({ credentialsRef, dangerousCredentialsRef }) => ({
+    secrets: [credentialsRef, dangerousCredentialsRef].flatMap((ref) =>
+      ref === undefined ? [] : [{ name: ref.name, key: 'token', field: 'credentialsRef', optional: true }],
+    ),
+  }),
+  step: accountStep,
+  show: (pass) => ({ facts: accountFacts(pass), conditions: [], drift: [], unverified: [], leftover: [] }),
+});

@@ -1,0 +1,195 @@
+import { defineKind } from '../engine/kind/define.ts';
+import type { Pass } from '../engine/kind/pass.ts';
+import { textIn, type Fields, type ObjectPlan } from '../engine/kind/plan.ts';
+import { planObject, showObject } from '../engine/kind/planner.ts';
+import type { OwnCondition, Verdict } from '../engine/kind/step.ts';
+import {
+  alertOf,
+  alertsOf,
+  appEnvsOf,
+  appsOf,
+  createdAlert,
+  databasePresetsOf,
+  deleteAlert,
+  patchAlert,
+  postAlertToggle,
+  postAppEnvAlert,
+  type AlertItem,
+} from '../hosting/requests.ts';
+import { identity, thresholds, type Facts, type Spec } from './schema/metric-alert.ts';
+
+type AlertPass = Pass<Spec, Facts>;
+
+const markerForm = /apphosting:[a-z2-7]{16}/;
+
+function environmentOf({ spec, referred, memory }: AlertPass): string {
+  const { environmentRef, appEnvId } = spec;
+  return (
+    appEnvId ?? (environmentRef && referred('AppEnvironment', environmentRef.name)?.id) ?? memory.facts.appEnvId ?? ''
+  );
+}
+
+function contactPointIds({ spec, referred }: AlertPass): readonly string[] {
+  const ids = spec.contactPoints.flatMap(({ contactPointId, contactPointRef }) => {
+    const id = contactPointId ?? (contactPointRef && referred('ContactPoint', contactPointRef.name)?.id);
+    return id === undefined ? [] : [id];
+  });
+  return [...new Set(ids)].toSorted();
+}
+
+/** What stands in the service's description: the user's text, and the mark of what we made ourselves. */
+function descriptionOf({ spec, memory, marker }: AlertPass): string | undefined {
+  if (memory.ownership === 'Adopted') return spec.description;
+  return spec.description === undefined ? marker : `${spec.description}\n\n${marker}`;
+}
+
+/** Ingress metrics are not there for databases; said without a call where the preset is known. */
+function admit(pass: AlertPass): Verdict<Facts> | undefined {
+  if (!pass.spec.metric.startsWith('ingress_')) return undefined;
+  const { accountId } = pass.account;
+  const appEnvId = environmentOf(pass);
+  const appId = pass.view.one(appEnvsOf(accountId), appEnvId)?.item?.appId;
+  const preset = appId === undefined ? undefined : pass.view.one(appsOf(accountId), appId)?.item?.dockerPreset;
+  const isDatabase = preset !== undefined && pass.view.all(databasePresetsOf())?.items.has(preset) === true;
+  if (!isDatabase) return undefined;
+  const message = `${pass.spec.metric} is not measured for databases, and the environment runs ${preset}; choose another metric`;
+  return { is: 'stall', reason: 'Rejected', message };
+}
+
+const plan: ObjectPlan<Spec, Facts, AlertItem> = {
+  noun: 'alert',
+  list: (pass) => alertsOf(environmentOf(pass)),
+  single: alertOf,
+  name: ({ spec, subject }) => spec.name ?? subject.name,
+  nameOf: (item) => item.name,
+  createdAtOf: (item) => item.createdAtMs,
+  markerOf: (item) => item.description?.match(markerForm)?.[0],
+  lifecycle: ({ lifecycle }) => ({
+    mode: lifecycle?.mode ?? 'Manage',
+    adoption: lifecycle?.adoption,
+    onDelete: lifecycle?.onDelete,
+    onMissing: lifecycle?.onMissing ?? 'Recreate',
+    drift: lifecycle?.drift ?? 'Correct',
+  }),
+  externalId: (spec) => spec.externalId,
+  admit,
+
+  desired: (pass) => ({
+    name: plan.name(pass),
+    description: descriptionOf(pass),
+    metric: pass.spec.metric,
+    operator: pass.spec.operator,
+    threshold: pass.spec.threshold ?? thresholds[pass.spec.metric],
+    duration: pass.spec.duration ?? '5m',
+    aggregation: pass.spec.aggregation ?? 'mean',
+    queryRange: pass.spec.queryRange ?? '10m',
+    contactPointIds: contactPointIds(pass),
+    enabled: pass.spec.enabled ?? true,
+  }),
+  observed: (item) => ({
+    name: item.name,
+    description: item.description,
+    metric: item.metric,
+    operator: item.operator,
+    threshold: item.threshold,
+    duration: item.duration,
+    aggregation: item.aggregation,
+    queryRange: item.queryRange,
+    contactPointIds: item.contactPointIds?.toSorted(),
+    enabled: item.enabled,
+  }),
+  afterCreation: ['enabled'],
+
+  requests: {
+    create: (pass, fields) => postAppEnvAlert({ appEnvId: environmentOf(pass), ...bodyOf(fields) }),
+    idOfCreated: (body) => createdAlert(body)?.alertId,
+    shownByCreated: (body) => ({ enabled: createdAlert(body)?.enabled ?? true }),
+    update: (alertId, changed, pass) => {
+      const enabled = pass.spec.enabled ?? true;
+      const fields = Object.keys(changed);
+      if (fields.length === 1 && fields[0] === 'enabled') return postAlertToggle({ alertId, enabled });
+      const wanted = bodyOf(plan.desired(pass));
+      const body = Object.fromEntries(Object.entries(wanted).filter(([field]) => field in changed));
+      return patchAlert({ alertId, ...body, ...('enabled' in changed && { enabled }) });
+    },
+    remove: deleteAlert,
+  },
+  facts: (pass, { item }) => ({
+    appEnvId: environmentOf(pass),
+    ...(item?.region !== undefined && { region: item.region }),
+    ...(item?.lastKnownState !== undefined && { state: item.lastKnownState }),
+  }),
+  conditions: (pass, { item }) => [firing(item?.enabled ?? pass.spec.enabled ?? true, item?.lastKnownState)],
+};
+
+/** The fields that creation and change share, with their types back. */
+function bodyOf(fields: Fields): Omit<Parameters<typeof postAppEnvAlert>[0], 'appEnvId' | 'envName'> {
+  const ids = fields['contactPointIds'];
+  return {
+    name: textIn(fields, 'name'),
+    ...(fields['description'] !== undefined && { description: textIn(fields, 'description') }),
+    metric: textIn(fields, 'metric'),
+    operator: textIn(fields, 'operator'),
+    threshold: Number(fields['threshold']),
+    duration: textIn(fields, 'duration'),
+    aggregation: textIn(fields, 'aggregation'),
+    queryRange: textIn(fields, 'queryRange'),
+    contactPointIds: Array.isArray(ids) ? ids.map(String) : [],
+  };
+}
+
+/** Whether the alert fires, as far as the service says. */
+function firing(enabled: boolean, state: string | undefined): OwnCondition {
+  const type = 'Firing';
+  if (!enabled)
+    return {
+      type,
+      status: 'Unknown',
+      reason: 'AlertPaused',
+      message: 'the alert is not enabled, so it is not evaluated',
+    };
+  switch (state) {
+    case 'Firing':
+      return { type, status: 'True', reason: 'Firing', message: 'the condition is met and notifications were sent' };
+    case 'Normal':
+    case 'Pending':
+      return {
+        type,
+        status: 'False',
+        reason: state,
+        message: state === 'Normal' ? 'the condition is not met' : 'the condition is met, but not for long enough yet',
+      };
+    case 'NoData':
+      return { type, status: 'Unknown', reason: 'NoData', message: 'there is no data for the metric' };
+    case 'Error':
+      return {
+        type,
+        status: 'Unknown',
+        reason: 'EvaluationError',
+        message: 'the service cannot evaluate the condition',
+      };
+    case undefined:
+    default:
+      return { type, status: 'Unknown', reason: 'NotRefreshed', message: 'the state has not been asked for yet' };
+  }
+}
+
+/** An alert on one metric of one environment. */
+export const metricAlert = defineKind<Spec, Facts>({
+  ...identity,
+  needs: ({ environmentRef, contactPoints }) => ({
+    references: [
+      ...(environmentRef === undefined
+        ? []
+        : [{ kind: 'AppEnvironment', name: environmentRef.name, field: 'environmentRef' }]),
+      ...contactPoints.flatMap(({ contactPointRef }) =>
+        contactPointRef === undefined
+          ? []
+          : [{ kind: 'ContactPoint', name: contactPointRef.name, field: 'contactPoints' }],
+      ),
+    ],
+  }),
+  claims: ({ externalId }) => (externalId === undefined ? [] : [externalId]),
+  step: (pass) => planObject(plan, pass),
+  show: (pass) => showObject(plan, pass),
+});

@@ -1,0 +1,46 @@
+import type { CacheEvent, Clock, Entropy, KubeApi, KubeObject, Log, Resource } from '../engine/ports.ts';
+import type { BackoffShape } from './backoff.ts';
+
+/** The pace of a reflector; the defaults are for production. */
+export interface ReflectorPace {
+  readonly pageSize: number;
+  readonly pageMs: number;
+  /** The server ends a watch after a time between these. */
+  readonly watchSeconds: { readonly least: number; readonly most: number };
+  readonly idleMs: number;
+  readonly backoff: BackoffShape;
+  /** So many failures in a row are followed by a new list. */
+  readonly relistAfter: number;
+}
+
+export const usualPace: ReflectorPace = {
+  pageSize: 500,
+  pageMs: 45_000,
+  watchSeconds: { least: 300, most: 600 },
+  idleMs: 90_000,
+  backoff: { firstMs: 800, longestMs: 30_000, forgetMs: 120_000 },
+  relistAfter: 5,
+};
+
+/** Why all objects were listed. */
+export type ListReason = 'start' | 'gone' | 'garbled' | 'backwards' | 'failures' | 'rewind';
+
+/** What a reflector watches and whom it tells. */
+export interface ReflectorOptions {
+  readonly api: KubeApi;
+  readonly resource: Resource;
+  readonly namespace?: string;
+  readonly labelSelector?: string;
+  /** Only metadata is fetched and kept. */
+  readonly metadataOnly?: boolean;
+  /** What of an object is kept; the object itself unless said. */
+  readonly keep?: (object: KubeObject) => KubeObject;
+  readonly clock: Clock;
+  readonly entropy: Entropy;
+  readonly log: Log;
+  readonly onEvent: (event: CacheEvent) => void;
+  /** The cluster went back in time; told before the events of the new world. */
+  readonly onRewind?: () => void;
+  readonly onList?: (reason: ListReason) => void;
+  readonly pace?: Partial<ReflectorPace>;
+}

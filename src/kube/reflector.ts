@@ -1,0 +1,277 @@
+/**
+ * The reflector: a local copy of all objects of one resource, kept true by one list and one watch.
+ *
+ * Guarantees
+ * - It never stops by itself. Whatever a list or a watch does (refused, reset, garbage, silence), it tries again, with an
+ *   endless backoff that has jitter and keeps to `Retry-After`. Only `stop()` ends it, at whatever it is waiting for.
+ * - Events are told in order, once, and never go back in time: within a session resourceVersions only grow, and an object that
+ *   was deleted and recreated, even unseen, is told as gone and then as applied. A listener that throws is a bug that is
+ *   logged; it neither loses nor repeats an event.
+ * - It is never deaf. A stream without an event or a bookmark for the idle deadline is given up. A stream that ends before its
+ *   time is followed by a look at the newest resourceVersion, and anything odd (410, a line that cannot be read, a version
+ *   that runs backwards, several failures in a row) by a new list.
+ * - A rewind (etcd restored from an older snapshot) shows as a list that is older than what was seen. It is told through
+ *   `onRewind`, and the new world is accepted, with every object told again.
+ *
+ * Assumes that lists are consistent reads, and that the API server sends a bookmark about once a minute. A restored etcd that
+ * has already overtaken the version seen here, and was not compacted, cannot be told from the old one by anybody.
+ */
+import {
+  type Cache,
+  type CacheEvent,
+  type KubeApi,
+  KubeError,
+  type KubeObject,
+  type PageOptions,
+  type WatchEvent,
+} from '../engine/ports.ts';
+import { Backoff } from './backoff.ts';
+import { GarbledError } from './failure.ts';
+import { type ListReason, type ReflectorOptions, type ReflectorPace, usualPace } from './reflector-options.ts';
+import { compareVersions } from './resource-version.ts';
+import { DeadlineError, linked, pause, within } from './wait.ts';
+import { World } from './world.ts';
+
+/** Ends a watch so that the world is listed again. */
+class ListAgain extends Error {
+  readonly reason: ListReason;
+
+  constructor(reason: ListReason) {
+    super(`listing again: ${reason}`);
+    this.name = 'ListAgain';
+    this.reason = reason;
+  }
+}
+
+export class Reflector implements Cache {
+  readonly synced: Promise<void>;
+  readonly #options: ReflectorOptions;
+  readonly #pace: ReflectorPace;
+  readonly #backoff: Backoff;
+  readonly #world = new World();
+  readonly #stop = new AbortController();
+  readonly #markSynced: () => void;
+  #isSynced = false;
+  #running: Promise<void> | undefined;
+  /** The newest resourceVersion of this session. */
+  #seen: string | undefined;
+  #listBecause: ListReason | undefined = 'start';
+  #lastHeardAt: number | undefined;
+  #problem: string | undefined;
+  /** The last stream did not end in its own time. */
+  #doubtful = false;
+
+  constructor(options: ReflectorOptions) {
+    this.#options = options;
+    this.#pace = { ...usualPace, ...options.pace };
+    this.#backoff = new Backoff(this.#pace.backoff, options.clock, options.entropy);
+    const { promise, resolve } = Promise.withResolvers<void>();
+    this.synced = promise;
+    this.#markSynced = resolve;
+  }
+
+  /** What is watched, for health and metrics. */
+  get name(): string {
+    const { plural, group } = this.#options.resource;
+    return group === '' ? plural : `${plural}.${group}`;
+  }
+
+  get isSynced(): boolean {
+    return this.#isSynced;
+  }
+
+  get size(): number {
+    return this.#world.size;
+  }
+
+  get(namespace: string | undefined, name: string): KubeObject | undefined {
+    return this.#world.get(namespace, name);
+  }
+
+  values(): Iterable<KubeObject> {
+    return this.#world.values();
+  }
+
+  /** Monotonic time of the last list page, event or bookmark. */
+  lastHeardAt(): number | undefined {
+    return this.#lastHeardAt;
+  }
+
+  /** What went wrong last, until something is heard again. */
+  problem(): string | undefined {
+    return this.#problem;
+  }
+
+  /** Begins; called once. */
+  start(): void {
+    this.#running ??= this.#run();
+  }
+
+  /** Ends for good: nothing is told afterwards, and no request is begun. */
+  async stop(): Promise<void> {
+    this.#stop.abort();
+    await this.#running;
+  }
+
+  async #run(): Promise<void> {
+    while (!this.#stop.signal.aborted) {
+      let waitMs = 0;
+      try {
+        if (this.#listBecause === undefined && this.#doubtful && (await this.#wentBack())) this.#listBecause = 'rewind';
+        if (this.#listBecause !== undefined) await this.#list(this.#listBecause);
+        this.#doubtful = false;
+        if (!(await this.#watch())) {
+          this.#doubtful = true;
+          waitMs = this.#backoff.next();
+        }
+      } catch (error) {
+        if (this.#stop.signal.aborted) return;
+        waitMs = this.#failed(error);
+      }
+      await pause(this.#options.clock, waitMs, this.#stop.signal);
+    }
+  }
+
+  /** Decides what a failure means; returns how long to wait. */
+  #failed(error: unknown): number {
+    this.#doubtful = true;
+    const waitMs = this.#backoff.next(error instanceof KubeError ? error.retryInMs : undefined);
+    if (error instanceof ListAgain) this.#listBecause = error.reason;
+    else if (error instanceof GarbledError) this.#listBecause = 'garbled';
+    else if (error instanceof KubeError && error.reason === 'gone') this.#listBecause = 'gone';
+    else if (this.#backoff.failures % this.#pace.relistAfter === 0) this.#listBecause ??= 'failures';
+    const message = error instanceof Error ? error.message : 'unknown failure';
+    const again = { reflector: this.name, waitMs: Math.round(waitMs), list: this.#listBecause };
+    if (error instanceof KubeError || error instanceof ListAgain || error instanceof DeadlineError) {
+      this.#options.log.info(again, message);
+    } else {
+      this.#options.log.error({ ...again, err: error }, 'bug: the reflector met a failure it does not know');
+    }
+    this.#problem = message;
+    return waitMs;
+  }
+
+  async #list(reason: ListReason): Promise<void> {
+    this.#options.onList?.(reason);
+    const objects: KubeObject[] = [];
+    let version: string | undefined;
+    let next: string | undefined;
+    do {
+      const page = await this.#page(this.#pace.pageSize, next);
+      for (const object of page.items) objects.push(this.#options.keep?.(object) ?? object);
+      version ??= page.resourceVersion;
+      next = page.continue;
+    } while (next !== undefined);
+    const rewound = this.#seen !== undefined && compareVersions(version, this.#seen) < 0;
+    if (rewound) this.#tellRewind(version);
+    this.#seen = version;
+    this.#listBecause = undefined;
+    const initial = !this.#isSynced;
+    for (const event of this.#world.replace(objects, { initial, rewound })) this.#tell(event);
+    this.#isSynced = true;
+    this.#markSynced();
+  }
+
+  /** A stream broke: if the cluster meanwhile went back in time, the same watch would wait for ever. */
+  async #wentBack(): Promise<boolean> {
+    if (this.#seen === undefined) return false;
+    const { resourceVersion } = await this.#page(1, undefined);
+    return compareVersions(resourceVersion, this.#seen) < 0;
+  }
+
+  async #page(limit: number, next: string | undefined): ReturnType<KubeApi['list']> {
+    const { api, resource, clock } = this.#options;
+    const asked = api.list(resource, { ...this.#selection(), limit, ...(next !== undefined && { continue: next }) });
+    const page = await within(clock, this.#pace.pageMs, asked, `listing ${resource.plural}`, this.#stop.signal);
+    this.#heard();
+    return page;
+  }
+
+  /** True when the stream lasted for as long as it was asked to. */
+  async #watch(): Promise<boolean> {
+    const { api, resource, clock, entropy } = this.#options;
+    const { least, most } = this.#pace.watchSeconds;
+    const timeoutSeconds = Math.round(least + entropy.fraction() * (most - least));
+    const resourceVersion = this.#seen;
+    if (resourceVersion === undefined) throw new ListAgain('start');
+    const startedAt = clock.monotonic();
+    const { controller, release } = linked(this.#stop.signal);
+    const options = { ...this.#selection(), resourceVersion, timeoutSeconds, signal: controller.signal };
+    const stream = api.watch(resource, options)[Symbol.asyncIterator]();
+    let heardAt = startedAt;
+    try {
+      for (;;) {
+        const deadlineMs = Math.max(0, heardAt + this.#pace.idleMs - clock.monotonic());
+        const what = `watching ${resource.plural}: silent for ${this.#pace.idleMs} ms`;
+        const next = await within(clock, deadlineMs, stream.next(), what, this.#stop.signal);
+        if (next.done === true) return clock.monotonic() - startedAt >= (timeoutSeconds - 1) * 1000;
+        heardAt = this.#heard();
+        this.#take(next.value);
+      }
+    } finally {
+      controller.abort();
+      release();
+      // Not awaited: a stream that hangs would hang here too.
+      stream.return?.().catch(() => undefined);
+    }
+  }
+
+  #take(event: WatchEvent): void {
+    switch (event.type) {
+      case 'ERROR':
+        if (event.code === 410) throw new ListAgain('gone');
+        throw new KubeError('unavailable', `watching ${this.#options.resource.plural}: ${event.code} in the stream`);
+      case 'BOOKMARK':
+        this.#advance(event.resourceVersion);
+        return;
+      case 'ADDED':
+      case 'MODIFIED':
+      case 'DELETED': {
+        this.#advance(event.object.metadata.resourceVersion);
+        const object = this.#options.keep?.(event.object) ?? event.object;
+        const events = event.type === 'DELETED' ? this.#world.remove(object) : this.#world.apply(object);
+        for (const one of events) this.#tell(one);
+      }
+    }
+  }
+
+  /** Versions only grow; one that runs backwards is a confused server, or a cluster that went back in time. */
+  #advance(version: string): void {
+    if (this.#seen !== undefined && compareVersions(version, this.#seen) < 0) throw new ListAgain('backwards');
+    this.#seen = version;
+  }
+
+  #heard(): number {
+    this.#problem = undefined;
+    this.#lastHeardAt = this.#options.clock.monotonic();
+    return this.#lastHeardAt;
+  }
+
+  #selection(): Pick<PageOptions, 'namespace' | 'labelSelector' | 'metadataOnly'> {
+    const { namespace, labelSelector, metadataOnly } = this.#options;
+    return {
+      ...(namespace !== undefined && { namespace }),
+      ...(labelSelector !== undefined && { labelSelector }),
+      ...(metadataOnly !== undefined && { metadataOnly }),
+    };
+  }
+
+  #tell(event: CacheEvent): void {
+    this.#isolate(() => this.#options.onEvent(event));
+  }
+
+  #tellRewind(version: string): void {
+    const fields = { reflector: this.name, seen: this.#seen, now: version };
+    this.#options.log.warn(fields, 'the cluster went back in time: everything is looked at anew');
+    this.#isolate(() => this.#options.onRewind?.());
+  }
+
+  #isolate(tell: () => void): void {
+    if (this.#stop.signal.aborted) return;
+    try {
+      tell();
+    } catch (error) {
+      this.#options.log.error({ reflector: this.name, err: error }, 'bug: a listener of the reflector threw');
+    }
+  }
+}

@@ -1,0 +1,113 @@
+import { collection } from '../collection.ts';
+import { accountNamed } from '../access.ts';
+import { invalid, notFound } from '../refusal.ts';
+import { isDatabase } from '../presets.ts';
+import { rejected } from '../shape.ts';
+import type { World } from '../store.ts';
+
+/** What a job runs by default; the name of the concurrency setting is open, so other plain settings are kept too. */
+export type JobConfig = Readonly<Record<string, string | number | boolean>>;
+
+/** An app: what all its environments share. */
+export interface App {
+  readonly appId: string;
+  readonly accountId: string;
+  readonly name: string;
+  readonly slug: string;
+  readonly gitNamespace?: string;
+  readonly gitRepo?: string;
+  readonly gitInstallationId?: string;
+  readonly dockerPreset: string;
+  readonly dockerPresetVersion?: string;
+  readonly contextDir: string;
+  readonly customDockerfileContent?: string;
+  readonly dockerfilePath?: string;
+  readonly useImage: boolean;
+  readonly image?: string;
+  readonly buildArgs?: string;
+  readonly port?: number;
+  readonly builder: string;
+  readonly isCliDeployment: boolean;
+  readonly jobConfig?: JobConfig;
+  readonly healthCheckPath?: string;
+  readonly healthCheckPort?: number;
+  readonly healthCheckHeaders?: Readonly<Record<string, string>>;
+  readonly imagePullAccountSecretId?: string;
+  readonly buildPullAccountSecretId?: string;
+  readonly createdAt: number;
+  readonly updatedAt: number;
+  /** What stopping the sandbox workloads of this app comes to. */
+  readonly sandboxTermination: 'done' | 'pending' | 'failed';
+  /** A deletion has begun: nothing new is allocated for the app. */
+  readonly deletionStarted: boolean;
+}
+
+/** All apps. */
+export const apps = collection<App>('apps', (app) => app.appId, {
+  indexes: {
+    account: (app) => app.accountId,
+    name: (app) => `${app.accountId}/${app.name}`,
+    slug: (app) => app.slug,
+  },
+  remembered: true,
+});
+
+/** What an app is made from; everything else has a default. */
+export type NewApp = Pick<App, 'accountId' | 'name'> & Partial<Omit<App, 'slug' | 'createdAt' | 'updatedAt'>>;
+
+/** Creates an app; ids are given only for worlds that are made by hand. */
+export function createApp(world: World, from: NewApp): App {
+  accountNamed(world, from.accountId);
+  requireFreeAppName(world, from.accountId, from.name);
+  const app: App = {
+    dockerPreset: 'CUSTOM',
+    contextDir: './',
+    useImage: false,
+    builder: 'DOCKER',
+    isCliDeployment: false,
+    sandboxTermination: 'done',
+    deletionStarted: false,
+    ...from,
+    appId: from.appId ?? world.id('app'),
+    slug: freeSlug(from.name, (slug) => world.of(apps).where('slug', slug).length > 0),
+    createdAt: world.now,
+    updatedAt: world.now,
+  };
+  world.of(apps).put(app);
+  const { appId: id, accountId, name, dockerPreset } = app;
+  world.record({ kind: 'app.created', id, accountId, detail: { name, dockerPreset } });
+  return app;
+}
+
+/** An app that exists: 404 otherwise. */
+export function appNamed(world: World, appId: string): App {
+  const app = world.of(apps).get(appId);
+  if (app === undefined) throw notFound('app not found');
+  return app;
+}
+
+/** What kind of workload an app is. */
+export function kindOf(app: Pick<App, 'dockerPreset'>): 'app' | 'database' | 'function' | 'job' {
+  if (app.dockerPreset === 'FUNCTION') return 'function';
+  if (app.dockerPreset === 'JOB') return 'job';
+  return isDatabase(app.dockerPreset) ? 'database' : 'app';
+}
+
+/** Refuses a name that is taken, when names are unique. */
+export function requireFreeAppName(world: World, accountId: string, name: string): void {
+  if (world.readings['names.apps'] === 'repeatable') return;
+  if (world.of(apps).where('name', `${accountId}/${name}`).length > 0) {
+    throw rejected(world, 'an app with this name exists already');
+  }
+}
+
+/** A name as it stands in addresses; numbered when somebody has it already. */
+export function freeSlug(name: string, taken: (slug: string) => boolean): string {
+  const words = name.toLowerCase().match(/[a-z0-9]+/g) ?? ['app'];
+  const base = words.join('-').slice(0, 40);
+  for (let n = 1; n < 100_000; n += 1) {
+    const slug = n === 1 ? base : `${base}-${n}`;
+    if (!taken(slug)) return slug;
+  }
+  throw invalid('there is no free address for this name');
+}

@@ -1,0 +1,96 @@
+/**
+ * How an area of the interface plugs in. An area is one value of type `Area`, listed once in `areas.ts`:
+ *
+ * - `collections`: its slice of the world. Declare each with `collection()`, next to the type of its rows. Rows are plain JSON values
+ *   with dates in milliseconds; `remembered: true` for what the public interface lists (lists may lag).
+ * - `routes`: its public endpoints. `handle(call)` runs in one transaction and never waits: it changes `call.world` and answers, or it
+ *   throws a `Refusal`, and nothing has happened. The pipeline has checked token and scopes before it (401, 403); after that the order
+ *   inside a handler is: resolve what is named (`memberOf`, `adminOf`, `environmentFor`: 403, 404), then read the fields (400), then
+ *   the rules. A business rule whose status the text does not show is refused with `rejected(world, …)`.
+ * - `timers`: what happens by itself. `world.schedule('area.event', at, data)` and a function under the same name; each firing is a
+ *   transaction of its own, with `world.now` at the timer's moment. Timers are rows: they survive a restart.
+ * - `control`: its routes under /_sim, also in one transaction, without callers.
+ * - `forgetEnvironment`: called in the transaction that deletes an environment.
+ *
+ * In answers: dates go through `date(world, ms)`, optional fields are keys with the value undefined (so that `fields.nulls` can show
+ * them), lists come from `listed(call, …)`, and pages end with `nextCursor(world, …)`. Times that the clock of the world should not
+ * rule (delays, rate windows) belong to the pipeline, not to an area.
+ */
+import type { AnyCollection } from './collection.ts';
+import type { Fields } from './fields.ts';
+import type { Membership, Scope, Token } from './records.ts';
+import type { Refusal } from './refusal.ts';
+import type { World } from './store.ts';
+
+/** A verb of HTTP that the service knows. */
+export type Method = 'GET' | 'POST' | 'PATCH' | 'DELETE';
+
+/** Who is asking. */
+export interface Caller {
+  readonly token: Token;
+  readonly memberships: readonly Membership[];
+}
+
+/** One public request as a handler sees it. */
+export interface Call {
+  readonly world: World;
+  readonly caller: Caller;
+  readonly query: Fields;
+  readonly body: Fields;
+  /** An injected fault: lists as they were so long ago. */
+  readonly staleListMs?: number;
+  /** An injected fault: creating a solution stops after so many components. */
+  readonly failAfterComponents?: number;
+}
+
+/** What a handler answers; the body is shaped by the readings before it is sent. */
+export interface Answer {
+  readonly status: number;
+  readonly body?: unknown;
+  /** An error that is answered although what the handler did so far stays. */
+  readonly refusal?: Refusal;
+}
+
+/** 200 with a body. */
+export function ok(body?: unknown): Answer {
+  return body === undefined ? { status: 200 } : { status: 200, body };
+}
+
+/** A public endpoint; the path is relative to the public prefix. */
+export interface Route {
+  readonly method: Method;
+  readonly path: string;
+  /** All of them are needed. */
+  readonly scopes: readonly Scope[];
+  readonly handle: (call: Call) => Answer;
+}
+
+/** One request to the control surface. */
+export interface ControlCall {
+  readonly world: World;
+  /** What stands in the path for `:id`, or an empty string. */
+  readonly id: string;
+  readonly query: Fields;
+  readonly body: Fields;
+}
+
+/** A route of the control surface; the path is relative to /_sim and may end in `/:id` or have it in the middle. */
+export interface ControlRoute {
+  readonly method: Method;
+  readonly path: string;
+  readonly does: string;
+  readonly handle: (call: ControlCall) => Answer;
+}
+
+/** What happens when a timer fires. */
+export type Fires = (world: World, data: never) => void;
+
+/** One area of the interface. */
+export interface Area {
+  readonly name: string;
+  readonly collections: readonly AnyCollection[];
+  readonly routes: readonly Route[];
+  readonly control?: readonly ControlRoute[];
+  readonly timers?: Readonly<Record<string, Fires>>;
+  readonly forgetEnvironment?: (world: World, appEnvId: string) => void;
+}

@@ -1,0 +1,151 @@
+import { type ControlRoute, ok, type Route } from '../area.ts';
+import type { Clockwork } from '../clockwork.ts';
+import type { Stream } from '../exchange.ts';
+import { effects } from '../faults.ts';
+import { type Fields, number, object, optional, queryNumber, required, sent } from '../fields.ts';
+import type { Commit } from '../ledger.ts';
+import { changeReadings, type ReadingName, registry, shownReadings, valuesOf } from '../readings.ts';
+import { invalid, taken } from '../refusal.ts';
+import type { LoggedRequest, RequestLog } from '../requests.ts';
+import { savedWorld, settings } from '../saved.ts';
+import type { StartWorld } from '../worlds.ts';
+import type { OwnRoute } from './surface.ts';
+
+interface Parts {
+  readonly clockwork: Clockwork;
+  /** The names that a saved world may use. */
+  readonly collections: ReadonlySet<string>;
+  readonly requests: RequestLog;
+  readonly publicRoutes: readonly Route[];
+  readonly controlRoutes: readonly ControlRoute[];
+  readonly reset: (world?: StartWorld) => void;
+  readonly events: Stream;
+}
+
+const longestAdvanceMs = 10 * 366 * 24 * 3_600_000;
+
+/** The routes that act on the simulator itself: world, clock, logs, readings. */
+export function ownRoutes(parts: Parts): readonly OwnRoute[] {
+  const routes: readonly OwnRoute[] = [
+    { method: 'GET', path: '/healthz', does: 'whether it is up', own: () => ok({ status: 'ok' }) },
+    { method: 'GET', path: '/', does: 'every route, fault effect and reading', own: () => ok(manual(parts, routes)) },
+    ...worldRoutes(parts),
+    ...logRoutes(parts),
+    ...readingRoutes(parts.clockwork),
+    { method: 'GET', path: '/events', does: 'the ledger and the requests as they happen', own: () => parts.events },
+  ];
+  return routes;
+}
+
+function worldRoutes({ clockwork, collections, reset }: Parts): readonly OwnRoute[] {
+  const clock = () => ok({ now: iso(clockwork.now), mode: clockwork.mode });
+  return [
+    { method: 'GET', path: '/world', does: 'the whole state as JSON', own: () => ok(clockwork.store.save()) },
+    {
+      method: 'POST',
+      path: '/reset',
+      does: 'the start world again, or {world}: demo, empty or a saved one',
+      own: ({ body }) => {
+        reset(startWorldFrom(body, collections));
+        return ok({});
+      },
+    },
+    { method: 'GET', path: '/clock', does: 'the time and which clock runs', own: clock },
+    {
+      method: 'POST',
+      path: '/clock/advance',
+      does: 'lets {ms} of virtual time pass',
+      own: ({ body }) => {
+        const ms = required(body, 'ms', number({ min: 0, max: longestAdvanceMs, whole: true }));
+        if (clockwork.mode === 'real') throw taken('the clock is real: it advances by itself');
+        clockwork.advance(ms);
+        return clock();
+      },
+    },
+  ];
+}
+
+function startWorldFrom(body: Fields, collections: ReadonlySet<string>): StartWorld | undefined {
+  if (!sent(body, 'world')) return undefined;
+  const given = body['world'];
+  if (given === 'demo' || given === 'empty') return given;
+  if (typeof given === 'string') throw invalid('world is demo, empty or a saved world');
+  const saved = savedWorld(object(given, 'world'), collections);
+  if (typeof saved === 'string') throw invalid(`world: ${saved}`);
+  return saved;
+}
+
+function logRoutes({ clockwork, requests }: Parts): readonly OwnRoute[] {
+  const after = (query: Fields) => optional(query, 'after', queryNumber({ min: 0, max: Number.MAX_SAFE_INTEGER })) ?? 0;
+  return [
+    {
+      method: 'GET',
+      path: '/ledger',
+      does: 'every commit after=SEQ',
+      own: ({ query }) => ok({ items: clockwork.store.ledger.after(after(query)).map(shownCommit) }),
+    },
+    {
+      method: 'GET',
+      path: '/requests',
+      does: 'every public request after=SEQ',
+      own: ({ query }) => ok({ items: requests.log.after(after(query)).map(shownRequest) }),
+    },
+    {
+      method: 'GET',
+      path: '/counts',
+      does: 'requests and commits by method and path',
+      own: () => ok({ items: requests.counts() }),
+    },
+  ];
+}
+
+function readingRoutes(clockwork: Clockwork): readonly OwnRoute[] {
+  const shown = () => ok(shownReadings(clockwork.store.readings));
+  return [
+    { method: 'GET', path: '/readings', does: 'the readings as they are', own: shown },
+    {
+      method: 'PATCH',
+      path: '/readings',
+      does: 'changes readings: {NAME: VALUE}',
+      own: ({ body }) => {
+        const readings = changeReadings(clockwork.store.readings, body);
+        if (typeof readings === 'string') throw invalid(readings);
+        clockwork.transact(undefined, (world) => world.of(settings).put({ key: 'readings', value: readings }));
+        return shown();
+      },
+    },
+  ];
+}
+
+function manual(parts: Parts, own: readonly OwnRoute[]): unknown {
+  const control = [...own, ...parts.controlRoutes].map(({ method, path, does }) => ({
+    method,
+    path: `/_sim${path}`,
+    does,
+  }));
+  return {
+    routes: control,
+    publicRoutes: parts.publicRoutes.map(({ method, path, scopes }) => ({ method, path, scopes })),
+    effects: Object.entries(effects).map(([name, does]) => ({ name, does })),
+    readings: Object.entries(registry).map(([name, { does }]) => ({
+      name,
+      does,
+      values: valuesOf(name as ReadingName),
+    })),
+  };
+}
+
+/** A line of the ledger as the control surface shows it. */
+export function shownCommit(commit: Commit): unknown {
+  const { seq, at, kind, id, accountId, requestSeq, token, requestId, detail } = commit;
+  return { seq, at: iso(at), kind, id, accountId, requestSeq, token, requestId, detail: detail ?? {} };
+}
+
+/** A line of the request log as the control surface shows it. */
+export function shownRequest(request: LoggedRequest): unknown {
+  return { ...request, at: iso(request.at) };
+}
+
+function iso(ms: number): string {
+  return new Date(ms).toISOString();
+}

@@ -1,0 +1,95 @@
+/**
+ * The control surface under /_sim. It answers only to loopback hosts, so that a page elsewhere cannot reach it by giving its own name
+ * the address 127.0.0.1, and never to a request that a page of another origin makes.
+ */
+import type { Answer, ControlRoute } from '../area.ts';
+import type { Clockwork } from '../clockwork.ts';
+import { addressOf, type Answered, type Reply, type Request, type Stream } from '../exchange.ts';
+import { bodyOf, queryOf } from '../input.ts';
+import { Refusal } from '../refusal.ts';
+import { Router } from '../router.ts';
+
+/** A route that acts on the simulator itself, outside of any transaction. */
+export interface OwnRoute extends Omit<ControlRoute, 'handle'> {
+  readonly own: (call: {
+    readonly query: ReturnType<typeof queryOf>;
+    readonly body: ReturnType<typeof bodyOf>;
+  }) => Answer | Stream;
+}
+
+/** What every control path begins with. */
+export const controlPrefix = '/_sim';
+
+interface Parts {
+  readonly clockwork: Clockwork;
+  readonly routes: readonly (ControlRoute | OwnRoute)[];
+  readonly log: (line: string) => void;
+}
+
+/** Serves everything under /_sim. */
+export class ControlSurface {
+  readonly #parts: Parts;
+  readonly #router: Router<ControlRoute | OwnRoute>;
+
+  constructor(parts: Parts) {
+    this.#parts = parts;
+    this.#router = new Router(parts.routes);
+  }
+
+  async handle(request: Request): Promise<Reply> {
+    const reply = this.#perform(request);
+    const durable = this.#parts.clockwork.durable();
+    if (durable !== undefined) await durable;
+    return reply;
+  }
+
+  #perform(request: Request): Reply {
+    try {
+      requireLoopback(request);
+      const { path, query } = addressOf(request.url);
+      const { route, id } = this.#router.find(request.method, path.slice(controlPrefix.length));
+      const carries = route.method === 'POST' || route.method === 'PATCH';
+      const body = carries ? bodyOf(request, { type: false, empty: true }) : {};
+      this.#parts.clockwork.catchUp();
+      if ('own' in route) {
+        const answer = route.own({ query: queryOf(query), body });
+        return 'kind' in answer ? answer : json(answer);
+      }
+      const call = { id, query: queryOf(query), body };
+      return json(this.#parts.clockwork.transact(undefined, (world) => route.handle({ ...call, world })).result);
+    } catch (error) {
+      if (error instanceof Refusal) return refused(error);
+      this.#parts.log(`${request.method} ${request.url}: ${String(error instanceof Error ? error.stack : error)}`);
+      return refused(new Refusal(500, 'the simulator has a bug: see its log'));
+    }
+  }
+}
+
+/** Refuses a request that does not come from this machine's own tools or page. */
+export function requireLoopback(request: Request): void {
+  const host = request.headers['host'] ?? '';
+  const name = host.replace(/:\d+$/, '').toLowerCase();
+  if (name !== 'localhost' && name !== '[::1]' && !/^127\.\d{1,3}\.\d{1,3}\.\d{1,3}$/.test(name)) {
+    throw new Refusal(403, 'the control surface answers to loopback hosts only');
+  }
+  const origin = request.headers['origin'];
+  if (origin !== undefined && origin.toLowerCase() !== `http://${host.toLowerCase()}`) {
+    throw new Refusal(403, 'the control surface does not answer to other origins');
+  }
+}
+
+function json(answer: Answer): Answered {
+  const body = JSON.stringify(answer.body ?? {});
+  return {
+    kind: 'answered',
+    status: answer.status,
+    headers: { 'content-type': 'application/json' },
+    body,
+    committed: false,
+  };
+}
+
+function refused(refusal: Refusal): Answered {
+  const answered = json({ status: refusal.status, body: { error: refusal.message } });
+  return { ...answered, headers: { ...answered.headers, ...refusal.headers } };
+}

@@ -1,0 +1,257 @@
+import { adminOf, maySee, memberOf } from '../access.ts';
+import { type App, appNamed, freeSlug, type JobConfig, kindOf } from '../apps/app.ts';
+import type { Call } from '../area.ts';
+import { collection } from '../collection.ts';
+import { memberships, type Region, regions } from '../records.ts';
+import { forbidden, invalid, notFound } from '../refusal.ts';
+import type { World } from '../store.ts';
+
+/** How the container is started instead of as its image says. */
+export interface StartupConfig {
+  readonly command?: string;
+  readonly args?: readonly string[];
+  readonly shell?: boolean;
+  readonly workingDir?: string;
+}
+
+/** A variable of an environment. */
+export interface EnvVar {
+  readonly value: string;
+  readonly secret: boolean;
+  readonly runtime: boolean;
+}
+
+/** Size of an environment. */
+export interface Resources {
+  readonly containers: number;
+  readonly zClouds: number;
+  readonly cpu: number;
+  readonly memory: number;
+}
+
+/** A deployment that runs. */
+export interface Deployment {
+  readonly timerIds: readonly string[];
+  /** What the environment was before; a second deployment on top keeps it. */
+  readonly before: string;
+}
+
+/** An app that runs somewhere. */
+export interface Environment {
+  readonly appEnvId: string;
+  readonly appId: string;
+  readonly accountId: string;
+  readonly name: string;
+  readonly slug: string;
+  readonly cliEnvName: string;
+  readonly deploymentName: string;
+  readonly region: string;
+  readonly gitBranch?: string;
+  readonly hosts: readonly string[];
+  /** In lower case: running, stopped, updating. */
+  readonly status: string;
+  readonly resources: Resources;
+  readonly createdAt: number;
+  readonly updatedAt: number;
+  /** Whether it was deployed at least once. */
+  readonly deployed: boolean;
+  readonly volumes: number;
+  readonly preventDestroy: boolean;
+  readonly startupConfig?: StartupConfig;
+  readonly functionConfig?: Readonly<Record<string, number>>;
+  readonly envVars: Readonly<Record<string, EnvVar>>;
+  /** Changes of the app that wait for the next deployment. */
+  readonly pendingChanges: readonly string[];
+  /** The job settings that runs use until pending changes are applied. */
+  readonly jobConfig?: JobConfig;
+  readonly currentContentId?: string;
+  /** The version of the newest content. */
+  readonly versions: number;
+  /** What was deployed, oldest first. */
+  readonly deployments: readonly string[];
+  readonly deployment?: Deployment;
+}
+
+/** All environments. */
+export const environments = collection<Environment>('environments', (environment) => environment.appEnvId, {
+  indexes: {
+    account: (environment) => environment.accountId,
+    app: (environment) => environment.appId,
+    cliEnvName: (environment) => `${environment.accountId}/${environment.cliEnvName}`,
+  },
+  remembered: true,
+});
+
+/** One version of what an environment runs. */
+export interface Content {
+  readonly contentId: string;
+  readonly appEnvId: string;
+  readonly version: number;
+  readonly image: string;
+  readonly buildHash: string;
+}
+
+/** All versions of all environments. */
+export const contents = collection<Content>('contents', (content) => content.contentId, {
+  indexes: { environment: (content) => content.appEnvId },
+});
+
+/** What an environment is made from; everything else has a default. */
+export type NewEnvironment = Pick<Environment, 'appId' | 'name' | 'region'> &
+  Partial<Omit<Environment, 'accountId' | 'slug' | 'deploymentName' | 'createdAt' | 'updatedAt'>> & {
+    /** The membership that creates it; a restricted one gets it added to its own list. */
+    readonly createdBy?: string;
+  };
+
+/** Creates an environment; one that is deployed has its first content. */
+export function createEnvironment(world: World, from: NewEnvironment): Environment {
+  const { createdBy, ...given } = from;
+  const app = appNamed(world, from.appId);
+  const region = regionNamed(world, from.region);
+  const resources = from.resources ?? { containers: 1, zClouds: 1, cpu: 1, memory: 1024 };
+  requireRunnable(app, { region, volumes: from.volumes ?? 0, containers: resources.containers });
+  const status = from.status ?? 'stopped';
+  const cliEnvName = cliEnvNameFor(world, app, from);
+  const slug = freeSlug(cliEnvName, (each) => each === 'app');
+  const environment: Environment = {
+    deployed: status === 'running',
+    volumes: 0,
+    preventDestroy: false,
+    envVars: {},
+    pendingChanges: [],
+    versions: 0,
+    deployments: [],
+    ...(app.useImage || kindOf(app) === 'database' ? {} : { gitBranch: 'main' }),
+    ...(app.jobConfig === undefined ? {} : { jobConfig: app.jobConfig }),
+    hosts: kindOf(app) === 'job' ? [] : [`${slug}.${from.region}.svc.example`],
+    ...given,
+    appEnvId: from.appEnvId ?? world.id('env'),
+    accountId: app.accountId,
+    slug,
+    cliEnvName,
+    deploymentName: `${slug}-${world.hash(app.appId, cliEnvName).slice(0, 6)}`,
+    resources,
+    status,
+    createdAt: world.now,
+    updatedAt: world.now,
+  };
+  world.of(environments).put(environment);
+  const { appEnvId: id, accountId, name } = environment;
+  world.record({ kind: 'environment.created', id, accountId, detail: { name, appId: app.appId, region: region.name } });
+  if (createdBy !== undefined) assignToCreator(world, createdBy, id);
+  return environment.deployed
+    ? addContent(world, environment, imageOf(app), world.hash('build', id)).environment
+    : environment;
+}
+
+/** A region that exists: 404 otherwise. */
+export function regionNamed(world: World, name: string): Region {
+  const region = world.of(regions).get(name);
+  if (region === undefined) throw notFound('region not found');
+  return region;
+}
+
+/** An environment that exists: 404 otherwise. */
+export function environmentNamed(world: World, appEnvId: string): Environment {
+  const environment = world.of(environments).get(appEnvId);
+  if (environment === undefined) throw notFound('app environment not found');
+  return environment;
+}
+
+/** An environment the caller may touch: 404 unknown, 403 not theirs or restricted. */
+export function environmentFor(call: Pick<Call, 'world' | 'caller'>, appEnvId: string): Environment {
+  const environment = environmentNamed(call.world, appEnvId);
+  const membership = memberOf(call, environment.accountId);
+  if (!maySee(call.world, membership, appEnvId)) throw forbidden('you have no access to this environment');
+  return environment;
+}
+
+/** An environment in whose account the caller is an admin: 404, 403 otherwise. */
+export function environmentForAdmin(call: Pick<Call, 'world' | 'caller'>, appEnvId: string): Environment {
+  const environment = environmentFor(call, appEnvId);
+  adminOf(call, environment.accountId);
+  return environment;
+}
+
+/** The environment of an account with this cliEnvName: 404 otherwise. */
+export function environmentCalled(world: World, accountId: string, envName: string): Environment {
+  const [environment] = world.of(environments).where('cliEnvName', `${accountId}/${envName}`);
+  if (environment === undefined) throw notFound('no app environment has this envName');
+  return environment;
+}
+
+/** Gives an environment a new version and makes it the current one. */
+export function addContent(
+  world: World,
+  environment: Environment,
+  image: string,
+  buildHash: string,
+): { readonly environment: Environment; readonly content: Content } {
+  const { appEnvId } = environment;
+  const content = { contentId: world.id('content'), appEnvId, version: environment.versions + 1, image, buildHash };
+  world.of(contents).put(content);
+  const next = { ...withCurrent(environment, content), versions: content.version };
+  world.of(environments).put(next);
+  return { environment: next, content };
+}
+
+const rememberedDeployments = 50;
+
+/** The environment with another current version. */
+export function withCurrent(environment: Environment, content: Content): Environment {
+  const { contentId } = content;
+  const again = environment.deployments.at(-1) === contentId;
+  const deployments = again ? environment.deployments : [...environment.deployments, contentId];
+  return { ...environment, currentContentId: contentId, deployments: deployments.slice(-rememberedDeployments) };
+}
+
+/** Deletes an environment and everything that hangs on it. */
+export function deleteEnvironment(world: World, environment: Environment): void {
+  const { appEnvId, accountId, name, volumes } = environment;
+  world.forget(appEnvId);
+  for (const timerId of environment.deployment?.timerIds ?? []) world.cancel(timerId);
+  for (const { contentId } of world.of(contents).where('environment', appEnvId)) world.of(contents).remove(contentId);
+  for (const membership of world.of(memberships).where('account', accountId)) {
+    if (!membership.allowedAppEnvIds.includes(appEnvId)) continue;
+    // A list that loses its last environment would mean full access: the id of the deleted one stays as its only item.
+    const allowedAppEnvIds = membership.allowedAppEnvIds.filter((each) => each !== appEnvId);
+    if (allowedAppEnvIds.length > 0) world.of(memberships).put({ ...membership, allowedAppEnvIds });
+  }
+  world.of(environments).remove(appEnvId);
+  world.record({ kind: 'environment.deleted', id: appEnvId, accountId, detail: { name, volumesKept: volumes } });
+}
+
+/** Refuses what cannot run there: functions need their region and no volumes, CouchDB is a single node. */
+export function requireRunnable(
+  app: Pick<App, 'dockerPreset'>,
+  at: { readonly region: Region; readonly volumes: number; readonly containers: number },
+): void {
+  if (app.dockerPreset === 'FUNCTION' && !at.region.supports.functions) {
+    throw invalid(`region ${at.region.name} does not support Functions`);
+  }
+  if (app.dockerPreset === 'FUNCTION' && at.volumes > 0) throw invalid('Functions have no persistent volumes');
+  if (app.dockerPreset === 'COUCHDB' && at.containers > 1) throw invalid('CouchDB is a single node: use containers 1');
+}
+
+/** What an app runs when nobody has deployed an image yet. */
+export function imageOf(app: App): string {
+  return app.image ?? (kindOf(app) === 'database' ? app.dockerPreset.toLowerCase() : `${app.slug}:first`);
+}
+
+function cliEnvNameFor(world: World, app: App, from: NewEnvironment): string {
+  const taken = (name: string) => world.of(environments).where('cliEnvName', `${app.accountId}/${name}`).length > 0;
+  if (from.cliEnvName === undefined) return freeSlug(`${app.slug}-${from.name}`, taken);
+  if (taken(from.cliEnvName)) throw invalid(`an environment is called ${from.cliEnvName} already`);
+  return from.cliEnvName;
+}
+
+function assignToCreator(world: World, membershipId: string, appEnvId: string): void {
+  const membership = world.of(memberships).get(membershipId);
+  if (membership === undefined || membership.role === 'admin' || membership.allowedAppEnvIds.length === 0) return;
+  world.of(memberships).put({ ...membership, allowedAppEnvIds: [...membership.allowedAppEnvIds, appEnvId] });
+}
+
+/** The environments of an app, and the app's account must exist for them. */
+export function environmentsOf(world: World, appId: string): readonly Environment[] {
+  return world.of(environments).where('app', appId);
+}

@@ -1,0 +1,192 @@
+/**
+ * The state on disk. The first line of the file is the whole world, each further line one commit, all with checksums. A commit is on
+ * disk before anything that knows of it is answered. The file is only ever replaced as a whole, by rename. A last line without its end
+ * was being written when the process died: it was never answered, and is dropped. Any other damage is refused.
+ */
+import {
+  closeSync,
+  fdatasync,
+  fdatasyncSync,
+  fsyncSync,
+  openSync,
+  readFileSync,
+  renameSync,
+  write,
+  writeSync,
+} from 'node:fs';
+import { dirname } from 'node:path';
+import { promisify } from 'node:util';
+import { crc32 } from 'node:zlib';
+
+import type { SavedWorld, Step } from './saved.ts';
+
+const writeTo = promisify(write);
+const syncTo = promisify(fdatasync);
+
+/** What a state file holds. */
+export interface Kept {
+  readonly world: unknown;
+  readonly steps: readonly Step[];
+  /** Where the last whole line ends. */
+  readonly bytes: number;
+}
+
+/** The state file cannot be used; it is left as it is. */
+export class Unreadable extends Error {
+  override readonly name = 'Unreadable';
+}
+
+/** Reads a state file; undefined when there is none yet. */
+export function readState(path: string): Kept | undefined {
+  const bytes = contentOf(path);
+  if (bytes === undefined || bytes.length === 0) return undefined;
+  const lines: string[] = [];
+  let start = 0;
+  for (let end = bytes.indexOf(10); end >= 0; end = bytes.indexOf(10, start)) {
+    lines.push(bytes.toString('utf8', start, end));
+    start = end + 1;
+  }
+  const [head, ...rest] = lines;
+  if (head === undefined) throw new Unreadable('it does not begin with a world');
+  return { world: parse(head, 1), steps: rest.map((line, i) => parse(line, i + 2) as Step), bytes: start };
+}
+
+function contentOf(path: string): Buffer | undefined {
+  try {
+    return readFileSync(path);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
+    throw new Unreadable((error as Error).message, { cause: error });
+  }
+}
+
+/** One line: JSON whose last field is the checksum of all before it. */
+export function lineOf(value: object): string {
+  const json = JSON.stringify(value);
+  const head = json.slice(0, -1);
+  return `${head},"checksum":"${checksum(head)}"}\n`;
+}
+
+const tailLength = ',"checksum":"00000000"}'.length;
+
+function checksum(text: string): string {
+  return crc32(text).toString(16).padStart(8, '0');
+}
+
+function parse(line: string, number: number): unknown {
+  const head = line.slice(0, -tailLength);
+  if (line.slice(-tailLength) !== `,"checksum":"${checksum(head)}"}`) throw new Unreadable(`line ${number} is damaged`);
+  return JSON.parse(`${head}}`);
+}
+
+const smallestGrowth = 16 * 1024 * 1024;
+const longestBuffer = 4 * 1024 * 1024;
+
+/** The open state file. */
+export class Journal {
+  readonly #path: string;
+  #fd = -1;
+  #buffer: string[] = [];
+  #buffered = 0;
+  #running: Promise<void> | undefined;
+  #grown = 0;
+  #base = 0;
+  #failure: Error | undefined;
+
+  constructor(path: string) {
+    this.#path = path;
+  }
+
+  /** Whether the commits weigh so much more than the world that writing it anew pays. */
+  get overgrown(): boolean {
+    return this.#grown > Math.max(smallestGrowth, 2 * this.#base);
+  }
+
+  /** Replaces the file by a world, at once and as a whole. */
+  rewrite(world: SavedWorld): void {
+    const line = lineOf(world);
+    const temporary = `${this.#path}.new`;
+    const fd = openSync(temporary, 'w', 0o600);
+    writeFully(fd, line);
+    fsyncSync(fd);
+    renameSync(temporary, this.#path);
+    syncDirectory(dirname(this.#path));
+    const before = this.#fd;
+    this.#fd = fd;
+    this.#buffer = [];
+    this.#buffered = 0;
+    this.#grown = 0;
+    this.#base = line.length;
+    if (before >= 0) void this.#settled().then(() => closeSync(before));
+  }
+
+  /** Adds a commit; it is on disk once `flushed()` resolves. */
+  append(step: Step): void {
+    const line = lineOf(step);
+    this.#buffer.push(line);
+    this.#buffered += line.length;
+    this.#grown += line.length;
+    if (this.#buffered > longestBuffer && this.#running === undefined) this.#flushNow();
+  }
+
+  /** Undefined when everything is on disk already. */
+  flushed(): Promise<void> | undefined {
+    if (this.#failure !== undefined) return Promise.reject(this.#failure);
+    if (this.#buffer.length === 0 && this.#running === undefined) return undefined;
+    return this.#flush();
+  }
+
+  /** Writes what is left and closes the file. */
+  async close(): Promise<void> {
+    await this.flushed();
+    closeSync(this.#fd);
+  }
+
+  async #settled(): Promise<void> {
+    const running = this.#running;
+    if (running !== undefined) await running.catch(() => undefined);
+  }
+
+  async #flush(): Promise<void> {
+    // Whoever comes while a write runs waits for it, and then for the write that carries their own commit.
+    if (this.#running !== undefined) await this.#running;
+    if (this.#buffer.length > 0) this.#running ??= this.#write().finally(() => (this.#running = undefined));
+    if (this.#running !== undefined) await this.#running;
+  }
+
+  async #write(): Promise<void> {
+    const bytes = Buffer.from(this.#buffer.join(''));
+    const fd = this.#fd;
+    this.#buffer = [];
+    this.#buffered = 0;
+    try {
+      for (let at = 0; at < bytes.length;) at += (await writeTo(fd, bytes, at)).bytesWritten;
+      await syncTo(fd);
+    } catch (error) {
+      this.#failure = new Error('the state could not be written', { cause: error });
+      throw this.#failure;
+    }
+  }
+
+  #flushNow(): void {
+    writeFully(this.#fd, this.#buffer.join(''));
+    fdatasyncSync(this.#fd);
+    this.#buffer = [];
+    this.#buffered = 0;
+  }
+}
+
+function writeFully(fd: number, text: string): void {
+  const bytes = Buffer.from(text);
+  for (let at = 0; at < bytes.length;) at += writeSync(fd, bytes, at);
+}
+
+/** Makes a rename survive a power cut. */
+function syncDirectory(path: string): void {
+  const fd = openSync(path, 'r');
+  try {
+    fsyncSync(fd);
+  } finally {
+    closeSync(fd);
+  }
+}

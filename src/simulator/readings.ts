@@ -1,0 +1,131 @@
+/**
+ * Every point the text leaves open, as a switch. The first word of a list is the default.
+ * A reading changes exactly what its sentence says.
+ */
+
+interface Words<W extends string> {
+  readonly kind: 'words';
+  readonly does: string;
+  readonly words: readonly [W, ...W[]];
+}
+
+interface Amount {
+  readonly kind: 'amount';
+  readonly does: string;
+  readonly initial: number;
+  /** Whether `off` (kept as 0) is a value too. */
+  readonly off: boolean;
+}
+
+function words<const W extends string>(does: string, ...values: readonly [W, ...W[]]): Words<W> {
+  return { kind: 'words', does, words: values };
+}
+
+function amount(does: string, initial: number, off = false): Amount {
+  return { kind: 'amount', does, initial, off };
+}
+
+/** The registry: name, meaning, values. */
+export const registry = {
+  'names.apps': words('whether two apps of an account may share a name', 'repeatable', 'unique'),
+  'names.contactPoints': words('whether two contact points of an account may share a name', 'repeatable', 'unique'),
+  'names.alerts': words('whether two alerts of an environment may share a name', 'repeatable', 'unique'),
+  'rejection.status': words('status of a business rejection whose status is not shown', '400', '409', '422', '403'),
+  'errors.body': words('the form of an error body', 'error', 'message', 'nested', 'text', 'empty'),
+  'get.wrapping': words('whether single objects come bare or under their name', 'bare', 'wrapped'),
+  'patch.response': words('what PATCH /contact-point and PATCH /alert answer', 'object', 'messageOnly', 'empty'),
+  'envAccess.shape': words(
+    "the form of a member's environment access",
+    'allowedAppEnvIds',
+    'appEnvIds',
+    'environments',
+  ),
+  'deployImage.contentId': words('where deploy-image puts the content id', 'top', 'appEnv', 'absent'),
+  'solution.response': words('the form of a created solution', 'components', 'apps', 'flat'),
+  'solution.errorId': words('where a failed solution carries its installationId', 'top', 'details'),
+  'solution.successId': words('whether a success carries the installationId', 'shown', 'absent'),
+  'configure.results': words('the name of the results of configure', 'items', 'results', 'configurations'),
+  'status.words': words('how an environment status is spelled', 'asShown', 'upper', 'lower', 'unknownWords'),
+  'deploy.settles': words('the status after a deployment', 'RUNNING', 'lastKnown', 'neverSettles'),
+  'deploy.ms': amount('how long a deployment takes', 3000),
+  'deploy.whileUpdating': words('a deployment while another one runs', 'accept', 'reject'),
+  'lists.lagMs': amount('how old the world is that a list shows', 0),
+  'lists.order': words('the order of lists', 'created', 'shuffled'),
+  'cursor.end': words('nextCursor on the last page', 'absent', 'null', 'empty'),
+  'dates.form': words('whether dates carry milliseconds', 'ms', 'seconds'),
+  'fields.extra': words('whether every object carries a field nobody knows', 'off', 'on'),
+  'fields.nulls': words('whether optional fields without a value are null', 'off', 'on'),
+  'points.order': words('the order of recovery points', 'shuffled', 'chronological'),
+  'dr.phases': words('the phase words of disaster readiness', 'named', 'opaque'),
+  'dr.disclosed': words('which optional fields disaster readiness discloses', 'all', 'minimal'),
+  'dr.readinessWord': words('the word for a configuration that is ready', 'ready', 'Ready', 'protected'),
+  'reset.repeat': words('a reset of what was reset already', 'ok', 'notFound'),
+  'discard.window': words('which text decides when a discard is allowed', 'table', 'errorsRule4'),
+  'activate.receipt': words('what the receipt of an activation shows', 'full', 'idOnly', 'opaque'),
+  'alerts.refreshPaused': words('a refresh of a paused alert', 'keeps', 'rejects'),
+  'alerts.cache': words('what moves lastKnownState and lastStateCheck', 'refreshOnly', 'live'),
+  'contactPoints.deploys': words('where a contact point is deployed by itself', 'whenUsed', 'everywhere', 'never'),
+  'createApp.provisions': words('whether a new app gets an environment by itself', 'none', 'databases'),
+  'envVars.order': words('the order in which the control surface shows variables', 'asGiven', 'byName'),
+  masking: words('what a masked secret looks like', '****'),
+  'rate.limit': amount('requests per second and token', 0, true),
+  'rate.retryAfter': words('how a 429 says when to come back', 'seconds', 'date', 'absent'),
+} as const;
+
+type Registry = typeof registry;
+
+/** The name of a reading. */
+export type ReadingName = keyof Registry;
+
+/** The value of each reading. */
+export type Readings = {
+  readonly [N in ReadingName]: Registry[N] extends Words<infer W> ? W : number;
+};
+
+/** The readings nobody has changed. */
+export function defaultReadings(): Readings {
+  const all = Object.entries(registry).map(([name, entry]) => [
+    name,
+    entry.kind === 'words' ? entry.words[0] : entry.initial,
+  ]);
+  return Object.fromEntries(all) as Readings;
+}
+
+/** The values a reading takes, in words for people. */
+export function valuesOf(name: ReadingName): readonly string[] {
+  const entry: Words<string> | Amount = registry[name];
+  if (entry.kind === 'words') return entry.words;
+  return entry.off ? ['off', 'N'] : [String(entry.initial), 'N'];
+}
+
+/** Applies `{NAME: VALUE}` given from outside; a sentence instead of readings says what is wrong with it. */
+export function changeReadings(from: Readings, changes: Readonly<Record<string, unknown>>): Readings | string {
+  const next: Record<string, string | number> = { ...from };
+  for (const [name, given] of Object.entries(changes)) {
+    if (!Object.hasOwn(registry, name)) return `there is no reading "${name}"`;
+    const value = parse(registry[name as ReadingName], given);
+    if (value === undefined) {
+      return `reading "${name}" is one of ${valuesOf(name as ReadingName).join(', ')}, not ${JSON.stringify(given)}`;
+    }
+    next[name] = value;
+  }
+  return next as Readings;
+}
+
+/** Readings as the control surface shows them: an amount of 0 that means off is the word `off`. */
+export function shownReadings(readings: Readings): Readonly<Record<string, string | number>> {
+  return { ...readings, 'rate.limit': readings['rate.limit'] === 0 ? 'off' : readings['rate.limit'] };
+}
+
+const longestAmount = 366 * 24 * 3_600_000;
+
+function parse(entry: Words<string> | Amount, given: unknown): string | number | undefined {
+  if (entry.kind === 'words') {
+    const word = typeof given === 'number' ? String(given) : given;
+    return entry.words.find((known) => known === word);
+  }
+  if (entry.off && given === 'off') return 0;
+  const value = typeof given === 'string' && /^\d+$/.test(given) ? Number(given) : given;
+  if (typeof value !== 'number' || !Number.isInteger(value)) return undefined;
+  return value >= 0 && value <= longestAmount ? value : undefined;
+}

@@ -1,0 +1,170 @@
+/**
+ * The service in a box, without sockets: `handle` takes a request and gives what a client would get. Over a network it is served by
+ * http.ts; tests call it directly, on a virtual clock.
+ */
+import { areas } from './areas.ts';
+import { Clockwork, type ClockMode, collectionNames, collectionsOf, virtualStart } from './clockwork.ts';
+import { controlRoutes } from './control/routes.ts';
+import { ownRoutes, shownCommit, shownRequest } from './control/own.ts';
+import { ControlSurface, controlPrefix } from './control/surface.ts';
+import { addressOf, type Reply, type Request, type Stream } from './exchange.ts';
+import { faults } from './faults.ts';
+import type { Journal } from './journal.ts';
+import { PublicInterface, publicPrefix } from './public.ts';
+import { changeReadings, defaultReadings, type Readings } from './readings.ts';
+import { RequestLog } from './requests.ts';
+import { type SavedWorld, settings, type Step } from './saved.ts';
+import { Store } from './store.ts';
+import { type Timer, timers } from './timers.ts';
+import { namedWorld, type StartWorld } from './worlds.ts';
+
+/** How a simulator is made; everything has a default. */
+export interface SimulatorOptions {
+  /** The world it starts with and that a reset brings back. */
+  readonly world?: StartWorld;
+  /** A world to go on from, as it was left on disk. */
+  readonly resume?: { readonly world: SavedWorld; readonly steps: readonly Step[] };
+  readonly clock?: ClockMode;
+  /** Readings by name, as on the command line. */
+  readonly readings?: Readonly<Record<string, unknown>>;
+  /** The same seed gives the same ids. */
+  readonly seed?: string;
+  /** Where every commit is kept. */
+  readonly journal?: Journal;
+  /** Added to every public request, on wall time. */
+  readonly latencyMs?: number;
+  /** Lets wall time pass: delays. */
+  readonly wait?: (ms: number) => Promise<void>;
+  /** Wall time: the real clock, rate windows, durations. */
+  readonly wallNow?: () => number;
+  /** Takes what should not happen. */
+  readonly log?: (line: string) => void;
+}
+
+/** A running simulator. */
+export interface Simulator {
+  /** Serves one request: of the public interface or of the control surface. */
+  handle(request: Request): Promise<Reply>;
+  /** Lets virtual time pass. */
+  advance(ms: number): void;
+  /** The time of its clock. */
+  now(): number;
+  /** The start world again, or another one. */
+  reset(world?: StartWorld): void;
+  /** What may be read: the world, the ledger. */
+  readonly store: Store;
+  /** An error for a request that could not even be read, in the form of the readings. */
+  broken(status: number, message: string): Reply;
+  close(): Promise<void>;
+}
+
+/** A reading or a world on the command line that makes no sense. */
+export class BadOption extends Error {
+  override readonly name = 'BadOption';
+}
+
+/** Makes a simulator. */
+export function createSimulator(options: SimulatorOptions = {}): Simulator {
+  const wallNow = options.wallNow ?? Date.now;
+  const wait = options.wait ?? ((ms: number) => new Promise((resolve) => setTimeout(resolve, ms)));
+  const log = options.log ?? (() => undefined);
+  const clockwork = new Clockwork({ areas, mode: options.clock ?? 'real', wallNow, journal: options.journal, log });
+  const requests = new RequestLog();
+  const publicRoutes = areas.flatMap((area) => area.routes);
+  const latencyMs = options.latencyMs ?? 0;
+  const service = new PublicInterface({ clockwork, routes: publicRoutes, requests, latencyMs, wait, wallNow, log });
+
+  const start = (again: boolean, world = options.world ?? 'demo') => {
+    requests.clear();
+    clockwork.load(startWorld(clockwork, options, world, again, wallNow));
+    service.reset(lastRequest(clockwork.store));
+  };
+  if (options.resume === undefined) {
+    start(false);
+  } else {
+    clockwork.load(withReadings(options.resume.world, options), options.resume.steps);
+    service.reset(lastRequest(clockwork.store));
+  }
+
+  const control = [...controlRoutes, ...areas.flatMap((area) => area.control ?? [])];
+  const reset = (world?: StartWorld) => start(true, world);
+  const events = streamOf(clockwork.store, requests);
+  const collections = collectionNames(areas);
+  const own = ownRoutes({ clockwork, collections, requests, publicRoutes, controlRoutes: control, reset, events });
+  const surface = new ControlSurface({ clockwork, routes: [...own, ...control], log });
+
+  return {
+    handle: (request) => {
+      const { path } = addressOf(request.url);
+      if (path.startsWith(`${publicPrefix}/`)) return service.handle(request);
+      if (path.startsWith(`${controlPrefix}/`)) return surface.handle(request);
+      return Promise.resolve(service.broken(404, 'there is nothing at this path'));
+    },
+    advance: (ms) => clockwork.advance(ms),
+    now: () => clockwork.now,
+    reset,
+    store: clockwork.store,
+    broken: (status, message) => service.broken(status, message),
+    close: () => clockwork.close(),
+  };
+}
+
+function lastRequest(store: Store): number {
+  return store.ledger.after(0).reduce((last, { requestSeq }) => Math.max(last, requestSeq ?? 0), 0);
+}
+
+function startWorld(
+  clockwork: Clockwork,
+  options: SimulatorOptions,
+  world: StartWorld,
+  again: boolean,
+  wallNow: () => number,
+): SavedWorld {
+  const now = clockwork.mode === 'virtual' ? virtualStart : wallNow();
+  if (typeof world === 'string') {
+    const scratch = new Store(collectionsOf(areas));
+    return withReadings(namedWorld(scratch, world, now, options.seed ?? 'demo'), options);
+  }
+  const moved = clockwork.mode === 'virtual' ? world : moveTimers(world, now);
+  return withReadings(again ? forgetful(moved) : moved, options);
+}
+
+/** A saved world has its own time: on a real clock what is due keeps its distance. */
+function moveTimers(world: SavedWorld, now: number): SavedWorld {
+  const rows = (world.collections[timers.name] ?? []) as readonly Timer[];
+  const moved = rows.map((timer) => ({ ...timer, at: timer.at - world.now + now }));
+  return { ...world, now, collections: { ...world.collections, [timers.name]: moved } };
+}
+
+/** What a reset does not bring back: the ledger and the faults of a saved world. */
+function forgetful(world: SavedWorld): SavedWorld {
+  return { ...world, ledger: [], ledgerSeq: 0, collections: { ...world.collections, [faults.name]: [] } };
+}
+
+function withReadings(world: SavedWorld, options: SimulatorOptions): SavedWorld {
+  const rows = (world.collections[settings.name] ?? []) as readonly { key: string; value: unknown }[];
+  const kept = rows.find(({ key }) => key === 'readings')?.value as Readings | undefined;
+  const readings = changeReadings({ ...defaultReadings(), ...kept }, options.readings ?? {});
+  if (typeof readings === 'string') throw new BadOption(readings);
+  const others = rows.filter(({ key }) => key !== 'readings');
+  const changed = [{ key: 'readings', value: readings }, ...others];
+  return { ...world, collections: { ...world.collections, [settings.name]: changed } };
+}
+
+function streamOf(store: Store, requests: RequestLog): Stream {
+  const listeners = new Set<(event: string) => void>();
+  const tell = (name: string, value: unknown) => {
+    if (listeners.size === 0) return;
+    const event = `event: ${name}\ndata: ${JSON.stringify(value)}\n\n`;
+    for (const send of listeners) send(event);
+  };
+  store.onLedger = (commit) => tell('ledger', shownCommit(commit));
+  requests.onRequest = (request) => tell('request', shownRequest(request));
+  return {
+    kind: 'stream',
+    subscribe: (send) => {
+      listeners.add(send);
+      return () => listeners.delete(send);
+    },
+  };
+}

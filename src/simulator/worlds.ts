@@ -1,0 +1,124 @@
+import { createApp } from './apps/app.ts';
+import { createEnvironment } from './environments/environment.ts';
+import { defaultReadings } from './readings.ts';
+import { accounts, everyScope, memberships, type Permission, regions, type Scope, tokens } from './records.ts';
+import type { SavedWorld } from './saved.ts';
+import type { Store, World } from './store.ts';
+
+/** What a simulator starts with: a world with a name, or one that was saved. */
+export type StartWorld = 'demo' | 'empty' | SavedWorld;
+
+/** A saved world with nothing in it. */
+export function blankWorld(now: number, seed: string): SavedWorld {
+  const settings = [{ key: 'readings', value: defaultReadings() }];
+  return { format: 'apphosting-simulator', version: 1, seed, now, ledgerSeq: 0, collections: { settings }, ledger: [] };
+}
+
+/** Makes a named world; it begins with an empty ledger. */
+export function namedWorld(store: Store, name: 'demo' | 'empty', now: number, seed: string): SavedWorld {
+  store.load(blankWorld(now, seed));
+  store.transact(now, undefined, (world) => {
+    plantRegions(world);
+    if (name === 'demo') plantDemo(world);
+  });
+  return { ...store.save(), ledgerSeq: 0, ledger: [] };
+}
+
+function plantRegions(world: World): void {
+  const everything = { functions: true, sandbox: true, disasterReadiness: true };
+  const nothing = { functions: false, sandbox: false, disasterReadiness: false };
+  world.of(regions).put({ name: 'eu-west', up: true, supports: everything });
+  world.of(regions).put({ name: 'us-east', up: true, supports: everything });
+  world.of(regions).put({ name: 'ap-south', up: true, supports: nothing });
+}
+
+function plantDemo(world: World): void {
+  world.of(accounts).put({ accountId: 'acc_demo', name: 'Demo', memberEnvAccess: false, sandboxEntitlement: true });
+  world.of(accounts).put({ accountId: 'acc_other', name: 'Other', memberEnvAccess: false, sandboxEntitlement: false });
+  plantTokens(world);
+  plantApps(world);
+}
+
+interface Plant {
+  readonly token: string;
+  readonly membershipId: string;
+  readonly accountId?: string;
+  readonly role?: 'admin' | 'member';
+  readonly permissions?: readonly Permission[];
+  readonly scopes?: readonly Scope[];
+  readonly kind?: 'user' | 'environment';
+}
+
+const plants: readonly Plant[] = [
+  { token: 'demo-admin', membershipId: 'mem_admin', permissions: ['manageMembers', 'secretsAccess'] },
+  { token: 'demo-admin-no-secrets', membershipId: 'mem_admin_no_secrets', permissions: ['manageMembers'] },
+  { token: 'demo-member', membershipId: 'mem_demo', role: 'member' },
+  {
+    token: 'demo-readonly',
+    membershipId: 'mem_readonly',
+    permissions: ['manageMembers', 'secretsAccess'],
+    scopes: ['svc:read'],
+  },
+  { token: 'demo-environment', membershipId: 'mem_environment', kind: 'environment' },
+  {
+    token: 'demo-foreign',
+    membershipId: 'mem_foreign',
+    accountId: 'acc_other',
+    permissions: ['manageMembers', 'secretsAccess'],
+  },
+];
+
+function plantTokens(world: World): void {
+  for (const plant of plants) {
+    const { token, membershipId, accountId = 'acc_demo', role = 'admin', permissions = [] } = plant;
+    const { scopes = everyScope, kind = 'user' } = plant;
+    world.of(tokens).put({ token, kind, scopes, currentAccountId: accountId });
+    world.of(memberships).put({ membershipId, accountId, token, role, permissions, allowedAppEnvIds: [] });
+  }
+}
+
+function plantApps(world: World): void {
+  const accountId = 'acc_demo';
+  const git = { gitNamespace: 'demo', gitRepo: 'web', gitInstallationId: 'git_demo' };
+  const image = (name: string) => ({ useImage: true, image: `registry.example/demo/${name}:1` });
+  createApp(world, { appId: 'app_web', accountId, name: 'web', port: 3000, ...git, ...image('web') });
+  createApp(world, { appId: 'app_db', accountId, name: 'orders-db', dockerPreset: 'POSTGRESQL', port: 5432 });
+  createApp(world, {
+    appId: 'app_fn',
+    accountId,
+    name: 'resize',
+    dockerPreset: 'FUNCTION',
+    port: 8080,
+    ...image('resize'),
+  });
+  createApp(world, { appId: 'app_job', accountId, name: 'migrate', dockerPreset: 'JOB', ...image('migrate') });
+
+  const running = { region: 'eu-west', status: 'running' };
+  const production = { ...running, name: 'production' };
+  const branch = { gitBranch: 'main' };
+  createEnvironment(world, {
+    appEnvId: 'env_web_prod',
+    appId: 'app_web',
+    ...production,
+    ...branch,
+    cliEnvName: 'web-prod',
+    volumes: 1,
+  });
+  createEnvironment(world, {
+    appEnvId: 'env_web_staging',
+    appId: 'app_web',
+    ...running,
+    ...branch,
+    name: 'staging',
+    cliEnvName: 'web-staging',
+  });
+  createEnvironment(world, {
+    appEnvId: 'env_db_prod',
+    appId: 'app_db',
+    ...production,
+    cliEnvName: 'orders-db-prod',
+    volumes: 1,
+  });
+  createEnvironment(world, { appEnvId: 'env_fn_prod', appId: 'app_fn', ...production, cliEnvName: 'resize-prod' });
+  createEnvironment(world, { appEnvId: 'env_job_prod', appId: 'app_job', ...production, cliEnvName: 'migrate-prod' });
+}

@@ -1,0 +1,27 @@
+import { pino, type Logger } from 'pino';
+
+/** The levels of the log, least first. */
+export const levels = ['debug', 'info', 'warn', 'error'] as const;
+export type Level = (typeof levels)[number];
+
+/** One line of JSON for each thing that happened; readable lines on a terminal. Never given anything but names and numbers. */
+export function openLog(level: Level, readable: boolean): Logger {
+  const base = { level, base: null, timestamp: pino.stdTimeFunctions.isoTime };
+  if (!readable) return pino({ ...base, formatters: { level: (label) => ({ level: label }) } });
+  return pino(base, { write: (line: string) => void process.stdout.write(`${readableLine(line)}\n`) });
+}
+
+const names = new Map([
+  [20, 'debug'],
+  [30, 'info '],
+  [40, 'warn '],
+  [50, 'error'],
+]);
+
+function readableLine(line: string): string {
+  const { level, time, msg, ...fields }: Record<string, unknown> = JSON.parse(line);
+  const rest = Object.entries(fields).map(([name, value]) => {
+    return `${name}=${typeof value === 'string' ? value : JSON.stringify(value)}`;
+  });
+  return `${String(time).slice(11, 19)} ${names.get(Number(level)) ?? String(level)} ${String(msg)}  ${rest.join(' ')}`;
+}

@@ -1,0 +1,124 @@
+import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client';
+
+type Labels = Readonly<Record<string, string>>;
+
+interface Description {
+  readonly type: 'counter' | 'gauge' | 'histogram';
+  readonly help: string;
+  readonly labels: readonly string[];
+}
+
+/** Every metric of the operator; what is not listed here cannot be counted. */
+export const metricNames = {
+  apphosting_passes_total: {
+    type: 'counter',
+    help: 'Passes over objects, by how they ended.',
+    labels: ['kind', 'result'],
+  },
+  apphosting_pass_seconds: { type: 'histogram', help: 'How long a pass took.', labels: ['kind'] },
+  apphosting_calls_total: {
+    type: 'counter',
+    help: 'Calls that change the service, by outcome.',
+    labels: ['kind', 'endpoint', 'outcome'],
+  },
+  apphosting_status_writes_total: { type: 'counter', help: 'Status writes.', labels: ['kind'] },
+  apphosting_objects: {
+    type: 'gauge',
+    help: 'Objects by what their Ready condition says.',
+    labels: ['kind', 'ready', 'reason'],
+  },
+  apphosting_drifted_objects: { type: 'gauge', help: 'Objects whose spec and service differ.', labels: ['kind'] },
+  apphosting_in_doubt_oldest_seconds: {
+    type: 'gauge',
+    help: 'Age of the oldest call whose outcome is not known.',
+    labels: [],
+  },
+  apphosting_queue_depth: { type: 'gauge', help: 'Objects that wait for a worker.', labels: [] },
+  apphosting_leader: { type: 'gauge', help: '1 while this replica acts.', labels: [] },
+  apphosting_watch_silence_seconds: {
+    type: 'gauge',
+    help: 'Time since a watch last said anything.',
+    labels: ['resource'],
+  },
+  apphosting_service_requests_total: {
+    type: 'counter',
+    help: 'Requests to the service, reads included.',
+    labels: ['endpoint', 'outcome'],
+  },
+  apphosting_service_request_seconds: {
+    type: 'histogram',
+    help: 'How long the service took to answer.',
+    labels: ['endpoint'],
+  },
+  apphosting_service_throttled_total: { type: 'counter', help: 'Answers that asked to wait (429).', labels: [] },
+  apphosting_mirror_walks_total: {
+    type: 'counter',
+    help: 'Complete reads of a list, and why the others were not.',
+    labels: ['collection', 'result'],
+  },
+  apphosting_mirror_age_seconds: {
+    type: 'gauge',
+    help: 'Age of the oldest list of a collection.',
+    labels: ['account', 'collection'],
+  },
+  apphosting_poll_interval_seconds: {
+    type: 'gauge',
+    help: 'Poll interval in effect, longer than set where polling would take half of the budget.',
+    labels: ['account'],
+  },
+  apphosting_budget_requests_per_second: {
+    type: 'gauge',
+    help: 'Request rate in effect, lower than set after a 429.',
+    labels: ['account'],
+  },
+  apphosting_budget_waiting: { type: 'gauge', help: 'Requests that wait for their turn.', labels: ['account'] },
+} as const satisfies Record<string, Description>;
+
+/** A registry that counts by name; a name that is not listed is a mistake of ours and says so at once. */
+export class MetricRegistry {
+  readonly #registry = new Registry();
+  readonly #counters = new Map<string, Counter>();
+  readonly #gauges = new Map<string, Gauge>();
+  readonly #histograms = new Map<string, Histogram>();
+
+  constructor(defaults = true) {
+    if (defaults) collectDefaultMetrics({ register: this.#registry });
+    for (const [name, { type, help, labels }] of Object.entries<Description>(metricNames)) {
+      const config = { name, help, labelNames: [...labels], registers: [this.#registry] };
+      if (type === 'counter') this.#counters.set(name, new Counter(config));
+      else if (type === 'gauge') this.#gauges.set(name, new Gauge(config));
+      else this.#histograms.set(name, new Histogram({ ...config, buckets: [0.001, 0.005, 0.02, 0.1, 0.5, 2, 10, 30] }));
+    }
+  }
+
+  count(name: string, labels: Labels = {}, by = 1): void {
+    known(this.#counters, name).inc({ ...labels }, by);
+  }
+
+  /** Without a value the series goes away. */
+  gauge(name: string, labels: Labels, value: number | undefined): void {
+    const gauge = known(this.#gauges, name);
+    if (value === undefined) gauge.remove({ ...labels });
+    else gauge.set({ ...labels }, value);
+  }
+
+  observe(name: string, labels: Labels, value: number): void {
+    known(this.#histograms, name).observe({ ...labels }, value);
+  }
+
+  /** Forgets every series of a gauge, before it is stated anew. */
+  resetGauge(name: string): void {
+    known(this.#gauges, name).reset();
+  }
+
+  /** The text that Prometheus scrapes. */
+  text(): Promise<string> {
+    return this.#registry.metrics();
+  }
+}
+
+function known<Metric>(metrics: ReadonlyMap<string, Metric>, name: string): Metric {
+  const metric = metrics.get(name);
+  if (metric === undefined) throw new Error(`there is no metric ${name}`);
+  return metric;
+}

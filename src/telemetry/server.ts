@@ -1,0 +1,56 @@
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+
+/** What the probes ask: a sentence when the answer is no. */
+export interface Probes {
+  readonly alive: () => string | undefined;
+  readonly ready: () => string | undefined;
+  readonly metrics: () => Promise<string>;
+}
+
+/** Serves `/healthz`, `/readyz` and `/metrics`; resolves with the port it listens on. */
+export async function serveProbes(
+  probes: Probes,
+  host: string,
+  port: number,
+): Promise<{ port: number; close(): Promise<void> }> {
+  const server = createServer((request, response) => {
+    void answer(probes, request, response);
+  });
+  server.requestTimeout = 10_000;
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject);
+    server.listen(port, host, resolve);
+  });
+  const address = server.address();
+  return { port: typeof address === 'object' && address !== null ? address.port : port, close: () => closed(server) };
+}
+
+async function answer(probes: Probes, request: IncomingMessage, response: ServerResponse): Promise<void> {
+  request.resume();
+  switch (request.url?.split('?', 1)[0]) {
+    case '/healthz':
+      return verdict(response, probes.alive());
+    case '/readyz':
+      return verdict(response, probes.ready());
+    case '/metrics': {
+      const text = await probes.metrics();
+      response.writeHead(200, { 'content-type': 'text/plain; version=0.0.4; charset=utf-8' }).end(text);
+      return;
+    }
+    case undefined:
+    default:
+      response.writeHead(404).end();
+  }
+}
+
+function verdict(response: ServerResponse, problem: string | undefined): void {
+  response.writeHead(problem === undefined ? 200 : 503, { 'content-type': 'text/plain; charset=utf-8' });
+  response.end(`${problem ?? 'ok'}\n`);
+}
+
+function closed(server: Server): Promise<void> {
+  return new Promise((resolve) => {
+    server.close(() => resolve());
+    server.closeAllConnections();
+  });
+}

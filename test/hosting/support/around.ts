@@ -1,0 +1,28 @@
+import type { Entropy, Log, Metrics } from '../../../src/engine/ports.ts';
+import type { HostRules } from '../../../src/hosting/hosts.ts';
+
+/** Randomness that repeats itself. */
+export function steadyEntropy(fraction = 0.5): Entropy {
+  return { fraction: () => fraction, uuid: () => '00000000-0000-4000-8000-000000000000' };
+}
+
+/** What was logged and measured, as text: for looking whether a secret is in it. */
+export function collector(): { readonly log: Log; readonly metrics: Metrics; readonly lines: string[] } {
+  const lines: string[] = [];
+  const line = (...parts: readonly unknown[]): void => {
+    lines.push(JSON.stringify(parts));
+  };
+  return {
+    lines,
+    log: { debug: line, info: line, warn: line, error: line },
+    metrics: { count: line, gauge: line, observe: line },
+  };
+}
+
+/** The simulator's rules: loopback over http, nothing private. */
+export const loopbackRules: HostRules = {
+  allowedHosts: [],
+  allowInsecureLoopback: true,
+  allowPrivateAddresses: false,
+  proxy: undefined,
+};

@@ -1,0 +1,12 @@
+import { describeKubeContract } from './contract.ts';
+import { MemoryCluster } from '../support/memory-cluster.ts';
+import { MemoryKube } from '../support/memory-kube.ts';
+import { VirtualClock } from '../support/virtual-clock.ts';
+
+describeKubeContract(() =>
+  Promise.resolve({
+    api: new MemoryKube(new MemoryCluster(new VirtualClock())),
+    namespace: 'contract',
+    close: () => Promise.resolve(),
+  }),
+);

@@ -1,0 +1,220 @@
+import { join } from 'node:path';
+import { beforeEach, describe, expect, it } from 'vitest';
+import { manifestsIn, type Manifest } from '../../src/cli/sandbox/manifests.ts';
+import { identities } from '../../src/kinds/schema/index.ts';
+import { status } from '../../src/crd/manifest.ts';
+import type { Structural } from '../../src/crd/structural.ts';
+import { verdicts } from './invalid/index.ts';
+import type { Spec } from './invalid/table.ts';
+import { apiOf, freshNamespace, kubectl, sharedKubernetes, type Answer, type Api } from './support/kubernetes.ts';
+
+const root = join(import.meta.dirname, '..', '..');
+const groupVersion = 'apis/apphosting.dev/v1alpha1';
+
+let api: Api;
+let namespace: string;
+
+beforeEach(async () => {
+  api = apiOf(sharedKubernetes());
+  namespace = await freshNamespace(api);
+});
+
+/** Where objects of a kind are. */
+function collection(kind: string): string {
+  const identity = identities.find((one) => one.kind === kind);
+  if (identity === undefined) throw new Error(`no kind ${kind}`);
+  const place = identity.scope === 'Cluster' ? '' : `/namespaces/${namespace}`;
+  return `/${groupVersion}${place}/${identity.plural}`;
+}
+
+async function create(kind: string, spec: Spec, name = 'a-name', query = ''): Promise<Answer> {
+  const object = { apiVersion: 'apphosting.dev/v1alpha1', kind, metadata: { name }, spec };
+  return api.post(`${collection(kind)}?fieldValidation=Strict${query}`, object);
+}
+
+function messageOf({ body }: Answer): string {
+  return String((body as { message?: unknown }).message);
+}
+
+describe('the definitions', () => {
+  it('are all accepted and established', async () => {
+    const conditions = await Promise.all(
+      identities.map(async ({ plural }) => {
+        const { body } = await api.get(
+          `/apis/apiextensions.k8s.io/v1/customresourcedefinitions/${plural}.apphosting.dev`,
+        );
+        const { status } = body as { status: { conditions: readonly { type: string; status: string }[] } };
+        const held = status.conditions.filter((one) => one.status === 'True').map((one) => one.type);
+        return [plural, held.toSorted()];
+      }),
+    );
+
+    expect(conditions).toEqual(identities.map(({ plural }) => [plural, ['Established', 'NamesAccepted']]));
+  });
+
+  it('are found by category and by every short name', async () => {
+    for (const { shortNames } of identities) {
+      for (const name of shortNames) expect(await kubectl(sharedKubernetes(), 'get', name, '-A')).toBe('');
+    }
+    expect(await kubectl(sharedKubernetes(), 'api-resources', '--categories=apphosting', '-o', 'name')).toHaveLength(
+      identities.map(({ plural }) => `${plural}.apphosting.dev\n`).join('').length,
+    );
+  });
+
+  it.each([
+    ['contactpoint.spec', 'exactly one of email, webhook, chatA, chatB'],
+    ['contactpoint.spec.name', 'Default: the name of this resource.'],
+    ['metricalert.spec.threshold', 'Default: 80 for percentages of CPU and memory'],
+    ['disasterprotection.status.recoveryPoints', 'The newest recovery points.'],
+    ['recoveryactivation.spec.validUntil', 'After this moment nothing is sent'],
+    ['hostedapp.status.journal', 'a call that was begun and must not happen twice'],
+  ])('explain %s in plain words', async (path, words) => {
+    const text = await kubectl(sharedKubernetes(), 'explain', path);
+
+    expect(text.replaceAll(/\s+/gu, ' ').toLowerCase()).toContain(words.toLowerCase());
+  });
+
+  it('start with a status that no tool takes for finished', async () => {
+    const { body } = await create('ContactPoint', { email: { addresses: ['a@example.com'] } });
+
+    expect(body).toMatchObject({ status: { observedGeneration: -1 } });
+    expect(body).not.toHaveProperty('spec.accountRef');
+    expect(body).not.toHaveProperty('spec.lifecycle');
+  });
+
+  it('show a long name as too long where the service takes only a short one', async () => {
+    const email = { email: { addresses: ['a@example.com'] } };
+
+    const refused = await create('ContactPoint', email, 'x'.repeat(51));
+    const named = await create('ContactPoint', { ...email, name: 'short' }, 'x'.repeat(51));
+
+    expect(messageOf(refused)).toContain('metadata.name has more than 50 characters: set spec.name');
+    expect(named.status).toBe(201);
+  });
+
+  it('let a default name be written out where a name is fixed', async () => {
+    const spec = { port: 80, image: { reference: 'a' } };
+    await create('HostedApp', spec, 'web');
+
+    const same = await api.patch(`${collection('HostedApp')}/web`, { spec: { name: 'web' } });
+    const other = await api.patch(`${collection('HostedApp')}/web`, { spec: { name: 'shop' } });
+
+    expect(same.status).toBe(200);
+    expect(messageOf(other)).toContain('the service cannot rename an app');
+  });
+
+  it('can be filtered by the fields that people filter by', async () => {
+    const alert = { metric: 'cpu_percent', operator: 'gt', contactPoints: [{ contactPointId: 'cp' }] };
+    await create('MetricAlert', { ...alert, environmentRef: { name: 'web' } }, 'one');
+    await create('MetricAlert', { ...alert, environmentRef: { name: 'db' } }, 'two');
+
+    const filter = 'spec.environmentRef.name=web';
+    const selected = await kubectl(
+      sharedKubernetes(),
+      'get',
+      'malert',
+      '-n',
+      namespace,
+      '-o',
+      'name',
+      '--field-selector',
+      filter,
+    );
+
+    expect(selected).toBe('metricalert.apphosting.dev/one\n');
+  });
+
+  it('show how an object is in columns', async () => {
+    await create('DisasterProtection', { appEnvId: 'env_db_prod', mode: 'Cold' }, 'db');
+    await setStatus('DisasterProtection', 'db', [condition('RecoveryReady', 'False'), condition('Ready', 'True')]);
+
+    const [head, row] = (await kubectl(sharedKubernetes(), 'get', 'dprot', '-n', namespace)).split('\n');
+
+    expect(head?.replaceAll(/\s+/gu, ' ')).toBe('NAME READY REASON RECOVERY-READY MODE POINT-AGE AGE');
+    expect(row?.split(/\s+/u).slice(0, 5)).toEqual(['db', 'True', 'InSync', 'False', 'Cold']);
+  });
+});
+
+function condition(type: string, status: string) {
+  return { type, status, reason: 'InSync', message: '', lastTransitionTime: '2026-01-31T12:00:00Z' };
+}
+
+describe('the status of', () => {
+  it.each(identities)('a $kind keeps everything that its schema names', async ({ kind }) => {
+    const spec = verdicts.find((one) => one.kind === kind)?.accepted[0]?.spec ?? {};
+    const name = `s-${namespace}`;
+    const identity = identities.find((one) => one.kind === kind);
+    if (identity === undefined) throw new Error(`no kind ${kind}`);
+    const whole = valueOf(status(identity));
+    await create(kind, spec, name);
+
+    const answer = await api.patch(`${collection(kind)}/${name}/status`, { status: whole });
+
+    expect([answer.status, messageOf(answer)]).toEqual([200, 'undefined']);
+    expect((answer.body as { status: unknown }).status).toEqual(whole);
+    if (identity.scope === 'Cluster') await api.delete(`${collection(kind)}/${name}`);
+  });
+
+  /** A value that fills every field of a schema. */
+  function valueOf(node: Structural): unknown {
+    if (node.enum !== undefined) return node.enum[0];
+    if (node.items !== undefined) return [valueOf(node.items)];
+    if (node.additionalProperties !== undefined) return { aKey: valueOf(node.additionalProperties) };
+    if (node.type === 'string') return node['format'] === 'date-time' ? '2026-01-31T12:00:00Z' : 'Abc';
+    if (node.type === 'integer' || node.type === 'number') return 1;
+    if (node.type === 'boolean') return true;
+    const fields = Object.entries(node.properties ?? {}).map(([field, child]) => [field, valueOf(child)] as const);
+    return Object.fromEntries(fields);
+  }
+});
+
+async function setStatus(kind: string, name: string, conditions: readonly object[]): Promise<void> {
+  const answer = await api.patch(`${collection(kind)}/${name}/status`, { status: { conditions } });
+  expect(answer.status).toBe(200);
+}
+
+describe('samples', () => {
+  it.each(['samples', 'samples-more'])('in deploy/%s are accepted', async (folder) => {
+    const manifests = await manifestsIn(join(root, 'deploy', folder));
+
+    const answers = await Promise.all(manifests.map(async (manifest) => [manifest.kind, await dryRun(manifest)]));
+
+    expect(answers).toEqual(manifests.map(({ kind }) => [kind, 201]));
+  });
+
+  async function dryRun(manifest: Manifest): Promise<number> {
+    const path = manifest.kind === 'Secret' ? `/api/v1/namespaces/${namespace}/secrets` : collection(manifest.kind);
+    return (await api.post(`${path}?dryRun=All&fieldValidation=Strict`, manifest)).status;
+  }
+});
+
+describe.each(verdicts)('the API server', ({ kind, accepted, refused, changes }) => {
+  it.each(accepted)(`accepts a ${kind}: $because`, async ({ spec }) => {
+    const answer = await create(kind, spec, 'a-name', '&dryRun=All');
+
+    expect([answer.status, messageOf(answer)]).toEqual([201, 'undefined']);
+  });
+
+  it.each(refused)(`refuses a ${kind}: $because`, async ({ spec, says }) => {
+    const answer = await create(kind, spec, 'a-name', '&dryRun=All');
+
+    expect([400, 422]).toContain(answer.status);
+    expect(messageOf(answer)).toContain(says);
+  });
+
+  it.each(changes)(`judges a change of a ${kind}: $because`, async ({ from, to, says }) => {
+    const name = `t-${namespace}`;
+    const before = await create(kind, from, name);
+    expect([before.status, messageOf(before)]).toEqual([201, 'undefined']);
+
+    const answer = await api.patch(
+      `${collection(kind)}/${name}?dryRun=All`,
+      [{ op: 'replace', path: '/spec', value: to }],
+      'application/json-patch+json',
+    );
+
+    expect(answer.status).toBe(says === undefined ? 200 : 422);
+    if (says !== undefined) expect(messageOf(answer)).toContain(says);
+    if (collection(kind).includes('cluster')) await api.delete(`${collection(kind)}/${name}`);
+  });
+});

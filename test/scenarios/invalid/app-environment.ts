@@ -1,0 +1,159 @@
+import { accountChanges, longer, type Verdicts } from './table.ts';
+
+const image = { deploy: { image: 'registry.example.com/team/web:1' } };
+const spec = { appEnvId: 'env_web_prod' };
+const key = { name: 'a', key: 'b' };
+
+export const appEnvironment: Verdicts = {
+  kind: 'AppEnvironment',
+  accepted: [
+    { because: 'an id alone', spec },
+    { because: 'a name within an app of ours', spec: { appRef: { name: 'web' }, environmentName: 'prod' } },
+    { because: 'a name within an app of the service', spec: { appId: 'app_web', environmentName: 'prod' } },
+    { because: 'the name of the command line', spec: { appId: 'app_web', cliEnvName: 'web-prod' } },
+    { because: 'a component', spec: { solutionRef: { name: 'workers' }, component: 'queue' } },
+    {
+      because: 'everything with an image',
+      spec: {
+        ...spec,
+        powerState: 'Running',
+        deploy: { ...image.deploy, onBind: 'Deploy' },
+        env: [
+          { name: 'A', value: '' },
+          { name: 'B', valueFrom: { configMapKeyRef: key } },
+        ],
+        functionConfig: { minScale: 0, maxScale: 3 },
+        startup: { command: 'node', args: ['a'], shell: false, workingDir: '/app' },
+      },
+    },
+    {
+      because: 'a build',
+      spec: {
+        ...spec,
+        deploy: { build: { revision: 'abc', forceNewBuild: true, rebuildFrom: 'content_1' } },
+        startup: { args: [] },
+      },
+    },
+    { because: 'an empty list needs no image', spec: { ...spec, env: [] } },
+    { because: 'a roll-back', spec: { ...spec, deploy: { contentId: 'content_1' } } },
+  ],
+  refused: [
+    {
+      because: 'no environment',
+      spec: { appRef: { name: 'web' } },
+      says: 'set exactly one of environmentName, cliEnvName, appEnvId, component',
+    },
+    {
+      because: 'two environments',
+      spec: { ...spec, cliEnvName: 'x' },
+      says: 'set exactly one of environmentName, cliEnvName, appEnvId, component',
+    },
+    {
+      because: 'two apps',
+      spec: { ...spec, appRef: { name: 'a' }, appId: 'b' },
+      says: 'set at most one of appRef, appId, solutionRef',
+    },
+    {
+      because: 'a name needs its app',
+      spec: { environmentName: 'prod' },
+      says: 'environmentName needs appRef or appId',
+    },
+    {
+      because: 'a component needs its solution',
+      spec: { component: 'queue' },
+      says: 'component and solutionRef go together',
+    },
+    {
+      because: 'a solution is not enough',
+      spec: { ...spec, solutionRef: { name: 'a' } },
+      says: 'component and solutionRef go together',
+    },
+    {
+      because: 'two deployments',
+      spec: { ...spec, deploy: { image: 'a', contentId: 'b' } },
+      says: 'set at most one of image, build, contentId',
+    },
+    {
+      because: 'variables travel with an image',
+      spec: { ...spec, env: [{ name: 'A', value: 'b' }] },
+      says: 'env needs deploy.image',
+    },
+    {
+      because: 'not with a build',
+      spec: { ...spec, deploy: { build: { revision: 'a' } }, env: [{ name: 'A', value: 'b' }] },
+      says: 'env needs deploy.image',
+    },
+    {
+      because: 'so do function settings',
+      spec: { ...spec, functionConfig: { minScale: 1 } },
+      says: 'functionConfig needs deploy.image',
+    },
+    {
+      because: 'a start travels with a deployment',
+      spec: { ...spec, startup: { command: 'a' } },
+      says: 'startup needs deploy.image or deploy.build',
+    },
+    {
+      because: 'a roll-back carries none',
+      spec: { ...spec, deploy: { contentId: 'a' }, startup: { command: 'a' } },
+      says: 'startup needs deploy.image or deploy.build',
+    },
+    {
+      because: 'an empty start',
+      spec: { ...spec, ...image, startup: {} },
+      says: 'startup needs command, args or workingDir',
+    },
+    {
+      because: 'a shell runs a command',
+      spec: { ...spec, ...image, startup: { args: ['a'], shell: true } },
+      says: 'shell needs command',
+    },
+    {
+      because: 'a variable twice',
+      spec: {
+        ...spec,
+        ...image,
+        env: [
+          { name: 'A', value: 'b' },
+          { name: 'A', value: 'c' },
+        ],
+      },
+      says: 'Duplicate value',
+    },
+    {
+      because: 'a variable without a value',
+      spec: { ...spec, ...image, env: [{ name: 'A' }] },
+      says: 'set exactly one of value, valueFrom',
+    },
+    {
+      because: 'a long value',
+      spec: { ...spec, ...image, env: [{ name: 'A', value: longer(16_384) }] },
+      says: 'may not be more than 16384',
+    },
+    {
+      because: 'an environment cannot be deleted',
+      spec: { ...spec, lifecycle: { onDelete: 'Delete' } },
+      says: 'supported values: "Retain"',
+    },
+  ],
+  changes: [
+    ...accountChanges(spec),
+    {
+      because: 'another environment is another resource',
+      from: spec,
+      to: { appEnvId: 'env_other' },
+      says: 'appEnvId cannot be changed; delete this resource',
+    },
+    {
+      because: 'also by another name',
+      from: spec,
+      to: { appId: 'app_web', cliEnvName: 'x' },
+      says: 'cannot be changed; delete this resource',
+    },
+    {
+      because: 'what runs may change',
+      from: { ...spec, ...image },
+      to: { ...spec, deploy: { contentId: 'c' }, powerState: 'Stopped' },
+    },
+  ],
+};

@@ -1,0 +1,78 @@
+import { accountChanges, type Verdicts } from './table.ts';
+
+const spec = { appEnvId: 'env_db_prod', destinationRegion: 'us-east' };
+const target = { environmentName: 'recovered', appName: 'orders', createNewApp: true };
+
+export const disasterProtection: Verdicts = {
+  kind: 'DisasterProtection',
+  accepted: [
+    { because: 'defaults', spec: { appEnvId: 'env_db_prod' } },
+    { because: 'cold without names', spec: { ...spec, mode: 'Cold' } },
+    {
+      because: 'warm with names',
+      spec: {
+        environmentRef: { name: 'db' },
+        mode: 'Warm',
+        target,
+        storage: { source: 'Credential', credentialId: 'cred_1' },
+        snapshotIntervalSeconds: 60,
+        validationIntervalSeconds: 2_592_000,
+        rpoTargetSeconds: 3600,
+        rtoTargetSeconds: 3600,
+        sameRegion: 'Acknowledged',
+        enrolment: 2,
+      },
+    },
+    { because: 'within the same app', spec: { ...spec, target: { environmentName: 'recovered' } } },
+    { because: 'storage of the service', spec: { ...spec, storage: { source: 'Platform' } } },
+  ],
+  refused: [
+    {
+      because: 'no environment',
+      spec: { destinationRegion: 'us-east' },
+      says: 'set exactly one of environmentRef, appEnvId',
+    },
+    {
+      because: 'warm is prepared at once',
+      spec: { ...spec, mode: 'Warm' },
+      says: 'target is required when mode is Warm',
+    },
+    {
+      because: 'a new app has a name',
+      spec: { ...spec, target: { environmentName: 'a', createNewApp: true } },
+      says: 'appName is required when createNewApp is true',
+    },
+    {
+      because: 'a credential has an id',
+      spec: { ...spec, storage: { source: 'Credential' } },
+      says: 'credentialId is required when source is Credential',
+    },
+    {
+      because: 'nothing else has',
+      spec: { ...spec, storage: { source: 'Platform', credentialId: 'a' } },
+      says: 'and only allowed then',
+    },
+    { because: 'a minute', spec: { ...spec, rpoTargetSeconds: 59 }, says: 'greater than or equal to 60' },
+    { because: '30 days', spec: { ...spec, rtoTargetSeconds: 2_592_001 }, says: 'less than or equal to 2592000' },
+    { because: 'no is no acknowledgement', spec: { ...spec, sameRegion: false }, says: 'must be of type string' },
+  ],
+  changes: [
+    ...accountChanges(spec),
+    {
+      because: 'the environment stays',
+      from: spec,
+      to: { ...spec, appEnvId: 'env_other' },
+      says: 'a protection belongs to its environment',
+    },
+    { because: 'enrolment grows', from: spec, to: { ...spec, enrolment: 2 } },
+    {
+      because: 'and never shrinks',
+      from: { ...spec, enrolment: 2 },
+      to: { ...spec, enrolment: 1 },
+      says: 'enrolment can only be raised',
+    },
+    { because: 'nor vanishes', from: { ...spec, enrolment: 2 }, to: spec, says: 'enrolment can only be raised' },
+    { because: 'the first may be written out', from: spec, to: { ...spec, enrolment: 1 } },
+    { because: 'settings may change', from: spec, to: { ...spec, mode: 'Warm', target } },
+  ],
+};

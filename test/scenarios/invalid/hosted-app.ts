@@ -1,0 +1,183 @@
+import { accountChanges, type Verdicts } from './table.ts';
+
+const image = { reference: 'registry.example.com/team/web:1' };
+const git = { namespace: 'team', repo: 'web', installationId: '7' };
+const spec = { port: 8080, image };
+const built = { port: 8080, source: { git } };
+
+export const hostedApp: Verdicts = {
+  kind: 'HostedApp',
+  accepted: [
+    { because: 'an image', spec },
+    { because: 'source from git', spec: { ...built, builder: 'DOCKER', buildPullSecretId: 'sec_1' } },
+    {
+      because: 'source from the command line',
+      spec: { port: 80, source: { cliDeployment: true, contextDir: './web' } },
+    },
+    {
+      because: 'a Dockerfile from a ConfigMap',
+      spec: { port: 80, source: { git, dockerfileFrom: { name: 'web', key: 'Dockerfile' }, buildArgs: 'A=1' } },
+    },
+    {
+      because: 'a job needs no port',
+      spec: {
+        preset: 'JOB',
+        image,
+        job: { command: 'migrate', concurrency: { key: 'concurrencyPolicy', value: 'Forbid' } },
+      },
+    },
+    {
+      because: 'a database has no source',
+      spec: {
+        preset: 'POSTGRESQL',
+        port: 5432,
+        database: { containers: 2, disk: 10, withPersistence: true, settings: { max_connections: '100' } },
+      },
+    },
+    {
+      because: 'a database of the catalogue that nobody knew',
+      spec: { preset: 'NEW_DB', port: 1234, database: { disk: 1 } },
+    },
+    { because: 'a database without settings', spec: { preset: 'REDIS', port: 6379 } },
+    {
+      because: 'health checks',
+      spec: {
+        ...spec,
+        healthCheck: {
+          path: '/',
+          port: 81,
+          headersFrom: [{ name: 'Authorization', valueFrom: { secretKeyRef: { name: 'a', key: 'b' } } }],
+        },
+      },
+    },
+    {
+      because: 'an adopted app',
+      spec: {
+        ...spec,
+        externalId: 'app_web',
+        lifecycle: { adoption: 'ById', onDelete: 'Delete', onMissing: 'Recreate', drift: 'Report', mode: 'Observe' },
+      },
+    },
+    { because: 'other planes of Unicode count as one character', spec: { ...spec, name: '🙂'.repeat(128) } },
+  ],
+  refused: [
+    { because: 'apps listen', spec: { image }, says: 'port is required unless preset is JOB' },
+    { because: 'no origin', spec: { port: 80 }, says: 'set exactly one of source and image' },
+    { because: 'two origins', spec: { ...built, image }, says: 'set exactly one of source and image' },
+    {
+      because: 'a database with two origins',
+      spec: { ...built, image, preset: 'REDIS' },
+      says: 'set exactly one of source and image',
+    },
+    { because: 'source of nothing', spec: { port: 80, source: {} }, says: 'source needs git, or cliDeployment: true' },
+    {
+      because: 'source from two places',
+      spec: { port: 80, source: { git, cliDeployment: true } },
+      says: 'source needs git, or cliDeployment: true',
+    },
+    {
+      because: 'cliDeployment: false is nothing',
+      spec: { port: 80, source: { cliDeployment: false } },
+      says: 'source needs git, or cliDeployment: true',
+    },
+    {
+      because: 'two Dockerfiles',
+      spec: { port: 80, source: { git, dockerfilePath: 'a', dockerfileFrom: { name: 'a', key: 'b' } } },
+      says: 'set at most one of dockerfilePath, dockerfileFrom',
+    },
+    {
+      because: 'job settings of an app',
+      spec: { ...spec, job: { command: 'x' } },
+      says: 'job is only allowed when preset is JOB',
+    },
+    {
+      because: 'database settings of an app',
+      spec: { ...spec, database: { disk: 1 } },
+      says: 'database is only allowed when preset names a database',
+    },
+    {
+      because: 'CouchDB is one node',
+      spec: { preset: 'COUCHDB', port: 5984, database: { containers: 2 } },
+      says: 'database.containers must be 1',
+    },
+    { because: 'a port', spec: { ...spec, port: 65_536 }, says: 'less than or equal to 65535' },
+    {
+      because: 'a value from two places',
+      spec: {
+        ...spec,
+        healthCheck: {
+          headersFrom: [
+            {
+              name: 'A',
+              valueFrom: { secretKeyRef: { name: 'a', key: 'b' }, configMapKeyRef: { name: 'a', key: 'b' } },
+            },
+          ],
+        },
+      },
+      says: 'set exactly one of secretKeyRef, configMapKeyRef',
+    },
+    {
+      because: 'a header twice',
+      spec: {
+        ...spec,
+        healthCheck: {
+          headersFrom: [1, 2].map(() => ({ name: 'A', valueFrom: { secretKeyRef: { name: 'a', key: 'b' } } })),
+        },
+      },
+      says: 'Duplicate value',
+    },
+    { because: 'a long name', spec: { ...spec, name: '🙂'.repeat(129) }, says: 'may not be more than 128' },
+    {
+      because: 'an unknown way to delete',
+      spec: { ...spec, lifecycle: { onDelete: 'Orphan' } },
+      says: 'supported values: "Delete", "Retain"',
+    },
+  ],
+  changes: [
+    ...accountChanges(spec),
+    { because: 'an image may replace the source', from: built, to: spec },
+    { because: 'source cannot come back with git', from: spec, to: built, says: 'cannot be added or changed later' },
+    {
+      because: 'git cannot change',
+      from: built,
+      to: { port: 80, source: { git: { ...git, repo: 'other' } } },
+      says: 'cannot be added or changed later',
+    },
+    { because: 'the rest of source can', from: built, to: { port: 80, source: { git, contextDir: 'web' } } },
+    {
+      because: 'git cannot become the command line',
+      from: built,
+      to: { port: 80, source: { cliDeployment: true } },
+      says: 'cannot be added or changed later',
+    },
+    {
+      because: 'the version is for creation',
+      from: spec,
+      to: { ...spec, presetVersion: '2' },
+      says: 'presetVersion can only be given when the resource is created',
+    },
+    {
+      because: 'so are sizes',
+      from: { preset: 'REDIS', port: 1, database: { disk: 1 } },
+      to: { preset: 'REDIS', port: 1, database: { disk: 2 } },
+      says: 'database can only be given when the resource is created',
+    },
+    {
+      because: 'an app keeps its name',
+      from: { ...spec, name: 'a' },
+      to: { ...spec, name: 'b' },
+      says: 'the service cannot rename an app',
+    },
+    {
+      because: 'its default name too',
+      from: spec,
+      to: { ...spec, name: 'b' },
+      says: 'the service cannot rename an app',
+    },
+    {
+      because: 'everything else moves',
+      from: spec,
+      to: { port: 81, image: { reference: 'a/b' }, applyImmediately: true },
+    },
+  ],
+};

@@ -1,0 +1,173 @@
+import type { Change, Spec, Verdicts } from './table.ts';
+
+const protectionRef = { name: 'orders-db' };
+const validUntil = '2026-01-31T13:00:00Z';
+const says = 'a request cannot be changed';
+
+function fixed(spec: Spec, to: Spec): readonly Change[] {
+  return [
+    { because: 'nothing can be changed', from: spec, to: { ...spec, ...to }, says },
+    { because: 'nothing can be added', from: spec, to: { ...spec, accountRef: { name: 'default' } }, says },
+  ];
+}
+
+const validation = { protectionRef };
+
+export const recoveryValidation: Verdicts = {
+  kind: 'RecoveryValidation',
+  accepted: [{ because: 'a run of its own', spec: { ...validation, runId: 'run-7' } }],
+  refused: [{ because: 'of something', spec: {}, says: 'spec.protectionRef: Required value' }],
+  changes: fixed(validation, { runId: 'run-8' }),
+};
+
+const point = {
+  selectedOperationId: 'op_1',
+  pointId: 'ab'.repeat(32),
+  cutoffTime: '2026-01-31T11:00:00.123Z',
+  configurationGeneration: 3,
+};
+const activation = {
+  protectionRef,
+  configurationId: 'cfg_1',
+  recoveryPoint: point,
+  target: { environmentName: 'recovered' },
+  confirmation: 'orders-db/prod',
+  validUntil,
+};
+const without = (field: string) => ({ ...activation, [field]: undefined });
+
+export const recoveryActivation: Verdicts = {
+  kind: 'RecoveryActivation',
+  accepted: [
+    { because: 'all pinned', spec: activation },
+    {
+      because: 'seconds only',
+      spec: {
+        ...activation,
+        recoveryPoint: { ...point, cutoffTime: '2026-01-31T11:00:00Z' },
+        writerSafety: 'Acknowledged',
+        afterOperationId: 'op_0',
+        attempt: 2,
+      },
+    },
+  ],
+  refused: [
+    ...['protectionRef', 'configurationId', 'recoveryPoint', 'target', 'confirmation', 'validUntil'].map((field) => ({
+      because: `${field} is pinned`,
+      spec: without(field),
+      says: `spec.${field}: Required value`,
+    })),
+    {
+      because: 'there is no latest',
+      spec: { ...activation, recoveryPoint: { ...point, pointId: 'latest' } },
+      says: 'spec.recoveryPoint.pointId',
+    },
+    {
+      because: '64 digits',
+      spec: { ...activation, recoveryPoint: { ...point, pointId: 'a'.repeat(63) } },
+      says: 'at least 64 chars long',
+    },
+    {
+      because: 'a moment in UTC',
+      spec: { ...activation, validUntil: '2026-01-31T13:00:00+02:00' },
+      says: 'spec.validUntil',
+    },
+    {
+      because: 'a new app has a name',
+      spec: { ...activation, target: { environmentName: 'a', createNewApp: true } },
+      says: 'appName is required',
+    },
+    { because: 'app and environment', spec: { ...activation, confirmation: 'prod' }, says: 'spec.confirmation' },
+    { because: 'a word, not a flag', spec: { ...activation, writerSafety: true }, says: 'must be of type string' },
+  ],
+  changes: [
+    ...fixed(activation, { attempt: 2 }),
+    { because: 'not even its end', from: activation, to: { ...activation, validUntil: '2027-01-31T13:00:00Z' }, says },
+  ],
+};
+
+const discard = {
+  protectionRef,
+  configurationId: 'cfg_1',
+  operationId: 'op_1',
+  configurationGeneration: 3,
+  acknowledgement: 'DiscardsRecoveredData',
+  validUntil,
+};
+
+export const activationDiscard: Verdicts = {
+  kind: 'ActivationDiscard',
+  accepted: [{ because: 'all pinned', spec: discard }],
+  refused: [
+    {
+      because: 'acknowledged in words',
+      spec: { ...discard, acknowledgement: 'yes' },
+      says: 'supported values: "DiscardsRecoveredData"',
+    },
+    {
+      because: 'one operation',
+      spec: { ...discard, operationId: undefined },
+      says: 'spec.operationId: Required value',
+    },
+  ],
+  changes: fixed(discard, { operationId: 'op_2' }),
+};
+
+const reset = {
+  scope: 'Environment',
+  appEnvId: 'env_db_prod',
+  configurationId: 'cfg_1',
+  configurationGeneration: 3,
+  confirmationName: 'prod',
+  acknowledgement: 'DeletesProtectionAndLeftovers',
+  validUntil,
+};
+const pins = [{ configurationId: 'cfg_1', configurationGeneration: 3 }];
+const account = {
+  scope: 'Account',
+  configurations: pins,
+  confirmationName: 'Demo',
+  acknowledgement: reset.acknowledgement,
+  validUntil,
+};
+
+export const disasterReset: Verdicts = {
+  kind: 'DisasterReset',
+  accepted: [
+    { because: 'one environment', spec: reset },
+    { because: 'the account', spec: account },
+  ],
+  refused: [
+    {
+      because: 'an environment',
+      spec: { ...reset, appEnvId: undefined },
+      says: 'scope: Environment needs exactly one of environmentRef and appEnvId',
+    },
+    {
+      because: 'one environment',
+      spec: { ...reset, environmentRef: { name: 'a' } },
+      says: 'scope: Environment needs exactly one of environmentRef and appEnvId',
+    },
+    {
+      because: 'a pinned generation',
+      spec: { ...reset, configurationGeneration: undefined },
+      says: 'configurationId with configurationGeneration',
+    },
+    {
+      because: 'an account has no environment',
+      spec: { ...account, appEnvId: 'a' },
+      says: 'scope: Account needs configurations',
+    },
+    {
+      because: 'an account is pinned too',
+      spec: { ...account, configurations: undefined },
+      says: 'scope: Account needs configurations',
+    },
+    {
+      because: 'a name to confirm',
+      spec: { ...reset, confirmationName: undefined },
+      says: 'spec.confirmationName: Required value',
+    },
+  ],
+  changes: fixed(reset, { configurationId: 'cfg_2' }),
+};

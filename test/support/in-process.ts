@@ -1,0 +1,339 @@
+/**
+ * The whole system in one process and on one virtual clock: the operator as it is, a Kubernetes cluster in memory, and the
+ * simulator without sockets. The same seed gives the same run.
+ */
+import { createOperator, resourceOf, type Operator } from '../../src/cli/operator/operator.ts';
+import { OperatorKey } from '../../src/engine/fingerprint.ts';
+import type { AnyKind } from '../../src/engine/kind/define.ts';
+import { finalizer, group, version } from '../../src/engine/names.ts';
+import type { KubeObject, Leadership, Log, Metrics } from '../../src/engine/ports.ts';
+import { openHosting } from '../../src/hosting/open.ts';
+import type { Wire } from '../../src/hosting/wire.ts';
+import { kinds as allKinds } from '../../src/kinds/index.ts';
+import { secretResource } from '../../src/kube/material.ts';
+import { Secret } from '../../src/secret.ts';
+import type { Reply } from '../../src/simulator/exchange.ts';
+import { createSimulator, type Simulator } from '../../src/simulator/simulator.ts';
+import { MemoryCluster } from './memory-cluster.ts';
+import { MemoryKube } from './memory-kube.ts';
+import { SeededEntropy, settle, VirtualClock } from './virtual-clock.ts';
+
+export interface InProcessOptions {
+  readonly kinds?: readonly AnyKind[];
+  readonly readings?: Readonly<Record<string, unknown>>;
+  readonly world?: 'demo' | 'empty';
+  readonly seed?: number;
+  readonly horizonMs?: number;
+  readonly readOnly?: boolean;
+}
+
+/** An answer that somebody between us and the service gives instead. */
+export interface Forged {
+  readonly status: number;
+  readonly text?: string;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+/** What happens to one request on its way: before it reaches the service, or to its answer. */
+export type Disturbance =
+  | 'refuseConnection'
+  | 'loseBefore'
+  | 'loseAnswer'
+  | 'hangBefore'
+  | 'hangAfter'
+  | { readonly insteadOf: Forged }
+  | { readonly afterwards: Forged };
+
+export type Interference = (request: {
+  readonly method: string;
+  readonly path: string;
+  readonly count: number;
+}) => Disturbance | undefined;
+
+/** One line that somebody wrote anywhere: log, event, status. */
+export interface Trace {
+  readonly lines: string[];
+}
+
+export const namespace = 'team';
+const baseUrl = 'http://127.0.0.1:8088';
+
+export class InProcess {
+  readonly clock = new VirtualClock();
+  readonly cluster: MemoryCluster;
+  readonly service: Simulator;
+  readonly trace: Trace = { lines: [] };
+  readonly leadership: Leadership & { why: string | undefined } = {
+    why: undefined,
+    mayAct() {
+      return this.why;
+    },
+  };
+  interference: Interference = () => undefined;
+  kube: MemoryKube;
+  operator: Operator;
+  calls = 0;
+  readonly #options: InProcessOptions;
+  #generation = 0;
+
+  constructor(options: InProcessOptions = {}) {
+    this.#options = options;
+    const entropy = new SeededEntropy((options.seed ?? 1) + 1_000);
+    this.cluster = new MemoryCluster(this.clock, entropy);
+    this.service = createSimulator({
+      clock: 'virtual',
+      world: options.world ?? 'demo',
+      readings: options.readings ?? {},
+      seed: String(options.seed ?? 1),
+      wallNow: () => this.clock.wall(),
+      wait: (ms) => new Promise((resolve) => void this.clock.after(ms, resolve)),
+    });
+    this.kube = new MemoryKube(this.cluster);
+    this.operator = this.#assemble();
+  }
+
+  /** Starts the operator; with `holdMs` as if it had taken over. */
+  async start(holdMs = 0): Promise<void> {
+    this.operator.watch();
+    await settle();
+    await this.operator.synced();
+    this.operator.act(holdMs);
+    await settle();
+  }
+
+  /** The process dies, with everything it has in memory, and another takes its place. */
+  async crash(holdMs = 0): Promise<void> {
+    this.kill();
+    await settle();
+    this.kube = new MemoryKube(this.cluster);
+    this.operator = this.#assemble();
+    await this.start(holdMs);
+  }
+
+  /** The process dies: nothing it does from now on has any effect. */
+  kill(): void {
+    this.#generation += 1;
+    this.kube.mute();
+    this.kube.cut = true;
+  }
+
+  /** Lets time pass everywhere. */
+  async run(ms: number): Promise<void> {
+    const until = this.clock.monotonic() + ms;
+    await settle();
+    for (;;) {
+      const next = Math.min(this.clock.nextAt ?? until, until);
+      const step = Math.max(0, next - this.clock.monotonic());
+      this.service.advance(step);
+      await this.clock.advance(step);
+      if (this.clock.monotonic() >= until && (this.clock.nextAt ?? Number.POSITIVE_INFINITY) > until) return;
+    }
+  }
+
+  /** Creates an object of ours, or changes its spec and annotations. */
+  apply(kind: string, name: string, spec: object, annotations: Readonly<Record<string, string>> = {}): KubeObject {
+    const resource = this.#resource(kind);
+    const where = resource.namespaced ? namespace : undefined;
+    const known = this.cluster.get(resource, where, name);
+    if (known === undefined) {
+      return this.cluster.create(resource, where, {
+        apiVersion: `${group}/${version}`,
+        kind,
+        metadata: { name, ...(where !== undefined && { namespace: where }), annotations },
+        spec,
+      });
+    }
+    const metadata = { ...known.metadata, annotations };
+    return this.cluster.update(resource, where, name, { ...known, metadata, spec }, 'object');
+  }
+
+  delete(kind: string, name: string): void {
+    const resource = this.#resource(kind);
+    this.cluster.delete(resource, resource.namespaced ? namespace : undefined, name);
+  }
+
+  get(kind: string, name: string): KubeObject | undefined {
+    const resource = this.#resource(kind);
+    return this.cluster.get(resource, resource.namespaced ? namespace : undefined, name);
+  }
+
+  /** Creates a Secret or replaces its values. */
+  secret(name: string, values: Readonly<Record<string, string>>): void {
+    const data = Object.fromEntries(
+      Object.entries(values).map(([key, value]) => [key, Buffer.from(value).toString('base64')]),
+    );
+    const body = { apiVersion: 'v1', kind: 'Secret', metadata: { name, namespace }, data };
+    const known = this.cluster.get(secretResource, namespace, name);
+    if (known === undefined) this.cluster.create(secretResource, namespace, body);
+    else this.cluster.update(secretResource, namespace, name, { ...body, metadata: known.metadata }, 'object');
+  }
+
+  /** An account `default` with the admin's token. */
+  account(spec: object = {}): void {
+    this.secret('hosting-credentials', { baseUrl, token: 'demo-admin' });
+    this.apply('HostingAccount', 'default', {
+      accountId: 'acc_demo',
+      credentialsRef: { name: 'hosting-credentials' },
+      ...spec,
+    });
+  }
+
+  /** Calls the simulator's control surface. */
+  async control(method: string, path: string, body?: unknown): Promise<unknown> {
+    const reply = await this.service.handle({
+      method,
+      url: `/_sim${path}`,
+      headers: { host: '127.0.0.1:8088', 'content-type': 'application/json' },
+      ...(body !== undefined && { body: JSON.stringify(body) }),
+    });
+    if (reply.kind !== 'answered' || reply.status >= 300)
+      throw new Error(`${method} ${path}: ${JSON.stringify(reply)}`);
+    return reply.body === '' ? undefined : JSON.parse(reply.body);
+  }
+
+  /** Calls the public interface as somebody else does. */
+  async request(
+    method: string,
+    path: string,
+    body?: unknown,
+    token = 'demo-admin',
+  ): Promise<{ status: number; body: unknown }> {
+    const reply = await this.#handle(
+      method,
+      `/api/public/v1${path}`,
+      token,
+      body === undefined ? undefined : JSON.stringify(body),
+    );
+    if (reply.kind !== 'answered') throw new Error(`no answer: ${reply.kind}`);
+    return { status: reply.status, body: reply.body === '' ? undefined : JSON.parse(reply.body) };
+  }
+
+  /** Commits of the service, newest last. */
+  async ledger(): Promise<readonly { kind: string; id: string }[]> {
+    const { items } = (await this.control('GET', '/ledger')) as { items: readonly { kind: string; id: string }[] };
+    return items;
+  }
+
+  #resource(kind: string): ReturnType<typeof resourceOf> {
+    const found = (this.#options.kinds ?? allKinds).find((one) => one.kind === kind);
+    if (found === undefined) throw new Error(`${kind} is not a kind`);
+    return resourceOf(found);
+  }
+
+  #handle(method: string, url: string, token: string, body: string | undefined): Promise<Reply> {
+    return this.service.handle({
+      method,
+      url,
+      headers: {
+        host: '127.0.0.1:8088',
+        authorization: token,
+        ...(body !== undefined && { 'content-type': 'application/json' }),
+      },
+      ...(body !== undefined && { body }),
+    });
+  }
+
+  #wire(): Wire {
+    const generation = this.#generation;
+    return async (request) => {
+      if (generation !== this.#generation) return new Promise(() => undefined);
+      this.calls += 1;
+      const path = request.path.split('?', 1)[0] ?? '';
+      const what = this.interference({ method: request.method, path, count: this.calls });
+      if (what === 'refuseConnection') return { failed: 'connection', message: 'refused' };
+      const stopped = request.start();
+      if (stopped !== undefined) return { failed: 'connection', message: stopped };
+      if (what === 'loseBefore') return { failed: 'connection', message: 'reset' };
+      if (what === 'hangBefore') return timedOut(request.signal);
+      if (typeof what === 'object' && 'insteadOf' in what) return forged(what.insteadOf);
+      const { method, headers } = request;
+      const reply = await Promise.race([
+        this.#handle(method, request.path, headers['authorization'] ?? '', request.body),
+        aborted(request.signal),
+      ]);
+      if (generation !== this.#generation) return new Promise(() => undefined);
+      if (reply === 'aborted' || what === 'loseAnswer') return { failed: 'connection', message: 'reset' };
+      if (what === 'hangAfter') return timedOut(request.signal);
+      if (what !== undefined) return forged(what.afterwards);
+      return received(reply, request.signal);
+    };
+  }
+
+  #assemble(): Operator {
+    const options = this.#options;
+    const entropy = new SeededEntropy((options.seed ?? 1) + this.#generation);
+    const log = collecting(this.trace.lines);
+    const hosting = openHosting({
+      clock: this.clock,
+      entropy,
+      log,
+      metrics: noMetrics,
+      hostRules: { allowedHosts: [], allowInsecureLoopback: true, allowPrivateAddresses: false, proxy: undefined },
+      wire: this.#wire(),
+    });
+    return createOperator({
+      kinds: options.kinds ?? allKinds,
+      api: this.kube,
+      hosting,
+      leadership: this.leadership,
+      clock: this.clock,
+      entropy,
+      log,
+      metrics: noMetrics,
+      key: new OperatorKey(new Secret('a key made up for tests')),
+      instance: `operator-${this.#generation}`,
+      operatorNamespace: 'apphosting-system',
+      namespace: undefined,
+      selector: undefined,
+      secretWatch: 'on',
+      readOnly: options.readOnly ?? false,
+      horizonMs: options.horizonMs ?? 120_000,
+      workers: 8,
+    });
+  }
+}
+
+/** The finalizer that holds an object, for assertions. */
+export const held = finalizer;
+
+function aborted(signal: AbortSignal): Promise<'aborted'> {
+  return new Promise((resolve) => {
+    if (signal.aborted) resolve('aborted');
+    signal.addEventListener('abort', () => resolve('aborted'), { once: true });
+  });
+}
+
+async function timedOut(signal: AbortSignal): ReturnType<Wire> {
+  await aborted(signal);
+  return { failed: 'connection', message: 'timed out' };
+}
+
+function forged({ status, text = '', headers = {} }: Forged): Awaited<ReturnType<Wire>> {
+  return { status, headers, text };
+}
+
+function received(reply: Reply, signal: AbortSignal): ReturnType<Wire> {
+  switch (reply.kind) {
+    case 'reset':
+    case 'stream':
+      return Promise.resolve({ failed: 'connection', message: 'reset' });
+    case 'silent':
+      return timedOut(signal);
+    case 'answered': {
+      if (reply.truncate !== undefined) return Promise.resolve({ failed: 'connection', message: 'cut off' });
+      if (reply.hugeBody !== undefined) return Promise.resolve({ failed: 'tooLarge', message: 'too large' });
+      return Promise.resolve({ status: reply.status, headers: reply.headers, text: reply.body });
+    }
+  }
+}
+
+function collecting(lines: string[]): Log {
+  const at = (level: string) => (fields: object, message: string) => {
+    lines.push(
+      `${level} ${message} ${JSON.stringify(fields, (_key, value: unknown) => (value instanceof Error ? value.stack : value))}`,
+    );
+  };
+  return { debug: at('debug'), info: at('info'), warn: at('warn'), error: at('error') };
+}
+
+const noMetrics: Metrics = { count: () => undefined, gauge: () => undefined, observe: () => undefined };

@@ -1,0 +1,99 @@
+import type { KubeError, KubeObject, Resource, WatchEvent, WatchOptions } from '../../src/engine/ports.ts';
+import { meets } from './label-selector.ts';
+import { type Change, keyOf, type MemoryCluster } from './memory-cluster.ts';
+
+const bookmarkMs = 60_000;
+
+/** One open watch on a cluster in memory. */
+export class MemoryWatch {
+  isMuted = false;
+  readonly #cluster: MemoryCluster;
+  readonly #resource: string;
+  readonly #options: WatchOptions;
+  readonly #queue: WatchEvent[] = [];
+  readonly #undo: (() => void)[] = [];
+  #newest: number;
+  #ended: { readonly failure: KubeError | undefined } | undefined;
+  #wake: (() => void) | undefined;
+
+  constructor(cluster: MemoryCluster, resource: Resource, options: WatchOptions) {
+    this.#cluster = cluster;
+    this.#resource = keyOf(resource);
+    this.#options = options;
+    this.#newest = Number(options.resourceVersion);
+    if (this.#newest < cluster.compactedAt) {
+      this.push({ type: 'ERROR', code: 410, message: 'too old resource version' });
+      this.end();
+      return;
+    }
+    for (const change of cluster.changesAfter(this.#newest)) this.#see(change);
+    this.#undo.push(cluster.listen((change) => (change === 'restored' ? this.end() : this.#see(change))));
+    const timeout = cluster.clock.after(options.timeoutSeconds * 1000, () => this.end());
+    this.#undo.push(timeout);
+    this.#scheduleBookmark();
+    const abort = (): void => this.end();
+    options.signal.addEventListener('abort', abort, { once: true });
+    this.#undo.push(() => options.signal.removeEventListener('abort', abort));
+    if (options.signal.aborted) this.end();
+  }
+
+  push(event: WatchEvent): void {
+    if (this.isMuted || this.#ended !== undefined) return;
+    this.#queue.push(event);
+    this.#wake?.();
+  }
+
+  end(failure?: KubeError): void {
+    if (this.isMuted && !this.#options.signal.aborted) return;
+    this.#ended ??= { failure };
+    this.#wake?.();
+  }
+
+  close(): void {
+    for (const undo of this.#undo.splice(0)) undo();
+  }
+
+  async *events(): AsyncGenerator<WatchEvent, void, void> {
+    for (;;) {
+      const event = this.#queue.shift();
+      if (event !== undefined) yield event;
+      else if (this.#ended !== undefined) {
+        if (this.#ended.failure !== undefined) throw this.#ended.failure;
+        return;
+      } else await new Promise<void>((resolve) => (this.#wake = resolve));
+    }
+  }
+
+  /** A watch from a version that the cluster has not reached (again) waits, and says nothing. */
+  #see(change: Change): void {
+    if (change.resource !== this.#resource || change.version <= this.#newest) return;
+    const was = change.before !== undefined && this.#selects(change.before);
+    const is = change.after !== undefined && this.#selects(change.after);
+    if (!was && !is) return;
+    this.#newest = change.version;
+    const type = is ? (was ? 'MODIFIED' : 'ADDED') : 'DELETED';
+    this.push({ type, object: this.#options.metadataOnly === true ? onlyMetadata(change.object) : change.object });
+  }
+
+  #selects({ metadata }: KubeObject): boolean {
+    const { namespace, labelSelector } = this.#options;
+    return (namespace === undefined || metadata.namespace === namespace) && meets(metadata.labels, labelSelector);
+  }
+
+  #scheduleBookmark(): void {
+    const cancel = this.#cluster.clock.after(bookmarkMs, () => {
+      if (this.#ended !== undefined) return;
+      if (this.#cluster.version >= this.#newest) {
+        this.#newest = this.#cluster.version;
+        this.push({ type: 'BOOKMARK', resourceVersion: String(this.#cluster.version) });
+      }
+      this.#scheduleBookmark();
+    });
+    this.#undo.push(cancel);
+  }
+}
+
+/** An object as lists and watches of metadata show it. */
+export function onlyMetadata({ metadata }: KubeObject): KubeObject {
+  return { apiVersion: 'meta.k8s.io/v1', kind: 'PartialObjectMetadata', metadata };
+}
