@@ -37,6 +37,7 @@ export class LeaseElection implements Leadership {
   readonly #stop = new AbortController();
   #running: Promise<void> | undefined;
   #sighting: Sighting | undefined;
+  #lookedAt = 0;
   /** The newest form of the lease that we wrote. */
   #own: KubeObject | undefined;
   #term: { readonly monotonic: number; readonly wall: number } | undefined;
@@ -44,6 +45,8 @@ export class LeaseElection implements Leadership {
   /** How the last claim on the lease was made; it may have arrived although its answer did not. */
   #takesOver = false;
   #mayBeOurs = false;
+  /** Monotonic time before which we do not act, though the lease is ours. */
+  #actFrom = 0;
   #cancelWatchdog: (() => void) | undefined;
 
   constructor(options: LeaseOptions) {
@@ -91,10 +94,10 @@ export class LeaseElection implements Leadership {
       try {
         waitMs = Math.min(waitMs, await this.#round());
       } catch (error) {
-        // What the last write did is not known: look before writing again, at once where somebody else was first.
+        // What the last write did is not known: look before writing again, soon where time runs out or somebody was first.
         this.#own = undefined;
         const raced = error instanceof KubeError && (error.reason === 'conflict' || error.reason === 'exists');
-        if (raced) waitMs /= 10;
+        if (raced || this.#leading) waitMs /= 10;
         if (!this.#stop.signal.aborted) log.info({ leading: this.#leading }, `the lease: ${messageOf(error)}`);
       }
       this.#settle();
@@ -104,7 +107,8 @@ export class LeaseElection implements Leadership {
 
   /** One look at the lease, and one write where it is ours to write; returns when to look again at the latest. */
   async #round(): Promise<number> {
-    const begun = { monotonic: this.#options.clock.monotonic(), wall: this.#options.clock.wall() };
+    const { clock } = this.#options;
+    const begun = { monotonic: clock.monotonic(), wall: clock.wall() };
     const inTerm = this.#leading && this.mayAct() === undefined;
     if (inTerm && this.#own !== undefined && (await this.#renew(this.#own))) return this.#win(begun, false);
     const live = await this.#read(this.#stop.signal);
@@ -121,6 +125,9 @@ export class LeaseElection implements Leadership {
     if (claim.inMs > 0) return claim.inMs;
     this.#takesOver = claim.takeOver;
     this.#mayBeOurs = true;
+    // A holder may have restored it, and lost it again, between two looks: from this write on it cannot.
+    const vanished = spec === undefined && claim.takeOver;
+    this.#actFrom = vanished ? clock.monotonic() + this.#patienceMs() + this.#pace.leaseMs : begun.monotonic;
     this.#own = await this.#write(live, this.#specAs(spec));
     return this.#win(begun, claim.takeOver);
   }
@@ -146,10 +153,13 @@ export class LeaseElection implements Leadership {
   /** Notes how the lease looks now, and since when. */
   #look(live: KubeObject | undefined, spec: LeaseSpec | undefined): Sighting {
     const version = live?.metadata.resourceVersion;
-    if (this.#sighting === undefined || this.#sighting.version !== version) {
+    const now = this.#options.clock.monotonic();
+    // Between two looks far apart a missing lease may have come and gone.
+    const unwatched = version === undefined && now - this.#lookedAt > this.#pace.retryMs * 2;
+    this.#lookedAt = now;
+    if (this.#sighting === undefined || this.#sighting.version !== version || unwatched) {
       // What vanishes is remembered as it was held.
-      const last = spec ?? this.#sighting?.spec;
-      this.#sighting = { version, since: this.#options.clock.monotonic(), spec: last };
+      this.#sighting = { version, since: now, spec: spec ?? this.#sighting?.spec };
     }
     return this.#sighting;
   }
@@ -207,6 +217,7 @@ export class LeaseElection implements Leadership {
     const { clock, log } = this.#options;
     if (this.#own !== undefined) this.#look(this.#own, leaseSpecOf(this.#own));
     if (this.#stop.signal.aborted) return 0;
+    if (clock.monotonic() < this.#actFrom) return this.#pace.retryMs;
     this.#term = begun;
     this.#cancelWatchdog?.();
     const leftMs = begun.monotonic + this.#pace.renewMs - clock.monotonic();

@@ -102,8 +102,9 @@ export function describeKubeContract(open: () => Promise<OpenedCluster>): void {
       );
     });
 
-    it('is refused with a resourceVersion before it exists', async () => {
-      expect(await reasonOf(create('early', {}, { resourceVersion: '5' }))).toBe('invalid');
+    it('is not created with a resourceVersion: the API server answers 500', async () => {
+      expect(await reasonOf(create('early', {}, { resourceVersion: '5' }))).toBe('unavailable');
+      expect(await get('early')).toBeUndefined();
     });
 
     it('gets a new generation with a new spec only', async () => {
@@ -339,6 +340,9 @@ export function describeKubeContract(open: () => Promise<OpenedCluster>): void {
       expect(await reasonOf(put({ uid: 'other', resourceVersion }))).toBe('conflict');
       const written = await put({ uid, resourceVersion });
       expect(written.spec).toEqual({ leaseDurationSeconds: 1 });
+      await cluster.api.delete(leaseResource, cluster.namespace, 'contract');
+      expect(await reasonOf(put(written.metadata))).toBe('conflict');
+      expect(await cluster.api.get(leaseResource, cluster.namespace, 'contract')).toBeUndefined();
     });
   });
 }

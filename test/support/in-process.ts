@@ -27,12 +27,28 @@ export interface InProcessOptions {
   readonly readOnly?: boolean;
 }
 
+/** An answer that somebody between us and the service gives instead. */
+export interface Forged {
+  readonly status: number;
+  readonly text?: string;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
 /** What happens to one request on its way: before it reaches the service, or to its answer. */
+export type Disturbance =
+  | 'refuseConnection'
+  | 'loseBefore'
+  | 'loseAnswer'
+  | 'hangBefore'
+  | 'hangAfter'
+  | { readonly insteadOf: Forged }
+  | { readonly afterwards: Forged };
+
 export type Interference = (request: {
   readonly method: string;
   readonly path: string;
   readonly count: number;
-}) => 'refuseConnection' | 'loseBefore' | 'loseAnswer' | undefined;
+}) => Disturbance | undefined;
 
 /** One line that somebody wrote anywhere: log, event, status. */
 export interface Trace {
@@ -228,6 +244,8 @@ export class InProcess {
       const stopped = request.start();
       if (stopped !== undefined) return { failed: 'connection', message: stopped };
       if (what === 'loseBefore') return { failed: 'connection', message: 'reset' };
+      if (what === 'hangBefore') return timedOut(request.signal);
+      if (typeof what === 'object' && 'insteadOf' in what) return forged(what.insteadOf);
       const { method, headers } = request;
       const reply = await Promise.race([
         this.#handle(method, request.path, headers['authorization'] ?? '', request.body),
@@ -235,6 +253,8 @@ export class InProcess {
       ]);
       if (generation !== this.#generation) return new Promise(() => undefined);
       if (reply === 'aborted' || what === 'loseAnswer') return { failed: 'connection', message: 'reset' };
+      if (what === 'hangAfter') return timedOut(request.signal);
+      if (what !== undefined) return forged(what.afterwards);
       return received(reply, request.signal);
     };
   }
@@ -283,13 +303,22 @@ function aborted(signal: AbortSignal): Promise<'aborted'> {
   });
 }
 
+async function timedOut(signal: AbortSignal): ReturnType<Wire> {
+  await aborted(signal);
+  return { failed: 'connection', message: 'timed out' };
+}
+
+function forged({ status, text = '', headers = {} }: Forged): Awaited<ReturnType<Wire>> {
+  return { status, headers, text };
+}
+
 function received(reply: Reply, signal: AbortSignal): ReturnType<Wire> {
   switch (reply.kind) {
     case 'reset':
     case 'stream':
       return Promise.resolve({ failed: 'connection', message: 'reset' });
     case 'silent':
-      return aborted(signal).then(() => ({ failed: 'connection' as const, message: 'timed out' }));
+      return timedOut(signal);
     case 'answered': {
       if (reply.truncate !== undefined) return Promise.resolve({ failed: 'connection', message: 'cut off' });
       if (reply.hugeBody !== undefined) return Promise.resolve({ failed: 'tooLarge', message: 'too large' });

@@ -69,7 +69,8 @@ export class MemoryCluster {
   create(resource: Resource, namespace: string | undefined, body: unknown): KubeObject {
     const given = inputOf(body);
     if (textAt(given.metadata, 'resourceVersion') !== undefined) {
-      throw new KubeError('invalid', 'resourceVersion should not be set on objects to be created');
+      // As the API server does: it answers 500.
+      throw new KubeError('unavailable', 'resourceVersion should not be set on objects to be created');
     }
     const name = textAt(given.metadata, 'name');
     if (name === undefined) throw new KubeError('invalid', 'name or generateName is required');
@@ -90,8 +91,10 @@ export class MemoryCluster {
   update(resource: Resource, namespace: string | undefined, name: string, body: unknown, part: 'object' | 'status') {
     const given = inputOf(body);
     const before = this.get(resource, namespace, name);
-    if (before === undefined) throw new KubeError('notFound', `${name} not found`);
     const uid = textAt(given.metadata, 'uid');
+    // Kinds that a PUT may create compare what it expects with nothing.
+    const expects = uid !== undefined && resource.plural === 'leases';
+    if (before === undefined) throw new KubeError(expects ? 'conflict' : 'notFound', `${name} not found`);
     if (uid !== undefined && uid !== before.metadata.uid) throw new KubeError('conflict', 'the uid is another');
     const version = textAt(given.metadata, 'resourceVersion');
     if (version === undefined && !isBuiltIn(resource)) {

@@ -50,10 +50,13 @@ export class MemoryKube implements KubeApi {
   readonly #faults: { fault: Fault; skip: number; left: number }[] = [];
   readonly #watches = new Set<MemoryWatch>();
   readonly #pages = new Map<string, { readonly items: readonly KubeObject[]; readonly version: number }>();
+  readonly #latency: () => number;
   #isCut = false;
 
-  constructor(cluster: MemoryCluster) {
+  /** `latency` says how long each way of each call takes; nothing unless given. */
+  constructor(cluster: MemoryCluster, latency: () => number = () => 0) {
     this.cluster = cluster;
+    this.#latency = latency;
   }
 
   /** Arranges a fault; faults are looked at in the order in which they were arranged. */
@@ -156,15 +159,27 @@ export class MemoryKube implements KubeApi {
     act: () => T,
   ): Promise<T> {
     this.calls.push({ verb, plural: resource.plural, namespace, name });
-    // Never in the same turn: an answer takes time.
-    await Promise.resolve();
+    await this.#travel();
     if (this.#isCut) throw new KubeError('unavailable', 'the network is cut');
     const fault = this.#faultFor(verb, resource);
-    if (fault === undefined) return act();
+    if (fault === undefined) {
+      try {
+        return act();
+      } finally {
+        await this.#travel();
+      }
+    }
     if (fault.effect === 'after') act();
     if (fault.outcome === 'hang') return new Promise<T>(() => undefined);
     const retry = fault.retryInMs === undefined ? {} : { retryInMs: fault.retryInMs };
     throw new KubeError(fault.outcome, `${verb} ${resource.plural}: ${fault.outcome}, as arranged`, retry);
+  }
+
+  /** Never in the same turn: an answer takes time. */
+  #travel(): Promise<void> {
+    const ms = this.#latency();
+    if (ms === 0) return Promise.resolve();
+    return new Promise((resolve) => void this.cluster.clock.after(ms, resolve));
   }
 
   #faultFor(verb: Verb, resource: Resource): Fault | undefined {

@@ -24,7 +24,8 @@ const offline: Means = {
 };
 
 async function where(assets?: string) {
-  return { platform: 'linux', arch: 'x64', assets, cacheDir: join(await temporaryDir(), 'cache') };
+  const dir = await temporaryDir();
+  return { platform: 'linux', arch: 'x64', assets, cacheDir: join(dir, 'cache'), temporaryDir: join(dir, 'tmp') };
 }
 
 describe('the programs of a control plane', () => {
@@ -134,12 +135,24 @@ describe('the cache', () => {
   it('says so, and uses a temporary folder, where the cache folder cannot be written', async () => {
     const dir = await temporaryDir();
     await writeFile(join(dir, 'file'), '');
+    await mkdir(join(dir, 'tmp'));
     const said: string[] = [];
 
-    const cache = await openCache(join(dir, 'file'), (text) => said.push(text));
+    const cache = await openCache(join(dir, 'file'), join(dir, 'tmp'), (text) => said.push(text));
+    const made = await cache.make('key', fill);
 
-    expect(said).toEqual([expect.stringMatching(/cannot be written \(ENOTDIR\): using .*apphosting-cache-/)]);
-    expect(cache.dir).not.toContain(dir);
+    expect(said).toEqual([expect.stringMatching(/cannot be written \(ENOTDIR\): using .*tmp\/apphosting-cache-/)]);
+    expect(await cache.find('key')).toEqual(made);
+  });
+
+  it('does not use a temporary folder that others can write', async () => {
+    const dir = await temporaryDir();
+    await writeFile(join(dir, 'file'), '');
+    const open = () => openCache(join(dir, 'file'), dir, () => {});
+    const first = await open();
+    await chmod(first.dir, 0o777);
+
+    expect((await open()).dir).not.toBe(first.dir);
   });
 });
 

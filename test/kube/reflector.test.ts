@@ -1,0 +1,416 @@
+import { describe, expect, it } from 'vitest';
+import { type CacheEvent, KubeError } from '../../src/engine/ports.ts';
+import { GarbledError } from '../../src/kube/failure.ts';
+import { Reflector } from '../../src/kube/reflector.ts';
+import type { ListReason, ReflectorOptions } from '../../src/kube/reflector-options.ts';
+import { CollectedLog } from '../support/collected-log.ts';
+import { MemoryCluster } from '../support/memory-cluster.ts';
+import { MemoryKube } from '../support/memory-kube.ts';
+import { SeededEntropy, VirtualClock } from '../support/virtual-clock.ts';
+import { present, thing, things } from './example.ts';
+
+/** A cluster, an administrator, and a reflector that watches from another connection. */
+function scene(options: Partial<ReflectorOptions> = {}) {
+  const clock = new VirtualClock();
+  const cluster = new MemoryCluster(clock);
+  const admin = new MemoryKube(cluster);
+  const api = new MemoryKube(cluster);
+  const log = new CollectedLog();
+  const told: string[] = [];
+  const lists: ListReason[] = [];
+  let rewinds = 0;
+  const reflector = new Reflector({
+    api,
+    resource: things,
+    clock,
+    entropy: new SeededEntropy(3),
+    log,
+    onEvent: (event) => told.push(textOf(event)),
+    onList: (reason) => lists.push(reason),
+    onRewind: () => (rewinds += 1),
+    ...options,
+  });
+  return { clock, cluster, admin, api, log, told, lists, reflector, rewinds: () => rewinds };
+}
+
+function textOf(event: CacheEvent): string {
+  const { name, uid } = event.object.metadata;
+  const initial = event.is === 'applied' && event.initial ? ' at first' : '';
+  return `${event.is} ${name} ${uid.slice(0, 4)}${initial}`;
+}
+
+/** Names and sizes as the cache holds them. */
+function held(reflector: Reflector): string[] {
+  return [...reflector.values()].map(({ metadata, spec }) => `${metadata.name} ${JSON.stringify(spec)}`).toSorted();
+}
+
+function inCluster(cluster: MemoryCluster): string[] {
+  return cluster.all(things).map(({ metadata, spec }) => `${metadata.name} ${JSON.stringify(spec)}`);
+}
+
+async function started(options: Partial<ReflectorOptions> = {}) {
+  const it = scene(options);
+  await it.admin.create(things, 'a', thing('one'));
+  it.reflector.start();
+  await it.clock.advance(0);
+  return it;
+}
+
+describe('a reflector', () => {
+  it('lists what is there, and then tells what happens', async () => {
+    const { clock, admin, cluster, reflector, told } = await started();
+    await reflector.synced;
+
+    await admin.create(things, 'b', thing('two'));
+    const two = present(await admin.get(things, 'b', 'two'));
+    await admin.replace(things, 'b', 'two', { ...two, spec: { size: 9 } });
+    await admin.delete(things, 'a', 'one');
+    await clock.advance(0);
+
+    expect(told.map((line) => line.replace(/ [0-9a-f]{4}\b/, ''))).toEqual([
+      'applied one at first',
+      'applied two',
+      'applied two',
+      'gone one',
+    ]);
+    expect(held(reflector)).toEqual(inCluster(cluster));
+    expect(reflector.get('b', 'two')?.spec).toEqual({ size: 9 });
+  });
+
+  it('lists in pages, and starts over when the pages are too old', async () => {
+    const { clock, admin, api, cluster, reflector, lists } = scene({ pace: { pageSize: 2 } });
+    for (const name of ['a', 'b', 'c', 'd', 'e']) await admin.create(things, 'x', thing(name));
+    api.inject({ verb: 'list', after: 1, effect: 'before', outcome: 'gone' });
+
+    reflector.start();
+    await clock.advance(5_000);
+
+    expect(held(reflector)).toEqual(inCluster(cluster));
+    expect(lists).toEqual(['start', 'gone']);
+    expect(api.calls.filter(({ verb }) => verb === 'list')).toHaveLength(2 + 3);
+  });
+
+  const failures: readonly { readonly what: string; readonly strike: (api: MemoryKube) => void }[] = [
+    {
+      what: 'the first list fails',
+      strike: (api) => api.inject({ verb: 'list', effect: 'before', outcome: 'unavailable' }),
+    },
+    {
+      what: 'lists fail ten times',
+      strike: (api) => api.inject({ verb: 'list', times: 10, effect: 'before', outcome: 'unavailable' }),
+    },
+    { what: 'a list hangs', strike: (api) => api.inject({ verb: 'list', effect: 'before', outcome: 'hang' }) },
+    {
+      what: 'the watch is refused',
+      strike: (api) => api.inject({ verb: 'watch', effect: 'before', outcome: 'unavailable' }),
+    },
+    {
+      what: 'the watch is forbidden for a while',
+      strike: (api) => api.inject({ verb: 'watch', times: 4, effect: 'before', outcome: 'forbidden' }),
+    },
+    {
+      what: 'the watch is throttled',
+      strike: (api) => api.inject({ verb: 'watch', effect: 'before', outcome: 'throttled', retryInMs: 20_000 }),
+    },
+    {
+      what: 'the watch hangs before it answers',
+      strike: (api) => api.inject({ verb: 'watch', effect: 'before', outcome: 'hang' }),
+    },
+    {
+      what: 'the watch is too old from the start',
+      strike: (api) => api.inject({ verb: 'watch', effect: 'before', outcome: 'gone' }),
+    },
+    {
+      what: 'the kind is not served yet',
+      strike: (api) => api.inject({ verb: 'list', times: 3, effect: 'before', outcome: 'notFound' }),
+    },
+    {
+      what: 'the credential is refused',
+      strike: (api) => api.inject({ times: 3, effect: 'before', outcome: 'unauthorized' }),
+    },
+  ];
+
+  it.for(failures)('goes on when $what', async ({ strike }) => {
+    const { clock, admin, api, cluster, reflector, log } = scene();
+    await admin.create(things, 'a', thing('one'));
+    strike(api);
+
+    reflector.start();
+    await clock.advance(30_000);
+    await admin.create(things, 'a', thing('two'));
+    await clock.advance(600_000);
+
+    expect(held(reflector)).toEqual(inCluster(cluster));
+    expect(log.bugs).toEqual([]);
+  });
+
+  const breaks: readonly { readonly what: string; readonly strike: (api: MemoryKube) => void }[] = [
+    { what: 'the connection is reset', strike: (api) => api.endWatches(new KubeError('unavailable', 'reset')) },
+    { what: 'the stream ends early', strike: (api) => api.endWatches() },
+    { what: 'the stream goes silent', strike: (api) => api.mute() },
+    { what: 'a line cannot be read', strike: (api) => api.endWatches(new GarbledError('a line is not JSON')) },
+    { what: 'the stream says 500', strike: (api) => api.say({ type: 'ERROR', code: 500, message: '' }) },
+    { what: 'the stream says 429', strike: (api) => api.say({ type: 'ERROR', code: 429, message: '' }) },
+    { what: 'the stream says 410', strike: (api) => api.say({ type: 'ERROR', code: 410, message: '' }) },
+    { what: 'a bookmark runs backwards', strike: (api) => api.say({ type: 'BOOKMARK', resourceVersion: '5' }) },
+  ];
+
+  it.for(breaks)('misses nothing when $what', async ({ strike }) => {
+    const { clock, admin, api, cluster, reflector, log, told } = await started();
+
+    strike(api);
+    await admin.create(things, 'a', thing('two'));
+    await admin.delete(things, 'a', 'one');
+    await clock.advance(200_000);
+    await admin.create(things, 'a', thing('three'));
+    await clock.advance(200_000);
+
+    expect(held(reflector)).toEqual(inCluster(cluster));
+    expect(told.filter((line) => line.startsWith('applied two'))).toHaveLength(1);
+    expect(told.filter((line) => line.startsWith('gone one'))).toHaveLength(1);
+    expect(log.bugs).toEqual([]);
+  });
+
+  it('takes up the same version after a break, without a new list', async () => {
+    const { clock, api, lists } = await started();
+
+    api.endWatches(new KubeError('unavailable', 'reset'));
+    await clock.advance(2_000);
+    api.say({ type: 'ERROR', code: 500, message: '' });
+    await clock.advance(4_000);
+
+    expect(lists).toEqual(['start']);
+    expect(api.openWatches).toBe(1);
+  });
+
+  it('lists again after history was compacted', async () => {
+    const { clock, cluster, admin, api, reflector, lists } = await started();
+    api.cut = true;
+    await admin.create(things, 'a', thing('two'));
+    cluster.compact();
+    await admin.delete(things, 'a', 'one');
+
+    await clock.advance(91_000);
+    api.cut = false;
+    await clock.advance(60_000);
+
+    expect(lists).toContain('gone');
+    expect(held(reflector)).toEqual(inCluster(cluster));
+  });
+
+  it('tells a recreated object as gone and then applied, though the deletion was never seen', async () => {
+    const { clock, cluster, admin, api, reflector, told } = await started();
+    const before = present(reflector.get('a', 'one')).metadata.uid.slice(0, 4);
+    api.cut = true;
+    await admin.delete(things, 'a', 'one');
+    const after = (await admin.create(things, 'a', thing('one'))).metadata.uid.slice(0, 4);
+    cluster.compact();
+
+    await clock.advance(100_000);
+    api.cut = false;
+    await clock.advance(60_000);
+
+    expect(told.slice(1)).toEqual([`gone one ${before}`, `applied one ${after}`]);
+  });
+
+  it('keeps the new object when a late word says that the old one was deleted', async () => {
+    const { clock, admin, api, reflector, told } = await started();
+    const old = present(reflector.get('a', 'one'));
+    await admin.delete(things, 'a', 'one');
+    const recreated = await admin.create(things, 'a', thing('one'));
+    await clock.advance(0);
+
+    const late = { ...old.metadata, resourceVersion: recreated.metadata.resourceVersion };
+    api.say({ type: 'DELETED', object: { ...old, metadata: late } });
+    await clock.advance(0);
+
+    expect(reflector.get('a', 'one')?.metadata.uid).toBe(recreated.metadata.uid);
+    expect(told).toHaveLength(3);
+  });
+
+  it('never goes back in time: an older form ends the stream, and a list says what is true', async () => {
+    const { clock, admin, api, reflector, lists } = await started();
+    const old = present(reflector.get('a', 'one'));
+    await admin.replace(things, 'a', 'one', { ...old, spec: { size: 2 } });
+    await clock.advance(0);
+
+    api.say({ type: 'MODIFIED', object: old });
+    await clock.advance(0);
+    expect(reflector.get('a', 'one')?.spec).toEqual({ size: 2 });
+    await clock.advance(5_000);
+
+    expect(reflector.get('a', 'one')?.spec).toEqual({ size: 2 });
+    expect(lists).toEqual(['start', 'backwards']);
+  });
+
+  it('tells an event once when the server repeats it', async () => {
+    const { clock, admin, api, told } = await started();
+    const two = await admin.create(things, 'a', thing('two'));
+    await clock.advance(0);
+
+    api.say({ type: 'ADDED', object: two });
+    await clock.advance(0);
+
+    expect(told).toHaveLength(2);
+  });
+
+  it('notices that the cluster was restored from a backup, and accepts the new world', async () => {
+    const { clock, cluster, admin, reflector, told, rewinds } = await started();
+    const backup = cluster.snapshot();
+    await admin.create(things, 'a', thing('lost'));
+    await clock.advance(0);
+
+    cluster.restore(backup);
+    await clock.advance(5_000);
+
+    expect(rewinds()).toBe(1);
+    expect(held(reflector)).toEqual(inCluster(cluster));
+    expect(told.slice(2).map((line) => line.split(' ', 2).join(' '))).toEqual(['gone lost', 'applied one']);
+    await admin.create(things, 'a', thing('next'));
+    await clock.advance(0);
+    expect(held(reflector)).toEqual(inCluster(cluster));
+    expect(rewinds()).toBe(1);
+  });
+
+  it('notices a restore even where a silent watch is all that it sees of it', async () => {
+    const { clock, cluster, admin, api, reflector, rewinds } = await started();
+    const backup = cluster.snapshot();
+    await admin.create(things, 'a', thing('lost'));
+    await clock.advance(0);
+    api.mute();
+
+    cluster.restore(backup);
+    await clock.advance(120_000);
+
+    expect(rewinds()).toBe(1);
+    expect(held(reflector)).toEqual(inCluster(cluster));
+  });
+
+  it('goes on when a listener throws, and says that it is a bug', async () => {
+    const seen: string[] = [];
+    const { clock, admin, log } = await started({
+      onEvent: ({ object }) => {
+        seen.push(object.metadata.name);
+        throw new Error('a listener failed');
+      },
+    });
+
+    await admin.create(things, 'a', thing('two'));
+    await clock.advance(0);
+
+    expect(seen).toEqual(['one', 'two']);
+    expect(log.bugs).toHaveLength(2);
+  });
+
+  it('waits longer and longer, never in step with others, and starts over after a healthy while', async () => {
+    const { clock, api } = await started();
+    api.inject({ verb: 'list', times: 1_000, effect: 'before', outcome: 'unavailable' });
+    api.endWatches();
+    const gaps: number[] = [];
+    let before = clock.monotonic();
+    let count = api.calls.length;
+    while (gaps.length < 12) {
+      await clock.advance(50);
+      if (api.calls.length === count) continue;
+      count = api.calls.length;
+      gaps.push(clock.monotonic() - before);
+      before = clock.monotonic();
+    }
+
+    expect(gaps[0]).toBeLessThanOrEqual(850);
+    expect(Math.max(...gaps)).toBeLessThanOrEqual(30_050);
+    expect(Math.min(...gaps.slice(7))).toBeGreaterThanOrEqual(15_000);
+    expect(new Set(gaps.slice(7)).size).toBeGreaterThan(1);
+  });
+
+  it('keeps to Retry-After in full', async () => {
+    const { clock, api } = await started();
+    api.inject({ verb: 'list', effect: 'before', outcome: 'throttled', retryInMs: 60_000 });
+    api.endWatches();
+    await clock.advance(1_000);
+    const count = api.calls.length;
+
+    await clock.advance(59_000);
+    expect(api.calls).toHaveLength(count);
+    await clock.advance(14_000);
+    expect(api.calls.length).toBeGreaterThan(count);
+  });
+
+  it('renews its watch in the time it asked for, without a list or a wait', async () => {
+    const { clock, api, lists } = await started();
+
+    await clock.advance(3_600_000);
+
+    const watches = api.calls.filter(({ verb }) => verb === 'watch').length;
+    expect(watches).toBeGreaterThanOrEqual(7);
+    expect(watches).toBeLessThanOrEqual(13);
+    expect(api.calls.filter(({ verb }) => verb === 'list')).toHaveLength(1);
+    expect(lists).toEqual(['start']);
+  });
+
+  it('knows when it heard something last', async () => {
+    const { clock, api, reflector } = await started();
+    await clock.advance(60_000);
+    expect(reflector.lastHeardAt()).toBe(60_000);
+
+    api.mute();
+    api.cut = true;
+    await clock.advance(600_000);
+
+    expect(reflector.lastHeardAt()).toBe(60_000);
+    expect(reflector.problem()).toContain('cut');
+  });
+
+  const moments: readonly { readonly what: string; readonly before: (api: MemoryKube) => void; readonly ms: number }[] =
+    [
+      {
+        what: 'a list hangs',
+        before: (api) => api.inject({ verb: 'list', effect: 'before', outcome: 'hang' }),
+        ms: 10,
+      },
+      {
+        what: 'a watch hangs',
+        before: (api) => api.inject({ verb: 'watch', effect: 'before', outcome: 'hang' }),
+        ms: 10,
+      },
+      {
+        what: 'it waits after a failure',
+        before: (api) => api.inject({ verb: 'list', effect: 'before', outcome: 'unavailable' }),
+        ms: 10,
+      },
+      { what: 'it watches', before: () => undefined, ms: 90_000 },
+    ];
+
+  it.for(moments)('stops for good while $what', async ({ before, ms }) => {
+    const { clock, admin, api, reflector, told } = scene();
+    await admin.create(things, 'a', thing('one'));
+    before(api);
+    reflector.start();
+    await clock.advance(ms);
+
+    await reflector.stop();
+    const [calls, events] = [api.calls.length, told.length];
+    await admin.create(things, 'a', thing('two'));
+    await clock.advance(3_600_000);
+
+    expect(api.calls).toHaveLength(calls);
+    expect(told).toHaveLength(events);
+    expect(api.openWatches).toBe(0);
+    expect(clock.pending).toBe(0);
+  });
+
+  it('watches one namespace and one label only, and metadata where that is enough', async () => {
+    const { clock, admin, reflector } = scene({ namespace: 'a', labelSelector: 'shard=1', metadataOnly: true });
+    const labels = { shard: '1' };
+    await admin.create(things, 'a', thing('in', { size: 1 }, { labels }));
+    await admin.create(things, 'b', thing('elsewhere', { size: 1 }, { labels }));
+    await admin.create(things, 'a', thing('other'));
+    reflector.start();
+    await clock.advance(0);
+    const other = present(await admin.get(things, 'a', 'other'));
+    await admin.replace(things, 'a', 'other', { ...other, metadata: { ...other.metadata, labels } });
+    await clock.advance(0);
+
+    expect(held(reflector)).toEqual(['in undefined', 'other undefined']);
+  });
+});

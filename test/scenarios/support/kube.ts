@@ -1,0 +1,78 @@
+import { randomUUID } from 'node:crypto';
+import { type Clock, type Entropy, KubeError } from '../../../src/engine/ports.ts';
+import { type KubeClient, openKube } from '../../../src/kube/client.ts';
+import { findCredentials } from '../../../src/kube/credentials.ts';
+import type { Limits } from '../../../src/kube/transport.ts';
+
+/** Time as it is. */
+export const realClock: Clock = {
+  wall: () => Date.now(),
+  monotonic: () => performance.now(),
+  after: (delayMs, wake) => {
+    const timer = setTimeout(wake, delayMs);
+    return () => clearTimeout(timer);
+  },
+};
+
+/** Chance as it is. */
+export const realEntropy: Entropy = { fraction: () => Math.random(), uuid: () => randomUUID() };
+
+/** Our client for the control plane that this kubeconfig belongs to. */
+export async function kubeAt(kubeconfig: string, limits: Partial<Limits> = {}): Promise<KubeClient> {
+  const credentials = await findCredentials({ clock: realClock, env: {}, kubeconfig });
+  return openKube({ credentials, clock: realClock, limits });
+}
+
+const definitions = {
+  group: 'apiextensions.k8s.io',
+  version: 'v1',
+  plural: 'customresourcedefinitions',
+  namespaced: false,
+};
+const namespaces = { group: '', version: 'v1', plural: 'namespaces', namespaced: false };
+
+/** Has the `things` of the contract served by this cluster. */
+export async function defineThings(api: KubeClient): Promise<void> {
+  const anything = { type: 'object', 'x-kubernetes-preserve-unknown-fields': true };
+  const definition = {
+    apiVersion: 'apiextensions.k8s.io/v1',
+    kind: 'CustomResourceDefinition',
+    metadata: { name: 'things.contract.apphosting.dev' },
+    spec: {
+      group: 'contract.apphosting.dev',
+      scope: 'Namespaced',
+      names: { kind: 'Thing', plural: 'things', singular: 'thing' },
+      versions: [
+        {
+          name: 'v1',
+          served: true,
+          storage: true,
+          subresources: { status: {} },
+          schema: { openAPIV3Schema: { type: 'object', properties: { spec: anything, status: anything } } },
+        },
+      ],
+    },
+  };
+  await api.create(definitions, undefined, definition).catch(unlessExists);
+  for (let attempt = 0; attempt < 100; attempt += 1) {
+    const things = { group: 'contract.apphosting.dev', version: 'v1', plural: 'things', namespaced: true };
+    const served = await api.list(things, { limit: 1 }).then(
+      () => true,
+      () => false,
+    );
+    if (served) return;
+    await new Promise((resolve) => setTimeout(resolve, 100));
+  }
+  throw new Error('the things of the contract are not served');
+}
+
+/** A namespace that nobody else uses; the returned function removes it, without waiting. */
+export async function ownNamespace(api: KubeClient): Promise<{ name: string; remove: () => Promise<void> }> {
+  const name = `kube-${randomUUID().slice(0, 8)}`;
+  await api.create(namespaces, undefined, { apiVersion: 'v1', kind: 'Namespace', metadata: { name } });
+  return { name, remove: () => api.delete(namespaces, undefined, name) };
+}
+
+function unlessExists(error: unknown): void {
+  if (!(error instanceof KubeError && error.reason === 'exists')) throw error;
+}
