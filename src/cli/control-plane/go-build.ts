@@ -88,17 +88,17 @@ async function runGo(go: string, args: string[], env: Environment, { detail, sig
   const overall = setTimeout(() => giveUp('go build took more than an hour'), wholeMs);
   const silence = setTimeout(() => giveUp(`go build showed no sign of life for ${silenceMs / 1000} s`), silenceMs);
   let compiled = 0;
-  let last: readonly string[] = [];
+  let last = '';
   createInterface({ input: child.stderr }).on('line', (text) => {
     silence.refresh();
-    last = [...last, text].slice(-4);
+    last = text;
     if (text.startsWith('go: downloading ')) detail(text.slice('go: '.length));
     else detail(`${(compiled += 1)} packages compiled`);
   });
   child.once('error', reject);
   child.once('close', (code) => {
     if (code === 0) resolve();
-    else reject(new CannotStart(`go build failed: ${last.join(' · ')}`));
+    else reject(new CannotStart(`go build failed: ${last}`));
   });
   try {
     await promise;
