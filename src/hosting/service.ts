@@ -86,7 +86,6 @@ export function openService(
       seen,
       heldUntil === undefined ? undefined : heldUntil - clock.monotonic(),
     );
-    around.metrics.count('service_calls', { endpoint: request.endpoint, outcome: outcome.is });
     return outcome;
   };
 

@@ -6,7 +6,7 @@ import { createOperator, resourceOf, type Operator } from '../../src/cli/operato
 import { OperatorKey } from '../../src/engine/fingerprint.ts';
 import type { AnyKind } from '../../src/engine/kind/define.ts';
 import { finalizer, group, version } from '../../src/engine/names.ts';
-import type { KubeObject, Leadership, Log, Metrics } from '../../src/engine/ports.ts';
+import type { KubeObject, Leadership, Log } from '../../src/engine/ports.ts';
 import { openHosting } from '../../src/hosting/open.ts';
 import type { Wire } from '../../src/hosting/wire.ts';
 import { kinds as allKinds } from '../../src/kinds/index.ts';
@@ -14,6 +14,7 @@ import { secretResource } from '../../src/kube/material.ts';
 import { Secret } from '../../src/secret.ts';
 import type { Reply } from '../../src/simulator/exchange.ts';
 import { createSimulator, type Simulator } from '../../src/simulator/simulator.ts';
+import { MetricRegistry } from '../../src/telemetry/metrics.ts';
 import { MemoryCluster } from './memory-cluster.ts';
 import { MemoryKube } from './memory-kube.ts';
 import { SeededEntropy, settle, VirtualClock } from './virtual-clock.ts';
@@ -263,11 +264,14 @@ export class InProcess {
     const options = this.#options;
     const entropy = new SeededEntropy((options.seed ?? 1) + this.#generation);
     const log = collecting(this.trace.lines);
+    const metrics = new MetricRegistry(false, (name) => {
+      throw new Error(`there is no metric ${name}`);
+    });
     const hosting = openHosting({
       clock: this.clock,
       entropy,
       log,
-      metrics: noMetrics,
+      metrics,
       hostRules: { allowedHosts: [], allowInsecureLoopback: true, allowPrivateAddresses: false, proxy: undefined },
       wire: this.#wire(),
     });
@@ -279,7 +283,7 @@ export class InProcess {
       clock: this.clock,
       entropy,
       log,
-      metrics: noMetrics,
+      metrics,
       key: new OperatorKey(new Secret('a key made up for tests')),
       instance: `operator-${this.#generation}`,
       operatorNamespace: 'apphosting-system',
@@ -335,5 +339,3 @@ function collecting(lines: string[]): Log {
   };
   return { debug: at('debug'), info: at('info'), warn: at('warn'), error: at('error') };
 }
-
-const noMetrics: Metrics = { count: () => undefined, gauge: () => undefined, observe: () => undefined };
