@@ -1,5 +1,4 @@
 import { describe, expect, it } from 'vitest';
-import { InProcess } from '../support/in-process.ts';
 import { lives } from './lives.ts';
 import { arranged, wholeLife } from './walk.ts';
 
@@ -30,17 +29,5 @@ describe.each(lives)('$kind', (life) => {
     const wrong = await wholeLife(world, life);
 
     expect(wrong).toEqual([]);
-  });
-
-  it('becomes Ready however late lists show what was done', async () => {
-    const world = await arranged(life, { readings: { 'lists.lagMs': 60_000 } });
-    world.apply(life.kind, life.name, life.spec);
-    await world.run(300_000);
-
-    const ledger = await world.ledger();
-    const creations = ledger.filter(({ kind }) => kind === (life.kind === 'ContactPoint' ? 'contactPoint.created' : 'alert.created'));
-
-    expect(creations.length).toBe(life.kind === 'ContactPoint' ? 1 : 1);
-    expect(world).toBeInstanceOf(InProcess);
   });
 });
