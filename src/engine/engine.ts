@@ -296,6 +296,8 @@ export class Engine {
   #owned(object: string, id: string, items: ReadonlyMap<string, unknown>): readonly Owned[] {
     const entry = this.#parts.book.get(object);
     if (entry === undefined || entry.recollection.memory.id !== id) return [];
+    // What is being deleted may be gone by our own hand.
+    if (entry.object.metadata.deletionTimestamp !== undefined) return [];
     const { wrote, notes } = this.#parts.recalls.of(entry.object.metadata.uid);
     const young = wrote !== undefined && this.#parts.clock.monotonic() - wrote.at < this.#parts.settings.horizonMs;
     return [{ object, shown: items.has(id), provedGone: notes['provedGone'] !== undefined, young }];

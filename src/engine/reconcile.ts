@@ -236,14 +236,20 @@ export class Reconciler implements Worktable {
     return { is: 'settled', againInMs: undefined };
   }
 
-  #say(
+  /** Writes down a verdict; what status shows is looked at too, and so followed. */
+  async #say(
     work: Work,
     pass: Pass<unknown, unknown> | undefined,
     verdict: Verdict<unknown>,
     wouldDo?: string,
   ): Promise<Ended> {
     const said: Said = { verdict, pass: pass && this.#again(pass, work), wouldDo };
-    return concludePass(this.#parts, work, said);
+    const ended = await concludePass(this.#parts, work, said);
+    const service = this.#parts.accounts.session(work.entry.account)?.service;
+    if (pass?.view instanceof RecordingView && service !== undefined) {
+      this.#parts.interests.replace(work.entry.key, service, pass.view.looked);
+    }
+    return ended;
   }
 
   /** The same pass with what has been learned since. */
