@@ -231,6 +231,7 @@ function refuseBroken(simulator: Simulator, error: NodeJS.ErrnoException, socket
   const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}`);
   socket.end([`HTTP/1.1 ${status} Refused`, ...lines, '', reply.body].join('\r\n'));
   // The sender may still be talking: let it, for a moment, so that it can read the answer.
-  socket.resume();
+  socket.removeAllListeners('data');
+  socket.on('data', () => undefined);
   setTimeout(() => socket.destroy(), 1000).unref();
 }
