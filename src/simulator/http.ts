@@ -40,6 +40,8 @@ export async function listen(simulator: Simulator, options: ListenOptions): Prom
     connectionsCheckingInterval: 500,
     maxHeaderSize: longestHeaders,
     keepAliveTimeout: 60_000,
+    // A missing Host is answered here, in the form of errors.
+    requireHostHeader: false,
   });
   server.on('request', (incoming, outgoing) => void serve(simulator, incoming, outgoing));
   server.on('checkExpectation', (incoming, outgoing) => void serve(simulator, incoming, outgoing));
@@ -71,7 +73,10 @@ async function serve(simulator: Simulator, incoming: IncomingMessage, outgoing: 
     const url = incoming.url ?? '/';
     const limit = url.startsWith(controlPrefix) ? longestControlBody : longestBody;
     const body = await bodyWithin(incoming, limit);
-    const reply = await simulator.handle(requestOf(incoming, url, body));
+    const hasHost = incoming.headers.host !== undefined || incoming.httpVersion === '1.0';
+    const reply = hasHost
+      ? await simulator.handle(requestOf(incoming, url, body))
+      : simulator.broken(400, 'the request needs a Host');
     await deliver(reply, incoming, outgoing, body === undefined);
   } catch {
     // The client went away, or the state could not be kept: either way nothing may look like a success.

@@ -373,6 +373,15 @@ describe('environments made in the console', () => {
     expect((await create(on, { region: 'none' })).status).toBe(404);
   });
 
+  it('have a first version once they count as deployed', async () => {
+    const on = box();
+    const { appEnvId } = (await create(on, {})).body;
+    await on.control('PATCH', `/environments/${appEnvId}`, { deployed: true });
+
+    expect((await on.post('/app-env/redeploy', { appEnvId })).status).toBe(200);
+    expect((await hidden(on, appEnvId)).contents).toHaveLength(1);
+  });
+
   it('take a status that ends what was going on', async () => {
     const on = box();
     await on.post('/app-env/redeploy', web);
