@@ -353,6 +353,14 @@ describe('environments made in the console', () => {
     expect(await hidden(on, running)).toMatchObject({ deployed: true, versions: 1 });
   });
 
+  it('have no hosts when they run jobs', async () => {
+    const on = box();
+    const { appEnvId } = (await create(on, { appId: 'app_job' })).body;
+    const { appEnvs } = (await on.get('/app-envs?appId=app_job')).body;
+
+    expect(appEnvs.find((each: { appEnvId: string }) => each.appEnvId === appEnvId).hosts).toEqual([]);
+  });
+
   it('cannot run where the text says they cannot', async () => {
     const on = box();
     const couch = { accountId: 'acc_demo', name: 'couch', port: 1, dockerPreset: 'COUCHDB' };
