@@ -40,6 +40,8 @@ export async function listen(simulator: Simulator, options: ListenOptions): Prom
     connectionsCheckingInterval: 500,
     maxHeaderSize: longestHeaders,
     keepAliveTimeout: 60_000,
+    // A missing Host is answered here, in the form of errors.
+    requireHostHeader: false,
   });
   server.on('request', (incoming, outgoing) => void serve(simulator, incoming, outgoing));
   server.on('checkExpectation', (incoming, outgoing) => void serve(simulator, incoming, outgoing));
@@ -71,7 +73,10 @@ async function serve(simulator: Simulator, incoming: IncomingMessage, outgoing: 
     const url = incoming.url ?? '/';
     const limit = url.startsWith(controlPrefix) ? longestControlBody : longestBody;
     const body = await bodyWithin(incoming, limit);
-    const reply = await simulator.handle(requestOf(incoming, url, body));
+    const hasHost = incoming.headers.host !== undefined || incoming.httpVersion === '1.0';
+    const reply = hasHost
+      ? await simulator.handle(requestOf(incoming, url, body))
+      : simulator.broken(400, 'the request needs a Host');
     await deliver(reply, incoming, outgoing, body === undefined);
   } catch {
     // The client went away, or the state could not be kept: either way nothing may look like a success.
@@ -231,6 +236,7 @@ function refuseBroken(simulator: Simulator, error: NodeJS.ErrnoException, socket
   const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}`);
   socket.end([`HTTP/1.1 ${status} Refused`, ...lines, '', reply.body].join('\r\n'));
   // The sender may still be talking: let it, for a moment, so that it can read the answer.
-  socket.resume();
+  socket.removeAllListeners('data');
+  socket.on('data', () => undefined);
   setTimeout(() => socket.destroy(), 1000).unref();
 }
