@@ -23,6 +23,18 @@ export async function kubeAt(kubeconfig: string, limits: Partial<Limits> = {}): 
   return openKube({ credentials, clock: realClock, limits });
 }
 
+/** A kubeconfig for one user of one cluster. */
+export function kubeconfigText({ url, ca, user }: { url: string; ca: string; user: object }): string {
+  return JSON.stringify({
+    clusters: [
+      { name: 'c', cluster: { server: url, 'certificate-authority-data': Buffer.from(ca).toString('base64') } },
+    ],
+    users: [{ name: 'u', user }],
+    contexts: [{ name: 'x', context: { cluster: 'c', user: 'u' } }],
+    'current-context': 'x',
+  });
+}
+
 const definitions = {
   group: 'apiextensions.k8s.io',
   version: 'v1',
