@@ -10,11 +10,12 @@
  * - It is never deaf. A stream without an event or a bookmark for the idle deadline is given up. A stream that ends before its
  *   time is followed by a look at the newest resourceVersion, and anything odd (410, a line that cannot be read, a version
  *   that runs backwards, several failures in a row) by a new list.
- * - A rewind (etcd restored from an older snapshot) shows as a list that is older than what was seen. It is told through
- *   `onRewind`, and the new world is accepted, with every object told again.
+ * - A rewind (etcd restored from an older snapshot) shows as a list, or an object in it, that is older than what was seen. It
+ *   is told through `onRewind`, and the new world is accepted, with every object told again.
  *
  * Assumes that lists are consistent reads, and that the API server sends a bookmark about once a minute. A restored etcd that
- * has already overtaken the version seen here, and was not compacted, cannot be told from the old one by anybody.
+ * has already overtaken the version seen here, and lost nothing but whole objects, looks like the old one; the lease, which
+ * is written every two seconds, still tells.
  */
 import {
   type Cache,
@@ -162,7 +163,8 @@ export class Reflector implements Cache {
       version ??= page.resourceVersion;
       next = page.continue;
     } while (next !== undefined);
-    const rewound = this.#seen !== undefined && compareVersions(version, this.#seen) < 0;
+    const older = this.#seen !== undefined && compareVersions(version, this.#seen) < 0;
+    const rewound = older || this.#world.isAhead(objects);
     if (rewound) this.#tellRewind(version);
     this.#seen = version;
     this.#listBecause = undefined;

@@ -189,6 +189,27 @@ describe('a lease', () => {
     expect(candidates.flatMap(({ heard }) => heard)).toContain('took over');
   });
 
+  it('that comes back from a backup counts as held, and its holder says that the cluster went back in time', async () => {
+    const { clock, first, second, candidates, cluster } = await settled();
+    await first.election.stop();
+    const backup = cluster.snapshot();
+    await clock.advance(10_000);
+    expect(second.election.mayAct()).toBeUndefined();
+    const third = candidate(cluster, { seed: 3, onRewind: () => third.heard.push('rewind') });
+    third.election.start();
+    await clock.advance(5_000);
+    second.api.cut = true;
+
+    cluster.restore(backup);
+    cluster.skipVersions(100);
+    await clock.advance(12_000);
+
+    expect(third.heard).toEqual(['rewind']);
+    expect(leaders([...candidates, third])).toEqual([]);
+    await clock.advance(10_000);
+    expect(third.heard).toEqual(['rewind', 'took over']);
+  });
+
   it('is known to be ours when only the answer to the claim was lost', async () => {
     const { clock, first } = scene(1);
     first.api.inject({ verb: 'create', effect: 'after', outcome: 'unavailable' });

@@ -286,6 +286,22 @@ describe('a reflector', () => {
     expect(held(reflector)).toEqual(inCluster(cluster));
   });
 
+  it('notices a restore that has overtaken it, where an object is older than it was', async () => {
+    const { clock, cluster, admin, reflector, rewinds } = await started();
+    const backup = cluster.snapshot();
+    const one = present(await admin.get(things, 'a', 'one'));
+    await admin.replace(things, 'a', 'one', { ...one, spec: { size: 2 } });
+    await clock.advance(0);
+
+    cluster.restore(backup);
+    cluster.skipVersions(100);
+    cluster.compact();
+    await clock.advance(10_000);
+
+    expect(rewinds()).toBe(1);
+    expect(held(reflector)).toEqual(inCluster(cluster));
+  });
+
   it('goes on when a listener throws, and says that it is a bug', async () => {
     const seen: string[] = [];
     const { clock, admin, log } = await started({
