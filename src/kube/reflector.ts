@@ -57,6 +57,12 @@ export class Reflector implements Cache {
   /** The newest resourceVersion of this session. */
   #seen: string | undefined;
   #listBecause: ListReason | undefined = 'start';
+  /** Why the list that is under way was begun. */
+  #listing: ListReason | undefined;
+  /** How often we were told of a rewind, and how often we listed after that. */
+  #rewinds = 0;
+  #rewindsHandled = 0;
+  #watching: AbortController | undefined;
   #lastHeardAt: number | undefined;
   #problem: string | undefined;
   /** The last stream did not end in its own time. */
@@ -103,6 +109,13 @@ export class Reflector implements Cache {
     return this.#problem;
   }
 
+  /** Told from elsewhere that the cluster went back in time: everything is listed, and told again whatever its version. */
+  rewound(): void {
+    this.#rewinds += 1;
+    this.#listBecause = 'rewind';
+    this.#watching?.abort(new ListAgain('rewind'));
+  }
+
   /** Begins; called once. */
   start(): void {
     this.#running ??= this.#run();
@@ -120,6 +133,7 @@ export class Reflector implements Cache {
       try {
         if (this.#listBecause === undefined && this.#doubtful && (await this.#wentBack())) this.#listBecause = 'rewind';
         if (this.#listBecause !== undefined) await this.#list(this.#listBecause);
+        if (this.#listBecause !== undefined) continue;
         this.#doubtful = false;
         if (!(await this.#watch())) {
           this.#doubtful = true;
@@ -141,6 +155,7 @@ export class Reflector implements Cache {
     else if (error instanceof GarbledError) this.#listBecause = 'garbled';
     else if (error instanceof KubeError && error.reason === 'gone') this.#listBecause = 'gone';
     else if (this.#backoff.failures % this.#pace.relistAfter === 0) this.#listBecause ??= 'failures';
+    this.#listBecause ??= this.#listing;
     const message = error instanceof Error ? error.message : 'unknown failure';
     const again = { reflector: this.name, waitMs: Math.round(waitMs), list: this.#listBecause };
     if (error instanceof KubeError || error instanceof ListAgain || error instanceof DeadlineError) {
@@ -154,6 +169,9 @@ export class Reflector implements Cache {
 
   async #list(reason: ListReason): Promise<void> {
     this.#options.onList?.(reason);
+    this.#listing = reason;
+    this.#listBecause = undefined;
+    const rewinds = this.#rewinds;
     const objects: KubeObject[] = [];
     let version: string | undefined;
     let next: string | undefined;
@@ -164,10 +182,12 @@ export class Reflector implements Cache {
       next = page.continue;
     } while (next !== undefined);
     const older = this.#seen !== undefined && compareVersions(version, this.#seen) < 0;
-    const rewound = older || this.#world.isAhead(objects);
-    if (rewound) this.#tellRewind(version);
+    const noticed = older || this.#world.isAhead(objects);
+    if (noticed) this.#tellRewind(version);
+    const rewound = noticed || rewinds > this.#rewindsHandled;
+    this.#rewindsHandled = rewinds;
     this.#seen = version;
-    this.#listBecause = undefined;
+    this.#listing = undefined;
     const initial = !this.#isSynced;
     for (const event of this.#world.replace(objects, { initial, rewound })) this.#tell(event);
     this.#isSynced = true;
@@ -198,6 +218,7 @@ export class Reflector implements Cache {
     if (resourceVersion === undefined) throw new ListAgain('start');
     const startedAt = clock.monotonic();
     const { controller, release } = linked(this.#stop.signal);
+    this.#watching = controller;
     const options = { ...this.#selection(), resourceVersion, timeoutSeconds, signal: controller.signal };
     const stream = api.watch(resource, options)[Symbol.asyncIterator]();
     let heardAt = startedAt;
@@ -205,12 +226,13 @@ export class Reflector implements Cache {
       for (;;) {
         const deadlineMs = Math.max(0, heardAt + this.#pace.idleMs - clock.monotonic());
         const what = `watching ${resource.plural}: silent for ${this.#pace.idleMs} ms`;
-        const next = await within(clock, deadlineMs, stream.next(), what, this.#stop.signal);
+        const next = await within(clock, deadlineMs, stream.next(), what, controller.signal);
         if (next.done === true) return clock.monotonic() - startedAt >= (timeoutSeconds - 1) * 1000;
         heardAt = this.#heard();
         this.#take(next.value);
       }
     } finally {
+      this.#watching = undefined;
       controller.abort();
       release();
       // Not awaited: a stream that hangs would hang here too.

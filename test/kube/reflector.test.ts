@@ -302,6 +302,19 @@ describe('a reflector', () => {
     expect(held(reflector)).toEqual(inCluster(cluster));
   });
 
+  it('tells everything again when it is told that the cluster went back in time, even after a failed try', async () => {
+    const { clock, api, reflector, told, lists, rewinds } = await started();
+    api.inject({ verb: 'list', effect: 'before', outcome: 'unavailable' });
+
+    reflector.rewound();
+    await clock.advance(10_000);
+
+    expect(lists).toEqual(['start', 'rewind', 'rewind']);
+    expect(told).toHaveLength(2);
+    expect(rewinds()).toBe(0);
+    expect(api.openWatches).toBe(1);
+  });
+
   it('goes on when a listener throws, and says that it is a bug', async () => {
     const seen: string[] = [];
     const { clock, admin, log } = await started({
