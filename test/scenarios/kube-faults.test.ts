@@ -11,7 +11,8 @@ import type { ListReason, ReflectorPace } from '../../src/kube/reflector-options
 import type { Limits } from '../../src/kube/transport.ts';
 import { present, thing, things } from '../kube/example.ts';
 import { CollectedLog } from '../support/collected-log.ts';
-import { defineThings, kubeAt, kubeconfigText, realClock, realEntropy } from './support/kube.ts';
+import { realClock, realEntropy } from '../support/real-time.ts';
+import { defineThings, kubeAt, kubeconfigText } from './support/kube.ts';
 import { eventually, ownControlPlane } from './support/kubernetes.ts';
 import { type TcpGate, tcpGate } from './support/tcp-gate.ts';
 

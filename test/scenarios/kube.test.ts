@@ -14,7 +14,8 @@ import { Reflector } from '../../src/kube/reflector.ts';
 import { StatusWriter } from '../../src/kube/status-writer.ts';
 import { present, thing, things } from '../kube/example.ts';
 import { CollectedLog } from '../support/collected-log.ts';
-import { defineThings, kubeAt, kubeconfigText, ownNamespace, realClock, realEntropy } from './support/kube.ts';
+import { realClock, realEntropy } from '../support/real-time.ts';
+import { defineThings, kubeAt, kubeconfigText, ownNamespace } from './support/kube.ts';
 import { eventually, kubectl, sharedKubernetes } from './support/kubernetes.ts';
 
 let api: KubeClient;
@@ -70,6 +71,29 @@ describe('the client', () => {
     expect((await nobody.canI('delete', things, namespace.name)).allowed).toBe(false);
     const refused = nobody.list(things, { limit: 1 });
     await expect(refused).rejects.toMatchObject({ reason: 'forbidden', message: expect.stringContaining('"nobody"') });
+  });
+
+  it('trusts what the kubeconfig says and nothing else', async () => {
+    const { url, ca, adminToken } = sharedKubernetes();
+    const folder = await temporaryFolder('tests');
+    onTestFinished(folder.release);
+    const asked = async (name: string, cluster: object): Promise<string> => {
+      const file = join(folder.dir, name);
+      await writeFile(file, kubeconfigText({ url, ca, user: { token: adminToken }, cluster }));
+      const client = await kubeAt(file);
+      onTestFinished(() => client.close());
+      return client.list(things, { limit: 1 }).then(
+        () => 'trusted',
+        (error: unknown) => (error instanceof Error ? error.message : ''),
+      );
+    };
+    const noCa = { 'certificate-authority-data': undefined };
+
+    expect(await asked('as-it-is', {})).toBe('trusted');
+    expect(await asked('other-name', { 'tls-server-name': 'localhost' })).toBe('trusted');
+    expect(await asked('wrong-name', { 'tls-server-name': 'example.com' })).toContain('ERR_TLS_CERT_ALTNAME_INVALID');
+    expect(await asked('no-authority', noCa)).toMatch(/listing things: no answer \(.*SELF_SIGNED.*\)/);
+    expect(await asked('insecure', { ...noCa, 'insecure-skip-tls-verify': true })).toBe('trusted');
   });
 
   it('is told that a wrong token is wrong, and does not say which one it was', async () => {
