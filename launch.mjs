@@ -119,16 +119,26 @@ function become(node, args) {
   });
 }
 
-/** npm killed by force cannot tell us; we see that our parent is another one. */
+/** npm killed by force cannot tell us; we see that our parent, or the parent of npm's shell, is another one. */
 function endWithNpm(child) {
   if (process.env.npm_lifecycle_event === undefined) return;
-  const parent = process.ppid;
+  const began = ancestors();
   const watch = setInterval(() => {
-    if (process.ppid === parent) return;
+    if (ancestors() === began) return;
     clearInterval(watch);
     child.kill('SIGTERM');
   }, 1000);
   watch.unref();
+}
+
+/** Our parent and, where the system tells, its parent. */
+function ancestors() {
+  try {
+    const stat = readFileSync(`/proc/${process.ppid}/stat`, 'utf8');
+    return `${process.ppid} ${stat.slice(stat.lastIndexOf(')') + 2).split(' ')[1]}`;
+  } catch {
+    return String(process.ppid);
+  }
 }
 
 try {

@@ -1,5 +1,5 @@
 import { arch, env, platform } from 'node:process';
-import { homedir } from 'node:os';
+import { homedir, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { z } from 'zod';
@@ -311,6 +311,8 @@ export interface Surroundings {
   readonly assets: string | undefined;
   /** Where our cache is: `$XDG_CACHE_HOME/apphosting`. */
   readonly cacheDir: string;
+  /** Where temporary files go. */
+  readonly temporaryDir: string;
 }
 
 /** The environment as the control plane needs it. */
@@ -324,6 +326,7 @@ export function surroundings(environment: Environment = env): Surroundings {
       cacheHome !== undefined && cacheHome.startsWith('/') ? cacheHome : join(homedir(), '.cache'),
       'apphosting',
     ),
+    temporaryDir: tmpdir(),
   };
 }
 

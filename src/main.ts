@@ -19,6 +19,10 @@ const commands: Readonly<Record<string, Entry>> = {
     summary: 'everything on this machine: Kubernetes, the service in a box, the operator, samples',
     load: async () => (await import('./cli/sandbox.ts')).sandbox,
   },
+  simulator: {
+    summary: 'serve the whole hosting service in a box',
+    load: async () => (await import('./simulator/main.ts')).simulator,
+  },
 };
 
 function usage(): string {

@@ -89,6 +89,7 @@ function within(node: Node, type: string, path: string, steady: boolean): Partia
 }
 
 function object(node: Node, path: string, steady: boolean): Partial<Structural> {
+  if (typeof node.additionalProperties === 'object') throw refusal(path, 'is open to fields that nobody described');
   const required = node.required ?? [];
   const properties = Object.entries(node.properties ?? {}).map(
     ([name, child]) => [name, convert(child, `${path}.${name}`, steady && required.includes(name))] as const,

@@ -76,8 +76,9 @@ export class Engine {
   readonly #queue: WorkQueue;
   readonly #reconciler: Reconciler;
   readonly #written = new Map<string, KubeObject>();
-  readonly #askers = new Map<Service, Map<string, Set<string>>>();
+  readonly #askers = new WeakMap<Service, Map<string, Set<string>>>();
   readonly #workers: Promise<void>[] = [];
+  readonly #failing = new WeakMap<Service, Set<string>>();
   readonly #running = new Map<string, number>();
   readonly #visibility = new Visibility();
   #quarantinedUntil = Number.NEGATIVE_INFINITY;
@@ -261,8 +262,17 @@ export class Engine {
     const askers = this.#askers.get(service)?.get(key) ?? new Set<string>();
     this.#askers.get(service)?.delete(key);
     if (problem === undefined) this.#checkVisibility(service, key);
-    const concerned = this.#parts.interests.concerned(service, key, changed, problem !== undefined);
+    const turned = this.#turned(service, key, problem !== undefined);
+    const concerned = this.#parts.interests.concerned(service, key, changed, turned);
     for (const object of new Set([...askers, ...concerned])) this.#queue.enqueue(object, urgencies.change);
+  }
+
+  /** Whether a read that worked fails now, or the other way round. */
+  #turned(service: Service, key: string, fails: boolean): boolean {
+    const failing = this.#failing.get(service) ?? new Set<string>();
+    this.#failing.set(service, failing);
+    if (fails) return failing.size !== failing.add(key).size;
+    return failing.delete(key);
   }
 
   /** Freezes an account whose list suddenly lacks what we own, and thaws it again. */

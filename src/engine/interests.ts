@@ -48,6 +48,7 @@ export class RecordingView implements View {
   }
 
   problem(read: Read): ReadProblem | undefined {
+    if (!this.looked.has(read.key)) this.looked.set(read.key, { read, ids: 'all' });
     return this.#service.problem(read);
   }
 }
@@ -70,12 +71,13 @@ export class Interests {
     if (before !== undefined) this.#remove(object, before.service, before.looked, undefined, new Map());
   }
 
-  /** The objects that a finished walk concerns. */
-  concerned(service: Service, key: string, changed: ReadonlySet<string>, failed: boolean): ReadonlySet<string> {
+  /** The objects that a finished walk concerns; all of them when the read turned from working to failing or back. */
+  concerned(service: Service, key: string, changed: ReadonlySet<string>, turned: boolean): ReadonlySet<string> {
     const followed = this.#byService.get(service)?.get(key);
     const objects = new Set<string>();
     if (followed === undefined) return objects;
-    if (failed || changed.size > 0) for (const object of followed.all) objects.add(object);
+    if (turned || changed.size > 0) for (const object of followed.all) objects.add(object);
+    if (turned) for (const looking of followed.byId.values()) for (const object of looking) objects.add(object);
     for (const id of changed) for (const object of followed.byId.get(id) ?? []) objects.add(object);
     return objects;
   }

@@ -73,8 +73,8 @@ export class Credential {
 
   /** Sends one request when its turn comes. */
   async exchange(transport: Transport, request: Request, passage: Passage): Promise<Seen> {
-    const askedAt = this.#clock.monotonic();
-    if (!this.#claimTry(askedAt)) return unauthorized;
+    const finding = this.#unauthorized !== undefined;
+    if (finding && !this.#claimTry()) return unauthorized;
     const turn = await this.budget.turn(passage.urgency, passage.leaveQueue);
     if (!turn.granted) {
       if (turn.why === 'throttled') return { was: 'heldBack', why: 'throttled', message: 'the service asked to wait' };
@@ -82,12 +82,17 @@ export class Credential {
         turn.why === 'stopped' ? 'the account is being closed' : 'the request budget had no room for two minutes';
       return { was: 'notSent', hostNotAllowed: false, message };
     }
+    // The token may have turned bad while this one waited for its turn.
+    if (!finding && this.#unauthorized !== undefined) {
+      turn.done();
+      return unauthorized;
+    }
     try {
       const seen = await transport(request, passage);
       this.#learn(seen, turn.at);
-      this.#metrics.count('service_requests', { endpoint: request.endpoint, answer: answerOf(seen) });
+      this.#metrics.count('apphosting_service_requests_total', { endpoint: request.endpoint, outcome: answerOf(seen) });
       this.#metrics.observe(
-        'service_request_seconds',
+        'apphosting_service_request_seconds',
         { endpoint: request.endpoint },
         (this.#clock.monotonic() - turn.at) / 1000,
       );
@@ -97,10 +102,11 @@ export class Credential {
     }
   }
 
-  #claimTry(now: number): boolean {
+  /** True for the one that may find out whether the token is good again. */
+  #claimTry(): boolean {
     const state = this.#unauthorized;
-    if (state === undefined) return true;
-    if (now < state.nextTryAt) return false;
+    const now = this.#clock.monotonic();
+    if (state === undefined || now < state.nextTryAt) return false;
     this.#unauthorized = { ...state, nextTryAt: now + state.pauseMs };
     return true;
   }
@@ -109,7 +115,7 @@ export class Credential {
     if (seen.was !== 'answer') return;
     if (seen.status === 429 || seen.status === 425) {
       this.budget.throttle(seen.retryAfterMs, grantedAt);
-      this.#metrics.count('service_throttled');
+      this.#metrics.count('apphosting_service_throttled_total');
       return;
     }
     this.budget.accepted(grantedAt);

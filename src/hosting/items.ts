@@ -48,6 +48,7 @@ export function merged<Item>(
   found: ReadonlyMap<string, Item>,
   moving: readonly string[],
 ): Merged<Item> {
+  if (before === found) return { items: found, changed: new Set() };
   const items = new Map<string, Item>();
   const changed = new Set<string>();
   const texts = new Map<string, string>();

@@ -27,7 +27,6 @@ import { walk, type Walked } from './walk.ts';
 
 const idleMs = 600_000;
 const longestTimerMs = 86_400_000;
-const agesEveryMs = 15_000;
 
 /** What a mirror needs from around it. */
 export interface MirrorSurroundings {
@@ -55,18 +54,16 @@ export class Mirror {
   #walking = 0;
   #closed = false;
   #cancelPump: () => void = nothing;
-  #cancelAges: () => void = nothing;
 
   constructor(around: MirrorSurroundings) {
     this.#around = around;
     this.#leaveCredential = around.credential.onChange(() => this.#tokenChanged());
-    this.#reportAges();
   }
 
   /** The newest complete walk. */
   snapshot<Item>(read: Read<Item>): Snapshot<Item> | undefined {
     const reading = this.#readings.get(read.key);
-    if (reading !== undefined) reading.usedAt = this.#now();
+    if (reading !== undefined) reading.usedAt = Math.max(reading.usedAt, this.#now());
     // A key names one kind of item: the reads of one key are built by one function.
     return reading?.snapshot as Snapshot<Item> | undefined;
   }
@@ -80,7 +77,7 @@ export class Mirror {
   want(read: Read, since: number): void {
     if (this.#closed) return;
     const reading = this.#reading(read);
-    reading.usedAt = this.#now();
+    reading.usedAt = Math.max(this.#now(), since);
     reading.wantedSince = Math.max(reading.wantedSince, since);
     this.#schedule(reading);
   }
@@ -105,7 +102,7 @@ export class Mirror {
 
   /** The poll interval in effect. */
   pollIntervalMs(): number {
-    return this.#around.pollMs * this.#around.credential.budget.stretch();
+    return Math.round(this.#around.pollMs * this.#around.credential.budget.stretch());
   }
 
   /** How many polls an hour the followed reads take. */
@@ -115,12 +112,22 @@ export class Mirror {
     return Math.round((perSecond * 3600) / this.#around.credential.budget.stretch());
   }
 
+  /** How old the newest walks are, in ms: the oldest of each collection that is polled. */
+  ages(): ReadonlyMap<string, number> {
+    const oldest = new Map<string, number>();
+    for (const reading of this.#readings.values()) {
+      if (!isPolled(reading) || reading.snapshot === undefined) continue;
+      const collection = collectionOf(reading.read.key);
+      oldest.set(collection, Math.max(oldest.get(collection) ?? 0, this.#now() - reading.snapshot.begunAt));
+    }
+    return oldest;
+  }
+
   /** Ends polling; walks under way end without being heard. */
   close(): void {
     this.#closed = true;
     this.#leaveCredential();
     this.#cancelPump();
-    this.#cancelAges();
     for (const reading of this.#readings.values()) this.#forget(reading);
     this.#queue = [];
   }
@@ -151,18 +158,15 @@ export class Mirror {
   #schedule(reading: Reading): void {
     if (this.#closed || reading.state !== 'idle') return;
     reading.cancelTimer();
-    const due = dueAt(reading);
     const now = this.#now();
-    if (due <= now) {
-      this.#enqueue(reading);
-    } else if (due < Number.POSITIVE_INFINITY) {
-      reading.cancelTimer = this.#around.clock.after(Math.min(Math.ceil(due - now), longestTimerMs), () =>
-        this.#schedule(reading),
-      );
-    } else if (reading.followers === 0) {
-      const forgetInMs = Math.max(reading.usedAt + idleMs - now, 0);
-      if (forgetInMs === 0) this.#forget(reading);
-      else reading.cancelTimer = this.#around.clock.after(forgetInMs, () => this.#schedule(reading));
+    const due = dueAt(reading);
+    const forgetAt = reading.followers === 0 ? reading.usedAt + idleMs : Number.POSITIVE_INFINITY;
+    const next = Math.min(due, forgetAt);
+    if (forgetAt <= now) this.#forget(reading);
+    else if (due <= now) this.#enqueue(reading);
+    else if (next < Number.POSITIVE_INFINITY) {
+      const inMs = Math.min(Math.ceil(next - now), longestTimerMs);
+      reading.cancelTimer = this.#around.clock.after(inMs, () => this.#schedule(reading));
     }
   }
 
@@ -202,7 +206,7 @@ export class Mirror {
     this.#walking += 1;
     if (isWanted(reading)) noteWantedWalk(reading, begunAt);
     const urgency = isWanted(reading) ? 'edit' : reading.snapshot === undefined ? 'wait' : 'drift';
-    walk(reading.read, (request) => this.#around.ask(request, urgency))
+    walk(reading.read, (request) => this.#around.ask(request, urgency), reading.digest)
       .catch((cause: unknown): Walked<unknown> => {
         this.#around.log.error({ err: cause, read: reading.read.key }, 'a walk failed by a bug');
         return {
@@ -228,7 +232,7 @@ export class Mirror {
       : { changed: none, problem: this.#failed(reading, walked) };
     reading.pages = Math.max(walked.pages, 1);
     const collection = collectionOf(reading.read.key);
-    this.#around.metrics.count('mirror_walks', { collection, result: problem?.why ?? 'complete' });
+    this.#around.metrics.count('apphosting_mirror_walks_total', { collection, result: problem?.why ?? 'complete' });
     this.#plan(reading);
     this.#schedule(reading);
     this.#pump();
@@ -236,7 +240,10 @@ export class Mirror {
   }
 
   #took(reading: Reading, begunAt: number, walked: Extract<Walked<unknown>, { complete: true }>): ReadonlySet<string> {
-    const { items, changed } = merged(reading.snapshot?.items, walked.items, reading.read.moving ?? []);
+    const before = reading.snapshot?.items;
+    const found = walked.items ?? before ?? new Map<string, unknown>();
+    const { items, changed } = merged(before, found, reading.read.moving ?? []);
+    reading.digest = walked.digest;
     reading.walks += 1;
     reading.snapshot = { items, begunAt: begunAt - hairMs, walk: reading.walks, dateMs: walked.dateMs };
     reading.problem = undefined;
@@ -280,18 +287,6 @@ export class Mirror {
       }
     }
     if (!refused) this.#pump();
-  }
-
-  #reportAges(): void {
-    const oldest = new Map<string, number>();
-    for (const reading of this.#readings.values()) {
-      if (!isPolled(reading) || reading.snapshot === undefined) continue;
-      const collection = collectionOf(reading.read.key);
-      const age = (this.#now() - reading.snapshot.begunAt) / 1000;
-      oldest.set(collection, Math.max(oldest.get(collection) ?? 0, age));
-    }
-    for (const [collection, age] of oldest) this.#around.metrics.gauge('mirror_age_seconds', { collection }, age);
-    this.#cancelAges = this.#around.clock.after(agesEveryMs, () => this.#reportAges());
   }
 }
 

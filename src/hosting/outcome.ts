@@ -24,6 +24,8 @@ export interface Answer {
   readonly body: unknown;
   readonly readable: boolean;
   readonly empty: boolean;
+  /** Equal for equal bodies. */
+  readonly digest: string;
   readonly dateMs: number | undefined;
   readonly retryAfterMs: number | undefined;
   /** Fit for people. */

@@ -16,6 +16,8 @@ export interface Reading {
   snapshot: Snapshot | undefined;
   problem: ReadProblem | undefined;
   walks: number;
+  /** Of the newest complete walk. */
+  digest: string | undefined;
   /** Of the newest walk. */
   pages: number;
   /** In a row. */
@@ -39,6 +41,7 @@ export function newReading(read: Read, now: number): Reading {
     snapshot: undefined,
     problem: undefined,
     walks: 0,
+    digest: undefined,
     pages: 1,
     failures: 0,
     wantedSince: Number.NEGATIVE_INFINITY,

@@ -11,6 +11,7 @@ import type {
   WalkListener,
 } from '../engine/ports.ts';
 import type { Credential } from './credential.ts';
+import { startGauges } from './gauges.ts';
 import type { BaseUrl } from './hosts.ts';
 import { Mirror } from './mirror.ts';
 import { outcomeOf } from './outcome.ts';
@@ -62,6 +63,9 @@ export function openService(
     onWalk: (key, changed, problem) => onWalk({ key, changed, problem }),
   });
 
+  const { budget } = credential;
+  const stopGauges = startGauges({ clock, metrics: around.metrics, account: settings.accountId, mirror, budget });
+
   const sent = async (request: Request, options: SendOptions): Promise<Outcome> => {
     const account = accountIn(request);
     if (account !== undefined && account !== settings.accountId) {
@@ -82,7 +86,6 @@ export function openService(
       seen,
       heldUntil === undefined ? undefined : heldUntil - clock.monotonic(),
     );
-    around.metrics.count('service_calls', { endpoint: request.endpoint, outcome: outcome.is });
     return outcome;
   };
 
@@ -108,6 +111,7 @@ export function openService(
       pollIntervalMs: mirror.pollIntervalMs(),
     }),
     close: async () => {
+      stopGauges();
       mirror.close();
       closing.abort();
       await Promise.allSettled(sending);

@@ -4,6 +4,7 @@
  * Nothing is sent that its schema does not accept; secrets are revealed only here, while serialising. There is one deadline
  * over everything from connecting to the last byte, and no second try. Only bugs are thrown.
  */
+import { hash } from 'node:crypto';
 import type { Clock, Json, Request } from '../engine/ports.ts';
 import { Secret } from '../secret.ts';
 import { errorTextOf, sanitised } from './message.ts';
@@ -112,6 +113,7 @@ function seenOf(response: WireResponse, secrets: readonly Secret[], wallMs: numb
     body: parsed?.value,
     readable: parsed !== undefined,
     empty: text?.trim() === '',
+    digest: hash('sha256', text ?? '', 'base64url'),
     dateMs: Number.isNaN(dateMs) ? undefined : dateMs,
     retryAfterMs: retryAfterMs(headers['retry-after'], Number.isNaN(dateMs) ? wallMs : dateMs),
     message: sanitised(

@@ -12,7 +12,7 @@ export interface WireRequest {
   readonly body: string | undefined;
   /** A write must not go out on a connection that the other side may be closing. */
   readonly writes: boolean;
-  /** Certificates in PEM that are trusted beside the usual ones' place. */
+  /** Certificates in PEM that are trusted in place of the usual ones. */
   readonly caBundle: string | undefined;
   /** Called exactly once, in the tick in which the bytes go out; a sentence says why they must not. */
   readonly start: () => string | undefined;

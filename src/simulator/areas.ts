@@ -1,7 +1,19 @@
+import { alertsArea } from './alerts/area.ts';
 import { appsArea } from './apps/area.ts';
 import type { Area } from './area.ts';
+import { contactPointsArea } from './contact-points/area.ts';
 import { environmentsArea } from './environments/area.ts';
+import { memberAccess } from './member-access.ts';
 import { presets } from './presets.ts';
+import { solutionsArea } from './solutions/area.ts';
 
 /** Every area of the interface; see area.ts for how one plugs in. */
-export const areas: readonly Area[] = [presets, appsArea, environmentsArea];
+export const areas: readonly Area[] = [
+  presets,
+  appsArea,
+  environmentsArea,
+  solutionsArea,
+  memberAccess,
+  contactPointsArea,
+  alertsArea,
+];

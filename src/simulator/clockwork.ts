@@ -23,6 +23,16 @@ const common: readonly AnyCollection[] = [
   credentials,
 ];
 
+/** Every collection of a simulator with these areas. */
+export function collectionsOf(areas: readonly Area[]): readonly AnyCollection[] {
+  return [...common, ...areas.flatMap((area) => area.collections)];
+}
+
+/** The names that a saved world may use. */
+export function collectionNames(areas: readonly Area[]): ReadonlySet<string> {
+  return new Set(collectionsOf(areas).map(({ name }) => name));
+}
+
 /** Which of the two clocks runs. */
 export type ClockMode = 'real' | 'virtual';
 
@@ -44,7 +54,6 @@ interface Parts {
 export class Clockwork {
   readonly store: Store;
   readonly mode: ClockMode;
-  readonly allCollections: readonly AnyCollection[];
   readonly #parts: Parts;
   readonly #fires = new Map<string, Fires>();
   #sleep: NodeJS.Timeout | undefined;
@@ -53,8 +62,7 @@ export class Clockwork {
   constructor(parts: Parts) {
     this.#parts = parts;
     this.mode = parts.mode;
-    this.allCollections = [...common, ...parts.areas.flatMap((area) => area.collections)];
-    this.store = new Store(this.allCollections);
+    this.store = new Store(collectionsOf(parts.areas));
     for (const area of parts.areas) {
       for (const [kind, fires] of Object.entries(area.timers ?? {})) this.#fires.set(kind, fires);
     }
@@ -62,11 +70,6 @@ export class Clockwork {
       for (const area of parts.areas) area.forgetEnvironment?.(this.store, appEnvId);
     };
     this.store.onStep = (step) => parts.journal?.append(step);
-  }
-
-  /** The names of all collections. */
-  get collections(): ReadonlySet<string> {
-    return new Set(this.allCollections.map((each) => each.name));
   }
 
   get now(): number {
@@ -89,9 +92,9 @@ export class Clockwork {
     return done;
   }
 
-  /** Fires what is due on a real clock; what happens next must not overtake it. */
+  /** Fires what is due; what happens next must not overtake it. */
   catchUp(): void {
-    if (this.mode === 'real') this.#fireUntil(this.now);
+    this.#fireUntil(this.now);
     this.#arm();
   }
 

@@ -152,6 +152,7 @@ function effectFrom(fields: Fields, name: string): Effect {
     dropBefore: optional(fields, 'dropBefore', on),
     dropAfter: optional(fields, 'dropAfter', on),
     delayMs: optional(fields, 'delayMs', milliseconds),
+    // oxlint-disable-next-line unicorn/no-thenable -- the name is fixed, and the value is never a function
     then: then && effectFrom(then, `${name}.then`),
     hang: optional(fields, 'hang', on),
     hangAfterCommit: optional(fields, 'hangAfterCommit', on),

@@ -29,7 +29,7 @@ export function text(options: { readonly min?: number; readonly max?: number } =
     if (typeof value !== 'string') throw invalid(`${name} must be a string`);
     if (!value.isWellFormed()) throw invalid(`${name} is not valid Unicode`);
     if (value.length < min) throw invalid(min === 1 ? `${name} must not be empty` : `${name} is too short`);
-    if (max !== undefined && value.length > max && [...value].length > max) {
+    if (max !== undefined && value.length > max && Array.from(value).length > max) {
       throw invalid(`${name} must have at most ${max} characters`);
     }
     return value;

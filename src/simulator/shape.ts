@@ -1,4 +1,4 @@
-import type { Call } from './area.ts';
+import { type Answer, type Call, ok } from './area.ts';
 import { type Collection, keysOf } from './collection.ts';
 import type { Readings } from './readings.ts';
 import { Refusal } from './refusal.ts';
@@ -21,6 +21,18 @@ export function rejected(world: World, message: string, kept: Readonly<Record<st
 /** A single object, bare or under its name. */
 export function single(world: World, name: string, value: unknown): unknown {
   return world.readings['get.wrapping'] === 'wrapped' ? { [name]: value } : value;
+}
+
+/** The answer to a change, as much of it as the readings say. */
+export function patched(world: World, whole: { readonly message: string; readonly [name: string]: unknown }): Answer {
+  switch (world.readings['patch.response']) {
+    case 'object':
+      return ok(whole);
+    case 'messageOnly':
+      return ok({ message: whole.message });
+    case 'empty':
+      return ok();
+  }
 }
 
 interface Listable {

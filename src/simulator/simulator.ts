@@ -3,7 +3,7 @@
  * http.ts; tests call it directly, on a virtual clock.
  */
 import { areas } from './areas.ts';
-import { Clockwork, type ClockMode, virtualStart } from './clockwork.ts';
+import { Clockwork, type ClockMode, collectionNames, collectionsOf, virtualStart } from './clockwork.ts';
 import { controlRoutes } from './control/routes.ts';
 import { ownRoutes, shownCommit, shownRequest } from './control/own.ts';
 import { ControlSurface, controlPrefix } from './control/surface.ts';
@@ -89,7 +89,8 @@ export function createSimulator(options: SimulatorOptions = {}): Simulator {
   const control = [...controlRoutes, ...areas.flatMap((area) => area.control ?? [])];
   const reset = (world?: StartWorld) => start(true, world);
   const events = streamOf(clockwork.store, requests);
-  const own = ownRoutes({ clockwork, requests, publicRoutes, controlRoutes: control, reset, events });
+  const collections = collectionNames(areas);
+  const own = ownRoutes({ clockwork, collections, requests, publicRoutes, controlRoutes: control, reset, events });
   const surface = new ControlSurface({ clockwork, routes: [...own, ...control], log });
 
   return {
@@ -121,7 +122,7 @@ function startWorld(
 ): SavedWorld {
   const now = clockwork.mode === 'virtual' ? virtualStart : wallNow();
   if (typeof world === 'string') {
-    const scratch = new Store(clockwork.allCollections);
+    const scratch = new Store(collectionsOf(areas));
     return withReadings(namedWorld(scratch, world, now, options.seed ?? 'demo'), options);
   }
   const moved = clockwork.mode === 'virtual' ? world : moveTimers(world, now);

@@ -174,7 +174,7 @@ export class Store implements World {
       put: (row) => this.#change(table, collection.id(row), row),
       remove: (id) => this.#change(table, id, undefined),
     };
-    this.#facades.set(collection.name, facade as unknown as Rows<object>);
+    this.#facades.set(collection.name, facade);
     return facade;
   }
 

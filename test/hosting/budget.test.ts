@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import type { Urgency } from '../../src/engine/ports.ts';
 import { Budget, type Turn } from '../../src/hosting/budget.ts';
 import { steadyEntropy } from './support/around.ts';
-import { VirtualClock } from './support/virtual-clock.ts';
+import { settle, VirtualClock } from '../support/virtual-clock.ts';
 
 interface Grant {
   readonly name: string;
@@ -138,12 +138,12 @@ describe('the budget', () => {
 
     void ask('a', 'edit', 500);
     void ask('b');
-    await clock.settle();
+    await settle();
     budget.throttle(60_000, 0);
     void ask('c');
     await clock.advance(59_999);
     void ask('d');
-    await clock.settle();
+    await settle();
 
     expect(refusals).toEqual(['b: throttled', 'c: throttled']);
     expect(grants).toHaveLength(1);
@@ -214,7 +214,7 @@ describe('the budget', () => {
 
     void ask('a');
     void ask('b', 'edit', 0, leaving.signal);
-    await clock.settle();
+    await settle();
     leaving.abort();
     void ask('c', 'edit', 0, leaving.signal);
     await clock.advance(5000);

@@ -3,7 +3,7 @@ import { Credential } from '../../src/hosting/credential.ts';
 import type { Seen } from '../../src/hosting/outcome.ts';
 import { appsOf } from '../../src/hosting/requests.ts';
 import { collector, steadyEntropy } from './support/around.ts';
-import { VirtualClock } from './support/virtual-clock.ts';
+import { VirtualClock } from '../support/virtual-clock.ts';
 
 function opened() {
   const clock = new VirtualClock();
@@ -17,7 +17,7 @@ function opened() {
       () => {
         sent += 1;
         const { status, retryAfterMs } = service;
-        const rest = { body: {}, readable: true, empty: false, dateMs: undefined, message: `${status}` };
+        const rest = { body: {}, readable: true, empty: false, digest: '', dateMs: undefined, message: `${status}` };
         return Promise.resolve({ was: 'answer', status, retryAfterMs, ...rest });
       },
       appsOf('acc').first,
@@ -58,6 +58,18 @@ describe('a credential', () => {
     expect(sent()).toBe(2);
     expect(changes).toEqual([0, undefined]);
     expect(await ask()).toMatchObject({ was: 'answer' });
+  });
+
+  it('holds back even those who waited for their turn when it was refused', async () => {
+    const { clock, credential, ask, service, sent } = opened();
+    credential.budget.join({ requestsPerSecond: 1, concurrency: 1 });
+    service.status = 401;
+
+    const asked = Array.from({ length: 10 }, () => ask());
+    await clock.advance(60_000);
+
+    expect((await Promise.all(asked)).map(({ was }) => was)).toEqual(['answer', ...Array(9).fill('heldBack')]);
+    expect(sent()).toBe(1);
   });
 
   it('is tried at once after its Secret was read again', async () => {

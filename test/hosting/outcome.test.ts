@@ -11,6 +11,7 @@ function answered(status: number, kind: 'json' | 'empty' | 'garbage' = 'json'): 
     body: kind === 'json' ? { error: 'x' } : undefined,
     readable: kind === 'json',
     empty: kind === 'empty',
+    digest: '',
     dateMs: undefined,
     retryAfterMs: undefined,
     message: 'm',

@@ -4,7 +4,7 @@ import { deleteContactPoint, contactPointsOf, postContactPoint } from '../../src
 import { openTransport, type Transport } from '../../src/hosting/transport.ts';
 import { Secret } from '../../src/secret.ts';
 import { answer, scriptedWire, type Script, type ScriptedWire } from './support/scripted-wire.ts';
-import { VirtualClock } from './support/virtual-clock.ts';
+import { VirtualClock } from '../support/virtual-clock.ts';
 
 const listing = contactPointsOf('acc').first;
 const creation = postContactPoint({

@@ -5,7 +5,14 @@ import { alertOf, appsOf, drSourcesOf } from '../../src/hosting/requests.ts';
 import { walk, type Walked } from '../../src/hosting/walk.ts';
 
 function seen(status: number, body: unknown = {}): Seen {
-  const rest = { readable: true, empty: false, retryAfterMs: undefined, message: `the service answered ${status}` };
+  const digest = JSON.stringify(body);
+  const rest = {
+    readable: true,
+    empty: false,
+    digest,
+    retryAfterMs: undefined,
+    message: `the service answered ${status}`,
+  };
   return { was: 'answer', status, body, dateMs: 1000, ...rest };
 }
 
@@ -31,7 +38,7 @@ async function walked(
 }
 
 function idsOf(result: Walked<unknown>): readonly string[] | string {
-  return result.complete ? [...result.items.keys()] : result.why;
+  return result.complete ? [...(result.items?.keys() ?? ['unchanged'])] : result.why;
 }
 
 describe('a walk', () => {
@@ -95,6 +102,19 @@ describe('a walk', () => {
     const { result } = await walked({ first: page(['a'], 'p2'), p2: second });
 
     expect(idsOf(result)).toBe(why);
+  });
+
+  it('does not read again what is byte for byte the same', async () => {
+    const pages = (second: string) => (request: Request) =>
+      Promise.resolve(request.query?.['after'] === undefined ? page(['a'], 'p2') : page([second]));
+    const first = await walk(drSourcesOf('acc'), pages('b'));
+    const digest = first.complete ? first.digest : undefined;
+
+    const same = await walk(drSourcesOf('acc'), pages('b'), digest);
+    const other = await walk(drSourcesOf('acc'), pages('c'), digest);
+
+    expect(same).toMatchObject({ complete: true, items: undefined, digest });
+    expect(idsOf(other)).toEqual(['a', 'c']);
   });
 
   it('takes a 404 for proof of absence where the read says so, and nowhere else', async () => {

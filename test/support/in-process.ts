@@ -6,7 +6,7 @@ import { createOperator, resourceOf, type Operator } from '../../src/cli/operato
 import { OperatorKey } from '../../src/engine/fingerprint.ts';
 import type { AnyKind } from '../../src/engine/kind/define.ts';
 import { finalizer, group, version } from '../../src/engine/names.ts';
-import type { KubeObject, Leadership, Log, Metrics } from '../../src/engine/ports.ts';
+import type { KubeObject, Leadership, Log } from '../../src/engine/ports.ts';
 import { openHosting } from '../../src/hosting/open.ts';
 import type { Wire } from '../../src/hosting/wire.ts';
 import { kinds as allKinds } from '../../src/kinds/index.ts';
@@ -14,6 +14,7 @@ import { secretResource } from '../../src/kube/material.ts';
 import { Secret } from '../../src/secret.ts';
 import type { Reply } from '../../src/simulator/exchange.ts';
 import { createSimulator, type Simulator } from '../../src/simulator/simulator.ts';
+import { MetricRegistry } from '../../src/telemetry/metrics.ts';
 import { MemoryCluster } from './memory-cluster.ts';
 import { MemoryKube } from './memory-kube.ts';
 import { SeededEntropy, settle, VirtualClock } from './virtual-clock.ts';
@@ -27,12 +28,28 @@ export interface InProcessOptions {
   readonly readOnly?: boolean;
 }
 
+/** An answer that somebody between us and the service gives instead. */
+export interface Forged {
+  readonly status: number;
+  readonly text?: string;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
 /** What happens to one request on its way: before it reaches the service, or to its answer. */
+export type Disturbance =
+  | 'refuseConnection'
+  | 'loseBefore'
+  | 'loseAnswer'
+  | 'hangBefore'
+  | 'hangAfter'
+  | { readonly insteadOf: Forged }
+  | { readonly afterwards: Forged };
+
 export type Interference = (request: {
   readonly method: string;
   readonly path: string;
   readonly count: number;
-}) => 'refuseConnection' | 'loseBefore' | 'loseAnswer' | undefined;
+}) => Disturbance | undefined;
 
 /** One line that somebody wrote anywhere: log, event, status. */
 export interface Trace {
@@ -228,6 +245,8 @@ export class InProcess {
       const stopped = request.start();
       if (stopped !== undefined) return { failed: 'connection', message: stopped };
       if (what === 'loseBefore') return { failed: 'connection', message: 'reset' };
+      if (what === 'hangBefore') return timedOut(request.signal);
+      if (typeof what === 'object' && 'insteadOf' in what) return forged(what.insteadOf);
       const { method, headers } = request;
       const reply = await Promise.race([
         this.#handle(method, request.path, headers['authorization'] ?? '', request.body),
@@ -235,6 +254,8 @@ export class InProcess {
       ]);
       if (generation !== this.#generation) return new Promise(() => undefined);
       if (reply === 'aborted' || what === 'loseAnswer') return { failed: 'connection', message: 'reset' };
+      if (what === 'hangAfter') return timedOut(request.signal);
+      if (what !== undefined) return forged(what.afterwards);
       return received(reply, request.signal);
     };
   }
@@ -243,11 +264,14 @@ export class InProcess {
     const options = this.#options;
     const entropy = new SeededEntropy((options.seed ?? 1) + this.#generation);
     const log = collecting(this.trace.lines);
+    const metrics = new MetricRegistry(false, (name) => {
+      throw new Error(`there is no metric ${name}`);
+    });
     const hosting = openHosting({
       clock: this.clock,
       entropy,
       log,
-      metrics: noMetrics,
+      metrics,
       hostRules: { allowedHosts: [], allowInsecureLoopback: true, allowPrivateAddresses: false, proxy: undefined },
       wire: this.#wire(),
     });
@@ -259,7 +283,7 @@ export class InProcess {
       clock: this.clock,
       entropy,
       log,
-      metrics: noMetrics,
+      metrics,
       key: new OperatorKey(new Secret('a key made up for tests')),
       instance: `operator-${this.#generation}`,
       operatorNamespace: 'apphosting-system',
@@ -283,13 +307,22 @@ function aborted(signal: AbortSignal): Promise<'aborted'> {
   });
 }
 
+async function timedOut(signal: AbortSignal): ReturnType<Wire> {
+  await aborted(signal);
+  return { failed: 'connection', message: 'timed out' };
+}
+
+function forged({ status, text = '', headers = {} }: Forged): Awaited<ReturnType<Wire>> {
+  return { status, headers, text };
+}
+
 function received(reply: Reply, signal: AbortSignal): ReturnType<Wire> {
   switch (reply.kind) {
     case 'reset':
     case 'stream':
       return Promise.resolve({ failed: 'connection', message: 'reset' });
     case 'silent':
-      return aborted(signal).then(() => ({ failed: 'connection' as const, message: 'timed out' }));
+      return timedOut(signal);
     case 'answered': {
       if (reply.truncate !== undefined) return Promise.resolve({ failed: 'connection', message: 'cut off' });
       if (reply.hugeBody !== undefined) return Promise.resolve({ failed: 'tooLarge', message: 'too large' });
@@ -306,5 +339,3 @@ function collecting(lines: string[]): Log {
   };
   return { debug: at('debug'), info: at('info'), warn: at('warn'), error: at('error') };
 }
-
-const noMetrics: Metrics = { count: () => undefined, gauge: () => undefined, observe: () => undefined };

@@ -1,9 +1,10 @@
 import { mkdir, mkdtemp, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { lstatSync } from 'node:fs';
-import { tmpdir, userInfo } from 'node:os';
+import { userInfo } from 'node:os';
 import { join } from 'node:path';
 import { binariesIn, programNames } from './binaries.ts';
 import type { Binaries } from './binaries.ts';
+import { makeFolder } from './folder.ts';
 import { claim } from './lock.ts';
 import type { Claim } from './lock.ts';
 
@@ -26,11 +27,11 @@ export interface Cache {
 }
 
 /** Opens the cache at a folder, or a temporary one of this user when that folder cannot be written. */
-export async function openCache(dir: string, say: (text: string) => void): Promise<Cache> {
+export async function openCache(dir: string, temporaryDir: string, say: (text: string) => void): Promise<Cache> {
   const wanted = join(dir, 'control-plane');
   const obstacle = await whyNotWritable(wanted);
   if (obstacle === undefined) return cacheAt(wanted);
-  const instead = await temporaryCache();
+  const instead = await temporaryCache(temporaryDir);
   say(`the cache ${wanted} cannot be written (${obstacle}): using ${instead}`);
   const [given, own] = [cacheAt(wanted), cacheAt(instead)];
   // What a folder that cannot be written holds already can still be used.
@@ -95,7 +96,7 @@ async function removeAbandoned(dir: string): Promise<void> {
 
 async function whyNotWritable(dir: string): Promise<string | undefined> {
   try {
-    await mkdir(dir, { recursive: true });
+    await makeFolder(dir);
     const probe = await mkdtemp(join(dir, '.probe-'));
     await rm(probe, { recursive: true });
     return undefined;
@@ -105,11 +106,11 @@ async function whyNotWritable(dir: string): Promise<string | undefined> {
 }
 
 /** A folder under the temporary one that only this user can write, so that nobody can put programs into it for us. */
-async function temporaryCache(): Promise<string> {
+async function temporaryCache(temporaryDir: string): Promise<string> {
   const { uid } = userInfo();
-  const dir = join(tmpdir(), `apphosting-cache-${uid}`);
+  const dir = join(temporaryDir, `apphosting-cache-${uid}`);
   await mkdir(dir, { mode: 0o700 }).catch(() => undefined);
   const found = lstatSync(dir, { throwIfNoEntry: false });
   const ours = found?.isDirectory() === true && found.uid === uid && (found.mode & 0o022) === 0;
-  return ours ? dir : mkdtemp(join(tmpdir(), 'apphosting-cache-'));
+  return ours ? dir : mkdtemp(join(temporaryDir, 'apphosting-cache-'));
 }

@@ -1,3 +1,5 @@
+import { reasonOf } from './cannot-start.ts';
+
 /** Tells the person who waits what is going on and how long it has taken. */
 export interface Progress {
   /** One finished fact. */
@@ -52,7 +54,7 @@ export function progressOn(screen: Screen, now: () => number = () => performance
       return result;
     } catch (error) {
       clear();
-      say(`${step}: not done after ${seconds(now() - began).trim()}`);
+      say(`${step}: not done after ${seconds(now() - began).trim()}: ${reasonOf(error).split('\n', 1)[0]}`);
       throw error;
     } finally {
       clearInterval(timer);

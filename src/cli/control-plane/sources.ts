@@ -41,7 +41,7 @@ export async function findBinaries(
     built: `kubernetes-${KUBERNETES_VERSION}-etcd-${ETCD_VERSION}-${platform}`,
     unpacked: `envtest-${ARCHIVE_VERSION}-${platform}`,
   };
-  const cache = await openCache(where.cacheDir, progress.say);
+  const cache = await openCache(where.cacheDir, where.temporaryDir, progress.say);
   const cached = async () => (await cache.find(keys.built)) ?? cache.find(keys.unpacked);
   const kept = await cached();
   if (kept !== undefined) return kept;

@@ -1,6 +1,7 @@
 import { spawn } from 'node:child_process';
 import { access } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
+import { environmentWith } from '../../config.ts';
 import type { Binaries } from '../control-plane/binaries.ts';
 import { CannotStart } from '../control-plane/cannot-start.ts';
 import { startControlPlane } from '../control-plane/control-plane.ts';
@@ -42,7 +43,9 @@ async function theOnlyRunning(): Promise<string> {
 
 function run({ kubectl: command }: Binaries, dir: string, args: readonly string[]): Promise<number> {
   const { promise, resolve: ended, reject } = Promise.withResolvers<number>();
-  const child = spawn(command, ['--kubeconfig', join(dir, 'kubeconfig'), ...args], { stdio: 'inherit' });
+  // What it remembers of this cluster belongs to the sandbox, not into the home folder.
+  const env = environmentWith({ KUBECACHEDIR: join(dir, 'run', 'kubectl') });
+  const child = spawn(command, ['--kubeconfig', join(dir, 'kubeconfig'), ...args], { stdio: 'inherit', env });
   child.once('error', reject);
   child.once('exit', (code) => ended(code ?? 1));
   return promise;

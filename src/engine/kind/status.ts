@@ -38,6 +38,9 @@ const Journal = shown('A call that was begun and must not happen twice; written 
       max: 1000,
     }),
   }).optional(),
+  conflicted: text('What the service said when it answered with a conflict; one fresh read decides what that was.', {
+    max: 1024,
+  }).optional(),
   requestId: text('The id under which the service knows the call.', { max: 64 }).optional(),
   payload: text('The exact body of a call that the service knows by its id.', { max: 32_768 }).optional(),
 });
@@ -76,7 +79,7 @@ export const CommonStatus = facts({
       desired: value('What the spec asks for; (redacted) for a secret.'),
       observed: value('What the service shows; (redacted) for a secret.'),
     }),
-    { max: 50 },
+    { max: 100 },
   ).optional(),
   unverified: listOf(
     'Fields that are written but never shown back, so that a difference would not be noticed.',

@@ -1,5 +1,17 @@
 import { z } from 'zod';
-import { dateMs, id, listed, number, optional, parsed, shown, shownList, text, unwrapped } from './shape.ts';
+import {
+  dateMs,
+  id,
+  listed,
+  listedAnyhow,
+  number,
+  optional,
+  parsed,
+  shown,
+  shownList,
+  text,
+  unwrapped,
+} from './shape.ts';
 
 /** An app as `GET /apps` lists it. */
 export interface AppItem {
@@ -177,14 +189,7 @@ const Preset: z.ZodType<PresetItem> = z
 
 /** The entries of either preset list. */
 export function presetsIn(body: unknown): readonly PresetItem[] | undefined {
-  return listed(
-    Preset,
-    Array.isArray(body) ? { presets: body } : body,
-    'presets',
-    'appPresets',
-    'databasePresets',
-    'items',
-  );
+  return listed(Preset, body, 'presets') ?? listedAnyhow(Preset, body);
 }
 
 /** The id that `POST /app` returned. */

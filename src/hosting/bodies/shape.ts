@@ -84,6 +84,15 @@ export function listed<Schema extends z.ZodType>(
   return parsed(z.array(schema), list);
 }
 
+/** The items of the one list of a body, whatever its name, where the interface shows none. */
+export function listedAnyhow<Schema extends z.ZodType>(
+  schema: Schema,
+  body: unknown,
+): readonly z.output<Schema>[] | undefined {
+  const lists = Array.isArray(body) ? [body] : isObject(body) ? Object.values(body).filter(Array.isArray) : [];
+  return lists.length === 1 ? parsed(z.array(schema), lists[0]) : undefined;
+}
+
 /** The cursor of the page after this one: absent, null and empty all mean that this was the last. */
 export function nextCursorOf(body: unknown): string | undefined {
   const cursor = isObject(body) ? body['nextCursor'] : undefined;

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { id, isObject, listed, parsed, shown, shownList, text, unwrapped } from './shape.ts';
+import { id, isObject, listed, listedAnyhow, parsed, shown, shownList, text, unwrapped } from './shape.ts';
 
 /** An entry of the catalogue. */
 export interface SolutionItem {
@@ -23,7 +23,7 @@ const Solution: z.ZodType<SolutionItem> = z.object({
 
 /** The solutions of `GET /solutions`. */
 export function solutionsIn(body: unknown): readonly SolutionItem[] | undefined {
-  return listed(Solution, Array.isArray(body) ? { solutions: body } : body, 'solutions', 'items');
+  return listed(Solution, body, 'solutions') ?? listedAnyhow(Solution, body);
 }
 
 /** One app, with its environment, that an installation made. */
@@ -66,13 +66,15 @@ function column(value: unknown, field: 'appId' | 'appEnvId'): readonly SolutionC
     }));
 }
 
-/** Two parallel lists as one: by the appId that both show, otherwise by their order. */
+/** Two parallel lists as one: by the appId or the name that both show, otherwise by their order. */
 function zipped(apps: readonly SolutionComponent[], environments: readonly SolutionComponent[]): SolutionComponent[] {
   return apps.map((app, index) => {
-    const environment = environments.find(({ appId }) => appId !== undefined && appId === app.appId);
+    const byId = environments.find(({ appId }) => appId !== undefined && appId === app.appId);
+    const byName = environments.find(({ name }) => name !== undefined && name === app.name);
     const beside = environments.length === apps.length ? environments[index] : undefined;
-    const fits = beside !== undefined && (beside.appId === undefined || beside.appId === app.appId);
-    return { ...app, appEnvId: app.appEnvId ?? environment?.appEnvId ?? (fits ? beside.appEnvId : undefined) };
+    const strange = beside?.appId !== undefined || (beside?.name !== undefined && app.name !== undefined);
+    const found = byId ?? byName ?? (strange ? undefined : beside);
+    return { ...app, appEnvId: app.appEnvId ?? found?.appEnvId };
   });
 }
 

@@ -1,5 +1,128 @@
-import type { Area } from '../area.ts';
-import { apps } from './app.ts';
+import { adminOf, currentAccount, isRestricted, maySee, memberOf } from '../access.ts';
+import { type Answer, type Area, type Call, ok } from '../area.ts';
+import { deleteEnvironment, environments, environmentsOf } from '../environments/environment.ts';
+import { choice, optional, required, text } from '../fields.ts';
+import type { Membership } from '../records.ts';
+import { forbidden } from '../refusal.ts';
+import { date, listed, rejected, single } from '../shape.ts';
+import type { World } from '../store.ts';
+import { type App, appNamed, apps, kindOf } from './app.ts';
+import { postApp, provision } from './create.ts';
+import { patchApp } from './update.ts';
 
 /** Apps: what all environments of a workload share. */
-export const appsArea: Area = { name: 'apps', collections: [apps], routes: [] };
+export const appsArea: Area = {
+  name: 'apps',
+  collections: [apps],
+  routes: [
+    { method: 'POST', path: '/app', scopes: ['svc:write:config'], handle: postApp },
+    { method: 'GET', path: '/app', scopes: ['svc:read'], handle: getApp },
+    { method: 'PATCH', path: '/app', scopes: ['svc:write:config'], handle: patchApp },
+    { method: 'DELETE', path: '/app', scopes: ['svc:write:config'], handle: deleteApp },
+    { method: 'GET', path: '/apps', scopes: ['svc:read'], handle: listApps },
+  ],
+  timers: { 'apps.provisions': provision },
+  control: [
+    {
+      method: 'PATCH',
+      path: '/apps/:id',
+      does: 'what deletion runs into: {sandboxTermination?: done, pending or failed}',
+      handle: ({ world, id, body }) => {
+        const app = appNamed(world, id);
+        const words = choice(['done', 'pending', 'failed']);
+        const sandboxTermination = optional(body, 'sandboxTermination', words) ?? app.sandboxTermination;
+        world.of(apps).put({ ...app, sandboxTermination });
+        return ok({ appId: id });
+      },
+    },
+  ],
+};
+
+function getApp(call: Call): Answer {
+  const app = appNamed(call.world, required(call.query, 'appId', text()));
+  const membership = memberOf(call, app.accountId);
+  if (!isVisible(call.world, membership, app)) throw forbidden('you have no access to an environment of this app');
+  return ok(single(call.world, 'app', shownApp(app)));
+}
+
+function listApps(call: Call): Answer {
+  const accountId = optional(call.query, 'accountId', text()) ?? currentAccount(call);
+  const membership = memberOf(call, accountId);
+  const visible = listed(call, apps, 'account', accountId).filter((app) => isVisible(call.world, membership, app));
+  return ok({ apps: visible.map((app) => listedApp(call, app)) });
+}
+
+/** Apps with no accessible environment are hidden from restricted members. */
+function isVisible(world: World, membership: Membership, app: App): boolean {
+  if (!isRestricted(world, membership)) return true;
+  return environmentsOf(world, app.appId).some(({ appEnvId }) => maySee(world, membership, appEnvId));
+}
+
+function deleteApp(call: Call): Answer {
+  const { world } = call;
+  const app = appNamed(world, required(call.query, 'appId', text()));
+  adminOf(call, app.accountId);
+  const hosted = world.of(environments).where('app', app.appId);
+  if (hosted.some(({ preventDestroy }) => preventDestroy)) {
+    throw rejected(world, 'an environment of this app has preventDestroy enabled');
+  }
+  if (app.sandboxTermination !== 'done') return keepForNow(world, app);
+  for (const environment of hosted) deleteEnvironment(world, environment);
+  world.of(apps).remove(app.appId);
+  world.record({ kind: 'app.deleted', id: app.appId, accountId: app.accountId, detail: { name: app.name } });
+  return ok({ message: 'App deleted' });
+}
+
+/** Sandbox workloads are not gone: the app stays, and nothing new is allocated for it from now on. */
+function keepForNow(world: World, app: App): Answer {
+  if (!app.deletionStarted) world.of(apps).put({ ...app, deletionStarted: true });
+  const refusal = rejected(
+    world,
+    `the termination of sandbox workloads ${pendingOrFailed[app.sandboxTermination]}: try again`,
+  );
+  return { status: refusal.status, refusal };
+}
+
+const pendingOrFailed = { done: 'is done', pending: 'is pending', failed: 'has failed' } as const;
+
+function git(app: App): object {
+  return {
+    gitProvider: app.gitRepo === undefined ? undefined : 'GITHUB',
+    gitNamespace: app.gitNamespace,
+    gitRepo: app.gitRepo,
+  };
+}
+
+function shownApp(app: App): object {
+  return {
+    appId: app.appId,
+    name: app.name,
+    slug: app.slug,
+    ...git(app),
+    gitInstallationId: app.gitInstallationId,
+    dockerPreset: app.dockerPreset,
+    contextDir: app.contextDir,
+    customDockerfileContentInUse: app.customDockerfileContent !== undefined,
+    dockerfilePath: app.dockerfilePath,
+    useSSL: kindOf(app) !== 'job',
+    useTCP: kindOf(app) === 'database',
+    useImage: app.useImage,
+    port: app.port,
+    builder: app.builder,
+    isCliDeployment: app.isCliDeployment,
+  };
+}
+
+function listedApp({ world, caller }: Call, app: App): object {
+  return {
+    appId: app.appId,
+    name: app.name,
+    slug: app.slug,
+    ...git(app),
+    dockerPreset: app.dockerPreset,
+    template: undefined,
+    createdAt: date(world, app.createdAt),
+    updatedAt: date(world, app.updatedAt),
+    isCurrent: app.accountId === caller.token.currentAccountId,
+  };
+}

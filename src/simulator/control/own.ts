@@ -13,6 +13,8 @@ import type { OwnRoute } from './surface.ts';
 
 interface Parts {
   readonly clockwork: Clockwork;
+  /** The names that a saved world may use. */
+  readonly collections: ReadonlySet<string>;
   readonly requests: RequestLog;
   readonly publicRoutes: readonly Route[];
   readonly controlRoutes: readonly ControlRoute[];
@@ -35,7 +37,7 @@ export function ownRoutes(parts: Parts): readonly OwnRoute[] {
   return routes;
 }
 
-function worldRoutes({ clockwork, reset }: Parts): readonly OwnRoute[] {
+function worldRoutes({ clockwork, collections, reset }: Parts): readonly OwnRoute[] {
   const clock = () => ok({ now: iso(clockwork.now), mode: clockwork.mode });
   return [
     { method: 'GET', path: '/world', does: 'the whole state as JSON', own: () => ok(clockwork.store.save()) },
@@ -44,7 +46,7 @@ function worldRoutes({ clockwork, reset }: Parts): readonly OwnRoute[] {
       path: '/reset',
       does: 'the start world again, or {world}: demo, empty or a saved one',
       own: ({ body }) => {
-        reset(startWorldFrom(body, clockwork.collections));
+        reset(startWorldFrom(body, collections));
         return ok({});
       },
     },

@@ -1,5 +1,7 @@
 import type { ControlRoute } from '../area.ts';
 import { faultRoutes } from '../faults.ts';
+import { accountRoutes } from './accounts.ts';
+import { tokenRoutes } from './tokens.ts';
 
 /** The routes of the control surface that belong to no single area. */
-export const controlRoutes: readonly ControlRoute[] = [...faultRoutes];
+export const controlRoutes: readonly ControlRoute[] = [...accountRoutes, ...tokenRoutes, ...faultRoutes];

@@ -1,5 +1,65 @@
-import type { Area } from '../area.ts';
-import { contents, environments } from './environment.ts';
+import { currentAccount, maySee, memberOf } from '../access.ts';
+import { appNamed } from '../apps/app.ts';
+import { type Answer, type Area, type Call, ok, type Route } from '../area.ts';
+import { optional, text } from '../fields.ts';
+import { notFound } from '../refusal.ts';
+import { date, listed } from '../shape.ts';
+import type { World } from '../store.ts';
+import { environmentRoutes } from './control.ts';
+import { pass, settle, statusWord } from './deployment.ts';
+import { contents, type Environment, environments } from './environment.ts';
+import { build, deployImage, redeploy, rollback, start, stop } from './lifecycle.ts';
 
 /** Environments and their deployment lifecycle. */
-export const environmentsArea: Area = { name: 'environments', collections: [environments, contents], routes: [] };
+export const environmentsArea: Area = {
+  name: 'environments',
+  collections: [environments, contents],
+  routes: [
+    { method: 'GET', path: '/app-envs', scopes: ['svc:read'], handle: listEnvironments },
+    lifecycle('deploy-image', deployImage),
+    lifecycle('build', build),
+    lifecycle('redeploy', redeploy),
+    lifecycle('rollback', rollback),
+    lifecycle('stop', stop),
+    lifecycle('start', start),
+  ],
+  timers: { 'environments.passes': pass, 'environments.settles': settle },
+  control: environmentRoutes,
+};
+
+function lifecycle(action: string, handle: (call: Call) => Answer): Route {
+  return { method: 'POST', path: `/app-env/${action}`, scopes: ['svc:write:deploy'], handle };
+}
+
+function listEnvironments(call: Call): Answer {
+  const { world } = call;
+  const given = optional(call.query, 'accountId', text());
+  const appId = optional(call.query, 'appId', text());
+  const app = appId === undefined ? undefined : appNamed(world, appId);
+  const accountId = given ?? app?.accountId ?? currentAccount(call);
+  const membership = memberOf(call, accountId);
+  if (app !== undefined && app.accountId !== accountId) throw notFound('the account has no such app');
+  const rows =
+    app === undefined ? listed(call, environments, 'account', accountId) : listed(call, environments, 'app', app.appId);
+  const visible = rows.filter(({ appEnvId }) => maySee(world, membership, appEnvId));
+  return ok({ appEnvs: visible.map((environment) => shown(world, environment)) });
+}
+
+function shown(world: World, environment: Environment): object {
+  const { appEnvId, appId, name, slug, region, gitBranch, deploymentName, cliEnvName, hosts } = environment;
+  return {
+    appEnvId,
+    appId,
+    name,
+    slug,
+    region,
+    gitBranch,
+    deploymentName,
+    cliEnvName,
+    hosts,
+    status: statusWord(world, environment.status, 'list'),
+    resources: environment.resources,
+    createdAt: date(world, environment.createdAt),
+    updatedAt: date(world, environment.updatedAt),
+  };
+}

@@ -1,5 +1,7 @@
 import { execFile } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
+import { dirname, join } from 'node:path';
+import process from 'node:process';
 import { promisify } from 'node:util';
 import { Agent, request } from 'undici';
 import { inject, onTestFinished } from 'vitest';
@@ -78,7 +80,8 @@ export async function kubectl(
   ...args: readonly string[]
 ): Promise<string> {
   const all = ['--kubeconfig', kubeconfigPath, ...args];
-  const { stdout } = await promisify(execFile)(binaries.kubectl, all, { timeout: 60_000 });
+  const env = { ...process.env, KUBECACHEDIR: join(dirname(kubeconfigPath), 'run', 'kubectl') };
+  const { stdout } = await promisify(execFile)(binaries.kubectl, all, { timeout: 60_000, env });
   return stdout;
 }
 

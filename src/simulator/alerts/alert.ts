@@ -1,0 +1,94 @@
+import { collection } from '../collection.ts';
+import { contactPoints } from '../contact-points/contact-point.ts';
+import { notFound } from '../refusal.ts';
+import { date } from '../shape.ts';
+import type { World } from '../store.ts';
+import type { Aggregation, MetricName } from './metrics.ts';
+
+/** How long a condition must hold before an alert fires. */
+export const durations = ['1m', '5m', '10m', '15m', '30m', '1h'] as const;
+
+/** How far back the query looks. */
+export const queryRanges = ['5m', '10m', '15m', '30m', '1h', '2h'] as const;
+
+/** What an alert says about its condition. */
+export type AlertState = 'Normal' | 'Pending' | 'Firing' | 'NoData' | 'Error';
+
+/** A rule on a metric of an environment. */
+export interface Alert {
+  readonly alertId: string;
+  readonly appEnvId: string;
+  readonly accountId: string;
+  readonly region: string;
+  readonly name: string;
+  readonly description?: string;
+  readonly metric: MetricName;
+  readonly operator: 'gt' | 'lt';
+  readonly threshold: number;
+  readonly duration: (typeof durations)[number];
+  readonly aggregation: Aggregation;
+  readonly queryRange: (typeof queryRanges)[number];
+  readonly contactPointIds: readonly string[];
+  readonly enabled: boolean;
+  /** What a client is told. */
+  readonly lastKnownState: AlertState;
+  readonly lastStateCheck?: number;
+  /** What the engine sees. */
+  readonly liveState: AlertState;
+  /** Since when the condition is met without a break. */
+  readonly metSince?: number;
+  readonly createdAt: number;
+}
+
+/** All alerts. */
+export const alerts = collection<Alert>('alerts', (alert) => alert.alertId, {
+  indexes: {
+    environment: (alert) => alert.appEnvId,
+    contactPoint: (alert) => alert.contactPointIds,
+  },
+  remembered: true,
+});
+
+/** An alert that exists: 404 otherwise. */
+export function alertNamed(world: World, alertId: string): Alert {
+  const alert = world.of(alerts).get(alertId);
+  if (alert === undefined) throw notFound('alert not found');
+  return alert;
+}
+
+/** The alerts that deliver to a contact point. */
+export function alertsUsing(world: World, contactPointId: string): readonly Alert[] {
+  return world.of(alerts).where('contactPoint', contactPointId);
+}
+
+/** The contact points of an alert as responses show them. */
+export function shownContactPoints(world: World, alert: Alert): readonly object[] {
+  return alert.contactPointIds.flatMap((contactPointId) => {
+    const point = world.of(contactPoints).get(contactPointId);
+    return point === undefined ? [] : [{ contactPointId, name: point.name, type: point.type }];
+  });
+}
+
+/** An alert as responses show it. */
+export function shownAlert(world: World, alert: Alert): object {
+  return {
+    alertId: alert.alertId,
+    appEnvId: alert.appEnvId,
+    accountId: alert.accountId,
+    name: alert.name,
+    description: alert.description,
+    metric: alert.metric,
+    operator: alert.operator,
+    threshold: alert.threshold,
+    duration: alert.duration,
+    aggregation: alert.aggregation,
+    queryRange: alert.queryRange,
+    contactPointIds: alert.contactPointIds,
+    contactPoints: shownContactPoints(world, alert),
+    enabled: alert.enabled,
+    lastKnownState: alert.lastKnownState,
+    lastStateCheck: date(world, alert.lastStateCheck),
+    region: alert.region,
+    createdAt: date(world, alert.createdAt),
+  };
+}

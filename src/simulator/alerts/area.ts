@@ -1,0 +1,82 @@
+import { adminOf } from '../access.ts';
+import { type Answer, type Area, type Call, ok } from '../area.ts';
+import { environmentFor, environmentForAdmin } from '../environments/environment.ts';
+import { flag, required, text } from '../fields.ts';
+import { date, listed, rejected, single } from '../shape.ts';
+import { alertNamed, alerts, shownAlert } from './alert.ts';
+import { metricRoutes } from './control.ts';
+import { engine, evaluateOnTime, toggled } from './evaluation.ts';
+import { metricKey, metrics } from './metrics.ts';
+import { patchAlert, postAlert } from './write.ts';
+
+/** Alerts on metrics of environments. */
+export const alertsArea: Area = {
+  name: 'alerts',
+  collections: [alerts, metrics, engine],
+  routes: [
+    { method: 'GET', path: '/app-env/alerts', scopes: ['svc:read'], handle: listAlerts },
+    { method: 'GET', path: '/alert', scopes: ['svc:read'], handle: getAlert },
+    { method: 'POST', path: '/app-env/alert', scopes: ['svc:write:config'], handle: postAlert },
+    { method: 'PATCH', path: '/alert', scopes: ['svc:write:config'], handle: patchAlert },
+    { method: 'DELETE', path: '/alert', scopes: ['svc:write:config'], handle: deleteAlert },
+    { method: 'POST', path: '/alert/toggle', scopes: ['svc:write:config'], handle: toggleAlert },
+    { method: 'POST', path: '/alert/refresh', scopes: ['svc:read'], handle: refreshAlert },
+  ],
+  timers: { 'alerts.evaluates': evaluateOnTime },
+  control: metricRoutes,
+  forgetEnvironment: (world, appEnvId) => {
+    for (const alert of world.of(alerts).where('environment', appEnvId)) {
+      const { alertId, accountId, name } = alert;
+      world.of(alerts).remove(alertId);
+      world.record({ kind: 'alert.deleted', id: alertId, accountId, detail: { name, appEnvId } });
+    }
+    for (const metric of world.of(metrics).where('environment', appEnvId)) world.of(metrics).remove(metricKey(metric));
+  },
+};
+
+function listAlerts(call: Call): Answer {
+  const environment = environmentFor(call, required(call.query, 'appEnvId', text()));
+  const rows = listed(call, alerts, 'environment', environment.appEnvId);
+  return ok({ alerts: rows.map((alert) => shownAlert(call.world, alert)) });
+}
+
+function getAlert(call: Call): Answer {
+  const alert = alertNamed(call.world, required(call.query, 'alertId', text()));
+  environmentFor(call, alert.appEnvId);
+  return ok(single(call.world, 'alert', shownAlert(call.world, alert)));
+}
+
+function deleteAlert(call: Call): Answer {
+  const { world } = call;
+  const { alertId, appEnvId, accountId, name } = alertNamed(world, required(call.query, 'alertId', text()));
+  environmentForAdmin(call, appEnvId);
+  world.of(alerts).remove(alertId);
+  world.record({ kind: 'alert.deleted', id: alertId, accountId, detail: { name, appEnvId } });
+  return ok({ message: 'Alert deleted' });
+}
+
+function toggleAlert(call: Call): Answer {
+  const { world, body } = call;
+  const alert = alertNamed(world, required(body, 'alertId', text()));
+  environmentFor(call, alert.appEnvId);
+  adminOf(call, alert.accountId);
+  const enabled = required(body, 'enabled', flag);
+  const next = toggled(alert, enabled);
+  world.of(alerts).put(next);
+  world.record({ kind: 'alert.updated', id: alert.alertId, accountId: alert.accountId, detail: { enabled } });
+  return ok({ message: enabled ? 'Alert enabled' : 'Alert paused', enabled });
+}
+
+function refreshAlert(call: Call): Answer {
+  const { world, body } = call;
+  const alert = alertNamed(world, required(body, 'alertId', text()));
+  environmentFor(call, alert.appEnvId);
+  if (!alert.enabled && world.readings['alerts.refreshPaused'] === 'rejects')
+    throw rejected(world, 'the alert is paused');
+  const previousState = alert.lastKnownState;
+  const state = alert.enabled ? alert.liveState : previousState;
+  world.of(alerts).put({ ...alert, lastKnownState: state, lastStateCheck: world.now });
+  const { alertId: id, accountId } = alert;
+  world.record({ kind: 'alert.refreshed', id, accountId, detail: { state, previousState } });
+  return ok({ state, previousState, lastStateCheck: date(world, world.now) });
+}

@@ -1,0 +1,39 @@
+import { type ControlRoute, ok } from '../area.ts';
+import { environmentNamed } from '../environments/environment.ts';
+import { choice, list, number, onlyFields, optional, type Reads, required, text } from '../fields.ts';
+import { invalid } from '../refusal.ts';
+import { evaluateAll } from './evaluation.ts';
+import { type Metric, metricNames, metrics } from './metrics.ts';
+
+const metricValue: Reads<Metric['value']> = (value, name) => {
+  if (value === null || value === 'error') return value;
+  if (typeof value !== 'number') throw invalid(`${name} must be a number, null or "error"`);
+  return number()(value, name);
+};
+
+/** What the alert engine sees, and when it looks. */
+export const metricRoutes: readonly ControlRoute[] = [
+  {
+    method: 'POST',
+    path: '/metrics',
+    does: 'the value of a metric from now on: {appEnvId, metric, value, pods?}',
+    handle: ({ world, body }) => {
+      onlyFields(body, '', ['appEnvId', 'metric', 'value', 'pods']);
+      const { appEnvId } = environmentNamed(world, required(body, 'appEnvId', text()));
+      const metric = required(body, 'metric', choice(metricNames));
+      const value = required(body, 'value', metricValue);
+      const pods = optional(body, 'pods', list(number(), { max: 1000 })) ?? [];
+      world.of(metrics).put({ appEnvId, metric, value, pods });
+      return ok({ appEnvId, metric });
+    },
+  },
+  {
+    method: 'POST',
+    path: '/alerts/evaluate',
+    does: 'evaluates every rule now',
+    handle: ({ world }) => {
+      evaluateAll(world);
+      return ok({});
+    },
+  },
+];

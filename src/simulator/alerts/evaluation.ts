@@ -1,0 +1,83 @@
+import { collection } from '../collection.ts';
+import type { World } from '../store.ts';
+import { type Alert, alerts, type AlertState } from './alert.ts';
+import { metricKey, metrics, observed } from './metrics.ts';
+
+/** The engine's own memory: the timer of its next evaluation. */
+interface Engine {
+  readonly engineId: 'engine';
+  readonly timerId: string;
+}
+
+/** Whether the engine runs. */
+export const engine = collection<Engine>('alertEngine', (row) => row.engineId);
+
+const evaluationMs = 15_000;
+
+const durationMs: Readonly<Record<Alert['duration'], number>> = {
+  '1m': 60_000,
+  '5m': 300_000,
+  '10m': 600_000,
+  '15m': 900_000,
+  '30m': 1_800_000,
+  '1h': 3_600_000,
+};
+
+/** Sees to it that every rule is evaluated each quarter of a minute, as long as there are alerts. */
+export function keepEvaluating(world: World): void {
+  if (world.of(engine).has('engine')) return;
+  const next = (Math.floor(world.now / evaluationMs) + 1) * evaluationMs;
+  world.of(engine).put({ engineId: 'engine', timerId: world.schedule('alerts.evaluates', next, {}) });
+}
+
+/** A quarter of a minute has passed. */
+export function evaluateOnTime(world: World): void {
+  world.of(engine).remove('engine');
+  if (world.of(alerts).size === 0) return;
+  evaluateAll(world);
+  keepEvaluating(world);
+}
+
+/** Evaluates every rule that is not paused. */
+export function evaluateAll(world: World): void {
+  for (const alert of world.of(alerts).all()) {
+    if (alert.enabled) evaluate(world, alert);
+  }
+}
+
+/** An alert that goes on after a pause cannot know that its condition held all the while. */
+export function toggled(alert: Alert, enabled: boolean): Alert {
+  const resumes = enabled && !alert.enabled;
+  if (!resumes || alert.liveState === 'Firing') return { ...alert, enabled };
+  const { metSince: _, ...rest } = alert;
+  return { ...rest, enabled };
+}
+
+function evaluate(world: World, alert: Alert): void {
+  const metric = world.of(metrics).get(metricKey(alert));
+  const value = observed(metric, alert.aggregation);
+  const isMet =
+    typeof value === 'number' && (alert.operator === 'gt' ? value > alert.threshold : value < alert.threshold);
+  const { metSince: before, ...rest } = alert;
+  const metSince = isMet ? (before ?? world.now) : undefined;
+  const state = stateOf(world, alert, value, metSince);
+  const isLive = world.readings['alerts.cache'] === 'live';
+  const next: Alert = {
+    ...rest,
+    liveState: state,
+    ...(metSince === undefined ? {} : { metSince }),
+    ...(isLive ? { lastKnownState: state, lastStateCheck: world.now } : {}),
+  };
+  if (!isLive && state === alert.liveState && metSince === before) return;
+  world.of(alerts).put(next);
+  if (state === alert.liveState) return;
+  const { alertId: id, accountId } = alert;
+  world.record({ kind: 'alert.stateChanged', id, accountId, detail: { from: alert.liveState, to: state } });
+}
+
+function stateOf(world: World, alert: Alert, value: number | null | 'error', metSince: number | undefined): AlertState {
+  if (value === null) return 'NoData';
+  if (value === 'error') return 'Error';
+  if (metSince === undefined) return 'Normal';
+  return world.now - metSince >= durationMs[alert.duration] ? 'Firing' : 'Pending';
+}

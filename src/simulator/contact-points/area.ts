@@ -1,0 +1,131 @@
+import { adminOf, memberOf, permittedIn } from '../access.ts';
+import { alertsUsing } from '../alerts/alert.ts';
+import { type Answer, type Area, type Call, ok } from '../area.ts';
+import { choice, list, object, optional, queryFlag, required, sent, text } from '../fields.ts';
+import { regions } from '../records.ts';
+import { regionNamed } from '../environments/environment.ts';
+import { date, listed, patched, rejected, single } from '../shape.ts';
+import type { World } from '../store.ts';
+import { changedConfig, contactPointTypes, newConfig } from './config.ts';
+import {
+  arrive,
+  type ContactPoint,
+  contactPointNamed,
+  contactPoints,
+  deployedTo,
+  deployLater,
+} from './contact-point.ts';
+
+/** Contact points: where alerts are delivered. */
+export const contactPointsArea: Area = {
+  name: 'contact points',
+  collections: [contactPoints],
+  routes: [
+    { method: 'GET', path: '/contact-points', scopes: ['svc:read'], handle: listPoints },
+    { method: 'GET', path: '/contact-point', scopes: ['svc:read'], handle: getPoint },
+    { method: 'POST', path: '/contact-point', scopes: ['svc:write:config'], handle: postPoint },
+    { method: 'PATCH', path: '/contact-point', scopes: ['svc:write:config'], handle: patchPoint },
+    { method: 'DELETE', path: '/contact-point', scopes: ['svc:write:config'], handle: deletePoint },
+  ],
+  timers: { 'contactPoints.deploys': arrive },
+  control: [
+    {
+      method: 'PATCH',
+      path: '/contact-points/:id',
+      does: 'where it is deployed: {deployedTo?: [region]}',
+      handle: ({ world, id, body }) => {
+        const point = contactPointNamed(world, id);
+        const given = optional(body, 'deployedTo', list(text()));
+        for (const region of given ?? []) regionNamed(world, region);
+        if (given !== undefined)
+          world.of(contactPoints).put({ ...deployedTo(world, point, given), updatedAt: world.now });
+        return ok({ contactPointId: id });
+      },
+    },
+  ],
+};
+
+const pointName = text({ min: 1, max: 50 });
+
+function listPoints(call: Call): Answer {
+  const accountId = required(call.query, 'accountId', text());
+  memberOf(call, accountId);
+  const points = listed(call, contactPoints, 'account', accountId);
+  return ok({ contactPoints: points.map((point) => shown(call.world, point)) });
+}
+
+function getPoint(call: Call): Answer {
+  const { world, query } = call;
+  const point = contactPointNamed(world, required(query, 'contactPointId', text()));
+  memberOf(call, point.accountId);
+  const showSecrets = optional(query, 'showSecrets', queryFlag) ?? false;
+  if (showSecrets) permittedIn(call, point.accountId, 'secretsAccess');
+  const config = showSecrets ? { config: point.config } : {};
+  return ok(single(world, 'contactPoint', { ...shown(world, point), ...config }));
+}
+
+function postPoint(call: Call): Answer {
+  const { world, body } = call;
+  const accountId = required(body, 'accountId', text());
+  adminOf(call, accountId);
+  const name = required(body, 'name', pointName);
+  const type = required(body, 'type', choice(contactPointTypes));
+  const config = newConfig(type, required(body, 'config', object));
+  requireFreeName(world, accountId, name);
+  const contactPointId = world.id('cp');
+  const [createdAt, updatedAt] = [world.now, world.now];
+  const point = { contactPointId, accountId, name, type, config, dashboardDeployments: [], createdAt, updatedAt };
+  world.of(contactPoints).put(point);
+  world.record({ kind: 'contactPoint.created', id: contactPointId, accountId, detail: { name, type } });
+  if (world.readings['contactPoints.deploys'] === 'everywhere') {
+    for (const region of world.of(regions).all()) deployLater(world, contactPointId, region.name);
+  }
+  return ok({ message: 'Contact point created', contactPoint: shown(world, point) });
+}
+
+function patchPoint(call: Call): Answer {
+  const { world, body } = call;
+  const point = contactPointNamed(world, required(body, 'contactPointId', text()));
+  adminOf(call, point.accountId);
+  const name = optional(body, 'name', pointName) ?? point.name;
+  const given = optional(body, 'config', object);
+  const config = given === undefined ? point.config : changedConfig(point.type, point.config, given);
+  if (name !== point.name) requireFreeName(world, point.accountId, name);
+  const next = { ...point, name, config, updatedAt: world.now };
+  const fields = ['name', 'config'].filter((field) => sent(body, field));
+  if (fields.length > 0) {
+    world.of(contactPoints).put(next);
+    const { contactPointId: id, accountId } = point;
+    world.record({ kind: 'contactPoint.updated', id, accountId, detail: { fields, name } });
+  }
+  return patched(world, { message: 'Contact point updated', contactPoint: shown(world, next) });
+}
+
+function deletePoint(call: Call): Answer {
+  const { world, query } = call;
+  const point = contactPointNamed(world, required(query, 'contactPointId', text()));
+  adminOf(call, point.accountId);
+  const { contactPointId: id, accountId, name } = point;
+  const uses = alertsUsing(world, id).length;
+  if (uses > 0) {
+    const error = 'the contact point is used by alerts';
+    const details = `${uses} ${uses === 1 ? 'alert uses' : 'alerts use'} this contact point: delete or update them first`;
+    throw rejected(world, error, { error, details });
+  }
+  world.of(contactPoints).remove(id);
+  world.record({ kind: 'contactPoint.deleted', id, accountId, detail: { name } });
+  return ok({ message: 'Contact point deleted' });
+}
+
+function requireFreeName(world: World, accountId: string, name: string): void {
+  if (world.readings['names.contactPoints'] === 'repeatable') return;
+  if (world.of(contactPoints).where('name', `${accountId}/${name}`).length > 0) {
+    throw rejected(world, 'a contact point with this name exists already');
+  }
+}
+
+function shown(world: World, point: ContactPoint): object {
+  const { contactPointId, name, type, accountId, dashboardDeployments } = point;
+  const [createdAt, updatedAt] = [date(world, point.createdAt), date(world, point.updatedAt)];
+  return { contactPointId, name, type, accountId, dashboardDeployments, createdAt, updatedAt };
+}

@@ -1,0 +1,118 @@
+import { type Fields, list, onlyFields, optional, type Reads, required, sent, text } from '../fields.ts';
+import { invalid } from '../refusal.ts';
+
+/** What a contact point is told about its destination. */
+export type Config = Readonly<Record<string, string | readonly string[]>>;
+
+interface Shape {
+  readonly required: Readonly<Record<string, Reads<string | readonly string[]>>>;
+  readonly optional: Readonly<Record<string, Reads<string | readonly string[]>>>;
+  /** Kept when a change omits it, leaves it empty or sends it masked. */
+  readonly sensitive: readonly string[];
+}
+
+/** What takes the place of a secret that is not shown. */
+export const mask = '****';
+
+const retired = 'retired.example';
+const chatHost = 'chat.example.com';
+
+function url(protocols: readonly string[], hostAllowed: (host: string) => boolean): Reads<string> {
+  return (value, name) => {
+    const given = text({ max: 2000 })(value, name);
+    const parsed = URL.canParse(given) ? new URL(given) : undefined;
+    if (parsed === undefined || !protocols.includes(parsed.protocol)) {
+      throw invalid(`${name} must be an address that begins with ${protocols.map((each) => `${each}//`).join(' or ')}`);
+    }
+    if (!hostAllowed(parsed.hostname)) throw invalid(`${name}: this host is not accepted`);
+    return given;
+  };
+}
+
+const anyUrl = url(['https:', 'http:'], () => true);
+const workflowUrl = url(['https:'], (host) => host !== retired && !host.endsWith(`.${retired}`));
+const chatUrl = url(['https:'], (host) => host === chatHost);
+
+const emailAddress: Reads<string> = (value, name) => {
+  const given = text({ max: 320 })(value, name);
+  if (!/^[^\s@]+@[^\s@]+$/.test(given)) throw invalid(`${name} is not an e-mail address`);
+  return given;
+};
+
+const method: Reads<string> = (value, name) => {
+  const given = text()(value, name);
+  if (!['GET', 'POST', 'PUT', 'PATCH', 'DELETE'].includes(given)) throw invalid(`${name} is not a method of HTTP`);
+  return given;
+};
+
+/** The text does not say whether mentions are one text or several. */
+const mentions: Reads<string | readonly string[]> = (value, name) =>
+  Array.isArray(value) ? list(text())(value, name) : text({ min: 0 })(value, name);
+
+const anyText = text({ min: 0 });
+
+const shapes = {
+  chat_webhook_a: {
+    required: { webhookUrl: anyUrl },
+    optional: { channel: anyText, mentionUsers: mentions },
+    sensitive: ['webhookUrl'],
+  },
+  chat_webhook_b: { required: { webhookUrl: workflowUrl }, optional: {}, sensitive: ['webhookUrl'] },
+  chat_webhook_c: { required: { webhookUrl: chatUrl }, optional: {}, sensitive: ['webhookUrl'] },
+  incident_service: {
+    required: { integrationKey: text() },
+    optional: { severity: anyText },
+    sensitive: ['integrationKey'],
+  },
+  webhook: {
+    required: { url: anyUrl },
+    optional: { httpMethod: method, username: anyText, password: anyText },
+    sensitive: ['url'],
+  },
+  email: { required: { addresses: list(emailAddress, { min: 1 }) }, optional: {}, sensitive: [] },
+} as const satisfies Readonly<Record<string, Shape>>;
+
+/** The kind of destination. */
+export type ContactPointType = keyof typeof shapes;
+
+/** Every kind of destination. */
+export const contactPointTypes = Object.keys(shapes) as ContactPointType[];
+
+/** A whole config as it comes with a new contact point. */
+export function newConfig(type: ContactPointType, given: Fields): Config {
+  return checked(type, given);
+}
+
+/** The saved config with the fields that changed; secrets stay when they are omitted, empty or masked. */
+export function changedConfig(type: ContactPointType, saved: Config, given: Fields): Config {
+  const shape: Shape = shapes[type];
+  const changes = Object.entries(given).filter(([name, value]) => {
+    if (typeof value !== 'string') return true;
+    if (isMasked(value)) return false;
+    return !(value === '' && shape.sensitive.includes(name));
+  });
+  onlyFields(given, 'config', [...Object.keys(shape.required), ...Object.keys(shape.optional)]);
+  return checked(type, { ...saved, ...Object.fromEntries(changes) });
+}
+
+function isMasked(value: string): boolean {
+  return value.includes(mask) || /^[•*]+$/.test(value);
+}
+
+function checked(type: ContactPointType, given: Fields): Config {
+  const shape: Shape = shapes[type];
+  onlyFields(given, 'config', [...Object.keys(shape.required), ...Object.keys(shape.optional)]);
+  const config: Record<string, string | readonly string[]> = {};
+  for (const [name, reads] of Object.entries(shape.required)) config[name] = required(given, name, inConfig(reads));
+  for (const [name, reads] of Object.entries(shape.optional)) {
+    // An empty text takes an optional field away.
+    if (!sent(given, name) || given[name] === '') continue;
+    const value = optional(given, name, inConfig(reads));
+    if (value !== undefined) config[name] = value;
+  }
+  return config;
+}
+
+function inConfig<T>(reads: Reads<T>): Reads<T> {
+  return (value, name) => reads(value, `config.${name}`);
+}

@@ -1,0 +1,72 @@
+import { collection } from '../collection.ts';
+import { notFound } from '../refusal.ts';
+import type { World } from '../store.ts';
+import type { Config, ContactPointType } from './config.ts';
+
+/** Where a contact point is deployed. */
+export interface DashboardDeployment {
+  readonly region: string;
+  readonly dashboardContactPointUid: string;
+}
+
+/** Where alerts are delivered. */
+export interface ContactPoint {
+  readonly contactPointId: string;
+  readonly accountId: string;
+  readonly name: string;
+  readonly type: ContactPointType;
+  readonly config: Config;
+  readonly dashboardDeployments: readonly DashboardDeployment[];
+  readonly createdAt: number;
+  readonly updatedAt: number;
+}
+
+/** All contact points. */
+export const contactPoints = collection<ContactPoint>('contactPoints', (point) => point.contactPointId, {
+  indexes: {
+    account: (point) => point.accountId,
+    name: (point) => `${point.accountId}/${point.name}`,
+  },
+  remembered: true,
+});
+
+/** A contact point that exists: 404 otherwise. */
+export function contactPointNamed(world: World, contactPointId: string): ContactPoint {
+  const point = world.of(contactPoints).get(contactPointId);
+  if (point === undefined) throw notFound('contact point not found');
+  return point;
+}
+
+/** The same contact point, deployed in these regions; what is deployed already stays as it is. */
+export function deployedTo(world: World, point: ContactPoint, regions: readonly string[]): ContactPoint {
+  const dashboardDeployments = [...new Set(regions)].map((region) => {
+    const known = point.dashboardDeployments.find((deployment) => deployment.region === region);
+    return (
+      known ?? { region, dashboardContactPointUid: `dcp_${world.hash(point.contactPointId, region).slice(0, 12)}` }
+    );
+  });
+  return { ...point, dashboardDeployments };
+}
+
+const deploymentMs = 2000;
+
+/** Lets a contact point be deployed in a region a little later. */
+export function deployLater(world: World, contactPointId: string, region: string): void {
+  world.schedule('contactPoints.deploys', world.now + deploymentMs, { contactPointId, region });
+}
+
+/** A contact point is used by an alert in a region. */
+export function usedIn(world: World, contactPointId: string, region: string): void {
+  if (world.readings['contactPoints.deploys'] !== 'whenUsed') return;
+  const { dashboardDeployments } = contactPointNamed(world, contactPointId);
+  if (!dashboardDeployments.some((deployment) => deployment.region === region))
+    deployLater(world, contactPointId, region);
+}
+
+/** A contact point arrives in a region. */
+export function arrive(world: World, where: { readonly contactPointId: string; readonly region: string }): void {
+  const point = world.of(contactPoints).get(where.contactPointId);
+  if (point === undefined) return;
+  const regions = [...point.dashboardDeployments.map(({ region }) => region), where.region];
+  world.of(contactPoints).put({ ...deployedTo(world, point, regions), updatedAt: world.now });
+}

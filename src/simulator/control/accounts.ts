@@ -1,0 +1,92 @@
+import { accountNamed } from '../access.ts';
+import { type ControlRoute, ok } from '../area.ts';
+import { choice, type Fields, flag, object, onlyFields, optional, present, required, text } from '../fields.ts';
+import { accounts, type Account, credentials, type Region, regions } from '../records.ts';
+import { taken } from '../refusal.ts';
+import { regionNamed } from '../environments/environment.ts';
+import type { World } from '../store.ts';
+
+/** Accounts, regions and what the Credentials API keeps. */
+export const accountRoutes: readonly ControlRoute[] = [
+  {
+    method: 'POST',
+    path: '/accounts',
+    does: 'creates an account: {accountId?, name, memberEnvAccess?, sandboxEntitlement?}',
+    handle: ({ world, body }) => {
+      onlyFields(body, '', ['accountId', ...settable]);
+      const name = required(body, 'name', text());
+      const accountId = freeId(world, optional(body, 'accountId', text()));
+      const account: Account = {
+        accountId,
+        memberEnvAccess: false,
+        sandboxEntitlement: false,
+        ...settings(body),
+        name,
+      };
+      world.of(accounts).put(account);
+      return ok({ accountId });
+    },
+  },
+  {
+    method: 'PATCH',
+    path: '/accounts/:id',
+    does: 'changes an account',
+    handle: ({ world, id, body }) => {
+      onlyFields(body, '', settable);
+      world.of(accounts).put({ ...accountNamed(world, id), ...settings(body) });
+      return ok({ accountId: id });
+    },
+  },
+  {
+    method: 'POST',
+    path: '/credentials',
+    does: 'something that requests may name: {credentialId?, accountId, kind: storage, llm or registry}',
+    handle: ({ world, body }) => {
+      onlyFields(body, '', ['credentialId', 'accountId', 'kind']);
+      const { accountId } = accountNamed(world, required(body, 'accountId', text()));
+      const kind = required(body, 'kind', choice(['storage', 'llm', 'registry']));
+      const credentialId = optional(body, 'credentialId', text()) ?? world.id('cred');
+      if (world.of(credentials).has(credentialId)) throw taken(`${credentialId} exists already`);
+      world.of(credentials).put({ credentialId, accountId, kind });
+      return ok({ credentialId });
+    },
+  },
+  {
+    method: 'PATCH',
+    path: '/regions/:id',
+    does: 'a region goes down or changes: {up?, supports?: {functions, sandbox, disasterReadiness}}',
+    handle: ({ world, id, body }) => {
+      onlyFields(body, '', ['up', 'supports']);
+      const region = regionNamed(world, id);
+      const up = optional(body, 'up', flag) ?? region.up;
+      const supports = supported(region, optional(body, 'supports', object) ?? {});
+      world.of(regions).put({ ...region, up, supports });
+      return ok({ name: id, up, supports });
+    },
+  },
+];
+
+const settable = ['name', 'memberEnvAccess', 'sandboxEntitlement'];
+
+function settings(body: Fields): Partial<Account> {
+  return present({
+    name: optional(body, 'name', text()),
+    memberEnvAccess: optional(body, 'memberEnvAccess', flag),
+    sandboxEntitlement: optional(body, 'sandboxEntitlement', flag),
+  });
+}
+
+function freeId(world: World, accountId: string | undefined): string {
+  if (accountId !== undefined && world.of(accounts).has(accountId)) throw taken(`${accountId} exists already`);
+  return accountId ?? world.id('acc');
+}
+
+function supported(region: Region, given: Fields): Region['supports'] {
+  onlyFields(given, 'supports', ['functions', 'sandbox', 'disasterReadiness']);
+  const { functions, sandbox, disasterReadiness } = region.supports;
+  return {
+    functions: optional(given, 'functions', flag) ?? functions,
+    sandbox: optional(given, 'sandbox', flag) ?? sandbox,
+    disasterReadiness: optional(given, 'disasterReadiness', flag) ?? disasterReadiness,
+  };
+}

@@ -1,0 +1,100 @@
+import { appNamed } from '../apps/app.ts';
+import { rejected } from '../shape.ts';
+import type { World } from '../store.ts';
+import { type Environment, environments } from './environment.ts';
+
+/** What a deployment comes to: the text says so for stop and start, and leaves it open for the others. */
+export type Settles = 'deployment' | 'running' | 'stopped';
+
+/** Words that no text shows; a client must live with them. */
+const unknownWords = ['DEPLOYING', 'DEGRADED', 'CRASHED'] as const;
+
+interface Passing {
+  readonly appEnvId: string;
+  readonly status: string;
+}
+
+interface Settling {
+  readonly appEnvId: string;
+  readonly settlesTo: Settles;
+}
+
+/** Refuses a second deployment on top of one that runs, when that is not accepted. */
+export function requireIdle(world: World, environment: Environment): void {
+  if (world.readings['deploy.whileUpdating'] === 'reject' && environment.deployment !== undefined) {
+    throw rejected(world, 'the environment is being updated');
+  }
+}
+
+/** Begins a deployment of the environment as it is given; one that ran before is superseded. */
+export function deploy(world: World, environment: Environment, options: { readonly settlesTo: Settles }): Environment {
+  const { settlesTo } = options;
+  const { appEnvId } = environment;
+  for (const timerId of environment.deployment?.timerIds ?? []) world.cancel(timerId);
+  const takesChanges = settlesTo !== 'stopped';
+  const jobConfig = takesChanges ? appNamed(world, environment.appId).jobConfig : environment.jobConfig;
+  const next: Environment = {
+    ...environment,
+    ...(jobConfig === undefined ? {} : { jobConfig }),
+    status: 'updating',
+    deployed: environment.deployed || takesChanges,
+    pendingChanges: takesChanges ? [] : environment.pendingChanges,
+    updatedAt: world.now,
+    deployment: {
+      before: environment.deployment?.before ?? environment.status,
+      timerIds: timersFor(world, appEnvId, settlesTo),
+    },
+  };
+  world.of(environments).put(next);
+  return next;
+}
+
+function timersFor(world: World, appEnvId: string, settlesTo: Settles): readonly string[] {
+  const ms = world.readings['deploy.ms'];
+  const timerIds: string[] = [];
+  if (world.readings['status.words'] === 'unknownWords' && settlesTo !== 'stopped') {
+    const status = unknownWords[Number.parseInt(world.hash(appEnvId, String(world.now)).slice(0, 6), 16) % 3];
+    timerIds.push(world.schedule('environments.passes', world.now + Math.floor(ms / 2), { appEnvId, status }));
+  }
+  if (settlesTo !== 'deployment' || world.readings['deploy.settles'] !== 'neverSettles') {
+    timerIds.push(world.schedule('environments.settles', world.now + ms, { appEnvId, settlesTo }));
+  }
+  return timerIds;
+}
+
+/** A deployment shows a word on its way. */
+export function pass(world: World, { appEnvId, status }: Passing): void {
+  const environment = world.of(environments).get(appEnvId);
+  if (environment !== undefined) world.of(environments).put({ ...environment, status, updatedAt: world.now });
+}
+
+/** A deployment is done. */
+export function settle(world: World, { appEnvId, settlesTo }: Settling): void {
+  const environment = world.of(environments).get(appEnvId);
+  if (environment === undefined) return;
+  const { deployment, ...rest } = environment;
+  const lastKnown = world.readings['deploy.settles'] === 'lastKnown' ? deployment?.before : undefined;
+  const status = settlesTo === 'deployment' ? (lastKnown ?? 'running') : settlesTo;
+  world.of(environments).put({ ...rest, status, updatedAt: world.now });
+  world.record({ kind: 'environment.settled', id: appEnvId, accountId: environment.accountId, detail: { status } });
+}
+
+/** The environment with a status somebody tells it, whatever was going on. */
+export function toldStatus(world: World, environment: Environment, status: string): Environment {
+  const { deployment, ...rest } = environment;
+  for (const timerId of deployment?.timerIds ?? []) world.cancel(timerId);
+  return { ...rest, status };
+}
+
+/** A status as responses spell it: lists in lower case and the lifecycle in upper case, unless the readings differ. */
+export function statusWord(world: World, status: string, where: 'list' | 'lifecycle'): string {
+  switch (world.readings['status.words']) {
+    case 'upper':
+      return status.toUpperCase();
+    case 'lower':
+      return status.toLowerCase();
+    case 'asShown':
+    case 'unknownWords':
+      return where === 'lifecycle' ? status.toUpperCase() : status;
+  }
+}

@@ -1,0 +1,181 @@
+import { currentAccount } from '../access.ts';
+import { type App, appNamed, kindOf } from '../apps/app.ts';
+import { imageReference } from '../apps/create.ts';
+import { type Answer, type Call, ok } from '../area.ts';
+import { type Fields, flag, optional, required, sent, text } from '../fields.ts';
+import { invalid, notFound } from '../refusal.ts';
+import { rejected } from '../shape.ts';
+import type { World } from '../store.ts';
+import { deploy, requireIdle, type Settles, statusWord } from './deployment.ts';
+import {
+  addContent,
+  type Content,
+  contents,
+  type Environment,
+  environmentCalled,
+  environmentFor,
+  withCurrent,
+} from './environment.ts';
+import { withStartup } from './startup.ts';
+import { withEnvVars, withFunctionConfig } from './variables.ts';
+
+/** The environment that appEnvId, envName or both name. */
+export function environmentMeant(call: Pick<Call, 'world' | 'caller' | 'body'>): Environment {
+  const appEnvId = optional(call.body, 'appEnvId', text());
+  const envName = optional(call.body, 'envName', text());
+  if (appEnvId === undefined && envName === undefined) throw invalid('appEnvId or envName is required');
+  const byId = appEnvId === undefined ? undefined : environmentFor(call, appEnvId);
+  if (envName === undefined && byId !== undefined) return byId;
+  const named = environmentCalled(call.world, currentAccount(call), envName ?? '');
+  const byName = environmentFor(call, named.appEnvId);
+  if (byId !== undefined && byId.appEnvId !== byName.appEnvId) {
+    throw invalid('appEnvId and envName are two different environments');
+  }
+  return byName;
+}
+
+/** POST /app-env/deploy-image. */
+export function deployImage(call: Call): Answer {
+  const { world, body } = call;
+  const environment = environmentMeant(call);
+  const app = appNamed(world, environment.appId);
+  const image = required(body, 'image', imageReference);
+  const saved = withFunctionConfig(withEnvVars(withStartup(environment, app, body), body), app, body);
+  if (!app.useImage && kindOf(app) !== 'function')
+    throw rejected(world, 'the app does not use images: set useImage true');
+  requireIdle(world, environment);
+  const { environment: next, content } = addContent(world, saved, image, world.hash('image', image));
+  const done = begin(world, next, 'deployment', 'deploy-image', content);
+  const where = world.readings['deployImage.contentId'];
+  return accepted(world, done, 'Image deployment started', {
+    top: where === 'top' ? { contentId: content.contentId } : {},
+    appEnv: where === 'appEnv' ? { contentId: content.contentId } : {},
+  });
+}
+
+/** POST /app-env/build. */
+export function build(call: Call): Answer {
+  const { world, body } = call;
+  const environment = environmentMeant(call);
+  const app = appNamed(world, environment.appId);
+  const source = rebuilt(world, environment, body);
+  const forceNewBuild = optional(body, 'forceNewBuild', flag) ?? false;
+  const saved = withStartup(environment, app, body);
+  if (app.useImage || kindOf(app) === 'database' || environment.gitBranch === undefined) {
+    throw rejected(world, 'the app is not built from a git branch');
+  }
+  requireIdle(world, environment);
+  const buildHash = source?.buildHash ?? world.hash(...buildInputs(app, environment.gitBranch));
+  const image = forceNewBuild ? undefined : reusable(world, environment, buildHash);
+  const built = image ?? `registry.svc.example/${app.slug}:${buildHash.slice(0, 12)}-${environment.versions + 1}`;
+  const { environment: next, content } = addContent(world, saved, built, buildHash);
+  return accepted(world, begin(world, next, 'deployment', 'build', content), 'Build started');
+}
+
+/** POST /app-env/redeploy. */
+export function redeploy(call: Call): Answer {
+  const { world, body } = call;
+  const environment = environmentMeant(call);
+  const contentId = optional(body, 'contentId', text()) ?? environment.currentContentId;
+  if (contentId === undefined) throw rejected(world, 'the environment was never deployed');
+  const content = contentOf(world, environment, contentId);
+  requireIdle(world, environment);
+  return accepted(
+    world,
+    begin(world, withCurrent(environment, content), 'deployment', 'redeploy', content),
+    'Redeployment started',
+  );
+}
+
+/** POST /app-env/rollback. */
+export function rollback(call: Call): Answer {
+  const { world, body } = call;
+  const environment = environmentMeant(call);
+  const targetContentId = optional(body, 'targetContentId', text());
+  const target = targetContentId === undefined ? undefined : contentOf(world, environment, targetContentId);
+  const { currentContentId } = environment;
+  if (currentContentId === undefined) throw rejected(world, 'the environment was never deployed');
+  const previous = target?.contentId ?? environment.deployments.at(-2);
+  if (previous === undefined) throw rejected(world, 'there is no previous deployment');
+  if (previous === currentContentId) throw rejected(world, 'this is the currently deployed version');
+  requireIdle(world, environment);
+  const [from, to] = [contentOf(world, environment, currentContentId), contentOf(world, environment, previous)];
+  const done = begin(world, withCurrent(environment, to), 'deployment', 'rollback', to);
+  const rollbackInfo = { fromVersion: from.version, toVersion: to.version, contentId: to.contentId };
+  return accepted(world, done, 'Rollback started', { top: { rollbackInfo } });
+}
+
+/** POST /app-env/stop. */
+export function stop(call: Call): Answer {
+  const environment = environmentMeant(call);
+  requireIdle(call.world, environment);
+  return accepted(call.world, begin(call.world, environment, 'stopped', 'stop'), 'Environment is stopping');
+}
+
+/** POST /app-env/start. */
+export function start(call: Call): Answer {
+  const environment = environmentMeant(call);
+  if (!environment.deployed) throw rejected(call.world, 'the environment must have been deployed at least once');
+  requireIdle(call.world, environment);
+  return accepted(call.world, begin(call.world, environment, 'running', 'start'), 'Environment is starting');
+}
+
+function begin(
+  world: World,
+  environment: Environment,
+  settlesTo: Settles,
+  action: string,
+  content?: Content,
+): Environment {
+  const { appEnvId: id, accountId } = environment;
+  const version = content === undefined ? {} : { contentId: content.contentId, version: content.version };
+  world.record({ kind: 'environment.deployed', id, accountId, detail: { action, ...version } });
+  return deploy(world, environment, { settlesTo });
+}
+
+function accepted(
+  world: World,
+  { appEnvId, name, status }: Environment,
+  message: string,
+  more: { readonly top?: object; readonly appEnv?: object } = {},
+): Answer {
+  const appEnv = { appEnvId, name, status: statusWord(world, status, 'lifecycle'), ...more.appEnv };
+  return ok({ success: true, message, appEnv, ...more.top });
+}
+
+function contentOf(world: World, environment: Environment, contentId: string): Content {
+  const content = world.of(contents).get(contentId);
+  if (content?.appEnvId !== environment.appEnvId) throw notFound('this environment has no such content');
+  return content;
+}
+
+/** The version that a rebuild starts from. */
+function rebuilt(world: World, environment: Environment, body: Fields): Content | undefined {
+  const isRebuild = optional(body, 'isRebuild', flag) ?? false;
+  if (!sent(body, 'fromContentId')) return undefined;
+  const fromContentId = required(body, 'fromContentId', text());
+  if (!isRebuild) throw invalid('fromContentId needs isRebuild true');
+  return contentOf(world, environment, fromContentId);
+}
+
+/** What makes two builds the same: the source and how it is built, not how it is started. */
+function buildInputs(app: App, gitBranch: string): readonly string[] {
+  const { gitNamespace = '', gitRepo = '', dockerPreset, dockerPresetVersion = '', builder, contextDir } = app;
+  const { dockerfilePath = '', customDockerfileContent = '', buildArgs = '' } = app;
+  const source = [gitNamespace, gitRepo, gitBranch, contextDir];
+  return [
+    'build',
+    ...source,
+    dockerPreset,
+    dockerPresetVersion,
+    builder,
+    dockerfilePath,
+    customDockerfileContent,
+    buildArgs,
+  ];
+}
+
+function reusable(world: World, environment: Environment, buildHash: string): string | undefined {
+  const built = world.of(contents).where('environment', environment.appEnvId);
+  return built.findLast((content) => content.buildHash === buildHash)?.image;
+}

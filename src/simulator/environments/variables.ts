@@ -1,0 +1,46 @@
+import { type App, kindOf } from '../apps/app.ts';
+import { type Fields, number, object, onlyFields, optional, record, text } from '../fields.ts';
+import { invalid } from '../refusal.ts';
+import type { Environment, EnvVar } from './environment.ts';
+
+/** The environment with variables merged by name; what is new is a secret of the runtime. */
+export function withEnvVars(environment: Environment, body: Fields): Environment {
+  const given = optional(body, 'envVars', record(text({ min: 0 })));
+  if (given === undefined) return environment;
+  const envVars = new Map(Object.entries(environment.envVars));
+  for (const [name, value] of Object.entries(given)) {
+    if (!/^[-._a-zA-Z][-._a-zA-Z0-9]*$/.test(name)) throw invalid(`envVars: ${JSON.stringify(name)} is not a name`);
+    const saved: EnvVar = envVars.get(name) ?? { value, secret: true, runtime: true };
+    envVars.set(name, { ...saved, value });
+  }
+  return { ...environment, envVars: Object.fromEntries(envVars) };
+}
+
+/** What functions may ask for: the limits of every account of this simulator. */
+const functionLimits = {
+  containerConcurrency: { min: 0, max: 1000, whole: true },
+  timeoutSeconds: { min: 1, max: 3600 },
+  idleTimeoutSeconds: { min: 0, max: 3600 },
+  responseStartTimeoutSeconds: { min: 0, max: 3600 },
+  minScale: { min: 0, max: 100, whole: true },
+  maxScale: { min: 0, max: 100, whole: true },
+} as const;
+
+/** The environment with function settings merged into the saved ones. */
+export function withFunctionConfig(environment: Environment, app: App, body: Fields): Environment {
+  const given = optional(body, 'functionConfig', object);
+  if (given === undefined) return environment;
+  if (kindOf(app) !== 'function') throw invalid('functionConfig is for Functions only');
+  onlyFields(given, 'functionConfig', Object.keys(functionLimits));
+  const part = Object.entries(functionLimits).flatMap(([name, limits]) => {
+    const value = optional(given, name, number(limits));
+    return value === undefined ? [] : [[name, value] as const];
+  });
+  const functionConfig: Record<string, number> = { ...environment.functionConfig, ...Object.fromEntries(part) };
+  const { minScale, maxScale } = functionConfig as { minScale?: number; maxScale?: number };
+  // A maximum of 0 means no maximum.
+  if (minScale !== undefined && maxScale !== undefined && maxScale > 0 && minScale > maxScale) {
+    throw invalid('functionConfig.minScale must not be above maxScale');
+  }
+  return { ...environment, functionConfig };
+}

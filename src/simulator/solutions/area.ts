@@ -1,0 +1,36 @@
+import { adminOf, memberOf } from '../access.ts';
+import { type Answer, type Area, type Call, ok } from '../area.ts';
+import { required, text } from '../fields.ts';
+import { postSolution } from './create.ts';
+import { catalog } from './catalog.ts';
+import { installations } from './installation.ts';
+
+/** Curated setups of several connected components. */
+export const solutionsArea: Area = {
+  name: 'solutions',
+  collections: [installations],
+  routes: [
+    { method: 'GET', path: '/solutions', scopes: ['svc:read'], handle: listSolutions },
+    {
+      method: 'POST',
+      path: '/solutions',
+      scopes: ['svc:write:config', 'svc:write:deploy'],
+      handle: (call) => {
+        const accountId = required(call.body, 'accountId', text());
+        return postSolution(call, adminOf(call, accountId));
+      },
+    },
+  ],
+};
+
+function listSolutions(call: Call): Answer {
+  memberOf(call, required(call.query, 'accountId', text()));
+  const solutions = catalog.map(({ solutionSlug, label, requiredInputs, agentImage, components }) => ({
+    solutionSlug,
+    label,
+    requiredInputs,
+    ...(agentImage === undefined ? {} : { agentImage }),
+    components: components.map(({ name, dockerPreset, dependsOn }) => ({ name, dockerPreset, dependsOn })),
+  }));
+  return ok({ solutions });
+}

@@ -1,0 +1,191 @@
+import { type Answer, type Call, ok } from '../area.ts';
+import { appNamed, apps, createApp, requireFreeAppName } from '../apps/app.ts';
+import { deploy } from '../environments/deployment.ts';
+import {
+  addContent,
+  createEnvironment,
+  environmentNamed,
+  environments,
+  regionNamed,
+} from '../environments/environment.ts';
+import { type Fields, optional, required, text } from '../fields.ts';
+import { accounts, type Membership, type Region } from '../records.ts';
+import { notFound, Refusal } from '../refusal.ts';
+import { rejected } from '../shape.ts';
+import type { World } from '../store.ts';
+import { agentRepository, catalog, type Component, type Solution } from './catalog.ts';
+import { differingInput, newInputs, requireProviderKey, sentInputs } from './inputs.ts';
+import { type Inputs, type Installation, installations, type Installed } from './installation.ts';
+
+/** POST /solutions: a new installation, the rest of one that failed, or another image for one that is complete. */
+export function postSolution(call: Call, owner: Membership): Answer {
+  const { world, body } = call;
+  const { accountId, membershipId } = owner;
+  const solution = solutionNamed(required(body, 'solutionSlug', text()));
+  const region = regionNamed(world, required(body, 'region', text()));
+  const before = installationFor(world, accountId, optional(body, 'installationId', text()));
+  requireProviderKey(world, accountId, body);
+  const appName = required(body, 'appName', text({ max: 200 }));
+  const given = sentInputs(solution, body);
+  const inputs = before?.inputs ?? newInputs(solution, given);
+  requireAvailable(world, solution, accountId, region);
+  if (before === undefined) {
+    const installationId = world.id('inst');
+    const what = {
+      installationId,
+      accountId,
+      solutionSlug: solution.solutionSlug,
+      appName,
+      region: region.name,
+      inputs,
+    };
+    return install(call, solution, { ...what, ownerMembershipId: membershipId, components: [], createdAt: world.now });
+  }
+  requireSame(world, before, { ...owner, body, given });
+  const alive = before.components.filter(({ appEnvId }) => world.of(environments).has(appEnvId));
+  requireNotBeingDeleted(world, before);
+  const isComplete = alive.length === solution.components.length;
+  if (isComplete)
+    return given.agentImage === undefined
+      ? done(world, solution, before)
+      : upgrade(world, solution, before, given.agentImage);
+  const agentImage = given.agentImage === undefined ? {} : { agentImage: given.agentImage };
+  return install(call, solution, { ...before, components: alive, inputs: { ...inputs, ...agentImage } });
+}
+
+function solutionNamed(solutionSlug: string): Solution {
+  const solution = catalog.find((each) => each.solutionSlug === solutionSlug);
+  if (solution === undefined) throw notFound('the catalog has no such solution');
+  return solution;
+}
+
+function installationFor(
+  world: World,
+  accountId: string,
+  installationId: string | undefined,
+): Installation | undefined {
+  if (installationId === undefined) return undefined;
+  const installation = world.of(installations).get(installationId);
+  if (installation?.accountId !== accountId) throw notFound('the account has no such installation');
+  return installation;
+}
+
+/** Agents need the account's entitlement and a region that is ready for them. */
+function requireAvailable(world: World, solution: Solution, accountId: string, region: Region): void {
+  if (solution.agentImage === undefined) return;
+  if (world.of(accounts).get(accountId)?.sandboxEntitlement !== true) {
+    throw rejected(world, 'the account has no Sandbox entitlement');
+  }
+  if (!region.up || !region.supports.sandbox)
+    throw rejected(world, `region ${region.name} is not ready for agent sandboxes`);
+}
+
+/** Whoever comes back to an installation repeats what it was made with. */
+function requireSame(
+  world: World,
+  before: Installation,
+  now: Membership & { readonly body: Fields; readonly given: Partial<Inputs> },
+): void {
+  const names = ['solutionSlug', 'appName', 'region'] as const;
+  const other = names.find((name) => now.body[name] !== before[name]) ?? differingInput(before.inputs, now.given);
+  if (other !== undefined) throw rejected(world, `the installation was made with another ${other}`);
+  const isPersonal = before.inputs.agentAuthenticationMode === 'PERSONAL_SUBSCRIPTION';
+  if (isPersonal && before.ownerMembershipId !== now.membershipId) {
+    throw rejected(world, 'only the owner of a personal installation can go on with it');
+  }
+}
+
+function requireNotBeingDeleted(world: World, { components }: Installation): void {
+  if (components.some(({ appId }) => world.of(apps).get(appId)?.deletionStarted === true)) {
+    throw rejected(world, 'an app of this installation is being deleted: nothing new is allocated for it');
+  }
+}
+
+function install(call: Call, solution: Solution, from: Installation): Answer {
+  const { world, failAfterComponents } = call;
+  const missing = solution.components.filter(({ name }) => !from.components.some((each) => each.name === name));
+  for (const { name } of missing) requireFreeAppName(world, from.accountId, appNameOf(from, name));
+  const fails = failAfterComponents !== undefined && failAfterComponents <= missing.length;
+  const creates = fails ? missing.slice(0, failAfterComponents) : missing;
+  const created = creates.map((component) => createComponent(world, from, component));
+  const components = inOrder(solution, [...from.components, ...created]);
+  const installation: Installation = { ...from, components };
+  const { installationId: id, accountId } = from;
+  const isNew = !world.of(installations).has(id);
+  world.of(installations).put(installation);
+  const detail = { solutionSlug: from.solutionSlug, created: created.map(({ name }) => name) };
+  world.record({ kind: isNew ? 'solution.created' : 'solution.resumed', id, accountId, detail });
+  return fails ? failed(world, id) : done(world, solution, installation);
+}
+
+function inOrder(solution: Solution, installed: readonly Installed[]): readonly Installed[] {
+  return solution.components.flatMap(({ name }) => installed.filter((each) => each.name === name));
+}
+
+function appNameOf(installation: Installation, component: string): string {
+  return `${installation.appName}-${component}`;
+}
+
+function createComponent(world: World, installation: Installation, component: Component): Installed {
+  const { accountId, region, inputs } = installation;
+  const { name, dockerPreset, port } = component;
+  const image =
+    component.image ?? (name === 'control' ? (inputs.agentImage ?? `${agentRepository}:latest`) : undefined);
+  const runs = image === undefined ? {} : { useImage: true, image };
+  const { appId } = createApp(world, { accountId, name: appNameOf(installation, name), dockerPreset, port, ...runs });
+  const volumes = image === undefined ? 1 : 0;
+  const environment = createEnvironment(world, { appId, name: 'production', region, deployed: true, volumes });
+  deploy(world, environment, { settlesTo: 'deployment' });
+  return { name, appId, appEnvId: environment.appEnvId };
+}
+
+/** The control environment and the approved sandbox image move to another image; everything else stays. */
+function upgrade(world: World, solution: Solution, before: Installation, agentImage: string): Answer {
+  const control = before.components.find(({ name }) => name === 'control');
+  if (control === undefined) return done(world, solution, before);
+  const app = appNamed(world, control.appId);
+  world.of(apps).put({ ...app, image: agentImage, updatedAt: world.now });
+  const environment = environmentNamed(world, control.appEnvId);
+  const { environment: next, content } = addContent(world, environment, agentImage, world.hash('image', agentImage));
+  deploy(world, next, { settlesTo: 'deployment' });
+  const installation = { ...before, inputs: { ...before.inputs, agentImage } };
+  world.of(installations).put(installation);
+  const { installationId: id, accountId } = before;
+  world.record({ kind: 'solution.upgraded', id, accountId, detail: { agentImage, contentId: content.contentId } });
+  return done(world, solution, installation);
+}
+
+function failed(world: World, installationId: string): Answer {
+  const isTop = world.readings['solution.errorId'] === 'top';
+  const kept = isTop ? { installationId } : { details: { installationId } };
+  return {
+    status: 500,
+    refusal: new Refusal(500, 'the installation is not complete: repeat it with its installationId', kept),
+  };
+}
+
+function done(world: World, solution: Solution, { installationId, components }: Installation): Answer {
+  const id = world.readings['solution.successId'] === 'shown' ? { installationId } : {};
+  const { postInstallNote } = solution;
+  return ok({ ...id, ...componentsOf(world, components), postInstallNote });
+}
+
+function componentsOf(world: World, components: readonly Installed[]): object {
+  switch (world.readings['solution.response']) {
+    case 'components':
+      return { components };
+    case 'apps':
+      return {
+        apps: components.map(({ name, appId }) => ({ name, appId })),
+        appEnvs: components.map(({ name, appEnvId }) => ({ name, appEnvId })),
+      };
+    case 'flat': {
+      const [first] = components;
+      const lists = {
+        appIds: components.map(({ appId }) => appId),
+        appEnvIds: components.map(({ appEnvId }) => appEnvId),
+      };
+      return { appId: first?.appId, appEnvId: first?.appEnvId, ...lists };
+    }
+  }
+}

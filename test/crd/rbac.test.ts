@@ -1,0 +1,77 @@
+import { describe, expect, it } from 'vitest';
+import { identities } from '../../src/kinds/schema/index.ts';
+import { clusterWide, forUsers, namespaced, ownNamespace, type Role } from '../../src/crd/rbac.ts';
+
+const dangerous = ['recoveryactivations', 'activationdiscards', 'disasterresets'];
+
+/** Everything that roles allow, one `verb resource` a line. */
+function allowed(roles: readonly Role[]): readonly string[] {
+  return roles
+    .flatMap(({ rules }) => rules)
+    .flatMap(({ resources, verbs }) => resources.flatMap((resource) => verbs.map((verb) => `${verb} ${resource}`)));
+}
+
+function named(name: string): readonly Role[] {
+  return forUsers(identities).filter(({ metadata }) => metadata.name === name);
+}
+
+describe('permissions of the operator', () => {
+  it('never change a spec, and patch only what a finalizer holds', () => {
+    const patched = allowed(clusterWide(identities)).filter((one) => /^(patch|update|delete|create) /u.test(one));
+
+    expect(patched.filter((one) => !/(\/status|\/finalizers|events)$/u.test(one)).toSorted()).toEqual(
+      identities
+        .filter(({ holds }) => holds)
+        .map(({ plural }) => `patch ${plural}`)
+        .toSorted(),
+    );
+  });
+
+  it('have no wildcard anywhere', () => {
+    const roles = [...clusterWide(identities), ...namespaced(identities), ...ownNamespace(), ...forUsers(identities)];
+
+    expect(JSON.stringify(roles)).not.toContain('*');
+  });
+
+  it('reach nothing outside of the namespace in namespaced mode', () => {
+    expect(namespaced(identities).map(({ kind }) => kind)).toEqual(['Role']);
+    expect(allowed(namespaced(identities)).filter((one) => /clusterhosting|namespaces/u.test(one))).toEqual([]);
+  });
+});
+
+describe('permissions of people', () => {
+  it.each(['apphosting-edit', 'apphosting-admin'])('%s can neither activate nor reset', (name) => {
+    const touched = allowed(named(name)).filter((one) => dangerous.some((plural) => one.endsWith(plural)));
+
+    expect(touched).toEqual([]);
+    expect(allowed(named(name)).filter((one) => one.startsWith('activate'))).toEqual([]);
+  });
+
+  it.each([
+    ['apphosting-activator', ['recoveryactivations', 'activationdiscards']],
+    ['apphosting-resetter', ['disasterresets']],
+  ])('%s is given by hand and creates only its own requests', (name, plurals) => {
+    expect(named(name)[0]?.metadata.labels).toBeUndefined();
+    expect(allowed(named(name)).filter((one) => one.startsWith('create'))).toEqual(
+      plurals.map((plural) => `create ${plural}`),
+    );
+  });
+
+  it('let everyone who may view see every kind', () => {
+    expect(allowed(named('apphosting-view')).filter((one) => one.startsWith('get '))).toEqual(
+      identities.map(({ plural }) => `get ${plural}`),
+    );
+  });
+
+  it('guard every kind by one role at most', () => {
+    const writers = ['apphosting-edit', 'apphosting-admin', 'apphosting-activator', 'apphosting-resetter'];
+    const created = allowed(writers.flatMap(named)).filter((one) => one.startsWith('create '));
+
+    expect(created.toSorted()).toEqual(
+      identities
+        .filter(({ scope }) => scope === 'Namespaced')
+        .map(({ plural }) => `create ${plural}`)
+        .toSorted(),
+    );
+  });
+});

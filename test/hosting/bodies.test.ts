@@ -1,0 +1,265 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import * as b from '../../src/hosting/bodies.ts';
+import { Secret } from '../../src/secret.ts';
+
+const alert = { alertId: 'al', name: 'n', metric: 'cpu_percent', operator: 'gt', threshold: 80, duration: '5m' };
+const point = { contactPointId: 'cp', name: 'n', type: 'webhook' };
+const app = { appId: 'a', name: 'n' };
+const environment = { appEnvId: 'e', appId: 'a', name: 'n' };
+const configuration = { configurationId: 'cfg', generation: 1 };
+const recoveryPoint = { selectedOperationId: 'o', pointId: 'p', cutoffAt: '2026-01-01T00:00:00.000Z' };
+
+describe('a list', () => {
+  const lists = [
+    { name: 'apps', read: b.appsIn, field: 'apps', item: app, id: 'appId' },
+    { name: 'environments', read: b.appEnvsIn, field: 'appEnvs', item: environment, id: 'appEnvId' },
+    { name: 'contact points', read: b.contactPointsIn, field: 'contactPoints', item: point, id: 'contactPointId' },
+    { name: 'alerts', read: b.alertsIn, field: 'alerts', item: alert, id: 'alertId' },
+    { name: 'sources', read: b.sourcesIn, field: 'items', item: { sourceAppEnvId: 'e' }, id: 'sourceAppEnvId' },
+    { name: 'configurations', read: b.configurationsIn, field: 'items', item: configuration, id: 'configurationId' },
+    { name: 'points', read: b.pointsIn, field: 'items', item: recoveryPoint, id: 'pointId' },
+    { name: 'presets', read: b.presetsIn, field: 'presets', item: { name: 'CUSTOM' }, id: 'name' },
+    { name: 'solutions', read: b.solutionsIn, field: 'solutions', item: { solutionSlug: 's' }, id: 'solutionSlug' },
+  ] as const;
+
+  it.each(lists)(
+    'of $name is read with the least that it shows, and with more than we know',
+    ({ read, field, item }) => {
+      expect(read({ [field]: [] })).toEqual([]);
+      expect(read({ [field]: [item] })).toHaveLength(1);
+      expect(read({ [field]: [{ ...item, extra: { deep: [1] } }], extra: 1 })).toEqual(read({ [field]: [item] }));
+    },
+  );
+
+  it.each(lists)('of $name is not readable when it is not what the interface promises', ({ read, field, item, id }) => {
+    for (const value of [
+      undefined,
+      null,
+      {},
+      'x',
+      7,
+      [null],
+      [7],
+      [[item]],
+      [{ ...item, [id]: '' }],
+      [{ ...item, [id]: 7 }],
+      [{}],
+    ]) {
+      expect(read({ [field]: value })).toBeUndefined();
+    }
+    for (const body of [undefined, null, '', {}]) expect(read(body)).toBeUndefined();
+  });
+
+  it.each(lists.slice(0, 7))('of $name is found under its own name only', ({ read, item }) => {
+    for (const body of [[], [item], { other: [item] }]) expect(read(body)).toBeUndefined();
+  });
+
+  it.each(lists.slice(7))('of $name has no name in the interface, so any one list will do', ({ read, item }) => {
+    for (const body of [[item], { other: [item] }]) expect(read(body)).toHaveLength(1);
+    expect(read({ other: [item], another: [item] })).toBeUndefined();
+  });
+
+  it.each(lists)('of $name takes null for absent where a field is optional', ({ read, field, item }) => {
+    const names = Object.keys(read({ [field]: [item] })?.[0] ?? {});
+    const full = Object.fromEntries(
+      [...names, 'createdAt', 'updatedAt', 'limits', 'config'].map((name) => [name, null]),
+    );
+
+    expect(read({ [field]: [{ ...full, ...item }] })).toHaveLength(1);
+  });
+
+  it('never throws, whatever it is given', () => {
+    fc.assert(
+      fc.property(fc.jsonValue(), (body) => {
+        for (const { read, field } of lists) {
+          read(body);
+          read({ [field]: [body] });
+        }
+      }),
+    );
+  });
+});
+
+describe('one object', () => {
+  it.each([
+    { read: b.appIn, bare: app, wrapped: { app } },
+    { read: b.alertIn, bare: alert, wrapped: { message: 'ok', alert } },
+    { read: b.contactPointIn, bare: point, wrapped: { message: 'ok', contactPoint: point } },
+  ])('is read bare and wrapped', ({ read, bare, wrapped }) => {
+    expect(read(bare)).toBeDefined();
+    expect(read(wrapped)).toEqual(read(bare));
+    for (const body of [undefined, {}, { message: 'ok' }, []]) expect(read(body)).toBeUndefined();
+  });
+
+  it('has dates with and without milliseconds, and none where they are none', () => {
+    const at = (createdAt: unknown): unknown => b.appsIn({ apps: [{ ...app, createdAt }] })?.[0]?.createdAtMs;
+
+    expect(at('2026-01-01T00:00:00.000Z')).toBe(Date.UTC(2026, 0, 1));
+    expect(at('2026-01-01T00:00:00Z')).toBe(Date.UTC(2026, 0, 1));
+    for (const odd of [undefined, null, 'soon', 7, {}]) expect(at(odd)).toBeUndefined();
+  });
+
+  it('has the contact points of an alert as ids, whichever way they are shown', () => {
+    const ids = (shown: object): unknown => b.alertIn({ ...alert, ...shown })?.contactPointIds;
+
+    expect(ids({ contactPointIds: ['a', 'b'] })).toEqual(['a', 'b']);
+    expect(ids({ contactPoints: [{ contactPointId: 'a', name: 'n', type: 'email' }] })).toEqual(['a']);
+    expect(ids({ contactPointIds: null, contactPoints: null })).toBeUndefined();
+  });
+
+  it('wraps every text of a config that may be secret', () => {
+    const config = { url: 'https://planted', password: 'planted', httpMethod: 'POST', deep: { x: ['planted'] }, n: 1 };
+
+    const read = b.contactPointWithSecretsIn({ contactPoint: { ...point, config } });
+
+    expect(JSON.stringify(read)).not.toContain('planted');
+    expect(read?.config?.['httpMethod']).toBe('POST');
+    expect(read?.config?.['url']).toEqual(new Secret('https://planted'));
+    expect(b.contactPointWithSecretsIn(point)?.config).toBeUndefined();
+  });
+});
+
+describe('member access', () => {
+  const allowed = (body: unknown): unknown => b.memberAccessIn(body, 'm')?.allowedAppEnvIds;
+
+  it.each([
+    { body: { membershipId: 'm', allowedAppEnvIds: ['e'] }, ids: ['e'], because: 'that is the default' },
+    { body: { access: { membershipId: 'm', allowedAppEnvIds: ['e'] } }, ids: ['e'], because: 'it may be wrapped' },
+    { body: { membershipId: 'm', appEnvIds: ['e'] }, ids: ['e'], because: 'the list may be called so' },
+    { body: { membershipId: 'm', environments: [{ appEnvId: 'e' }] }, ids: ['e'], because: 'it may hold objects' },
+    { body: { membershipId: 'm', allowedAppEnvIds: [] }, ids: [], because: 'empty means everything' },
+    { body: { membershipId: 'm', allowedAppEnvIds: null }, ids: [], because: 'null is like empty' },
+    { body: { membershipId: 'm' }, ids: [], because: 'left out means everything' },
+    { body: { allowedAppEnvIds: ['e'] }, ids: ['e'], because: 'whose it is goes without saying' },
+    { body: {}, ids: undefined, because: 'it is about nobody' },
+    { body: { membershipId: 'other' }, ids: undefined, because: 'it is about somebody else' },
+    { body: { membershipId: 'm', allowedAppEnvIds: [7] }, ids: undefined, because: 'those are no ids' },
+    { body: { membershipId: 'm', allowedAppEnvIds: 'all' }, ids: undefined, because: 'that is no list' },
+    { body: { membershipId: 'm', environments: [{ id: 'e' }] }, ids: undefined, because: 'those have no ids' },
+    { body: undefined, ids: undefined, because: 'there is nothing' },
+  ])('is $ids when $because', ({ body, ids }) => {
+    expect(allowed(body)).toEqual(ids);
+  });
+});
+
+describe('what an answer says', () => {
+  it.each([
+    [b.createdAppId({ appId: 'a' }), 'a'],
+    [b.createdAppId({ app: { appId: 'a' } }), 'a'],
+    [b.createdAppId({ message: 'ok' }), undefined],
+    [b.createdContactPointId({ message: 'ok', contactPoint: point }), 'cp'],
+    [b.createdContactPointId({ contactPointId: 'cp' }), 'cp'],
+    [b.createdContactPointId({ contactPoint: { contactPointId: 7 } }), undefined],
+    [b.createdAlert({ message: 'ok', alert: { alertId: 'al', enabled: true } })?.alertId, 'al'],
+    [b.createdAlert({ message: 'ok' }), undefined],
+    [b.environmentsAffectedOf({ appId: 'a', environmentsAffected: 2 }), 2],
+    [b.deployedContentIdOf({ contentId: 'c' }), 'c'],
+    [b.deployedContentIdOf({ appEnv: { contentId: 'c' } }), 'c'],
+    [b.deployedContentIdOf({ appEnv: { status: 'UPDATING' } }), undefined],
+    [b.lifecycleAnswerOf({ success: true, appEnv: { status: 'UPDATING' } })?.status, 'UPDATING'],
+    [b.lifecycleAnswerOf({ success: false })?.success, false],
+    [b.rollbackInfoOf({ rollbackInfo: { fromVersion: 2, toVersion: 1, contentId: 'c' } })?.toVersion, 1],
+    [b.rollbackInfoOf({}), undefined],
+    [b.refreshedStateOf({ state: 'Firing', previousState: null })?.state, 'Firing'],
+    [b.refreshedStateOf({ message: 'ok' }), undefined],
+    [b.toggledOf({ enabled: false }), false],
+    [b.usedByAlertsOf({ error: 'in use', details: '2 alerts use it' }), 2],
+    [b.usedByAlertsOf({ error: 'in use', details: { count: 3 } }), 3],
+    [b.usedByAlertsOf({ error: 'in use', details: 4 }), 4],
+    [b.usedByAlertsOf({ error: 'no' }), undefined],
+    [b.installationIdOf({ installationId: 'i' }), 'i'],
+    [b.installationIdOf({ error: 'x', details: { installationId: 'i' } }), 'i'],
+    [b.installationIdOf({ error: { message: 'x', details: { installationId: 'i' } } }), 'i'],
+    [b.installationIdOf({ error: { installationId: 'i' } }), 'i'],
+    [b.installationIdOf('text'), undefined],
+    [b.resetCountsOf({ configurations: 1, destinations: 0 })?.destinations, 0],
+    [b.resetCountsOf({}), undefined],
+    [b.receiptOf({ operationId: 'o' })?.operationId, 'o'],
+    [b.receiptOf({})?.operationId, undefined],
+    [b.receiptOf('x'), undefined],
+  ])('%# is %j', (said, expected) => {
+    expect(said).toEqual(expected);
+  });
+
+  it.each([
+    {
+      body: {
+        components: [
+          { name: 'a', appId: 'a1', appEnvId: 'e1' },
+          { name: 'b', appId: 'a2', appEnvId: 'e2' },
+        ],
+      },
+    },
+    { body: { apps: [{ appId: 'a1' }, { appId: 'a2' }], appEnvs: [{ appEnvId: 'e1' }, { appEnvId: 'e2' }] } },
+    {
+      body: {
+        apps: [{ appId: 'a1' }, { appId: 'a2' }],
+        appEnvs: [
+          { appEnvId: 'e2', appId: 'a2' },
+          { appEnvId: 'e1', appId: 'a1' },
+        ],
+      },
+    },
+    {
+      body: {
+        apps: [
+          { name: 'web', appId: 'a1' },
+          { name: 'db', appId: 'a2' },
+        ],
+        appEnvs: [
+          { name: 'db', appEnvId: 'e2' },
+          { name: 'web', appEnvId: 'e1' },
+        ],
+      },
+    },
+    { body: { apps: ['a1', 'a2'], environments: ['e1', 'e2'] } },
+    { body: { appIds: ['a1', 'a2'], appEnvIds: ['e1', 'e2'] } },
+    {
+      body: {
+        solution: {
+          components: [
+            { appId: 'a1', appEnvId: 'e1' },
+            { appId: 'a2', appEnvId: 'e2' },
+          ],
+        },
+      },
+    },
+  ])('names the components of a solution in any of its shapes: $body', ({ body }) => {
+    const result = b.solutionResultOf({ ...body, installationId: 'i', postInstallNote: null });
+
+    expect(result?.components.map(({ appId, appEnvId }) => [appId, appEnvId])).toEqual([
+      ['a1', 'e1'],
+      ['a2', 'e2'],
+    ]);
+    expect(result?.installationId).toBe('i');
+    expect(result?.postInstallNote).toBeUndefined();
+  });
+
+  it.each(['items', 'results', 'configurations', 'anything'])('finds the result of a source in %s', (name) => {
+    const good = {
+      sourceAppEnvId: 'e1',
+      success: true,
+      configurationId: 'cfg',
+      operationId: 'o',
+      generation: 2,
+      phase: 'q',
+    };
+    const bad = { sourceAppEnvId: 'e2', success: false, error: 'no volume' };
+    const body = { [name]: [bad, good], other: [1, 'x', null] };
+
+    expect(b.configureResultOf(body, 'e1')).toMatchObject({ success: true, configurationId: 'cfg', generation: 2 });
+    expect(b.configureResultOf(body, 'e2')).toEqual({ success: false, error: 'no volume' });
+    expect(b.configureResultOf(body, 'e3')).toBeUndefined();
+    expect(b.configureResultOf({ [name]: [{ sourceAppEnvId: 'e1' }] }, 'e1')).toBeUndefined();
+  });
+
+  it('never throws, whatever it is given', () => {
+    const readers = Object.values(b).filter((value) => typeof value === 'function');
+    fc.assert(
+      fc.property(fc.jsonValue(), (body) => {
+        for (const read of readers) read(body, 'x');
+      }),
+    );
+  });
+});

@@ -1,0 +1,81 @@
+import type { InProcess } from '../support/in-process.ts';
+
+/**
+ * One kind's everyday life, in the words that the standing properties need. A later kind joins with one entry.
+ */
+export interface Life {
+  readonly kind: string;
+  readonly name: string;
+  /** What must be there before: Secrets and other resources. */
+  readonly arrange: (world: InProcess) => Promise<void>;
+  readonly spec: object;
+  readonly edited: object;
+  /** The ids that the service holds for this resource. */
+  readonly made: (world: InProcess) => Promise<readonly string[]>;
+  /** Values that must never be seen anywhere but in their Secret and in the service. */
+  readonly planted: readonly string[];
+}
+
+/** What the service really holds, whatever its lists show. */
+async function named(world: InProcess, collection: string, id: string, name: string): Promise<readonly string[]> {
+  const { collections } = (await world.control('GET', '/world')) as {
+    collections: Readonly<Record<string, readonly Readonly<Record<string, unknown>>[]>>;
+  };
+  const rows = collections[collection] ?? [];
+  return rows.filter((row) => row['name'] === name).map((row) => String(row[id]));
+}
+
+const hookUrl = 'https://hook.example.com/planted-hook-secret';
+const hookPassword = 'planted-hook-password';
+
+export const lives: readonly Life[] = [
+  {
+    kind: 'ContactPoint',
+    name: 'on-call',
+    arrange: async (world) => world.secret('hook', { url: hookUrl, password: hookPassword }),
+    spec: {
+      webhook: {
+        urlFrom: { name: 'hook', key: 'url' },
+        username: 'us',
+        passwordFrom: { name: 'hook', key: 'password' },
+      },
+    },
+    edited: { name: 'on-call', webhook: { urlFrom: { name: 'hook', key: 'url' }, httpMethod: 'PUT' } },
+    made: (world) => named(world, 'contactPoints', 'contactPointId', 'on-call'),
+    planted: [hookUrl, hookPassword],
+  },
+  {
+    kind: 'MetricAlert',
+    name: 'cpu',
+    arrange: async (world) => {
+      const { body } = await world.request('POST', '/contact-point', {
+        accountId: 'acc_demo',
+        name: 'ops',
+        type: 'email',
+        config: { addresses: ['ops@example.com'] },
+      });
+      const { contactPoint } = body as { contactPoint: { contactPointId: string } };
+      world.apply('ContactPoint', 'ops', {
+        externalId: contactPoint.contactPointId,
+        name: 'ops',
+        email: { addresses: ['ops@example.com'] },
+      });
+    },
+    spec: {
+      appEnvId: 'env_web_prod',
+      metric: 'cpu_percent',
+      operator: 'gt',
+      contactPoints: [{ contactPointRef: { name: 'ops' } }],
+    },
+    edited: {
+      appEnvId: 'env_web_prod',
+      metric: 'cpu_percent',
+      operator: 'gt',
+      threshold: 95,
+      enabled: false,
+      contactPoints: [{ contactPointRef: { name: 'ops' } }],
+    },
+    made: (world) => named(world, 'alerts', 'alertId', 'cpu'),
+    planted: [],
+  },
+];

@@ -1,0 +1,88 @@
+import { isRecord } from '../../src/engine/memory.ts';
+import { InProcess, type InProcessOptions } from '../support/in-process.ts';
+import { flawsOf } from '../support/status-checker.ts';
+import type { Life } from './lives.ts';
+
+/** The most virtual time that any fault may cost: deadline, horizon, two polls, the longest backoff. */
+export const patienceMs = 900_000;
+
+/** A world in which a life can begin: the account is Ready, and what the life needs is there. */
+export async function arranged(life: Life, options: InProcessOptions = {}): Promise<InProcess> {
+  const world = new InProcess(options);
+  await world.start();
+  world.account();
+  await world.run(5_000);
+  await life.arrange(world);
+  await world.run(10_000);
+  return world;
+}
+
+/** The Ready condition of the life's resource, as `status/reason`. */
+export function readiness(world: InProcess, life: Life): string {
+  const status = world.get(life.kind, life.name)?.status;
+  const conditions = isRecord(status) && Array.isArray(status['conditions']) ? status['conditions'] : [];
+  const ready: unknown = conditions.find((condition) => isRecord(condition) && condition['type'] === 'Ready');
+  return isRecord(ready)
+    ? `${String(ready['status'])}/${String(ready['reason'])}@${String(ready['observedGeneration'])}`
+    : 'none';
+}
+
+/** Lets time pass until something holds; whether it came to hold. */
+export async function until(world: InProcess, holds: () => boolean, patience = patienceMs): Promise<boolean> {
+  for (let waited = 0; waited < patience; waited += 2_000) {
+    if (holds()) return true;
+    await world.run(2_000);
+  }
+  return holds();
+}
+
+/** A whole life: created, edited, deleted; what was wrong on the way. */
+export async function wholeLife(
+  world: InProcess,
+  life: Life,
+  meanwhile: () => Promise<void> = async () => undefined,
+): Promise<string[]> {
+  const wrong: string[] = [];
+  const phases: readonly { name: string; act: () => void; holds: () => boolean }[] = [
+    {
+      name: 'create',
+      act: () => void world.apply(life.kind, life.name, life.spec),
+      holds: () => isReady(world, life, 1),
+    },
+    {
+      name: 'edit',
+      act: () => void world.apply(life.kind, life.name, life.edited),
+      holds: () => isReady(world, life, 2),
+    },
+    {
+      name: 'delete',
+      act: () => world.delete(life.kind, life.name),
+      holds: () => world.get(life.kind, life.name) === undefined,
+    },
+  ];
+  let presumed = false;
+  for (const { name, act, holds } of phases) {
+    act();
+    await world.run(3_000);
+    await meanwhile();
+    if (!(await until(world, holds))) wrong.push(`${name}: does not come to rest: ${readiness(world, life)}`);
+    const object = world.get(life.kind, life.name);
+    if (object !== undefined) wrong.push(...flawsOf(object).map((flaw) => `${name}: ${flaw}`));
+    if (isRecord(object?.status) && object.status['ownership'] === 'Presumed') presumed = true;
+    const count = (await life.made(world)).length;
+    const expected = name === 'delete' && !presumed ? 0 : 1;
+    if (count !== expected) wrong.push(`${name}: the service holds ${count} instead of ${expected}`);
+  }
+  return wrong;
+}
+
+function isReady(world: InProcess, life: Life, generation: number): boolean {
+  const state = readiness(world, life);
+  return state.startsWith('True/') && state.endsWith(`@${generation}`);
+}
+
+/** Everything that was written anywhere: logs, every object of the cluster, the answers' ledger. */
+export async function everythingWritten(world: InProcess): Promise<string> {
+  const changes = world.cluster.changesAfter(0).filter((change) => !JSON.stringify(change).includes('"kind":"Secret"'));
+  return [...world.trace.lines, JSON.stringify(changes)].join('\n');
+}

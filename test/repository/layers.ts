@@ -1,0 +1,100 @@
+/**
+ * Who may import whom. A folder not in the table may not exist; a rule that is looser than the design is a decision.
+ *
+ * `engine/ports.ts` and `secret.ts` are what the layers have in common; the simulator shares nothing, not even those.
+ */
+interface Layer {
+  /** Files below `src` that it may import: a folder ends with `/`, `type ` in front allows types only. */
+  readonly sees: readonly string[];
+  /** Packages besides zod that it may import; `all` for the files that put everything together. */
+  readonly packages: readonly string[] | 'all';
+  /** Modules of Node that it may import; `all` where it does I/O. */
+  readonly node: readonly string[] | 'all';
+}
+
+const pure = ['node:buffer', 'node:crypto', 'node:util'];
+
+/** The layers, by the beginning of a path below `src`; the longest that fits counts. */
+const layers: Readonly<Record<string, Layer>> = {
+  'main.ts': { sees: [''], packages: 'all', node: 'all' },
+  'cli/': { sees: [''], packages: 'all', node: 'all' },
+  'config.ts': { sees: [], packages: [], node: 'all' },
+  'secret.ts': { sees: [], packages: [], node: pure },
+  'engine/': { sees: ['engine/', 'secret.ts'], packages: [], node: pure },
+  'engine/kind/': { sees: ['engine/kind/', 'engine/ports.ts', 'secret.ts'], packages: [], node: pure },
+  'kinds/': {
+    sees: ['kinds/', 'engine/kind/', 'type engine/ports.ts', 'type hosting/', 'hosting/requests.ts', 'secret.ts'],
+    packages: [],
+    node: pure,
+  },
+  'hosting/': { sees: ['hosting/', 'engine/ports.ts', 'secret.ts'], packages: ['undici', 'p-queue'], node: 'all' },
+  'kube/': {
+    sees: ['kube/', 'engine/ports.ts', 'secret.ts'],
+    packages: ['undici', '@kubernetes/client-node', 'yaml'],
+    node: 'all',
+  },
+  'crd/': { sees: ['crd/', 'kinds/', 'engine/kind/', 'secret.ts'], packages: ['yaml'], node: 'all' },
+  'telemetry/': {
+    sees: ['telemetry/', 'type engine/ports.ts', 'secret.ts'],
+    packages: ['pino', 'prom-client'],
+    node: 'all',
+  },
+  'simulator/': { sees: ['simulator/'], packages: [], node: 'all' },
+};
+
+/** Layers that may not even use zod. */
+const withoutZod = new Set(['simulator/', 'secret.ts']);
+
+interface Import {
+  readonly from: string;
+  readonly typesOnly: boolean;
+}
+
+/** Everything that a file imports, statically, by re-export or with `import()`. */
+export function importsOf(source: string): readonly Import[] {
+  const code = source.replaceAll(/^\s*(?:\/\/|\*|\/\*).*$/gmu, '');
+  const statements = code.matchAll(/^\s*(?:import|export)\b([^;'"]*?)\bfrom\s*['"]([^'"]+)['"]/gmsu);
+  const bare = code.matchAll(/^\s*import\s*['"]([^'"]+)['"]/gmu);
+  const dynamic = code.matchAll(/\bimport\(\s*['"]([^'"]+)['"]/gu);
+  return [
+    ...[...statements].map(([, what = '', from = '']) => ({ from, typesOnly: /^\s*type\b/u.test(what) })),
+    ...[...bare, ...dynamic].map(([, from = '']) => ({ from, typesOnly: false })),
+  ];
+}
+
+/** What breaks the rules in these files, by path below `src`. */
+export function violations(files: ReadonlyMap<string, string>): readonly string[] {
+  return [...files].flatMap(([path, source]) => {
+    const name = Object.keys(layers)
+      .filter((prefix) => path === prefix || (prefix.endsWith('/') && path.startsWith(prefix)))
+      .toSorted((a, b) => b.length - a.length)[0];
+    const layer = name === undefined ? undefined : layers[name];
+    if (name === undefined || layer === undefined) return [`${path} is in no layer`];
+    const imported = importsOf(source)
+      .filter((one) => !isAllowed(path, name, layer, one))
+      .map(({ from, typesOnly }) => `${path} may not import ${typesOnly ? 'types of ' : ''}${from}`);
+    return [...imported, ...(readsEnvironment(path, source) ? [`${path} may not read the environment`] : [])];
+  });
+}
+
+function isAllowed(path: string, name: string, layer: Layer, { from, typesOnly }: Import): boolean {
+  if (from.startsWith('.')) {
+    const target = new URL(from, `file:///${path}`).pathname.slice(1);
+    return layer.sees.some((seen) => {
+      const place = seen.replace(/^type /u, '');
+      if (seen !== place && !typesOnly) return false;
+      return place === '' || target === place || (place.endsWith('/') && target.startsWith(place));
+    });
+  }
+  if (from.startsWith('node:')) return layer.node === 'all' || layer.node.includes(from);
+  if (layer.packages === 'all') return true;
+  if (from === 'zod') return !withoutZod.has(name);
+  return layer.packages.includes(from);
+}
+
+function readsEnvironment(path: string, source: string): boolean {
+  if (path === 'config.ts') return false;
+  return /\bprocess\s*\.\s*env\b|\bprocess\[['"]env['"]\]|import\s*\{[^}]*\benv\b[^}]*\}\s*from\s*['"]node:process['"]/u.test(
+    source,
+  );
+}

@@ -1,0 +1,102 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { pageName } from '../../src/crd/reference.ts';
+import { reasons } from '../../src/engine/kind/reasons.ts';
+import { identities } from '../../src/kinds/schema/index.ts';
+import { filesUnder, root } from './files.ts';
+import { emptyNames, longFiles, loosePins, openEnds, registryHosts } from './rules.ts';
+
+/** Files that are better long, each with the reason. */
+const longForAReason: Readonly<Record<string, string>> = {
+  'src/config.ts': 'every flag and variable of every command, read in one place',
+  'src/engine/engine.ts': 'everything that wakes an object, in one class',
+  'src/engine/ports.ts': 'everything the engine needs from the world, on one page',
+  'src/hosting/bodies/disaster-readiness.ts': 'the largest part of the interface, one body after the other',
+  'test/kube/contract.ts': 'one contract, run by the double and by a real API server',
+};
+
+const code = () => new Map([...filesUnder('src', 'test', 'bench')].filter(([path]) => path.endsWith('.ts')));
+const written = () => new Map([...filesUnder('.')].filter(([path]) => !path.startsWith('test/repository/')));
+
+describe('the repository', () => {
+  it('has no long file without a reason', () => {
+    expect(longFiles(code(), longForAReason)).toEqual([]);
+  });
+
+  it('has exact versions of everything it installs', () => {
+    expect(loosePins(readFileSync(join(root, 'package.json'), 'utf8'))).toEqual([]);
+  });
+
+  it('names no registry', () => {
+    expect(registryHosts(written())).toEqual([]);
+  });
+
+  it('has no open end without an issue', () => {
+    const others = [...code()].filter(([path]) => !path.startsWith('test/repository/'));
+
+    expect(openEnds(new Map(others))).toEqual([]);
+  });
+
+  it('names files after what they do', () => {
+    expect(emptyNames(written())).toEqual([]);
+  });
+
+  it('has no text in a definition that Flux would replace', () => {
+    const replaced = [...filesUnder('crds')].filter(([, text]) => text.includes('${')).map(([path]) => path);
+
+    expect(replaced).toEqual([]);
+  });
+});
+
+describe('the reference pages', () => {
+  const pages = filesUnder('docs/kinds');
+
+  it('are one for each kind', () => {
+    const names = identities.map(({ kind }) => `docs/kinds/${pageName(kind)}.md`);
+
+    expect([...pages.keys()].toSorted()).toEqual(names.toSorted());
+  });
+
+  it.each([...pages])('%s explains every reason', (_path, text) => {
+    const unexplained = Object.keys(reasons).filter((reason) => !text.includes(`| \`${reason}\` |`));
+
+    expect(unexplained).toEqual([]);
+  });
+
+  it.each([...pages])('%s is written, not only generated', (_path, text) => {
+    const byHand = text.replaceAll(/<!-- generated:begin (\S+) -->.*?<!-- generated:end \1 -->/gsu, '');
+    const sections = byHand
+      .split(/^## /mu)
+      .filter((section) => /^(?:In the above example|Working with)/u.test(section));
+
+    expect(sections).toHaveLength(2);
+    for (const section of sections) expect(section.split('\n').slice(1).join('').trim()).not.toBe('');
+  });
+});
+
+describe('the rules of the repository', () => {
+  it.each([
+    [longFiles(new Map([['a.ts', 'x\n'.repeat(321)]]), {}), 'a.ts has more than 320 lines'],
+    [longFiles(new Map([['a.ts', 'x\n']]), { 'a.ts': 'why' }), 'a.ts needs no reason for its length any more'],
+    [loosePins('{"dependencies":{"a":"^1.0.0"}}'), 'dependencies.a is ^1.0.0, not one exact version'],
+    [loosePins('{"devDependencies":{"a":"latest"}}'), 'devDependencies.a is latest, not one exact version'],
+    [
+      registryHosts(new Map([['.npmrc', 'registry=http://npm-mirror.local:4873/x']])),
+      '.npmrc names http://npm-mirror.local:4873/',
+    ],
+    [openEnds(new Map([['a.ts', '// TODO later']])), 'a.ts: // TODO later'],
+    [emptyNames(new Map([['src/string-utils.ts', '']])), 'src/string-utils.ts'],
+  ])('find what they look for: %j', (found, problem) => {
+    expect(found).toEqual([problem]);
+  });
+
+  it('let pass what is fine', () => {
+    const lock = new Map([['package-lock.json', '"resolved": "https://registry.npmjs.org/zod/-/zod-4.6.7.tgz"']]);
+
+    expect(registryHosts(lock)).toEqual([]);
+    expect(loosePins('{"dependencies":{"a":"1.0.0-rc.1"}}')).toEqual([]);
+    expect(openEnds(new Map([['a.ts', '// TODO(#12) later']]))).toEqual([]);
+    expect(longFiles(new Map([['a.ts', 'x\n'.repeat(321)]]), { 'a.ts': 'why' })).toEqual([]);
+  });
+});
