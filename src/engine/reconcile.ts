@@ -110,7 +110,7 @@ export class Reconciler implements Worktable {
   }
 
   async #steps(started: Work, around: Surroundings): Promise<Ended> {
-    let work = started;
+    let work = rebound(started, around);
     for (let count = 0; count < mostSteps; count += 1) {
       const view = new RecordingView(around.session.service, work.recall.forced?.since);
       const pass = this.#passOf(work, around, view);
@@ -305,6 +305,14 @@ export class Reconciler implements Worktable {
     }
     return undefined;
   }
+}
+
+/** The owner of the account accepted another endpoint: what is bound is bound there from now on. */
+function rebound(work: Work, { session }: Surroundings): Work {
+  const { binding } = work.recollection.memory;
+  const { endpoint, accountId } = session.service;
+  if (work.entry.kind.life === 'account' || binding === undefined || binding.endpoint === endpoint) return work;
+  return remembering(work, { binding: { endpoint, accountId } });
 }
 
 function isObserving(work: Work, pass: Pass<unknown, unknown>): boolean {

@@ -63,6 +63,8 @@ describe('an account', () => {
 
   it('sends nothing to another host until its owner accepts it', async () => {
     const world = await aReadyAccount();
+    world.apply('ContactPoint', 'on-call', { email: { addresses: ['a@example.com'] } });
+    await world.run(5_000);
     world.secret('hosting-credentials', { baseUrl: 'http://127.0.0.2:8088', token: 'demo-admin' });
     await world.run(5_000);
     const { calls } = world;
@@ -75,6 +77,10 @@ describe('an account', () => {
     await world.run(10_000);
 
     expect(world.get('HostingAccount', 'default')?.status).toMatchObject({ endpoint: '127.0.0.2:8088' });
+    expect(world.get('ContactPoint', 'on-call')?.status).toMatchObject({
+      binding: { endpoint: '127.0.0.2:8088' },
+      conditions: expect.arrayContaining([expect.objectContaining({ type: 'Ready', status: 'True' })]),
+    });
   });
 
   it('stays while something uses it, and says what', async () => {
