@@ -1,6 +1,6 @@
 // Who may do what to a protection now: the rules of validate, activate, discard and reset, without their effects.
 import { DISCARD_AFTER_FAILED_STEPS } from './durations.ts';
-import type { Configuration, Operation, Refusal, TargetNames } from './model.ts';
+import type { Configuration, Operation, Refused, TargetNames } from './model.ts';
 import { ruledOut } from './model.ts';
 import { busyOperation, operationOf, runningActivation } from './operations.ts';
 import type { SelectablePoint } from './points.ts';
@@ -8,7 +8,7 @@ import { protectedPoint, selectablePoints } from './points.ts';
 import { sameNames } from './settings.ts';
 import { caughtUp } from './standby.ts';
 
-function refusedAtAll(configuration: Configuration, expectedGeneration: number): Refusal | undefined {
+function refusedAtAll(configuration: Configuration, expectedGeneration: number): Refused | undefined {
   if (expectedGeneration !== configuration.generation) {
     return ruledOut('expectedGeneration is not the current generation of this configuration');
   }
@@ -16,7 +16,7 @@ function refusedAtAll(configuration: Configuration, expectedGeneration: number):
   return undefined;
 }
 
-function refusedWhileBusy(configuration: Configuration): Refusal | undefined {
+function refusedWhileBusy(configuration: Configuration): Refused | undefined {
   if (runningActivation(configuration) !== undefined) return ruledOut('an activation is in progress');
   if (!configuration.enrolled) return ruledOut('the initial enrollment is not complete');
   if (busyOperation(configuration) !== undefined) return ruledOut('another operation is pending');
@@ -24,7 +24,7 @@ function refusedWhileBusy(configuration: Configuration): Refusal | undefined {
 }
 
 /** Why a check may not be asked for now. A failed check that is cleaned up does not stand in the way of another one. */
-export function refusedValidation(configuration: Configuration, expectedGeneration: number): Refusal | undefined {
+export function refusedValidation(configuration: Configuration, expectedGeneration: number): Refused | undefined {
   const refusal = refusedAtAll(configuration, expectedGeneration) ?? refusedWhileBusy(configuration);
   if (refusal !== undefined) return refusal;
   return protectedPoint(configuration) === undefined ? ruledOut('there is no recovery point to validate') : undefined;
@@ -43,7 +43,8 @@ export interface ActivationRequest {
 /** What the outside says about an activation. */
 export interface ActivationFacts {
   readonly sourceRegionUp: boolean;
-  readonly sourceAppExists: boolean;
+  /** What stands in the way of a recovered environment with these names. */
+  readonly obstacle?: string;
   /** Whether two instants read the same to a client. */
   readonly sameInstant: (one: number, other: number) => boolean;
 }
@@ -53,7 +54,7 @@ export function admitActivation(
   configuration: Configuration,
   request: ActivationRequest,
   facts: ActivationFacts,
-): SelectablePoint | Refusal {
+): SelectablePoint | Refused {
   const refusal =
     refusedAtAll(configuration, request.expectedGeneration) ??
     refusedWhileBusy(configuration) ??
@@ -70,7 +71,7 @@ export function admitActivation(
   return pinned ? point : ruledOut('selectedOperationId and cutoffAt do not belong to this point');
 }
 
-function refusedRecovery(configuration: Configuration): Refusal | undefined {
+function refusedRecovery(configuration: Configuration): Refused | undefined {
   const { told, lastCheck, settings, standby } = configuration;
   if (told.engineUnavailableReason !== undefined) return ruledOut(told.engineUnavailableReason);
   if (lastCheck?.result === 'fail') return ruledOut('the latest validation failed');
@@ -80,10 +81,12 @@ function refusedRecovery(configuration: Configuration): Refusal | undefined {
   return caughtUp(standby) ? undefined : ruledOut('the warm standby has not caught up');
 }
 
-function refusedTarget(configuration: Configuration, target: TargetNames, facts: ActivationFacts): Refusal | undefined {
-  if (!target.createNewApp && !facts.sourceAppExists) return ruledOut('the source app is gone: a new app is needed');
-  if (configuration.settings.mode === 'cold' || configuration.target === undefined) return undefined;
-  return sameNames(configuration.target, target) ? undefined : ruledOut('target differs from warmDestination');
+function refusedTarget(configuration: Configuration, target: TargetNames, facts: ActivationFacts): Refused | undefined {
+  const { settings, target: warmDestination } = configuration;
+  if (settings.mode === 'warm' && warmDestination !== undefined && !sameNames(warmDestination, target)) {
+    return ruledOut('target differs from warmDestination');
+  }
+  return facts.obstacle === undefined ? undefined : ruledOut(facts.obstacle);
 }
 
 /** The receiver that has settled, as a hint: it permits another check, and a recovery once the standby has caught up. */
@@ -108,7 +111,7 @@ export function admitDiscard(
   configuration: Configuration,
   request: { readonly operationId: string; readonly expectedGeneration: number },
   window: DiscardWindow,
-): Operation | Refusal {
+): Operation | Refused {
   const operation = operationOf(configuration, request.operationId);
   if (operation === undefined) return { refused: 'unknown', message: 'operation not found' };
   const refusal = refusedAtAll(configuration, request.expectedGeneration);
@@ -128,7 +131,7 @@ function keepsFailing({ failedSteps }: Operation): boolean {
 }
 
 /** Why a reset may not wipe this configuration: an activation in progress, unless it keeps failing before promotion. */
-export function refusedReset(configuration: Configuration): Refusal | undefined {
+export function refusedReset(configuration: Configuration): Refused | undefined {
   const activation = runningActivation(configuration);
   if (activation === undefined) return undefined;
   const failing = configuration.settings.mode === 'warm' ? activation.failedSteps > 0 : keepsFailing(activation);

@@ -1,4 +1,5 @@
-// What clients see of disaster readiness: the items of the lists, receipts and points. Nothing here is stored.
+// What clients see of disaster readiness: the items of the lists, receipts and points. Nothing here is stored. Optional
+// fields without a value are there with the value undefined; how those are shown is decided for all areas at once.
 import { warmHints } from './admission.ts';
 import type { RegionFacts, SourceFacts } from './eligibility.ts';
 import { eligibleDestinations, unsupportedReasons } from './eligibility.ts';
@@ -58,15 +59,15 @@ export function sourceItem(
     appName,
     environmentName,
     region,
-    ...optional('mode', configuration?.settings.mode),
+    mode: configuration?.settings.mode,
     eligible: reasons.length === 0,
     volumes: volumesOf(facts, reasons),
     unsupportedReasons: reasons,
     eligibleDestinations: destinations,
     suggestedSettings: defaultSettings(destinations),
-    ...optional('configurationId', configuration?.configurationId),
-    ...optional('target', target),
-    ...optional('pendingCleanup', pendingCleanup(configuration, about.disks, view)),
+    configurationId: configuration?.configurationId,
+    target,
+    pendingCleanup: pendingCleanup(configuration, about.disks, view),
   };
 }
 
@@ -75,9 +76,11 @@ function volumesOf({ volumes }: SourceFacts, reasons: readonly string[]): readon
   return Array.from({ length: volumes }, (_, index) => ({
     name: `volume-${index + 1}`,
     eligible: reason === undefined,
-    ...optional('reason', reason),
+    reason,
   }));
 }
+
+const NO_HINTS = { warmValidationOperationId: undefined, warmRecoveryOperationId: undefined };
 
 /** A protection with its readiness as of now. */
 export function configurationItem(configuration: Configuration, disks: readonly RetainedDisk[], view: View): Item {
@@ -90,16 +93,18 @@ export function configurationItem(configuration: Configuration, disks: readonly 
     readiness: readinessOf(configuration, view),
     ...activeOf(configuration, view),
     activities: configuration.operations.map((operation) => activity(operation, view)),
-    ...optional('standby', standbyOf(configuration)),
-    ...optional(settings.mode === 'warm' ? 'warmDestination' : 'plannedDestination', target),
+    standby: standbyOf(configuration),
+    warmDestination: settings.mode === 'warm' ? target : undefined,
+    plannedDestination: settings.mode === 'cold' ? target : undefined,
+    ...NO_HINTS,
     ...warmHints(configuration),
-    ...optional('activationUnavailableReason', told.engineUnavailableReason),
-    ...optional('activationResult', resultOf(configuration, view)),
-    ...optional('canRequestDiscard', discardAccepted(configuration)),
-    ...optional('pendingCleanup', pendingCleanup(configuration, disks, view)),
+    activationUnavailableReason: told.engineUnavailableReason,
+    activationResult: resultOf(configuration, view),
+    canRequestDiscard: discardAccepted(configuration),
+    pendingCleanup: pendingCleanup(configuration, disks, view),
     validationScheduleEstablished: nextValidationAt !== undefined,
-    ...optional('nextSnapshotAt', dated(nextSnapshotAt, view)),
-    ...optional('nextValidationAt', dated(nextValidationAt, view)),
+    nextSnapshotAt: dated(nextSnapshotAt, view),
+    nextValidationAt: dated(nextValidationAt, view),
   };
 }
 
@@ -110,18 +115,18 @@ function settingsOf({ settings, target }: Configuration): Item {
     platform: { storageCredentialId: null },
     credential: { storageCredentialId: storage.kind === 'credential' ? storage.credentialId : null },
   };
-  return { ...plain, ...credential[storage.kind], ...optional('target', target) };
+  return { ...plain, ...credential[storage.kind], target };
 }
 
 function readinessOf(configuration: Configuration, view: View): Item {
-  const { state, cutoffAt, ...readiness } = readinessAt(configuration, view.now);
+  const { state, reason, warnings, cutoffAt, recoveryPointAgeMs } = readinessAt(configuration, view.now);
   const word = state === 'ready' ? view.readyWord : state;
-  return { state: word, ...readiness, ...optional('cutoffAt', dated(cutoffAt, view)) };
+  return { state: word, reason, warnings, cutoffAt: dated(cutoffAt, view), recoveryPointAgeMs };
 }
 
 function activeOf(configuration: Configuration, view: View): Item {
   const active = operationOf(configuration, configuration.activeOperationId);
-  if (active === undefined) return {};
+  if (active === undefined) return { activeOperationId: undefined, activeOperation: undefined };
   const { operationId, kind, phase, failedSteps, pinned } = active;
   const cleanup = configuration.told.validationCleanup ?? active.validationCleanup;
   const activeOperation = {
@@ -129,8 +134,8 @@ function activeOf(configuration: Configuration, view: View): Item {
     kind,
     phase: phaseWord(phase, view),
     failedSteps,
-    ...optional('cutoffAt', dated(pinned?.cutoffAt, view)),
-    ...optional('validationCleanup', cleanup === undefined ? undefined : validationCleanupOf(cleanup, view)),
+    cutoffAt: dated(pinned?.cutoffAt, view),
+    validationCleanup: cleanup === undefined ? undefined : validationCleanupOf(cleanup, view),
   };
   return { activeOperationId: operationId, activeOperation };
 }
@@ -138,7 +143,7 @@ function activeOf(configuration: Configuration, view: View): Item {
 function validationCleanupOf({ observedAt, retentionUntil, retentionPending }: ValidationCleanup, view: View): Item {
   return {
     observedAt: view.date(observedAt),
-    ...optional('retentionUntil', dated(retentionUntil, view)),
+    retentionUntil: dated(retentionUntil, view),
     retentionPending,
   };
 }
@@ -149,10 +154,10 @@ function activity(operation: Operation, view: View): Item {
     operationId,
     kind,
     phase: phaseWord(phase, view),
-    ...optional('outcome', outcome),
+    outcome: outcome,
     startedAt: view.date(startedAt),
-    ...optional('endedAt', dated(endedAt, view)),
-    ...optional('cutoffAt', dated(pinned?.cutoffAt, view)),
+    endedAt: dated(endedAt, view),
+    cutoffAt: dated(pinned?.cutoffAt, view),
   };
 }
 
@@ -161,10 +166,10 @@ function standbyOf({ standby }: Configuration): Item | undefined {
   const { shape, reason, lastApplySeconds, lastApplyBytes } = standby;
   return {
     shape,
-    ...optional('reason', reason),
+    reason,
     caughtUp: caughtUp(standby),
-    ...optional('lastApplySeconds', lastApplySeconds),
-    ...optional('lastApplyBytes', lastApplyBytes),
+    lastApplySeconds: lastApplySeconds,
+    lastApplyBytes: lastApplyBytes,
   };
 }
 
@@ -188,7 +193,7 @@ function pendingCleanup(
   const counts = told ?? countsOf(disks.filter(({ retentionUntil }) => retentionUntil > view.now));
   if (counts === undefined) return undefined;
   const { earliestRetentionUntil, ...rest } = counts;
-  return { ...rest, ...optional('earliestRetentionUntil', dated(earliestRetentionUntil, view)) };
+  return { ...rest, earliestRetentionUntil: dated(earliestRetentionUntil, view) };
 }
 
 function countsOf(retained: readonly RetainedDisk[]): PendingCleanup | undefined {
@@ -208,7 +213,7 @@ export function pointItem(configuration: Configuration, point: SelectablePoint, 
     pointId: point.pointId,
     cutoffAt: view.date(point.cutoffAt),
     availabilityRequiresVerification: true,
-    ...optional('retainedSizing', keepsContract(configuration, point) ? point.sizing : undefined),
+    retainedSizing: keepsContract(configuration, point) ? point.sizing : undefined,
   };
 }
 
@@ -223,8 +228,4 @@ function phaseWord(phase: Phase, { opaquePhases }: View): string {
 
 function dated(at: number | undefined, view: View): string | undefined {
   return at === undefined ? undefined : view.date(at);
-}
-
-function optional(name: string, value: unknown): Item {
-  return value === undefined ? {} : { [name]: value };
 }

@@ -245,13 +245,13 @@ export interface Receipt {
   readonly phase: Phase;
 }
 
-/** Why a call on disaster readiness is not carried out: a malformed one, an unknown thing, or a rule. */
-export interface Refusal {
+/** Why something is not carried out: it is malformed, it names an unknown thing, or a rule forbids it. */
+export interface Refused {
   readonly refused: 'invalid' | 'unknown' | 'rule';
   readonly message: string;
 }
 
 /** A rule of the interface says no. */
-export function ruledOut(message: string): Refusal {
+export function ruledOut(message: string): Refused {
   return { refused: 'rule', message };
 }

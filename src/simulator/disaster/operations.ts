@@ -29,6 +29,8 @@ export interface Moment {
   /** The source environment exists and its region is up and takes snapshots. */
   readonly sourceReachable: boolean;
   readonly destinationUp: boolean;
+  /** Nothing in the account stands in the way of the environment that a running activation would bring to life. */
+  readonly handoffPossible: boolean;
   /** The source as it is now; absent when it is gone. */
   readonly source?: Configuration['source'];
 }

@@ -1,7 +1,7 @@
 // Setting up and editing a protection: the rules of one configure item, and the configuration that comes of it.
 import { eligibleDestinations, supports, unsupportedReasons } from './eligibility.ts';
 import type { RegionFacts, SourceFacts } from './eligibility.ts';
-import type { Configuration, Refusal, Settings, TargetNames, Told } from './model.ts';
+import type { Configuration, Refused, Settings, TargetNames, Told } from './model.ts';
 import { ruledOut } from './model.ts';
 import type { Happening, Outcome } from './operations.ts';
 import { begin, runningActivation } from './operations.ts';
@@ -30,7 +30,7 @@ interface Agreed {
 const UNTOLD: Told = { failSteps: 0, hold: false, applySeconds: 5, firstCopyBytes: 100_000_000 };
 
 /** Sets up a protection or edits one; preparation is queued, nothing is restored yet. */
-export function protect(current: Configuration | undefined, request: ProtectionRequest): Outcome | Refusal {
+export function protect(current: Configuration | undefined, request: ProtectionRequest): Outcome | Refused {
   const refusal = refusedNow(current, request);
   if (refusal !== undefined) return refusal;
   const agreed = agree(current, request);
@@ -42,7 +42,7 @@ export function protect(current: Configuration | undefined, request: ProtectionR
   return { configuration: { ...begun, activeOperationId: operationId }, happenings };
 }
 
-function refusedNow(current: Configuration | undefined, request: ProtectionRequest): Refusal | undefined {
+function refusedNow(current: Configuration | undefined, request: ProtectionRequest): Refused | undefined {
   if (request.expectedGeneration !== (current?.generation ?? 0)) {
     return ruledOut('expectedGeneration is not the current generation of this protection');
   }
@@ -57,7 +57,7 @@ function refusedNow(current: Configuration | undefined, request: ProtectionReque
   return reason === undefined ? undefined : ruledOut(`this environment cannot be protected: ${reason}`);
 }
 
-function agree(current: Configuration | undefined, request: ProtectionRequest): Agreed | Refusal {
+function agree(current: Configuration | undefined, request: ProtectionRequest): Agreed | Refused {
   const { asked, facts, regions } = request;
   const broken = brokenDuration(asked);
   if (broken !== undefined) return ruledOut(broken);
@@ -79,7 +79,7 @@ function agreeOnNames(
   current: Configuration | undefined,
   request: ProtectionRequest,
   settings: Settings,
-): Agreed | Refusal {
+): Agreed | Refused {
   const { asked, facts } = request;
   if (asked.target !== undefined) {
     const target = settleNames(asked.target, facts.source);

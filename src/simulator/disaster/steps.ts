@@ -37,7 +37,8 @@ function stepFails({ told }: Configuration, { kind, phase }: Operation, moment: 
     case 'validation':
       return phase === 'validating' && (told.failSteps > 0 || !moment.destinationUp);
     case 'activation':
-      return COUNTED.includes(phase) && (told.failSteps > 0 || !moment.destinationUp);
+      if (!COUNTED.includes(phase)) return false;
+      return told.failSteps > 0 || !moment.destinationUp || (phase === 'starting' && !moment.handoffPossible);
   }
 }
 

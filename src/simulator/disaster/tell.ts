@@ -3,7 +3,7 @@
 import { beginCheckCleanup, completeCheck, returnToProtection, step } from './steps.ts';
 import { completeEnrolment } from './enrolment.ts';
 import type { CheckResult, Configuration, Operation, PendingCleanup, Phase, StandbyShape } from './model.ts';
-import type { Refusal, Standby, Told, ToldReadiness, ValidationCleanup } from './model.ts';
+import type { Refused, Standby, Told, ToldReadiness, ValidationCleanup } from './model.ts';
 import { ruledOut } from './model.ts';
 import type { Moment, Outcome } from './operations.ts';
 import { andThen, busyOperation, end, enter, unchanged } from './operations.ts';
@@ -28,11 +28,11 @@ export interface Telling {
 }
 
 /** Carries out what a configuration is told. */
-export function tell(configuration: Configuration, telling: Telling, moment: Moment): Outcome | Refusal {
+export function tell(configuration: Configuration, telling: Telling, moment: Moment): Outcome | Refused {
   const circumstances = { ...configuration, told: toldFrom(configuration.told, telling) };
   const shaped = tellStandby(circumstances, telling, moment.now);
   if ('refused' in shaped) return shaped;
-  let outcome: Outcome | Refusal = { configuration: shaped, happenings: [{ kind: 'configuration.told' }] };
+  let outcome: Outcome | Refused = { configuration: shaped, happenings: [{ kind: 'configuration.told' }] };
   if (telling.validationCleanup === null) outcome = andThen(outcome, (current) => verifyCleanup(current, moment.now));
   const { setPhase } = telling;
   if (setPhase !== undefined) outcome = thenIfBusy(outcome, (current, busy) => moveTo(current, busy, setPhase, moment));
@@ -45,7 +45,7 @@ export function tell(configuration: Configuration, telling: Telling, moment: Mom
 function thenIfBusy(
   outcome: Outcome,
   next: (configuration: Configuration, busy: Operation) => Outcome,
-): Outcome | Refusal {
+): Outcome | Refused {
   const busy = busyOperation(outcome.configuration);
   if (busy === undefined) return ruledOut('this configuration has no operation in progress');
   return andThen(outcome, (configuration) => next(configuration, busy));
@@ -82,7 +82,7 @@ function tellReadiness(configuration: Configuration, said: ToldReadiness | null 
   return said === null ? computed : { ...computed, told: { ...computed.told, readiness: said } };
 }
 
-function tellStandby(configuration: Configuration, telling: Telling, now: number): Configuration | Refusal {
+function tellStandby(configuration: Configuration, telling: Telling, now: number): Configuration | Refused {
   const { standby, told } = configuration;
   if (telling.standby === undefined && telling.firstCopyBytes === undefined) return configuration;
   if (standby === undefined) {
