@@ -2,7 +2,7 @@
 import { SECOND, stepLengthMs } from './durations.ts';
 import type { Configuration, Operation, OperationKind, Phase, Pinned } from './model.ts';
 
-/** How many operations a configuration remembers. */
+/** How many operations a configuration remembers; activations and what still runs are never forgotten. */
 const REMEMBERED = 50;
 
 /** What happened to a configuration, for the ledger, and what follows from it outside of it. */
@@ -93,7 +93,8 @@ export function begin(
 function remembered(operations: readonly Operation[]): readonly Operation[] {
   const surplus = operations.length - REMEMBERED;
   if (surplus <= 0) return operations;
-  const forgotten = new Set(operations.filter(({ endedAt }) => endedAt !== undefined).slice(0, surplus));
+  const dispensable = operations.filter(({ kind, endedAt }) => kind !== 'activation' && endedAt !== undefined);
+  const forgotten = new Set(dispensable.slice(0, surplus));
   return operations.filter((operation) => !forgotten.has(operation));
 }
 
@@ -102,7 +103,7 @@ export function enter(configuration: Configuration, operation: Operation, phase:
   const moved = { ...operation, phase, failedSteps: 0, stepDueAt: now + stepLengthMs(operation.kind, phase) };
   return {
     configuration: withOperation(configuration, moved),
-    happenings: [{ kind: `${operation.kind}.${phase}`, operationId: operation.operationId }],
+    happenings: [{ kind: `${operation.kind}.phase`, operationId: operation.operationId, detail: { phase } }],
   };
 }
 

@@ -110,7 +110,7 @@ function created(request: ProtectionRequest, agreed: Agreed): Outcome {
     pointsTaken: 0,
     told: UNTOLD,
   };
-  return { configuration, happenings: [{ kind: 'configuration.created' }] };
+  return { configuration, happenings: [{ kind: 'configuration.created', detail: { mode: agreed.settings.mode } }] };
 }
 
 function edited(current: Configuration, request: ProtectionRequest, agreed: Agreed): Outcome {
