@@ -114,6 +114,7 @@ export function wire(readings: Fields = {}) {
   return {
     post: <Body = Fields>(call: string, body: unknown, token = 'demo-admin') =>
       send<Body>('POST', `${api}/disaster-readiness/${call}`, body, token),
+    patch: (path: string, body: unknown, token = 'demo-admin') => send('PATCH', `${api}${path}`, body, token),
     get: <Body = Fields>(path: string, query: Readonly<Record<string, string>> = {}, token = 'demo-admin') =>
       send<Body>('GET', `${api}${path}?${new URLSearchParams(query).toString()}`, undefined, token),
     control: <Body = Fields>(method: string, path: string, body?: unknown) => send<Body>(method, `/_sim${path}`, body),
@@ -246,3 +247,6 @@ export function setting(readings: Fields = {}) {
     reads: (changes: Fields) => control('PATCH', '/readings', changes),
   };
 }
+
+/** Everything a test can do in its setting. */
+export type Setting = ReturnType<typeof setting>;
