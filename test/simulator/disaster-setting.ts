@@ -94,9 +94,14 @@ export const SETTLED = MINUTE;
 /** What a warm protection needs. */
 export const WARM = { mode: 'warm', target: { envName: 'standby', createNewApp: false } };
 
+/** What the simulator logs should not happen: the test fails on it. */
+function fail(line: string): never {
+  throw new Error(line);
+}
+
 /** A simulator on a virtual clock, and how to send it something. */
 export function wire(readings: Fields = {}) {
-  const simulator = createSimulator({ clock: 'virtual', readings });
+  const simulator = createSimulator({ clock: 'virtual', readings, log: fail });
 
   async function send<Body = Fields>(method: string, url: string, body?: unknown, token?: string): Promise<Seen<Body>> {
     const headers = {

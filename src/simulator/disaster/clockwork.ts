@@ -5,7 +5,7 @@ import type { Configuration } from './model.ts';
 import type { Moment, Outcome } from './operations.ts';
 import { andThen, begin, busyOperation, operationOf, runningActivation, unchanged } from './operations.ts';
 import { protectedPoint, takeSnapshot } from './points.ts';
-import { applyNext, finishChange } from './standby.ts';
+import { applyNext, finishChange, postponeChange } from './standby.ts';
 import { step } from './steps.ts';
 import { standsStill } from './told.ts';
 
@@ -51,8 +51,8 @@ function agenda(configuration: Configuration): readonly Due[] {
   return due;
 }
 
-function change(configuration: Configuration, { now }: Moment): Outcome {
-  return finishChange(configuration, now);
+function change(configuration: Configuration, { now, destinationUp }: Moment): Outcome {
+  return destinationUp ? finishChange(configuration, now) : postponeChange(configuration, now);
 }
 
 function busyStep(configuration: Configuration, moment: Moment): Outcome {
@@ -69,12 +69,16 @@ function scheduledSnapshot(configuration: Configuration, moment: Moment): Outcom
   const { settings, nextSnapshotAt = moment.now, points } = configuration;
   const { now } = moment;
   const scheduled = { ...configuration, nextSnapshotAt: nextBeat(nextSnapshotAt, settings.snapshotIntervalMs, now) };
-  if (!moment.sourceReachable || standsStill(configuration)) return unchanged(scheduled);
+  if (!canCopy(moment) || standsStill(configuration)) return unchanged(scheduled);
   const lastCutoff = points.at(-1)?.cutoffAt ?? now;
   if (now - lastCutoff >= 2 * settings.snapshotIntervalMs) {
     return unchanged({ ...scheduled, rollover: { startedAt: now, doneAt: now + ROLLOVER_MS } });
   }
   return snapshot(scheduled, moment, now);
+}
+
+function canCopy({ sourceReachable, destinationUp }: Moment): boolean {
+  return sourceReachable && destinationUp;
 }
 
 /** Takes a snapshot as of `cutoffAt` and lets a standby begin with it. */
@@ -84,7 +88,7 @@ export function snapshot(configuration: Configuration, moment: Moment, cutoffAt:
 
 function finishRollover(configuration: Configuration, moment: Moment): Outcome {
   const { rollover, ...rest } = configuration;
-  if (rollover === undefined || !moment.sourceReachable) return unchanged(rest);
+  if (rollover === undefined || !canCopy(moment)) return unchanged(rest);
   return snapshot(rest, moment, rollover.startedAt);
 }
 

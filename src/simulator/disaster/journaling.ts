@@ -34,9 +34,9 @@ export function asRefusal(world: World, { refused, message }: Refused): Refusal 
 
 /** The account whose admin is calling, for a call whose fields are all in the body. */
 export function accountOfAdmin(call: Call): string {
-  onlyFields(call.query, 'query', []);
   const accountId = required(call.body, 'accountId', text());
   adminOf(call, accountId);
+  onlyFields(call.query, 'query', []);
   return accountId;
 }
 

@@ -68,7 +68,7 @@ function fromStandby(configuration: Configuration, point: RecoveryPoint | undefi
   if (standby === undefined) return needsAttention('standbyActivated');
   if (!fallenBehind(standby)) return undefined;
   const late = isOlderThan(point, settings.rpoTargetMs, now);
-  if (late && makesNoProgress(standby, settings.snapshotIntervalMs, now)) return needsAttention('rpoExceeded');
+  if (late && makesNoProgress(configuration, now)) return needsAttention('rpoExceeded');
   return outlastsExcuse(configuration, needsAttention('catchingUp'), point, now);
 }
 

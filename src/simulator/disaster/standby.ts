@@ -8,9 +8,10 @@ import {
   QUICK_CHANGES_AFTER_SUSTAINED,
   SECOND,
   STANDBY_RESTART_MS,
+  STEP_RETRY_MS,
 } from './durations.ts';
 import type { Configuration, Standby, StandbyShape, Told } from './model.ts';
-import type { Outcome } from './operations.ts';
+import { type Outcome, unchanged } from './operations.ts';
 import { withEvidence } from './told.ts';
 
 /** A standby that has everything before it; `backlog` names the point its first copy brings. */
@@ -73,7 +74,7 @@ function firstCopyMs({ firstCopyBytes }: Told): number {
 export function finishChange(configuration: Configuration, now: number): Outcome {
   const { standby, told, settings } = configuration;
   const [change, ...rest] = standby?.backlog ?? [];
-  if (standby?.applying === undefined || change === undefined) return { configuration, happenings: [] };
+  if (standby?.applying === undefined || change === undefined) return unchanged(configuration);
   const { applying, reason: _reason, ...kept } = standby;
   const seconds = (applying.doneAt - applying.startedAt) / SECOND;
   const quick = seconds * SECOND <= settings.snapshotIntervalMs / 3;
@@ -97,6 +98,14 @@ export function finishChange(configuration: Configuration, now: number): Outcome
     configuration: applyNext({ ...withEvidence(configuration), standby: after }, now),
     happenings: [applied],
   };
+}
+
+/** The region of the standby is down: the change in hand is tried again later. */
+export function postponeChange(configuration: Configuration, now: number): Outcome {
+  const { standby } = configuration;
+  if (standby?.applying === undefined) return unchanged(configuration);
+  const applying = { ...standby.applying, doneAt: now + STEP_RETRY_MS };
+  return unchanged({ ...configuration, standby: { ...standby, applying } });
 }
 
 interface Pace {
@@ -130,9 +139,13 @@ export function fallenBehind(standby: Standby): boolean {
   return !standby.firstCopyDone || standby.heldBehind || standby.backlog.length > 1;
 }
 
-/** No change was applied for several snapshot intervals although some are waiting. */
-export function makesNoProgress(standby: Standby, snapshotIntervalMs: number, now: number): boolean {
-  if (standby.backlog.length === 0) return false;
+/**
+ * No change was applied for several snapshot intervals although some are waiting. A standby that was told to have fallen
+ * behind is taken to make progress as long as its configuration is not held.
+ */
+export function makesNoProgress({ standby, settings, told }: Configuration, now: number): boolean {
+  if (standby === undefined || standby.backlog.length === 0) return false;
+  if (standby.heldBehind && !told.hold) return false;
   const applyingSince = standby.applying?.startedAt ?? standby.progressAt;
-  return now - Math.max(applyingSince, standby.progressAt) > INTERVALS_WITHOUT_PROGRESS * snapshotIntervalMs;
+  return now - Math.max(applyingSince, standby.progressAt) > INTERVALS_WITHOUT_PROGRESS * settings.snapshotIntervalMs;
 }
