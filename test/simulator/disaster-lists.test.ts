@@ -239,6 +239,22 @@ describe('pages', () => {
     expect(second.items).toMatchObject([{ configurationId: rest }]);
   });
 
+  it.each(['created', 'shuffled'])('of lists that are %s lead through all of them, each once', async (order) => {
+    const at = setting({ 'lists.order': order });
+
+    const seen: unknown[] = [];
+    let after: Record<string, string> = {};
+    for (let pages = 0; pages < 10; pages += 1) {
+      const { body } = await at.list('sources', { limit: '2', ...after });
+      seen.push(...body.items.map(({ sourceAppEnvId }) => sourceAppEnvId));
+      if (typeof body.nextCursor !== 'string') break;
+      after = { after: body.nextCursor };
+    }
+
+    expect(seen).toHaveLength(5);
+    expect(new Set(seen).size).toBe(5);
+  });
+
   it('hold 50 items by default and up to 100', async () => {
     const at = setting();
     const configurationId = await at.protect();

@@ -283,6 +283,20 @@ describe('a standby', () => {
     expect(stuck.readiness).toMatchObject({ state: 'needsAttention', reason: 'rpoExceeded' });
   });
 
+  it('that was told to have fallen behind catches up for 12 hours past the RPO target', async () => {
+    const at = setting();
+    const configurationId = await at.protect({ ...WARM, rpoTargetMs: 2 * HOUR });
+    await at.tell(configurationId, { standby: { shape: 'seedBoost', caughtUp: false } });
+
+    at.advance(13 * HOUR);
+    const before = await at.configuration(configurationId);
+    at.advance(HOUR);
+    const after = await at.configuration(configurationId);
+
+    expect(before.readiness).toMatchObject({ state: 'needsAttention', reason: 'catchingUp', warnings: ['seedBoost'] });
+    expect(after.readiness).toMatchObject({ state: 'needsAttention', reason: 'rpoExceeded' });
+  });
+
   it.each<{ told: Fields; warnings: string[] }>([
     { told: { shape: 'seedBoost', reason: 'catchingUp', caughtUp: false }, warnings: ['seedBoost'] },
     { told: { shape: 'sustained', reason: 'standardTooSlow', caughtUp: true }, warnings: ['sustainedStandby'] },

@@ -2,10 +2,16 @@
 // chosen so that a protection is Ready 20 seconds after it was asked for and an activation takes about 20 more.
 import type { OperationKind, Phase } from './model.ts';
 
-/** One second, minute, hour and day in milliseconds. */
+/** A second in milliseconds. */
 export const SECOND = 1_000;
+
+/** A minute in milliseconds. */
 export const MINUTE = 60 * SECOND;
+
+/** An hour in milliseconds. */
 export const HOUR = 60 * MINUTE;
+
+/** A day in milliseconds. */
 export const DAY = 24 * HOUR;
 
 /** A failing step is tried again after this long: six of them take about 15 minutes. */

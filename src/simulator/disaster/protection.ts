@@ -1,7 +1,7 @@
 // Setting up and editing a protection: the rules of one configure item, and the configuration that comes of it.
 import { eligibleDestinations, supports, unsupportedReasons } from './eligibility.ts';
 import type { RegionFacts, SourceFacts } from './eligibility.ts';
-import type { Configuration, Refused, Settings, TargetNames, Told } from './model.ts';
+import type { Configuration, Refused, Settings, Standby, TargetNames, Told } from './model.ts';
 import { ruledOut } from './model.ts';
 import type { Happening, Outcome } from './operations.ts';
 import { begin, runningActivation } from './operations.ts';
@@ -124,7 +124,7 @@ function edited(current: Configuration, request: ProtectionRequest, agreed: Agre
   );
   const { target: _names, standby, receiverOperationId: _receiver, checkOperationId: _check, ...rest } = current;
   const kept = keeps ? rest : withoutCopies(rest);
-  const keptStandby = keeps && standby !== undefined ? { standby: renamed(current, agreed.target, request) } : {};
+  const keptStandby = keeps && standby !== undefined ? { standby: renamed(standby, current, agreed, request) } : {};
   const configuration: Configuration = {
     ...withoutToldReadiness({ ...kept, ...keptStandby }),
     ...agreed,
@@ -157,15 +157,9 @@ function withoutCopies(configuration: Configuration): Configuration {
   return { ...rest, enrolled: false, points: [] };
 }
 
-function renamed(
-  current: Configuration,
-  target: TargetNames | undefined,
-  { newId }: ProtectionRequest,
-): NonNullable<Configuration['standby']> {
-  const { standby, source } = current;
-  if (standby === undefined) throw new Error('only a configuration with a standby has one to rename');
-  if (target === undefined || (current.target !== undefined && sameNames(current.target, target))) return standby;
-  return { ...standby, targetAppId: target.createNewApp ? newId('app') : source.appId };
+function renamed(standby: Standby, before: Configuration, { target }: Agreed, { newId }: ProtectionRequest): Standby {
+  if (target === undefined || (before.target !== undefined && sameNames(before.target, target))) return standby;
+  return { ...standby, targetAppId: target.createNewApp ? newId('app') : before.source.appId };
 }
 
 function rescheduled(configuration: Configuration, before: Configuration, now: number): Configuration {

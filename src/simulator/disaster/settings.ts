@@ -22,16 +22,14 @@ export interface AskedNames {
   readonly appName?: string;
 }
 
-/** The snapshot schedules there are. */
-export const SNAPSHOT_SCHEDULES: readonly number[] = [
+const SNAPSHOT_SCHEDULES: readonly number[] = [
   ...[5, 10, 15, 30].map((minutes) => minutes * MINUTE),
   ...[1, 2, 3, 4, 6, 8, 12].map((hours) => hours * HOUR),
   ...[1, 2, 7, 30].map((days) => days * DAY),
 ];
 
-/** Bounds of every interval and target. */
-export const SHORTEST_MS = MINUTE;
-export const LONGEST_MS = 30 * DAY;
+const SHORTEST_MS = MINUTE;
+const LONGEST_MS = 30 * DAY;
 
 const DURATIONS = ['snapshotIntervalMs', 'validationIntervalMs', 'rpoTargetMs', 'rtoTargetMs'] as const;
 
