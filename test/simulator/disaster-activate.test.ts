@@ -276,6 +276,18 @@ describe('a second activation', () => {
   });
 });
 
+describe('a second warm activation', () => {
+  it('is rejected, as the destination is live already', async () => {
+    const at = setting({ 'rejection.status': '409' });
+    const configurationId = await at.protect(WARM);
+    const body = await at.activation(configurationId, { target: WARM.target });
+    await at.post('activate', body);
+    at.advance(SETTLED);
+
+    expect((await at.post('activate', { ...body, requestId: 'again' })).status).toBe(409);
+  });
+});
+
 describe('a retry of activate', () => {
   it('returns the committed operation and starts nothing', async () => {
     const at = setting();

@@ -376,4 +376,47 @@ describe('an edit', () => {
 
     expect((await at.points(configurationId)).body.items).toHaveLength(1);
   });
+
+  it('of a warm protection that leaves the copies where they are keeps the standby', async () => {
+    const at = setting();
+    const configurationId = await at.protect(WARM);
+    const { target } = await at.source();
+
+    await at.configureOne({ ...WARM, expectedGeneration: 1, rpoTargetMs: 3 * HOUR });
+    at.advance(SETTLED);
+
+    expect(await at.source()).toMatchObject({ target });
+    expect(await at.configuration(configurationId)).not.toHaveProperty('pendingCleanup');
+    expect((await at.points(configurationId)).body.items).toHaveLength(1);
+  });
+
+  it('of a warm protection that names a new app prepares the same environment for it', async () => {
+    const at = setting();
+    const configurationId = await at.protect(WARM);
+    const { target: before } = await at.source();
+    const target = { envName: 'standby', createNewApp: true, appName: 'web-dr' };
+
+    await at.configureOne({ ...WARM, target, expectedGeneration: 1 });
+    at.advance(SETTLED);
+
+    const { target: after } = await at.source();
+    expect(after).toMatchObject({ appEnvId: (before as Fields)['appEnvId'], appName: 'web-dr' });
+    expect(after).not.toMatchObject({ appId: 'app_web' });
+    expect((await at.configuration(configurationId)).warmDestination).toEqual(target);
+  });
+
+  it('of a warm protection that moves the copies retires the standby and keeps its disk for a while', async () => {
+    const at = setting();
+    const configurationId = await at.protect(WARM);
+    const { target: before } = await at.source();
+
+    await at.configureOne({ ...WARM, expectedGeneration: 1, storageCredentialId: null });
+    const during = await at.configuration(configurationId);
+    at.advance(SETTLED);
+
+    expect(during.pendingCleanup).toMatchObject({ retainedDiskCount: 1 });
+    expect(during).not.toHaveProperty('standby');
+    expect((await at.source())['target']).not.toEqual(before);
+    expect((await at.configuration(configurationId)).readiness.state).toBe('ready');
+  });
 });

@@ -63,6 +63,15 @@ describe('discard-activation', () => {
     expect(await at.ledger('discard.accepted')).toEqual([]);
   });
 
+  it('is rejected when the activation became live after many failed steps', async () => {
+    const at = setting();
+    const { configurationId, operationId } = await failing(at, 8, 'starting');
+    await at.tell(configurationId, { failSteps: 0, nextPhase: true });
+
+    expect(await at.configuration(configurationId)).toHaveProperty('activationResult');
+    expect((await at.discard(configurationId, operationId)).status).toBe(400);
+  });
+
   it('is allowed past promotion as long as nothing is live or handed over', async () => {
     const at = setting();
     const configurationId = await at.protect();

@@ -166,6 +166,15 @@ describe('readiness', () => {
     expect(later.readiness).toMatchObject({ state: 'ready', warnings: [] });
   });
 
+  it('that was told before there is a point keeps its reason', async () => {
+    const at = setting();
+    const { configurationId } = await at.configureOne();
+
+    await at.tell(configurationId, { readiness: { state: 'needsAttention', reason: 'chainRollover' } });
+
+    expect((await at.configuration(configurationId)).readiness).toMatchObject({ reason: 'chainRollover' });
+  });
+
   it('that was told is computed again when null is told', async () => {
     const at = setting();
     const configurationId = await at.protect();
@@ -257,6 +266,40 @@ describe('a standby', () => {
     expect(quiet.standby).toMatchObject({ shape: 'sustained' });
     expect(settled.standby).toMatchObject({ shape: 'standard' });
     expect(settled.standby).not.toHaveProperty('reason');
+  });
+
+  it('gets smaller after exactly two quick changes when boosted, and six when sustained', async () => {
+    const at = setting();
+    const configurationId = await at.protect({ ...WARM, snapshotIntervalMs: 15 * MINUTE });
+    const shapesFrom = async (first: number) => {
+      const applied = await at.ledger('standby.applied');
+      return applied.slice(first).map(({ detail }) => (detail as Fields)['shape']);
+    };
+
+    await at.tell(configurationId, { standby: { shape: 'seedBoost' } });
+    at.advance(HOUR);
+    const boosted = await shapesFrom(1);
+    await at.tell(configurationId, { standby: { shape: 'sustained' } });
+    at.advance(2 * HOUR);
+    const sustained = await shapesFrom(1 + boosted.length);
+
+    expect(boosted).toEqual(['seedBoost', 'standard', 'standard', 'standard']);
+    expect(sustained.indexOf('standard')).toBe(5);
+  });
+
+  it('takes a large first copy again when it is told to, and catches up', async () => {
+    const at = setting();
+    const configurationId = await at.protect(WARM);
+    await at.tell(configurationId, { firstCopyBytes: 500_000_000_000 });
+    const copying = await at.configuration(configurationId);
+
+    at.advance(34 * MINUTE);
+
+    expect(copying.standby).toMatchObject({ shape: 'seedBoost', reason: 'catchingUp', caughtUp: false });
+    expect((await at.configuration(configurationId)).standby).toMatchObject({
+      caughtUp: true,
+      lastApplyBytes: 500_000_000_000,
+    });
   });
 
   it('stays standard when a change took exactly a third of the snapshot interval', async () => {

@@ -29,6 +29,16 @@ describe('validate', () => {
     expect((await at.validate(configurationId)).status).toBe(409);
   });
 
+  it('is refused after an enrollment that failed', async () => {
+    const at = setting();
+    const { configurationId } = await at.configureOne();
+    await at.tell(configurationId, { setPhase: 'validating' });
+    await at.control('POST', `/configurations/${configurationId}/points`, {});
+    await at.tell(configurationId, { setPhase: 'failed' });
+
+    expect((await at.validate(configurationId)).status).toBe(400);
+  });
+
   it.each<{ because: string; change: Fields; status: number }>([
     { because: 'the generation is stale', change: { expectedGeneration: 0 }, status: 422 },
     { because: 'the configuration is unknown', change: { configurationId: 'drc_none' }, status: 404 },

@@ -17,9 +17,9 @@ function refusedAtAll(configuration: Configuration, expectedGeneration: number):
 }
 
 function refusedWhileBusy(configuration: Configuration): Refused | undefined {
-  if (runningActivation(configuration) !== undefined) return ruledOut('an activation is in progress');
   if (!configuration.enrolled) return ruledOut('the initial enrollment is not complete');
-  if (busyOperation(configuration) !== undefined) return ruledOut('another operation is pending');
+  const busy = busyOperation(configuration);
+  if (busy !== undefined) return ruledOut(`another operation is in progress: ${busy.kind}`);
   return undefined;
 }
 
@@ -75,7 +75,6 @@ function refusedRecovery(configuration: Configuration): Refused | undefined {
   const { told, lastCheck, settings, standby } = configuration;
   if (told.engineUnavailableReason !== undefined) return ruledOut(told.engineUnavailableReason);
   if (lastCheck?.result === 'fail') return ruledOut('the latest validation failed');
-  if (lastCheck?.result === 'cleanupUnverifiable') return ruledOut('the cleanup of a validation cannot be verified');
   if (settings.mode === 'cold') return undefined;
   if (standby === undefined) return ruledOut('the warm destination is live already');
   return caughtUp(standby) ? undefined : ruledOut('the warm standby has not caught up');
@@ -94,9 +93,8 @@ export function warmHints(configuration: Configuration): {
   readonly warmValidationOperationId?: string;
   readonly warmRecoveryOperationId?: string;
 } {
-  const { receiverOperationId, generation, activeOperationId } = configuration;
-  if (receiverOperationId === undefined || receiverOperationId !== activeOperationId) return {};
-  if (refusedValidation(configuration, generation) !== undefined) return {};
+  const { receiverOperationId, generation } = configuration;
+  if (receiverOperationId === undefined || refusedValidation(configuration, generation) !== undefined) return {};
   const validation = { warmValidationOperationId: receiverOperationId };
   return refusedRecovery(configuration) === undefined
     ? { ...validation, warmRecoveryOperationId: receiverOperationId }
