@@ -5,7 +5,7 @@
  * the service shows of it leads to a pass; nothing is acted on that is older than our own last write.
  */
 import { Accounts } from './accounts.ts';
-import { Book, tie, type Entry } from './book.ts';
+import { Book, isClaim, tie, type Entry } from './book.ts';
 import type { OperatorKey } from './fingerprint.ts';
 import { census, type Census } from './census.ts';
 import { Interests } from './interests.ts';
@@ -134,6 +134,7 @@ export class Engine {
     }
     this.#noteForced(entry);
     if (!own) this.#queue.enqueue(key, urgencyOf(event, before));
+    for (const name of entry.ties) if (isClaim(name) && before?.ties.includes(name) !== true) this.#wake(name);
     if (!sameTarget(before, entry))
       this.#wake(tie.object(entry.kind.kind, event.object.metadata.namespace, event.object.metadata.name));
   }
@@ -250,6 +251,7 @@ export class Engine {
     this.#queue.drop(key);
     this.#wake(tie.object(object.kind, object.metadata.namespace, object.metadata.name));
     if (entry === undefined) return;
+    for (const name of entry.ties) if (isClaim(name)) this.#wake(name);
     if (entry.kind.life === 'account') {
       void this.#parts.accounts.close(key);
       this.#wake(tie.account(key));

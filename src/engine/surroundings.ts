@@ -92,12 +92,18 @@ function referencesOf(entry: Entry, needs: Needs, book: Book): Map<string, Refer
     const [, key = ''] = tie.object(need.kind, namespace, need.name).split(':', 2);
     const target = book.get(key);
     const words = inWords(need.kind, { name: need.name });
-    if (target === undefined) return notReady(`spec.${need.field} refers to ${words}, which does not exist`);
-    if (target.account !== entry.account)
-      return notReady(`spec.${need.field} refers to ${words}, which belongs to another account`);
-    const { id, facts } = target.recollection.memory;
-    if (id === undefined) return notReady(`spec.${need.field} refers to ${words}, which has no id in the service yet`);
-    found.set(`${need.kind}/${need.name}`, { id, facts: isRecord(facts) ? facts : {} });
+    const { id, facts } = target?.recollection.memory ?? {};
+    const lacks =
+      target === undefined
+        ? 'does not exist'
+        : target.account !== entry.account
+          ? 'belongs to another account'
+          : id === undefined && need.withoutId !== true
+            ? 'has no id in the service yet'
+            : undefined;
+    if (lacks === undefined) {
+      found.set(`${need.kind}/${need.name}`, { id: id ?? '', facts: isRecord(facts) ? facts : {} });
+    } else if (need.optional !== true) return notReady(`spec.${need.field} refers to ${words}, which ${lacks}`);
   }
   return found;
 }
@@ -176,4 +182,24 @@ export function requestDigest(
   request: { readonly path: string; readonly body?: Json },
 ): string {
   return print([request.path, request.body ?? null]);
+}
+
+/** Resources of a kind whose spec refers to this object. */
+export function referrersOf(
+  { book }: Gathering,
+  { object }: Entry,
+  kind: string,
+): ReturnType<Pass<unknown, unknown>['referrers']> {
+  const keys = book.tiedBy(tie.object(object.kind, object.metadata.namespace, object.metadata.name));
+  return keys.flatMap((key) => {
+    const other = book.get(key);
+    if (other === undefined || other.kind.kind !== kind || other.spec.is === 'invalid') return [];
+    return [{ name: other.object.metadata.name, spec: other.spec.value }];
+  });
+}
+
+/** Resources that use this account, the first few in words. */
+export function dependentsOf({ book }: Gathering, entry: Entry): { count: number; first: readonly string[] } {
+  const users = book.tiedBy(tie.account(entry.key)).flatMap((key) => book.get(key) ?? []);
+  return { count: users.length, first: users.slice(0, 3).map((user) => entryInWords(user)) };
 }

@@ -70,7 +70,7 @@ function isUnread(pass: AccountPass, read: Read): boolean {
 
 function leave(pass: AccountPass): Step<Facts> {
   const { count, first } = pass.dependents();
-  if (count === 0) return { is: 'release', message: '' };
+  if (count === 0) return { is: 'release' };
   const more = count > first.length ? ` and ${count - first.length} more` : '';
   return { is: 'wait', reason: 'InUse', message: `still used by ${first.join(', ')}${more}; delete them first` };
 }
