@@ -16,26 +16,17 @@ export interface Life {
   readonly planted: readonly string[];
 }
 
-interface Listed {
-  readonly name: string;
-  readonly [id: string]: unknown;
-}
-
-async function named(
-  world: InProcess,
-  path: string,
-  list: string,
-  id: string,
-  name: string,
-): Promise<readonly string[]> {
-  const { body } = await world.request('GET', path);
-  const items = (body as Record<string, readonly Listed[]>)[list] ?? [];
-  return items.filter((item) => item.name === name).map((item) => String(item[id]));
+/** What the service really holds, whatever its lists show. */
+async function named(world: InProcess, collection: string, id: string, name: string): Promise<readonly string[]> {
+  const { collections } = (await world.control('GET', '/world')) as {
+    collections: Readonly<Record<string, readonly Readonly<Record<string, unknown>>[]>>;
+  };
+  const rows = collections[collection] ?? [];
+  return rows.filter((row) => row['name'] === name).map((row) => String(row[id]));
 }
 
 const hookUrl = 'https://hook.example.com/planted-hook-secret';
 const hookPassword = 'planted-hook-password';
-const probeToken = 'planted-probe-token';
 
 export const lives: readonly Life[] = [
   {
@@ -50,7 +41,7 @@ export const lives: readonly Life[] = [
       },
     },
     edited: { name: 'on-call', webhook: { urlFrom: { name: 'hook', key: 'url' }, httpMethod: 'PUT' } },
-    made: (world) => named(world, '/contact-points?accountId=acc_demo', 'contactPoints', 'contactPointId', 'on-call'),
+    made: (world) => named(world, 'contactPoints', 'contactPointId', 'on-call'),
     planted: [hookUrl, hookPassword],
   },
   {
@@ -84,28 +75,29 @@ export const lives: readonly Life[] = [
       enabled: false,
       contactPoints: [{ contactPointRef: { name: 'ops' } }],
     },
-    made: (world) => named(world, '/app-env/alerts?appEnvId=env_web_prod', 'alerts', 'alertId', 'cpu'),
+    made: (world) => named(world, 'alerts', 'alertId', 'cpu'),
     planted: [],
   },
   {
     kind: 'HostedApp',
-    name: 'api',
-    arrange: async (world) => world.secret('probe', { token: probeToken }),
+    name: 'shop',
+    arrange: async (world) => world.secret('probe', { token: 'planted-probe-token' }),
     spec: {
+      image: { reference: 'registry.example.com/shop:1' },
       port: 8080,
-      image: { reference: 'registry.example.com/team/api:1' },
       healthCheck: {
         path: '/healthz',
-        headersFrom: [{ name: 'x-probe', valueFrom: { secretKeyRef: { name: 'probe', key: 'token' } } }],
+        headersFrom: [{ name: 'X-Probe', valueFrom: { secretKeyRef: { name: 'probe', key: 'token' } } }],
       },
       lifecycle: { onDelete: 'Delete' },
     },
     edited: {
-      port: 8081,
-      image: { reference: 'registry.example.com/team/api:2' },
+      image: { reference: 'registry.example.com/shop:2' },
+      port: 9090,
+      healthCheck: { path: '/live' },
       lifecycle: { onDelete: 'Delete' },
     },
-    made: (world) => named(world, '/apps?accountId=acc_demo', 'apps', 'appId', 'api'),
-    planted: [probeToken],
+    made: (world) => named(world, 'apps', 'appId', 'shop'),
+    planted: ['planted-probe-token'],
   },
 ];

@@ -6,7 +6,7 @@ import { createOperator, resourceOf, type Operator } from '../../src/cli/operato
 import { OperatorKey } from '../../src/engine/fingerprint.ts';
 import type { AnyKind } from '../../src/engine/kind/define.ts';
 import { finalizer, group, version } from '../../src/engine/names.ts';
-import type { KubeObject, Leadership, Log, Metrics } from '../../src/engine/ports.ts';
+import type { KubeObject, Leadership, Log } from '../../src/engine/ports.ts';
 import { openHosting } from '../../src/hosting/open.ts';
 import type { Wire } from '../../src/hosting/wire.ts';
 import { kinds as allKinds } from '../../src/kinds/index.ts';
@@ -14,9 +14,11 @@ import { secretResource } from '../../src/kube/material.ts';
 import { Secret } from '../../src/secret.ts';
 import type { Reply } from '../../src/simulator/exchange.ts';
 import { createSimulator, type Simulator } from '../../src/simulator/simulator.ts';
+import { MetricRegistry } from '../../src/telemetry/metrics.ts';
 import { MemoryCluster } from './memory-cluster.ts';
 import { MemoryKube } from './memory-kube.ts';
 import { SeededEntropy, settle, VirtualClock } from './virtual-clock.ts';
+import { aborted, forged, received, timedOut, type Interference } from './disturbed-wire.ts';
 
 export interface InProcessOptions {
   readonly kinds?: readonly AnyKind[];
@@ -26,29 +28,6 @@ export interface InProcessOptions {
   readonly horizonMs?: number;
   readonly readOnly?: boolean;
 }
-
-/** An answer that somebody between us and the service gives instead. */
-export interface Forged {
-  readonly status: number;
-  readonly text?: string;
-  readonly headers?: Readonly<Record<string, string>>;
-}
-
-/** What happens to one request on its way: before it reaches the service, or to its answer. */
-export type Disturbance =
-  | 'refuseConnection'
-  | 'loseBefore'
-  | 'loseAnswer'
-  | 'hangBefore'
-  | 'hangAfter'
-  | { readonly insteadOf: Forged }
-  | { readonly afterwards: Forged };
-
-export type Interference = (request: {
-  readonly method: string;
-  readonly path: string;
-  readonly count: number;
-}) => Disturbance | undefined;
 
 /** One line that somebody wrote anywhere: log, event, status. */
 export interface Trace {
@@ -263,11 +242,14 @@ export class InProcess {
     const options = this.#options;
     const entropy = new SeededEntropy((options.seed ?? 1) + this.#generation);
     const log = collecting(this.trace.lines);
+    const metrics = new MetricRegistry(false, (name) => {
+      throw new Error(`there is no metric ${name}`);
+    });
     const hosting = openHosting({
       clock: this.clock,
       entropy,
       log,
-      metrics: noMetrics,
+      metrics,
       hostRules: { allowedHosts: [], allowInsecureLoopback: true, allowPrivateAddresses: false, proxy: undefined },
       wire: this.#wire(),
     });
@@ -279,7 +261,7 @@ export class InProcess {
       clock: this.clock,
       entropy,
       log,
-      metrics: noMetrics,
+      metrics,
       key: new OperatorKey(new Secret('a key made up for tests')),
       instance: `operator-${this.#generation}`,
       operatorNamespace: 'apphosting-system',
@@ -296,37 +278,6 @@ export class InProcess {
 /** The finalizer that holds an object, for assertions. */
 export const held = finalizer;
 
-function aborted(signal: AbortSignal): Promise<'aborted'> {
-  return new Promise((resolve) => {
-    if (signal.aborted) resolve('aborted');
-    signal.addEventListener('abort', () => resolve('aborted'), { once: true });
-  });
-}
-
-async function timedOut(signal: AbortSignal): ReturnType<Wire> {
-  await aborted(signal);
-  return { failed: 'connection', message: 'timed out' };
-}
-
-function forged({ status, text = '', headers = {} }: Forged): Awaited<ReturnType<Wire>> {
-  return { status, headers, text };
-}
-
-function received(reply: Reply, signal: AbortSignal): ReturnType<Wire> {
-  switch (reply.kind) {
-    case 'reset':
-    case 'stream':
-      return Promise.resolve({ failed: 'connection', message: 'reset' });
-    case 'silent':
-      return timedOut(signal);
-    case 'answered': {
-      if (reply.truncate !== undefined) return Promise.resolve({ failed: 'connection', message: 'cut off' });
-      if (reply.hugeBody !== undefined) return Promise.resolve({ failed: 'tooLarge', message: 'too large' });
-      return Promise.resolve({ status: reply.status, headers: reply.headers, text: reply.body });
-    }
-  }
-}
-
 function collecting(lines: string[]): Log {
   const at = (level: string) => (fields: object, message: string) => {
     lines.push(
@@ -335,5 +286,3 @@ function collecting(lines: string[]): Log {
   };
   return { debug: at('debug'), info: at('info'), warn: at('warn'), error: at('error') };
 }
-
-const noMetrics: Metrics = { count: () => undefined, gauge: () => undefined, observe: () => undefined };
