@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import type { Disturbance, InProcess } from '../support/in-process.ts';
+import type { Disturbance } from '../support/disturbed-wire.ts';
+import type { InProcess } from '../support/in-process.ts';
 import {
   aWorld,
   commits,

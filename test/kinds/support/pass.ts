@@ -74,6 +74,7 @@ export function aPass<Spec, Facts>(kind: KindDefinition<Spec, Facts>, options: P
       adoption: 'ById',
       pollMs: 60_000,
       frozen: undefined,
+      inEffect: { pollMs: 60_000, roundMs: undefined },
       ...account,
     },
     view: viewOf(shown, problems),
