@@ -117,7 +117,9 @@ describe('the golden path', () => {
     });
 
     expect(notReady(world)).toEqual([]);
-    const kinds = (await commits(world)).map(({ kind, detail }) => `${kind} ${String(detail['name'] ?? '')}`);
+    const kinds = (await commits(world)).map(
+      ({ kind, detail }) => `${kind} ${typeof detail['name'] === 'string' ? detail['name'] : ''}`,
+    );
     const created = kinds.filter((line) => line.includes('.created')).toSorted();
     expect(created).toEqual([
       'alert.created shop-db-memory',
