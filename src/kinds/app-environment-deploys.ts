@@ -153,7 +153,9 @@ export function leftoverOf(pass: EnvironmentPass): readonly string[] {
 export function deployment(pass: EnvironmentPass, appEnvId: string): Action {
   const { deploy } = pass.spec;
   const wanted = partsOf(pass);
-  const digest = pass.print([deployValue(pass.spec), wanted, isStartupLeft(pass)]);
+  // A new token of the annotation asks again, also for what was given up.
+  const token = isRedeployDue(pass) ? (pass.subject.annotations[redeployAnnotation] ?? '') : '';
+  const digest = pass.print([deployValue(pass.spec), wanted, isStartupLeft(pass), token]);
   const done = (how: Done) => deployed(pass, how);
   if (deploy?.image !== undefined) {
     const { image } = deploy;

@@ -147,14 +147,14 @@ export function resolveDoubt(pass: SolutionPass, entry: JournalEntry): Step<Fact
     const message = `the answer to the installation was lost and ${traces.slice(0, 5).join(', ')} may be its components; put the installation's id into spec.installationId, or delete these apps to install again`;
     return { is: 'stall', reason: 'InstallationIdUnknown', message };
   }
+  if (entry.conflicted !== undefined) {
+    const message = `install solution "${pass.spec.solution}": ${entry.conflicted}`;
+    return { is: 'stall', reason: 'Rejected', message, remember: { journal: undefined } };
+  }
   if (walk.begunAt < settledAt) {
     const by = new Date(journalSeen.wall + entry.deadlineSeconds * 1_000 + horizonMs).toISOString();
     const message = `the answer to the installation of "${pass.spec.appName}" was lost; if no component shows by ${by}, it is installed again`;
     return { is: 'wait', reason: 'InDoubt', message, retryInMs: recheckMs };
-  }
-  if (entry.conflicted !== undefined) {
-    const message = `install solution "${pass.spec.solution}": ${entry.conflicted}`;
-    return { is: 'stall', reason: 'Rejected', message, remember: { journal: undefined } };
   }
   return create(pass, entry.attempt + 1);
 }

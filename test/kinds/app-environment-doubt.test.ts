@@ -17,7 +17,7 @@ function entry(change: Partial<JournalEntry> = {}): JournalEntry {
     accountId: 'acc_1',
     startedAt,
     deadlineSeconds: 30,
-    digest: print([{ image: 'r/x:2' }, {}, false]),
+    digest: print([{ image: 'r/x:2' }, {}, false, '']),
     before: '100 running',
     ...change,
   };
@@ -81,6 +81,15 @@ const doubts: readonly Row[] = [
     spec: spec2,
     with: late,
     comesTo: 'stall DeployInDoubt',
+  },
+  {
+    because: 'it was given up, and redeploy-at asks again',
+    memory: { ...second, journal: entry({ attempt: 2 }) },
+    subject: { annotations: { 'apphosting.dev/redeploy-at': 'b' } },
+    shown: shown({}, 190_000),
+    spec: spec2,
+    with: late,
+    comesTo: 'POST /app-env/deploy-image {"appEnvId":"env_1","image":"r/x:2"}',
   },
   {
     because: 'something else is wanted by now',
