@@ -241,7 +241,7 @@ export class Engine {
     this.#wake(tie.object(object.kind, object.metadata.namespace, object.metadata.name));
     if (entry === undefined) return;
     if (entry.kind.life === 'account') {
-      void this.#parts.accounts.close(key);
+      void this.#parts.accounts.forget(key);
       this.#wake(tie.account(key));
     } else this.#queue.enqueue(entry.account, urgencies.change);
   }
@@ -332,7 +332,7 @@ export class Engine {
   #concluded(entry: Entry, verdict: Verdict<unknown>): void {
     if (entry.kind.life !== 'account') return;
     const session = this.#parts.accounts.session(entry.key);
-    const admitted = verdict.is === 'ready' || verdict.reason === 'VisibilityLost';
+    const admitted = verdict.is === 'ready' || verdict.reason === 'VisibilityLost' || verdict.reason === 'InUse';
     const before = session?.standing;
     if (session !== undefined) {
       session.standing = { admitted, reason: verdict.reason ?? 'InSync', message: verdict.message ?? '' };

@@ -13,6 +13,7 @@ export const annotations = {
   reconcileAt: 'apphosting.dev/reconcile-at',
   acceptEndpoint: 'apphosting.dev/accept-endpoint',
   acceptMissing: 'apphosting.dev/accept-missing',
+  onDelete: 'apphosting.dev/on-delete',
 } as const;
 
 /** Names an object within the cluster: `ContactPoint/team-a/on-call`; the namespace of a cluster-scoped one is empty. */
