@@ -11,7 +11,7 @@ import { census, type Census } from './census.ts';
 import { Interests } from './interests.ts';
 import type { AnyKind } from './kind/define.ts';
 import type { Verdict } from './kind/step.ts';
-import { annotations, isOlder, keyOf, keyOfObject, partsOfKey } from './names.ts';
+import { annotations, isOlder, keyOf, keyOfObject, partsOfKey, reconcileToken } from './names.ts';
 import type {
   CacheEvent,
   Clock,
@@ -309,7 +309,7 @@ export class Engine {
 
   #noteForced(entry: Entry): void {
     const { metadata } = entry.object;
-    const token = metadata.annotations?.[annotations.reconcileAt];
+    const token = reconcileToken(entry.object);
     const recall = this.#parts.recalls.of(metadata.uid);
     this.#noteAccepted(entry);
     if (token === undefined || token === entry.recollection.lastHandledReconcileAt) recall.forced = undefined;

@@ -32,6 +32,13 @@ export function partsOfKey(key: string): { readonly kind: string; readonly names
   return { kind, namespace, name: name.join('/') };
 }
 
+const longestToken = 256;
+
+/** What `apphosting.dev/reconcile-at` asks for, as far as status can say that it was done. */
+export function reconcileToken({ metadata }: KubeObject): string | undefined {
+  return metadata.annotations?.[annotations.reconcileAt]?.slice(0, longestToken);
+}
+
 /** An object in the words of a message: `ContactPoint team-a/on-call`. */
 export function inWords(kind: string, meta: Pick<ObjectMeta, 'name' | 'namespace'>): string {
   return `${kind} ${meta.namespace === undefined ? '' : `${meta.namespace}/`}${meta.name}`;
