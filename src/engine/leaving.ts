@@ -1,12 +1,17 @@
 /** Letting go of an object whose deletion cannot be carried out as usual. */
 import type { View } from './kind/pass.ts';
 import type { Reason } from './kind/reasons.ts';
-import type { Verdict } from './kind/step.ts';
+import type { Step, Verdict } from './kind/step.ts';
 import { annotations, finalizer } from './names.ts';
 import type { Work } from './worktable.ts';
 
 /** A view that shows nothing: nothing was read, so nothing is proved. */
-export const blind: View = { all: () => undefined, one: () => undefined, problem: () => undefined };
+export const blind: View = {
+  all: () => undefined,
+  one: () => undefined,
+  group: () => undefined,
+  problem: () => undefined,
+};
 
 /** Why a deletion is held up although nothing in the service stands in its way. */
 const outOfReach: ReadonlySet<Reason> = new Set<Reason>([
@@ -17,12 +22,13 @@ const outOfReach: ReadonlySet<Reason> = new Set<Reason>([
   'JournalDamaged',
 ]);
 
-/** What stays in the service when its user lets an object go; undefined while nobody asked for that. */
-export function letGo({ object, entry, recollection }: Work): string | undefined {
+/** The release that the annotation asks for, whatever state the account is in; undefined while nobody asks. */
+export function letGo({ object, entry, recollection }: Work): Extract<Step<unknown>, { is: 'release' }> | undefined {
   const { deletionTimestamp, annotations: given } = object.metadata;
   const asked = deletionTimestamp !== undefined && given?.[annotations.onDelete] === 'Retain';
   if (!asked || entry.kind.life === 'account') return undefined;
-  return staying(recollection.memory) ?? '';
+  const stays = staying(recollection.memory);
+  return { is: 'release', ...(stays !== undefined && { stays }) };
 }
 
 /** A verdict that holds up a deletion, with the way out of it. */

@@ -19,7 +19,11 @@ function parts(facts: object): StatusParts {
     observedGeneration: 1,
     conditions: [],
     lastHandledReconcileAt: undefined,
-    drift: Array.from({ length: 150 }, (_none, nth) => ({ field: `f${nth}`, desired: 'd'.repeat(5_000), observed: '' })),
+    drift: Array.from({ length: 150 }, (_none, nth) => ({
+      field: `f${nth}`,
+      desired: 'd'.repeat(5_000),
+      observed: '',
+    })),
     unverified: [],
     leftover: [],
     wouldDo: undefined,

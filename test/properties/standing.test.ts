@@ -1,5 +1,6 @@
 import { afterAll, describe, expect, it } from 'vitest';
-import type { Disturbance, InProcess } from '../support/in-process.ts';
+import type { Disturbance } from '../support/disturbed-wire.ts';
+import type { InProcess } from '../support/in-process.ts';
 import { lives } from './lives.ts';
 import { arranged, everythingWritten, readiness, wholeLife } from './walk.ts';
 

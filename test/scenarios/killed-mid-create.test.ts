@@ -77,7 +77,8 @@ class Lane {
     const name = `${this.tenant.namespace}-${nth}`;
     const { path, created } = collections[kind];
     const { effect, dies } = deaths[nth % deaths.length] ?? deaths[0];
-    await service.control('POST', '/faults', { match: { method: 'POST', path, bodyContains: `"${name}"` }, effect });
+    const match = { method: 'POST', path, bodyContains: `"${name}"` };
+    const { faultId } = (await service.control('POST', '/faults', { match, effect })) as { faultId: string };
     const before = await this.tenant.commits(created);
 
     await this.apply(kind, name);
@@ -88,6 +89,8 @@ class Lane {
     await eventually(`${name} is ${dies}`, isThere, 60_000);
     this.#operator?.signal('SIGKILL');
     await this.#operator?.ended;
+    // It may have died before it sent anything: then the next attempt is not to be disturbed.
+    await service.control('DELETE', `/faults/${faultId}`).catch(() => undefined);
     await this.restart();
   }
 

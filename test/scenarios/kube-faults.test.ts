@@ -1,0 +1,242 @@
+import { readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { request } from 'undici';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import type { ControlPlane } from '../../src/cli/control-plane/control-plane.ts';
+import { temporaryFolder } from '../../src/cli/sandbox/data-folder.ts';
+import type { KubeObject } from '../../src/engine/ports.ts';
+import type { KubeClient } from '../../src/kube/client.ts';
+import { LeaseElection } from '../../src/kube/lease.ts';
+import { Reflector } from '../../src/kube/reflector.ts';
+import type { ListReason } from '../../src/kube/reflector-options.ts';
+import type { Limits } from '../../src/kube/transport.ts';
+import { present, thing, things } from '../kube/example.ts';
+import { CollectedLog } from '../support/collected-log.ts';
+import { realClock, realEntropy } from '../support/real-time.ts';
+import { definitions, defineThings, kubeAt, kubeconfigText, ownNamespace } from './support/kube.ts';
+import { eventually, ownControlPlane, sharedKubernetes } from './support/kubernetes.ts';
+import { type TcpGate, tcpGate } from './support/tcp-gate.ts';
+
+/** What a scene needs to know of a control plane. */
+type Plane = Pick<ControlPlane, 'url' | 'ca' | 'adminToken' | 'kubeconfigPath'>;
+
+interface Scene {
+  readonly namespace: string;
+  readonly admin: KubeClient;
+  readonly gate: TcpGate;
+  readonly reflector: Reflector;
+  readonly lists: ListReason[];
+  readonly log: CollectedLog;
+  readonly rewinds: () => number;
+  readonly create: (name: string) => Promise<KubeObject>;
+  /** Whether the reflector holds exactly what is there. */
+  readonly agrees: () => Promise<boolean>;
+}
+
+/** A namespace with one object, and a reflector that watches it through a gate. */
+async function sceneOn(plane: Plane, limits: Partial<Limits> = {}): Promise<Scene> {
+  const folder = await temporaryFolder('tests');
+  onTestFinished(folder.release);
+  const gate = await tcpGate(Number(new URL(plane.url).port));
+  onTestFinished(gate.close);
+  const file = join(folder.dir, 'gated');
+  const user = { token: plane.adminToken };
+  await writeFile(file, kubeconfigText({ url: `https://127.0.0.1:${gate.port}`, ca: plane.ca, user }));
+  const admin = await kubeAt(plane.kubeconfigPath);
+  onTestFinished(() => admin.close());
+  const api = await kubeAt(file, limits);
+  onTestFinished(() => api.close());
+  await defineThings(admin);
+  const { name: namespace } = await ownNamespace(admin);
+  const create = (name: string): Promise<KubeObject> => admin.create(things, namespace, thing(name));
+  await create('one');
+  const log = new CollectedLog();
+  const lists: ListReason[] = [];
+  let rewinds = 0;
+  const reflector = new Reflector({
+    api,
+    resource: things,
+    namespace,
+    clock: realClock,
+    entropy: realEntropy,
+    log,
+    pace: { backoff: { firstMs: 200, longestMs: 2_000, forgetMs: 120_000 }, relistAfter: 1_000 },
+    onEvent: () => undefined,
+    onRewind: () => (rewinds += 1),
+    onList: (reason) => lists.push(reason),
+  });
+  onTestFinished(() => reflector.stop());
+  reflector.start();
+  await reflector.synced;
+  const agrees = async (): Promise<boolean> => {
+    const { items } = await admin.list(things, { namespace, limit: 500 });
+    const versions = (objects: Iterable<KubeObject>): string =>
+      [...objects]
+        .map(({ metadata }) => `${metadata.name} ${metadata.resourceVersion}`)
+        .toSorted()
+        .join();
+    return versions(reflector.values()) === versions(items);
+  };
+  return { namespace, admin, gate, reflector, lists, log, rewinds: () => rewinds, create, agrees };
+}
+
+/** The same on a control plane that the test may break, with a copy of its data as of now. */
+async function ownScene(): Promise<Scene & { readonly plane: ControlPlane; readonly copy: string }> {
+  const plane = await ownControlPlane();
+  const scene = await sceneOn(plane);
+  const folder = await temporaryFolder('tests');
+  onTestFinished(folder.release);
+  const copy = join(folder.dir, 'copy');
+  await plane.copyEtcd(copy);
+  return { ...scene, plane, copy };
+}
+
+function succeeds(call: Promise<unknown>): Promise<boolean> {
+  return call.then(
+    () => true,
+    () => false,
+  );
+}
+
+/** Makes etcd forget its history up to now. */
+async function compact(plane: ControlPlane, revision: string): Promise<void> {
+  const args = (await readFile(`/proc/${plane.pids().etcd}/cmdline`, 'utf8')).split('\0');
+  const url = args.find((arg) => arg.startsWith('--listen-client-urls='))?.split('=')[1];
+  const body = JSON.stringify({ revision, physical: true });
+  const answer = await request(`${url}/v3/kv/compaction`, {
+    method: 'POST',
+    body,
+    signal: AbortSignal.timeout(10_000),
+  });
+  expect(answer.statusCode).toBe(200);
+  await answer.body.dump();
+}
+
+describe('the reflector on a control plane that fails', () => {
+  it('goes on after the API server was killed, and then etcd', async () => {
+    const { plane, create, lists, log, agrees } = await ownScene();
+
+    await plane.killPart('apiserver');
+    await new Promise((resolve) => setTimeout(resolve, 2_000));
+    await plane.start('apiserver');
+    await create('after-the-api-server');
+    await eventually('it agrees', agrees);
+    // A new API server remembers nothing from before its start.
+    expect(['start', 'start,gone']).toContain(lists.join());
+    await plane.killPart('etcd');
+    await new Promise((resolve) => setTimeout(resolve, 2_000));
+    await plane.startEtcd();
+    await eventually('writes work', () => succeeds(create('after-etcd')));
+
+    await eventually('it agrees', agrees);
+    expect(log.bugs).toEqual([]);
+  });
+
+  it('lists again when its version was compacted away', async () => {
+    const { plane, namespace, admin, create, gate, lists, agrees } = await ownScene();
+    gate.cut();
+    const newest = await create('unseen');
+    await admin.delete(things, namespace, 'one');
+    await create('one');
+    await create('newest');
+    await compact(plane, newest.metadata.resourceVersion);
+    await plane.restartApiServer();
+
+    gate.open();
+
+    await eventually('it agrees', agrees);
+    expect(lists).toEqual(['start', 'gone']);
+  });
+
+  it('notices that etcd was restored from an older copy, and goes on in the new world', async () => {
+    const { plane, copy, create, rewinds, lists, agrees } = await ownScene();
+    for (let at = 0; at < 300; at += 1) await create(`lost-${at}`);
+    await eventually('it agrees', agrees);
+
+    await plane.restoreEtcd(copy);
+
+    await eventually('it heard of it', async () => rewinds() === 1);
+    await eventually('it agrees', agrees);
+    expect(lists).toEqual(['start', 'rewind']);
+    await create('next');
+    await eventually('it agrees', agrees);
+    expect(rewinds()).toBe(1);
+  });
+
+  it('notices a restore by one lost edit, and the lease by itself, though the cluster has overtaken them', async () => {
+    const { plane, namespace, admin, rewinds, agrees } = await ownScene();
+    let told = 0;
+    const lease = new LeaseElection({
+      api: admin,
+      clock: realClock,
+      entropy: realEntropy,
+      log: new CollectedLog(),
+      namespace,
+      name: 'leader',
+      identity: 'one',
+      pace: { retryMs: 500, missingMs: 500 },
+      onAcquired: () => undefined,
+      onLost: () => undefined,
+      onRewind: () => (told += 1),
+    });
+    onTestFinished(() => lease.stop());
+    lease.start();
+    await eventually('it leads', async () => lease.mayAct() === undefined);
+    const folder = await temporaryFolder('tests');
+    onTestFinished(folder.release);
+    await plane.copyEtcd(join(folder.dir, 'copy'));
+    const one = present(await admin.get(things, namespace, 'one'));
+    await admin.replace(things, namespace, 'one', { ...one, spec: { size: 2 } });
+    await eventually('it agrees', agrees);
+    await new Promise((resolve) => setTimeout(resolve, 1_500));
+
+    await plane.restoreEtcd(join(folder.dir, 'copy'));
+
+    await eventually('both heard of it', async () => rewinds() === 1 && told === 1);
+    await eventually('it agrees', agrees);
+    await eventually('it leads again', async () => lease.mayAct() === undefined);
+  });
+});
+
+describe('the reflector on a network that fails', () => {
+  it('gives up a connection that froze, and catches up', async () => {
+    const { create, gate, lists, agrees } = await sceneOn(sharedKubernetes(), { silenceMs: 2_000, requestMs: 2_000 });
+
+    gate.freeze();
+    await create('unseen');
+    await new Promise((resolve) => setTimeout(resolve, 3_000));
+    gate.open();
+
+    await eventually('it agrees', agrees);
+    expect(lists).toEqual(['start']);
+  });
+
+  it('misses nothing while its connection is cut again and again', async () => {
+    const { namespace, admin, create, gate, lists, agrees } = await sceneOn(sharedKubernetes());
+
+    for (let round = 0; round < 10; round += 1) {
+      gate.cut();
+      await create(`round-${round}`);
+      if (round > 0) await admin.delete(things, namespace, `round-${round - 1}`);
+      gate.open();
+      await new Promise((resolve) => setTimeout(resolve, 150));
+    }
+
+    await eventually('it agrees', agrees);
+    expect(lists).toEqual(['start']);
+  });
+
+  it('is quiet while a definition is removed and comes back', async () => {
+    const { admin, create, reflector, log, agrees } = await sceneOn(sharedKubernetes());
+
+    await admin.delete(definitions, undefined, 'things.contract.apphosting.dev');
+    await eventually('the kind is gone', async () => !(await succeeds(admin.list(things, { limit: 1 }))));
+    await new Promise((resolve) => setTimeout(resolve, 1_500));
+    await defineThings(admin);
+    await eventually('writes work', () => succeeds(create('back')));
+
+    await eventually('it agrees', agrees);
+    expect(reflector.problem()).toBeUndefined();
+    expect(log.bugs).toEqual([]);
+  });
+});
