@@ -110,7 +110,7 @@ export class Reconciler implements Worktable {
   }
 
   async #steps(started: Work, around: Surroundings): Promise<Ended> {
-    let work = started;
+    let work = rebound(started, around);
     for (let count = 0; count < mostSteps; count += 1) {
       const view = new RecordingView(around.session.service, work.recall.forced?.since);
       const pass = this.#passOf(work, around, view);
@@ -236,14 +236,20 @@ export class Reconciler implements Worktable {
     return { is: 'settled', againInMs: undefined };
   }
 
-  #say(
+  /** Writes down a verdict; what status shows is looked at too, and so followed. */
+  async #say(
     work: Work,
     pass: Pass<unknown, unknown> | undefined,
     verdict: Verdict<unknown>,
     wouldDo?: string,
   ): Promise<Ended> {
     const said: Said = { verdict, pass: pass && this.#again(pass, work), wouldDo };
-    return concludePass(this.#parts, work, said);
+    const ended = await concludePass(this.#parts, work, said);
+    const service = this.#parts.accounts.session(work.entry.account)?.service;
+    if (pass?.view instanceof RecordingView && service !== undefined) {
+      this.#parts.interests.replace(work.entry.key, service, pass.view.looked);
+    }
+    return ended;
   }
 
   /** The same pass with what has been learned since. */
@@ -299,6 +305,14 @@ export class Reconciler implements Worktable {
     }
     return undefined;
   }
+}
+
+/** The owner of the account accepted another endpoint: what is bound is bound there from now on. */
+function rebound(work: Work, { session }: Surroundings): Work {
+  const { binding } = work.recollection.memory;
+  const { endpoint, accountId } = session.service;
+  if (work.entry.kind.life === 'account' || binding === undefined || binding.endpoint === endpoint) return work;
+  return remembering(work, { binding: { endpoint, accountId } });
 }
 
 function isObserving(work: Work, pass: Pass<unknown, unknown>): boolean {

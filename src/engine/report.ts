@@ -51,6 +51,9 @@ export async function concludePass(parts: Parts, work: Work, said: Said): Promis
   const stored = await write(parts, next, said.wouldDo, showing);
   if (stored === undefined) return { is: 'quiet', againInMs: 200 };
   announce(parts, work, verdict, conditions);
+  for (const notice of showing?.notices ?? []) {
+    parts.events.record({ regarding: work.object, action: 'Observe', ...notice });
+  }
   parts.concluded(work.entry, verdict);
   return { is: 'settled', againInMs: againIn(parts, verdict) };
 }

@@ -109,6 +109,7 @@ export function openService(
       requestsPerSecond: credential.budget.requestsPerSecond(),
       forecastPerHour: mirror.forecastPerHour(),
       pollIntervalMs: mirror.pollIntervalMs(),
+      roundMs: mirror.roundMs(),
     }),
     close: async () => {
       stopGauges();

@@ -18,6 +18,7 @@ import { MetricRegistry } from '../../src/telemetry/metrics.ts';
 import { MemoryCluster } from './memory-cluster.ts';
 import { MemoryKube } from './memory-kube.ts';
 import { SeededEntropy, settle, VirtualClock } from './virtual-clock.ts';
+import { aborted, forged, received, timedOut, type Interference } from './disturbed-wire.ts';
 
 export interface InProcessOptions {
   readonly kinds?: readonly AnyKind[];
@@ -27,29 +28,6 @@ export interface InProcessOptions {
   readonly horizonMs?: number;
   readonly readOnly?: boolean;
 }
-
-/** An answer that somebody between us and the service gives instead. */
-export interface Forged {
-  readonly status: number;
-  readonly text?: string;
-  readonly headers?: Readonly<Record<string, string>>;
-}
-
-/** What happens to one request on its way: before it reaches the service, or to its answer. */
-export type Disturbance =
-  | 'refuseConnection'
-  | 'loseBefore'
-  | 'loseAnswer'
-  | 'hangBefore'
-  | 'hangAfter'
-  | { readonly insteadOf: Forged }
-  | { readonly afterwards: Forged };
-
-export type Interference = (request: {
-  readonly method: string;
-  readonly path: string;
-  readonly count: number;
-}) => Disturbance | undefined;
 
 /** One line that somebody wrote anywhere: log, event, status. */
 export interface Trace {
@@ -299,37 +277,6 @@ export class InProcess {
 
 /** The finalizer that holds an object, for assertions. */
 export const held = finalizer;
-
-function aborted(signal: AbortSignal): Promise<'aborted'> {
-  return new Promise((resolve) => {
-    if (signal.aborted) resolve('aborted');
-    signal.addEventListener('abort', () => resolve('aborted'), { once: true });
-  });
-}
-
-async function timedOut(signal: AbortSignal): ReturnType<Wire> {
-  await aborted(signal);
-  return { failed: 'connection', message: 'timed out' };
-}
-
-function forged({ status, text = '', headers = {} }: Forged): Awaited<ReturnType<Wire>> {
-  return { status, headers, text };
-}
-
-function received(reply: Reply, signal: AbortSignal): ReturnType<Wire> {
-  switch (reply.kind) {
-    case 'reset':
-    case 'stream':
-      return Promise.resolve({ failed: 'connection', message: 'reset' });
-    case 'silent':
-      return timedOut(signal);
-    case 'answered': {
-      if (reply.truncate !== undefined) return Promise.resolve({ failed: 'connection', message: 'cut off' });
-      if (reply.hugeBody !== undefined) return Promise.resolve({ failed: 'tooLarge', message: 'too large' });
-      return Promise.resolve({ status: reply.status, headers: reply.headers, text: reply.body });
-    }
-  }
-}
 
 function collecting(lines: string[]): Log {
   const at = (level: string) => (fields: object, message: string) => {
