@@ -10,7 +10,6 @@ import type { OperatorKey } from './fingerprint.ts';
 import { census, type Census } from './census.ts';
 import { Interests } from './interests.ts';
 import type { AnyKind } from './kind/define.ts';
-import type { Reason } from './kind/reasons.ts';
 import type { Verdict } from './kind/step.ts';
 import { annotations, isOlder, keyOf, keyOfObject, partsOfKey } from './names.ts';
 import type {
@@ -34,15 +33,6 @@ import { Reconciler } from './reconcile.ts';
 import { Visibility, type Owned } from './visibility.ts';
 
 const stuckAfterMs = 600_000;
-
-/** Troubles of an account that do not make its objects untrue: they go on with what was read last. */
-const passing: ReadonlySet<string> = new Set<Reason>([
-  'VisibilityLost',
-  'ServiceUnavailable',
-  'UnexpectedResponse',
-  'Throttled',
-  'InUse',
-]);
 
 export interface EngineOptions {
   readonly kinds: readonly AnyKind[];
@@ -342,8 +332,8 @@ export class Engine {
   #concluded(entry: Entry, verdict: Verdict<unknown>): void {
     if (entry.kind.life !== 'account') return;
     const session = this.#parts.accounts.session(entry.key);
-    const isKnown = session?.standing?.admitted === true || entry.recollection.memory.binding !== undefined;
-    const admitted = verdict.is === 'ready' || (isKnown && passing.has(verdict.reason ?? 'InSync'));
+    // An account that waits for those who use it must still serve them, or neither would ever go.
+    const admitted = verdict.is === 'ready' || verdict.reason === 'VisibilityLost' || verdict.reason === 'InUse';
     const before = session?.standing;
     if (session !== undefined) {
       session.standing = { admitted, reason: verdict.reason ?? 'InSync', message: verdict.message ?? '' };

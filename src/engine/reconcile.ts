@@ -10,6 +10,7 @@ import type { Call, JournalEntry, Step, Verdict } from './kind/step.ts';
 import { entryInWords, tie, type Entry } from './book.ts';
 import { paused } from './conditions.ts';
 import { RecordingView } from './interests.ts';
+import { dependentsOf, leavesAtOnce } from './leaving.ts';
 import { annotations } from './names.ts';
 import { recollect } from './memory.ts';
 import { contested, seenJournal } from './recall.ts';
@@ -52,6 +53,8 @@ export class Reconciler implements Worktable {
     if (entry === undefined) return { is: 'gone' };
     const work = this.#begin(entry);
     if (work.object.metadata.annotations?.[annotations.paused] === 'true') return this.#pause(work);
+    const leaving = leavesAtOnce(work, this.#parts.book);
+    if (leaving !== undefined) return this.#release(work, leaving);
     if (entry.spec.is === 'invalid') {
       return this.#say(work, undefined, { is: 'stall', reason: 'InvalidSpec', message: entry.spec.message });
     }
@@ -110,7 +113,7 @@ export class Reconciler implements Worktable {
   }
 
   async #steps(started: Work, around: Surroundings): Promise<Ended> {
-    let work = rebound(started, around);
+    let work = started;
     for (let count = 0; count < mostSteps; count += 1) {
       const view = new RecordingView(around.session.service, work.recall.forced?.since);
       const pass = this.#passOf(work, around, view);
@@ -272,7 +275,7 @@ export class Reconciler implements Worktable {
       secret: (name, field) => around.secrets.get(`${name}/${field}`),
       configMap: (name, field) => around.configMaps.get(`${name}/${field}`),
       claimant: (id) => claimantOf(entry, book, accounts, id),
-      dependents: () => dependentsOf(this.#parts, entry),
+      dependents: () => dependentsOf(this.#parts.book, entry),
       creating: (collection, name) =>
         this.#creating(entry, `${service.endpoint}|${service.accountId}`, collection, name),
       wrote: recall.wrote,
@@ -307,14 +310,6 @@ export class Reconciler implements Worktable {
   }
 }
 
-/** The owner of the account accepted another endpoint: what is bound is bound there from now on. */
-function rebound(work: Work, { session }: Surroundings): Work {
-  const { binding } = work.recollection.memory;
-  const { endpoint, accountId } = session.service;
-  if (work.entry.kind.life === 'account' || binding === undefined || binding.endpoint === endpoint) return work;
-  return remembering(work, { binding: { endpoint, accountId } });
-}
-
 function isObserving(work: Work, pass: Pass<unknown, unknown>): boolean {
   return pass.account.mode === 'Observe' || modeOf(work.entry.kind, pass.spec) === 'Observe';
 }
@@ -323,9 +318,4 @@ function modeOf(kind: AnyKind, spec: unknown): unknown {
   if (kind.life !== 'long' || typeof spec !== 'object' || spec === null || !('lifecycle' in spec)) return undefined;
   const { lifecycle } = spec;
   return typeof lifecycle === 'object' && lifecycle !== null && 'mode' in lifecycle ? lifecycle.mode : undefined;
-}
-
-function dependentsOf({ book }: Parts, entry: Entry): { count: number; first: readonly string[] } {
-  const users = book.tiedBy(tie.account(entry.key)).flatMap((key) => book.get(key) ?? []);
-  return { count: users.length, first: users.slice(0, 3).map((user) => entryInWords(user)) };
 }
