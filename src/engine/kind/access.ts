@@ -36,7 +36,7 @@ export const accesses: readonly Access[] = [
   {
     group: '',
     resources: ['namespaces'],
-    verbs: ['get', 'list', 'watch'],
+    verbs: ['list', 'watch'],
     where: 'cluster',
     because: 'decides by labels which namespaces may use a ClusterHostingAccount',
   },
