@@ -1,5 +1,6 @@
 /** Every file that is generated, as a value: writing, checking and testing work on the same list. */
 import type { KindIdentity } from '../engine/kind/define.ts';
+import { argoConfig } from './argocd.ts';
 import { manifest } from './manifest.ts';
 import { clusterWide, forUsers, namespaced, ownNamespace } from './rbac.ts';
 import { page, pageName } from './reference.ts';
@@ -16,6 +17,7 @@ export function outputs(kinds: readonly KindIdentity[], read: ReadFile): Readonl
   return new Map([
     ...kinds.map((kind) => [`crds/${kind.plural}.yaml`, yaml([manifest(kind)])] as const),
     ...installed(kinds),
+    ['deploy/argocd/argocd-cm.yaml', yaml([argoConfig(kinds, (name) => read(`deploy/argocd/lua/${name}.lua`) ?? '')])],
     ...kinds.map((kind) => {
       const path = `docs/kinds/${pageName(kind.kind)}.md`;
       return [path, page(kind, read(path), sampleOf(kind, read))] as const;
