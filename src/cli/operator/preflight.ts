@@ -41,7 +41,7 @@ async function tryToList(api: KubeApi, resource: Resource, namespace: string | u
     if (error.reason === 'forbidden') {
       const where =
         namespace === undefined ? 'in all namespaces; or watch one with --namespace' : `in namespace ${namespace}`;
-      return `this user may not list ${plural} ${where}; install the RBAC rules: kubectl apply -k deploy/kustomize/base`;
+      return `this user may not list ${plural} ${where}; install the RBAC rules: kubectl apply -k deploy/kustomize/overlays/cluster-wide`;
     }
     if (error.reason === 'unauthorized')
       return 'the cluster does not accept our credentials; renew the kubeconfig or the service account';
