@@ -75,7 +75,6 @@ export function aPass<Spec, Facts>(kind: KindDefinition<Spec, Facts>, options: P
       pollMs: 60_000,
       inEffect: { pollMs: 60_000, roundMs: undefined },
       frozen: undefined,
-      inEffect: { pollMs: 60_000, roundMs: undefined },
       ...account,
     },
     view: viewOf(shown, problems),
