@@ -12,7 +12,7 @@ const mostAttempts = 2;
 
 /** The environment as it was before a call, in one short text. */
 function markOf({ status = '', updatedAtMs }: AppEnvItem): string {
-  return `${updatedAtMs ?? ''} ${status}`;
+  return `${updatedAtMs ?? ''} ${status.slice(0, 64)}`;
 }
 
 /** Sends the action, after a look that began for it. */

@@ -14,6 +14,8 @@ export type SolutionPass = Pass<Spec, Facts>;
 const recheckMs = 5_000;
 const clockSlackMs = 5_000;
 const collection = 'solutions';
+/** As many as a journal holds. */
+const mostExcluded = 1_000;
 
 /** The inputs as they are now, those from Secrets looked up. */
 export function inputsOf(pass: SolutionPass): Readonly<Record<string, Json>> {
@@ -50,7 +52,11 @@ export function create(pass: SolutionPass, attempt: number): Step<Facts> {
     const message = `${creating} is installing "${spec.appName}"; this one goes next`;
     return { is: 'wait', reason: 'CreateInProgress', message, retryInMs: 2_000 };
   }
-  const excluded = pass.memory.journal?.create?.excluded ?? relatedTo(pass).map(({ appId }) => appId);
+  const excluded =
+    pass.memory.journal?.create?.excluded ??
+    relatedTo(pass)
+      .map(({ appId }) => appId)
+      .slice(0, mostExcluded);
   const posted = install(pass);
   if (posted.is !== 'call') return posted;
   const digest = pass.print(posted.call.request.body ?? null);

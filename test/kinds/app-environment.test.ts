@@ -216,6 +216,18 @@ describe('an environment', () => {
     expect(JSON.stringify(call.committed({ success: true }))).not.toContain('new');
   });
 
+  it('forgets what is left over before it forgets what is wanted', () => {
+    const old = Object.fromEntries(Array.from({ length: 700 }, (_, index) => [`env.OLD_${index}`, '1']));
+    const env = [{ name: 'A', value: '1' }];
+    const call = callIn(
+      settledStep(appEnvironment, { spec: { ...one, env }, memory: deployed({ ...old, ...oneSent }), shown: shown() }),
+    );
+
+    const prints = call.committed({ success: true })?.applied?.prints ?? {};
+    expect(Object.keys(prints).length).toBeLessThanOrEqual(600);
+    expect(Object.keys(prints).slice(0, 2)).toEqual(['deploy', 'env.A']);
+  });
+
   it('keeps the last ten deployments, newest first', () => {
     const history = Array.from({ length: 10 }, (_, index) => ({ revision: `r/x:${index}` }));
     const call = callIn(
