@@ -181,7 +181,7 @@ describe('the operator', () => {
     const names = await created();
 
     expect(new Set(names).size).toBe(names.length);
-    expect(creations).toHaveLength(10);
+    expect(creations).toHaveLength(9);
     expect(ledger.filter(({ kind }) => kind === 'alert.created')).toHaveLength(1);
     expect(starts).toBeLessThan(12);
   });
