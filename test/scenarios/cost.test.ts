@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { field, textOf } from '../../src/cli/sandbox/cluster.ts';
-import { connect, sharedKubernetes } from './support/kubernetes.ts';
+import { connect, eventually, sharedKubernetes } from './support/kubernetes.ts';
 import { startHostingService, type HostingService } from './support/hosting-service.ts';
 import { aPost, startOperator, type OperatorProcess, type Post } from './support/operator-process.ts';
 import { Tenant } from './support/tenant.ts';
@@ -18,6 +18,8 @@ beforeAll(async () => {
   tenant = await Tenant.arrive(api, service, post.namespace);
   await tenant.openAccount();
   await tenant.becomes('HostingAccount', 'default', 'True/InSync');
+  const { appEnvId } = tenant;
+  await service.control('POST', '/metrics', { appEnvId, metric: 'cpu_percent', value: 1 });
 });
 
 afterAll(async () => {
@@ -72,6 +74,13 @@ describe('what a resource costs', () => {
   });
 
   it('is nothing at rest: no write to Kubernetes but the lease, and reads of lists only', async () => {
+    const states = () => Promise.all(names.map((name) => tenant.status('MetricAlert', name, 'state')));
+    await eventually(
+      'every alert has been refreshed',
+      async () => (await states()).every((state) => state === 'Normal'),
+      60_000,
+    );
+    await pause(3_000);
     const since = Date.now();
     const [last] = (await service.requests()).slice(-1);
 
