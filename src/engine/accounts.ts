@@ -146,12 +146,14 @@ export class Accounts {
   /** What a pass sees of its account. */
   view(session: Session): AccountView {
     const { spec, service } = session;
+    const { pollIntervalMs, roundMs } = service.health();
     return {
       endpoint: service.endpoint,
       accountId: service.accountId,
       mode: this.#options.readOnly ? 'Observe' : (spec.mode ?? 'Manage'),
       adoption: spec.adoption ?? (session.scope === 'Namespaced' ? 'ById' : 'Never'),
       pollMs: (spec.pollSeconds ?? 60) * 1_000,
+      inEffect: { pollMs: pollIntervalMs, roundMs },
       frozen: session.frozen,
     };
   }

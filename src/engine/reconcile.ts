@@ -123,6 +123,9 @@ export class Reconciler implements Worktable {
       const pass = this.#passOf(work, { ...around, account: this.#parts.accounts.view(around.session) }, view);
       const step = work.entry.kind.step(pass);
       this.#parts.interests.replace(work.entry.key, around.session.service, view.looked);
+      // A walk from before our write and one that shows it undone look the same: the next one wakes in any case.
+      for (const read of view.polledBefore(work.recall.wrote?.at))
+        this.#parts.asked(view.service, read, work.entry.key);
       if ('note' in step && step.note !== undefined) work.recall.notes = step.note;
       const next = await this.#act(work, around, pass, step);
       if ('is' in next) return next;

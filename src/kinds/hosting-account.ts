@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import { defineKind } from '../engine/kind/define.ts';
 import type { Pass } from '../engine/kind/pass.ts';
 import { readOf } from '../engine/kind/reading.ts';
@@ -76,9 +77,21 @@ function leave(pass: AccountPass): Step<Facts> {
 }
 
 /** What an account shows: its endpoint and what the service offers. */
-export function accountFacts({ account, view }: AccountPass): Facts {
+export function accountFacts({ account, view, memory }: AccountPass): Facts {
   const catalog = catalogOf(view, account.accountId);
-  return { endpoint: account.endpoint, ...(catalog !== undefined && { catalog }) };
+  const lasting: Facts = { endpoint: account.endpoint, ...(catalog !== undefined && { catalog }) };
+  const { intervals: shown, ...before } = memory.facts;
+  // Intervals move with the number of resources: they are written anew only together with something that lasts.
+  const intervals = shown !== undefined && isDeepStrictEqual(before, lasting) ? shown : intervalsOf(account);
+  return { ...lasting, intervals };
+}
+
+function intervalsOf({ inEffect }: AccountPass['account']): NonNullable<Facts['intervals']> {
+  const seconds = (ms: number) => Math.max(1, Math.round(ms / 1_000));
+  return [
+    ...(inEffect.roundMs === undefined ? [] : [{ name: 'alert states', seconds: seconds(inEffect.roundMs) }]),
+    { name: 'lists', seconds: seconds(inEffect.pollMs) },
+  ];
 }
 
 /** An account of the service and the credential that opens it. */
