@@ -1,4 +1,5 @@
 import { readFile } from 'node:fs/promises';
+import process from 'node:process';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { field, textOf } from '../../src/cli/sandbox/cluster.ts';
 import { connect, eventually, sharedKubernetes } from './support/kubernetes.ts';
@@ -69,6 +70,9 @@ describe('what a resource costs', () => {
 
     const asked = await askedSince(since);
     const posts = (await service.requests()).filter((seen) => seen.method === method && seen.path.endsWith(path));
+    process.stdout.write(
+      `${kind}: ${asked.length / count} requests to Kubernetes each, ${posts.length / count} POST\n`,
+    );
     expect(posts).toHaveLength(count);
     expect(asked.length / count, asked.toSorted().join('\n')).toBeLessThanOrEqual(6);
   });
