@@ -344,6 +344,7 @@ export class Engine {
   #concluded(entry: Entry, verdict: Verdict<unknown>): void {
     if (entry.kind.life !== 'account') return;
     const session = this.#parts.accounts.session(entry.key);
+    // An account that waits for those who use it must still serve them, or neither would ever go.
     const isKnown = session?.standing?.admitted === true || entry.recollection.memory.binding !== undefined;
     const admitted = verdict.is === 'ready' || (isKnown && passing.has(verdict.reason ?? 'InSync'));
     const before = session?.standing;

@@ -22,11 +22,18 @@ const outOfReach: ReadonlySet<Reason> = new Set<Reason>([
   'JournalDamaged',
 ]);
 
-/** The release that the annotation asks for, whatever state the account is in; undefined while nobody asks. */
-export function letGo({ object, entry, recollection }: Work): Extract<Step<unknown>, { is: 'release' }> | undefined {
+/**
+ * What goes without asking the service, whatever state the account is in: an account that nobody uses, and what the annotation
+ * lets go; undefined for everything else.
+ */
+export function letGo(
+  { object, entry, recollection }: Work,
+  users: () => { readonly count: number },
+): Extract<Step<unknown>, { is: 'release' }> | undefined {
   const { deletionTimestamp, annotations: given } = object.metadata;
-  const asked = deletionTimestamp !== undefined && given?.[annotations.onDelete] === 'Retain';
-  if (!asked || entry.kind.life === 'account') return undefined;
+  if (deletionTimestamp === undefined) return undefined;
+  if (entry.kind.life === 'account') return users().count === 0 ? { is: 'release' } : undefined;
+  if (given?.[annotations.onDelete] !== 'Retain') return undefined;
   const stays = staying(recollection.memory);
   return { is: 'release', ...(stays !== undefined && { stays }) };
 }

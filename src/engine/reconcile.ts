@@ -58,7 +58,7 @@ export class Reconciler implements Worktable {
     if (entry === undefined) return { is: 'gone' };
     const work = this.#begin(entry);
     if (work.object.metadata.annotations?.[annotations.paused] === 'true') return this.#pause(work);
-    const kept = letGo(work);
+    const kept = letGo(work, () => dependentsOf(this.#parts, entry));
     if (kept !== undefined) return this.#release(work, kept.stays);
     if (entry.spec.is === 'invalid') {
       return this.#say(work, undefined, { is: 'stall', reason: 'InvalidSpec', message: entry.spec.message });

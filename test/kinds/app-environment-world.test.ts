@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import type { Disturbance, InProcess } from '../support/in-process.ts';
+import type { Disturbance } from '../support/disturbed-wire.ts';
+import type { InProcess } from '../support/in-process.ts';
 import {
   aWorld,
   commits,
@@ -113,7 +114,7 @@ describe('an AppEnvironment in a world', () => {
     const object = world.get(kind, name);
     world.delete(kind, name);
     await world.run(2_000);
-    world.apply(kind, name, (object?.spec ?? {}) as object);
+    world.apply(kind, name, object?.spec ?? {});
     world.apply(kind, name, { ...spec, deploy: { image: 'r/x:1' } });
     await world.run(130_000);
     const assumed = conditionOf(world, kind, name);

@@ -254,7 +254,7 @@ const other: readonly (PassOptions<Facts> & { because: string; comesTo: string }
   {
     because: 'the list shows a newer time than the record that was read',
     spec: image,
-    shown: [...shownApp({}, 5).filter(({ read }) => !read.key.startsWith('appAsOf'))],
+    shown: shownApp({}, 5).filter(({ read }) => !read.key.startsWith('appAsOf')),
     memory: bound(imageApplied),
     comesTo: 'read appAsOf/app_1/5',
   },

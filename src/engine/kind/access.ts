@@ -36,7 +36,7 @@ export const accesses: readonly Access[] = [
   {
     group: '',
     resources: ['namespaces'],
-    verbs: ['get', 'list', 'watch'],
+    verbs: ['list', 'watch'],
     where: 'cluster',
     because: 'decides by labels which namespaces may use a ClusterHostingAccount',
   },
@@ -50,7 +50,7 @@ export const accesses: readonly Access[] = [
   {
     group: '',
     resources: ['secrets'],
-    verbs: ['get', 'create', 'update'],
+    verbs: ['get', 'create'],
     where: 'own',
     because: 'keeps the key of its fingerprints and marks, and reads the Secrets of cluster accounts',
   },

@@ -73,6 +73,7 @@ export function aPass<Spec, Facts>(kind: KindDefinition<Spec, Facts>, options: P
       mode: 'Manage',
       adoption: 'ById',
       pollMs: 60_000,
+      inEffect: { pollMs: 60_000, roundMs: undefined },
       frozen: undefined,
       ...account,
     },
