@@ -16,6 +16,7 @@ import type { AccountView, Adoption } from './kind/pass.ts';
 interface AccountSpec {
   readonly accountId: string;
   readonly credentialsRef: { readonly name: string };
+  readonly dangerousCredentialsRef?: { readonly name: string };
   readonly mode?: 'Manage' | 'Observe';
   readonly pollSeconds?: number;
   readonly adoption?: Adoption;
@@ -26,8 +27,8 @@ interface AccountSpec {
 /** An account whose service is open. */
 export interface Session {
   readonly service: Service;
-  /** A second credential for the calls that a mistake makes expensive. */
-  readonly dangerous: Service | undefined;
+  /** A credential of its own for the calls that a mistake makes expensive, or why it cannot be used; undefined without one. */
+  readonly dangerous: Service | Closed | undefined;
   readonly print: string;
   readonly spec: AccountSpec;
   readonly scope: 'Namespaced' | 'Cluster';
@@ -79,13 +80,13 @@ export class Accounts {
 
   /** Opens the service of an account, or says why it cannot be. */
   async open(entry: Entry): Promise<Session | Closed> {
-    const settings = await this.#settings(entry);
+    const settings = await this.#settings(entry, specOf(entry).credentialsRef.name);
     if ('reason' in settings) {
       await this.close(entry.key);
       return settings;
     }
-    const { token, ...open } = settings;
-    const print = this.#options.print({ ...open, caBundle: open.caBundle ?? '', token });
+    const special = await this.#dangerousSettings(entry, settings);
+    const print = this.#options.print([printable(settings), special === undefined ? null : printable(special)]);
     const known = this.#sessions.get(entry.key);
     const spec = specOf(entry);
     if (known !== undefined && known.print === print) {
@@ -102,7 +103,7 @@ export class Accounts {
     }
     const session: Session = {
       service,
-      dangerous: undefined,
+      dangerous: special === undefined || 'reason' in special ? special : this.#openDangerous(special),
       print,
       spec,
       scope: entry.kind.scope,
@@ -118,6 +119,7 @@ export class Accounts {
     const session = this.#sessions.get(key);
     this.#sessions.delete(key);
     await session?.service.close();
+    if (session?.dangerous !== undefined && 'close' in session.dangerous) await session.dangerous.close();
   }
 
   async closeAll(): Promise<void> {
@@ -143,11 +145,30 @@ export class Accounts {
     return isAllowed(specOf(account).allowedNamespaces, namespace, this.#options.labelsOf(namespace));
   }
 
-  async #settings(entry: Entry): Promise<ServiceSettings | Closed> {
+  /** The second credential is for the same host and the same account; without a Secret that says so it is not used. */
+  async #dangerousSettings(entry: Entry, main: ServiceSettings): Promise<ServiceSettings | Closed | undefined> {
+    const name = specOf(entry).dangerousCredentialsRef?.name;
+    if (name === undefined) return undefined;
+    const settings = await this.#settings(entry, name);
+    const reason = 'DangerousCredential';
+    if ('reason' in settings) return { reason, message: `spec.dangerousCredentialsRef: ${settings.message}` };
+    if (settings.baseUrl === main.baseUrl) return settings;
+    return {
+      reason,
+      message: `spec.dangerousCredentialsRef: Secret ${name} has another baseUrl than the one of spec.credentialsRef`,
+    };
+  }
+
+  #openDangerous(settings: ServiceSettings): Service | Closed {
+    const service = this.#options.hosting.open(settings, () => undefined);
+    if (!('refused' in service)) return service;
+    return { reason: 'DangerousCredential', message: `spec.dangerousCredentialsRef: ${service.refused}` };
+  }
+
+  async #settings(entry: Entry, name: string): Promise<ServiceSettings | Closed> {
     if (entry.spec.is === 'invalid') return { reason: 'InvalidSpec', message: entry.spec.message };
     const spec = specOf(entry);
     const namespace = partsOfKey(entry.key).namespace || this.#options.operatorNamespace;
-    const { name } = spec.credentialsRef;
     const secret = await this.#options.material.secret(namespace, name);
     const where = `Secret ${namespace}/${name}`;
     if (secret === undefined)
@@ -167,6 +188,13 @@ export class Accounts {
       concurrency: spec.budget?.concurrency ?? 4,
     };
   }
+}
+
+/** Settings as something to take a fingerprint of. */
+function printable(settings: ServiceSettings | Closed): Json {
+  if ('reason' in settings) return settings.message;
+  const { caBundle, ...rest } = settings;
+  return { ...rest, caBundle: caBundle ?? '' };
 }
 
 /** The spec of an account, which its schema has checked. */

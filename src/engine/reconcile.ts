@@ -4,7 +4,6 @@
  * It brings together what the step may know, asks the kind for the next single effect, performs it, writes down what came of
  * it, and asks again until there is nothing left to do. A crash between any two effects is the same as a slow pass.
  */
-import type { AnyKind } from './kind/define.ts';
 import type { Pass } from './kind/pass.ts';
 import type { Call, JournalEntry, Step, Verdict } from './kind/step.ts';
 import { entryInWords, tie, type Entry } from './book.ts';
@@ -12,12 +11,13 @@ import { paused } from './conditions.ts';
 import { RecordingView } from './interests.ts';
 import { annotations } from './names.ts';
 import { recollect } from './memory.ts';
-import { contested, seenJournal } from './recall.ts';
-import { createTie, perform, remembering } from './perform.ts';
+import { begin, createTie, perform, remembering, type Performed } from './perform.ts';
 import type { KubeObject, Outcome } from './ports.ts';
-import { claimantOf, gather, subjectOf, type Surroundings } from './surroundings.ts';
+import { gather, requestDigest, subjectOf, type Surroundings } from './surroundings.ts';
 import { record, concludePass, write, type Said } from './report.ts';
+import type { Session } from './accounts.ts';
 import type { Parts } from './engine.ts';
+import { isObserving, passOf } from './pass-of.ts';
 import type { Work, Worktable } from './worktable.ts';
 
 const mostSteps = 16;
@@ -51,6 +51,10 @@ export class Reconciler implements Worktable {
     const entry = this.#parts.book.get(key);
     if (entry === undefined) return { is: 'gone' };
     const work = this.#begin(entry);
+    if (entry.kind.finished?.(work.recollection.memory.facts) === true) {
+      this.#parts.interests.drop(key);
+      return { is: 'settled', againInMs: undefined };
+    }
     if (work.object.metadata.annotations?.[annotations.paused] === 'true') return this.#pause(work);
     if (entry.spec.is === 'invalid') {
       return this.#say(work, undefined, { is: 'stall', reason: 'InvalidSpec', message: entry.spec.message });
@@ -84,6 +88,21 @@ export class Reconciler implements Worktable {
     this.#reserved.delete(key);
   }
 
+  readLive(work: Work): Promise<KubeObject | undefined> {
+    return this.#parts.writer.readLive(work.object);
+  }
+
+  stillWants(work: Work, pass: Pass<unknown, unknown>, call: Call<unknown>): boolean {
+    const session = this.#parts.accounts.session(work.entry.account);
+    if (session === undefined) return false;
+    const view = new RecordingView(session.service, work.recall.forced?.since);
+    const { notes, askedAt, journalSeen, secret, configMap, referred } = pass;
+    const now = this.#passOf(work, session, view);
+    const step = work.entry.kind.step({ ...now, notes, askedAt, journalSeen, secret, configMap, referred });
+    const digest = (request: Call<unknown>['request']) => requestDigest(pass.print, request);
+    return step.is === 'call' && digest(step.call.request) === digest(call.request);
+  }
+
   called(work: Work, call: Call<unknown>, outcome: Outcome): void {
     record(this.#parts, work, call, outcome);
   }
@@ -102,10 +121,10 @@ export class Reconciler implements Worktable {
       unwrittenId: false,
       service: (credential) => {
         const open = session();
-        const service = credential === 'dangerous' ? (open?.dangerous ?? open?.service) : open?.service;
-        if (service === undefined) throw new Error('the account was closed during the pass');
-        return service;
+        if (open === undefined) throw new Error('the account was closed during the pass');
+        return credential === 'dangerous' ? (open.dangerous ?? open.service) : open.service;
       },
+      isSeparate: (credential) => credential === 'dangerous' && session()?.dangerous !== undefined,
     };
   }
 
@@ -113,7 +132,12 @@ export class Reconciler implements Worktable {
     let work = started;
     for (let count = 0; count < mostSteps; count += 1) {
       const view = new RecordingView(around.session.service, work.recall.forced?.since);
-      const pass = this.#passOf(work, around, view);
+      const pass: Pass<unknown, unknown> = {
+        ...this.#passOf(work, around.session, view),
+        referred: (kind, name) => around.referred.get(`${kind}/${name}`),
+        secret: (name, field) => around.secrets.get(`${name}/${field}`),
+        configMap: (name, field) => around.configMaps.get(`${name}/${field}`),
+      };
       const step = work.entry.kind.step(pass);
       this.#parts.interests.replace(work.entry.key, around.session.service, view.looked);
       if ('note' in step && step.note !== undefined) work.recall.notes = step.note;
@@ -138,6 +162,8 @@ export class Reconciler implements Worktable {
         return this.#release(work, step.message);
       case 'read':
         return this.#read(remembering(work, step.remember), around, pass, step);
+      case 'begin':
+        return this.#begun(remembering(work, step.remember), pass, step);
       case 'call':
         return this.#call(remembering(work, step.remember), pass, step.call);
       case 'ready':
@@ -148,14 +174,30 @@ export class Reconciler implements Worktable {
     }
   }
 
+  async #begun(
+    work: Work,
+    pass: Pass<unknown, unknown>,
+    step: Extract<Step<unknown>, { is: 'begin' }>,
+  ): Promise<Work | Ended> {
+    if (isObserving(work.entry.kind, pass)) return this.#observed(work, pass, step.words);
+    return this.#performed(await begin(this, work, pass, step.journal, step.words), pass);
+  }
+
+  /** What would be done, where nothing may be: a request that waits for it is not ready. */
+  #observed(work: Work, pass: Pass<unknown, unknown>, words: string): Promise<Ended> {
+    const message = 'only observed; status.wouldDo says what would be done';
+    const is = work.entry.kind.life === 'request' ? 'wait' : 'ready';
+    return this.#say(work, pass, { is, reason: 'Observed', message }, words);
+  }
+
   async #call(work: Work, pass: Pass<unknown, unknown>, call: Call<unknown>): Promise<Work | Ended> {
-    if (isObserving(work, pass)) {
-      const message = 'only observed; status.wouldDo says what would be done';
-      return this.#say(work, pass, { is: 'ready', reason: 'Observed', message }, call.words);
-    }
+    if (isObserving(work.entry.kind, pass)) return this.#observed(work, pass, call.words);
     const held = await this.#hold(work, pass);
     if ('is' in held) return held;
-    const performed = await perform(this, held, pass, call);
+    return this.#performed(await perform(this, held, pass, call), pass);
+  }
+
+  async #performed(performed: Performed, pass: Pass<unknown, unknown>): Promise<Work | Ended> {
     switch (performed.is) {
       case 'on':
         return performed.work;
@@ -170,7 +212,8 @@ export class Reconciler implements Worktable {
 
   /** Makes sure that our finalizer is on before anything can be left behind in the service. */
   async #hold(work: Work, pass: Pass<unknown, unknown>): Promise<Work | Ended> {
-    if (!work.entry.kind.holds || pass.subject.held || pass.subject.deleting || isObserving(work, pass)) return work;
+    if (!work.entry.kind.holds || pass.subject.held || pass.subject.deleting || isObserving(work.entry.kind, pass))
+      return work;
     const held = await this.#parts.writer.hold(work.object);
     if (held.is !== 'written') return { is: 'quiet', againInMs: 200 };
     return this.#adopt(work, held.object);
@@ -242,6 +285,7 @@ export class Reconciler implements Worktable {
     verdict: Verdict<unknown>,
     wouldDo?: string,
   ): Promise<Ended> {
+    if (work.recollection.memory.journal === undefined) this.unreserve(work.entry.key);
     const said: Said = { verdict, pass: pass && this.#again(pass, work), wouldDo };
     return concludePass(this.#parts, work, said);
   }
@@ -251,36 +295,10 @@ export class Reconciler implements Worktable {
     return { ...pass, memory: work.recollection.memory, wrote: work.recall.wrote };
   }
 
-  #passOf(work: Work, around: Surroundings, view: RecordingView): Pass<unknown, unknown> {
-    const { clock, book, accounts, key, settings } = this.#parts;
-    const { recall, entry } = work;
-    const now = { monotonic: clock.monotonic(), wall: clock.wall() };
-    const { service } = around.session;
-    return {
-      subject: subjectOf(entry),
-      spec: entry.spec.is === 'valid' ? entry.spec.value : undefined,
-      memory: work.recollection.memory,
-      account: accounts.view(around.session),
-      view,
-      referred: (kind, name) => around.referred.get(`${kind}/${name}`),
-      secret: (name, field) => around.secrets.get(`${name}/${field}`),
-      configMap: (name, field) => around.configMaps.get(`${name}/${field}`),
-      claimant: (id) => claimantOf(entry, book, accounts, id),
-      dependents: () => dependentsOf(this.#parts, entry),
-      creating: (collection, name) =>
-        this.#creating(entry, `${service.endpoint}|${service.accountId}`, collection, name),
-      wrote: recall.wrote,
-      journalSeen: seenJournal(recall, work.recollection.memory.journal, now),
-      notes: recall.notes,
-      askedAt: recall.askedAt ?? now.monotonic,
-      quarantineMs: Math.max(0, this.#parts.quarantinedUntil() - now.monotonic),
-      horizonMs: settings.horizonMs,
-      marker: key.marker(service.endpoint, service.accountId, entry.object.metadata.uid),
-      print: (value) => key.print(value),
-      contested: contested(recall, now.monotonic),
-      wallMs: now.wall,
-      monotonicMs: now.monotonic,
-    };
+  #passOf(work: Work, session: Session, view: RecordingView): Pass<unknown, unknown> {
+    const where = `${session.service.endpoint}|${session.service.accountId}`;
+    const creating = (collection: string, name: string) => this.#creating(work.entry, where, collection, name);
+    return passOf(this.#parts, work, session, { view, creating });
   }
 
   /** Another object with an open create of this name, in this process or in a journal. */
@@ -299,19 +317,4 @@ export class Reconciler implements Worktable {
     }
     return undefined;
   }
-}
-
-function isObserving(work: Work, pass: Pass<unknown, unknown>): boolean {
-  return pass.account.mode === 'Observe' || modeOf(work.entry.kind, pass.spec) === 'Observe';
-}
-
-function modeOf(kind: AnyKind, spec: unknown): unknown {
-  if (kind.life !== 'long' || typeof spec !== 'object' || spec === null || !('lifecycle' in spec)) return undefined;
-  const { lifecycle } = spec;
-  return typeof lifecycle === 'object' && lifecycle !== null && 'mode' in lifecycle ? lifecycle.mode : undefined;
-}
-
-function dependentsOf({ book }: Parts, entry: Entry): { count: number; first: readonly string[] } {
-  const users = book.tiedBy(tie.account(entry.key)).flatMap((key) => book.get(key) ?? []);
-  return { count: users.length, first: users.slice(0, 3).map((user) => entryInWords(user)) };
 }

@@ -1,0 +1,64 @@
+import type { Session } from './accounts.ts';
+import { entryInWords, tie, type Entry } from './book.ts';
+import type { AnyKind } from './kind/define.ts';
+import type { Parts } from './engine.ts';
+import type { Pass } from './kind/pass.ts';
+import { contested, seenJournal } from './recall.ts';
+import { claimantOf, relatedTo, subjectOf } from './surroundings.ts';
+import type { Work } from './worktable.ts';
+
+/** What may be decided on now, but for what the spec refers to. */
+export function passOf(
+  parts: Parts,
+  work: Work,
+  session: Session,
+  asked: Pick<Pass<unknown, unknown>, 'view' | 'creating'>,
+): Pass<unknown, unknown> {
+  const { clock, book, accounts, key, settings } = parts;
+  const { recall, entry } = work;
+  const now = { monotonic: clock.monotonic(), wall: clock.wall() };
+  const cluster = parts.serverDate?.();
+  return {
+    subject: subjectOf(entry),
+    spec: entry.spec.is === 'valid' ? entry.spec.value : undefined,
+    memory: work.recollection.memory,
+    account: accounts.view(session),
+    view: asked.view,
+    referred: () => undefined,
+    secret: () => undefined,
+    configMap: () => undefined,
+    related: (kind, id) => relatedTo(entry, book, accounts, { kind, id }),
+    ...(settings.powers !== undefined && { powers: settings.powers }),
+    ...(cluster !== undefined && { clusterMs: cluster.dateMs + now.monotonic - cluster.seenAt }),
+    claimant: (id) => claimantOf(entry, book, accounts, id),
+    dependents: () => dependentsOf(parts, entry),
+    creating: asked.creating,
+    wrote: recall.wrote,
+    journalSeen: seenJournal(recall, work.recollection.memory.journal, now),
+    notes: recall.notes,
+    askedAt: recall.askedAt ?? now.monotonic,
+    quarantineMs: Math.max(0, parts.quarantinedUntil() - now.monotonic),
+    horizonMs: settings.horizonMs,
+    marker: key.marker(session.service.endpoint, session.service.accountId, entry.object.metadata.uid),
+    print: (value) => key.print(value),
+    contested: contested(recall, now.monotonic),
+    wallMs: now.wall,
+    monotonicMs: now.monotonic,
+  };
+}
+
+function dependentsOf({ book }: Parts, entry: Entry): { count: number; first: readonly string[] } {
+  const users = book.tiedBy(tie.account(entry.key)).flatMap((key) => book.get(key) ?? []);
+  return { count: users.length, first: users.slice(0, 3).map((user) => entryInWords(user)) };
+}
+
+/** Whether nothing may be written to the service for this object: the account or its own spec says so. */
+export function isObserving(kind: AnyKind, pass: Pass<unknown, unknown>): boolean {
+  return pass.account.mode === 'Observe' || modeOf(kind, pass.spec) === 'Observe';
+}
+
+function modeOf(kind: AnyKind, spec: unknown): unknown {
+  if (kind.life !== 'long' || typeof spec !== 'object' || spec === null || !('lifecycle' in spec)) return undefined;
+  const { lifecycle } = spec;
+  return typeof lifecycle === 'object' && lifecycle !== null && 'mode' in lifecycle ? lifecycle.mode : undefined;
+}
