@@ -91,6 +91,8 @@ export const reasons = {
   NotSent: 'Nothing was sent to the service yet.',
   Promoted: 'The recovered environment is live.',
   NotPromoted: 'The recovered environment is not live.',
+  ScheduleEstablished: 'Validations also run by schedule.',
+  NoSchedule: 'Validations do not run by schedule for this configuration yet.',
   Succeeded: 'The request reached its end as it should.',
   // Synced
   Synced: 'The last exchange worked and the service equals the spec.',
