@@ -11,6 +11,7 @@ import { census, type Census } from './census.ts';
 import { Interests } from './interests.ts';
 import type { AnyKind } from './kind/define.ts';
 import type { Powers } from './kind/pass.ts';
+import type { Reason } from './kind/reasons.ts';
 import type { Verdict } from './kind/step.ts';
 import { annotations, isOlder, keyOf, keyOfObject, partsOfKey } from './names.ts';
 import type {
@@ -34,6 +35,15 @@ import { Reconciler } from './reconcile.ts';
 import { Visibility, type Owned } from './visibility.ts';
 
 const stuckAfterMs = 600_000;
+
+/** Troubles of an account that do not make its objects untrue: they go on with what was read last. */
+const passing: ReadonlySet<string> = new Set<Reason>([
+  'VisibilityLost',
+  'ServiceUnavailable',
+  'UnexpectedResponse',
+  'Throttled',
+  'InUse',
+]);
 
 export interface EngineOptions {
   readonly kinds: readonly AnyKind[];
@@ -301,6 +311,8 @@ export class Engine {
   #owned(object: string, id: string, items: ReadonlyMap<string, unknown>): readonly Owned[] {
     const entry = this.#parts.book.get(object);
     if (entry === undefined || entry.recollection.memory.id !== id) return [];
+    // What is being deleted may be gone by our own hand.
+    if (entry.object.metadata.deletionTimestamp !== undefined) return [];
     const { wrote, notes } = this.#parts.recalls.of(entry.object.metadata.uid);
     const young = wrote !== undefined && this.#parts.clock.monotonic() - wrote.at < this.#parts.settings.horizonMs;
     return [{ object, shown: items.has(id), provedGone: notes['provedGone'] !== undefined, young }];
@@ -335,7 +347,8 @@ export class Engine {
   #concluded(entry: Entry, verdict: Verdict<unknown>): void {
     if (entry.kind.life !== 'account') return;
     const session = this.#parts.accounts.session(entry.key);
-    const admitted = verdict.is === 'ready' || verdict.reason === 'VisibilityLost';
+    const isKnown = session?.standing?.admitted === true || entry.recollection.memory.binding !== undefined;
+    const admitted = verdict.is === 'ready' || (isKnown && passing.has(verdict.reason ?? 'InSync'));
     const before = session?.standing;
     if (session !== undefined) {
       session.standing = { admitted, reason: verdict.reason ?? 'InSync', message: verdict.message ?? '' };

@@ -5,6 +5,8 @@ import type { Parts } from './engine.ts';
 import type { Pass } from './kind/pass.ts';
 import { contested, seenJournal } from './recall.ts';
 import { claimantOf, relatedTo, subjectOf } from './surroundings.ts';
+import type { Surroundings } from './surroundings.ts';
+import { remembering } from './perform.ts';
 import type { Work } from './worktable.ts';
 
 /** What may be decided on now, but for what the spec refers to. */
@@ -52,6 +54,12 @@ function dependentsOf({ book }: Parts, entry: Entry): { count: number; first: re
   return { count: users.length, first: users.slice(0, 3).map((user) => entryInWords(user)) };
 }
 
+/** The pass of a moment ago with what is known now: the same question, asked again. */
+export function passAgain(now: Pass<unknown, unknown>, before: Pass<unknown, unknown>): Pass<unknown, unknown> {
+  const { notes, askedAt, journalSeen, secret, configMap, referred } = before;
+  return { ...now, notes, askedAt, journalSeen, secret, configMap, referred };
+}
+
 /** Whether nothing may be written to the service for this object: the account or its own spec says so. */
 export function isObserving(kind: AnyKind, pass: Pass<unknown, unknown>): boolean {
   return pass.account.mode === 'Observe' || modeOf(kind, pass.spec) === 'Observe';
@@ -61,4 +69,12 @@ function modeOf(kind: AnyKind, spec: unknown): unknown {
   if (kind.life !== 'long' || typeof spec !== 'object' || spec === null || !('lifecycle' in spec)) return undefined;
   const { lifecycle } = spec;
   return typeof lifecycle === 'object' && lifecycle !== null && 'mode' in lifecycle ? lifecycle.mode : undefined;
+}
+
+/** The owner of the account accepted another endpoint: what is bound is bound there from now on; a request stays where it was made. */
+export function rebound(work: Work, { session }: Surroundings): Work {
+  const { binding } = work.recollection.memory;
+  const { endpoint, accountId } = session.service;
+  if (work.entry.kind.life !== 'long' || binding === undefined || binding.endpoint === endpoint) return work;
+  return remembering(work, { binding: { endpoint, accountId } });
 }

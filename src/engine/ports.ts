@@ -84,8 +84,10 @@ export interface Read<Item = unknown> {
   idOf(item: Item): string;
   /** True where a 404 on this read proves that the object is gone. */
   readonly absentOn404: boolean;
-  /** How its pace is set: with the account, once an hour, or only when asked. */
-  readonly pace: 'poll' | 'hourly' | 'onDemand';
+  /** How its pace is set: with the account, once an hour, only when asked, or in turns within a fifth of the budget. */
+  readonly pace: 'poll' | 'hourly' | 'onDemand' | 'rounds';
+  /** With `rounds`: its turn does not come more often than this. */
+  readonly roundMs?: number;
   /** Fields that move while nothing happens (`lastStateCheck`): items that differ only in these have not changed. */
   readonly moving?: readonly string[];
   /** The read needs quick polls while this holds for its items (an environment is updating, an operation runs). */
@@ -126,6 +128,8 @@ export interface ServiceHealth {
   readonly throttledUntil: number | undefined;
   readonly requestsPerSecond: number;
   readonly forecastPerHour: number;
+  /** How long a round of the reads takes that take turns; undefined when there are none. */
+  readonly roundMs: number | undefined;
   /** The poll interval in effect: as set, or longer where polling would use more than half of the budget. */
   readonly pollIntervalMs: number;
 }

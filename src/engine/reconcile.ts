@@ -17,7 +17,7 @@ import { gather, requestDigest, subjectOf, type Surroundings } from './surroundi
 import { record, concludePass, write, type Said } from './report.ts';
 import type { Session } from './accounts.ts';
 import type { Parts } from './engine.ts';
-import { isObserving, passOf } from './pass-of.ts';
+import { isObserving, passAgain, passOf, rebound } from './pass-of.ts';
 import type { Work, Worktable } from './worktable.ts';
 
 const mostSteps = 16;
@@ -96,11 +96,10 @@ export class Reconciler implements Worktable {
     const session = this.#parts.accounts.session(work.entry.account);
     if (session === undefined) return false;
     const view = new RecordingView(session.service, work.recall.forced?.since);
-    const { notes, askedAt, journalSeen, secret, configMap, referred } = pass;
-    const now = this.#passOf(work, session, view);
-    const step = work.entry.kind.step({ ...now, notes, askedAt, journalSeen, secret, configMap, referred });
-    const digest = (request: Call<unknown>['request']) => requestDigest(pass.print, request);
-    return step.is === 'call' && digest(step.call.request) === digest(call.request);
+    const step = work.entry.kind.step(passAgain(this.#passOf(work, session, view), pass));
+    return (
+      step.is === 'call' && requestDigest(pass.print, step.call.request) === requestDigest(pass.print, call.request)
+    );
   }
 
   called(work: Work, call: Call<unknown>, outcome: Outcome): void {
@@ -129,7 +128,7 @@ export class Reconciler implements Worktable {
   }
 
   async #steps(started: Work, around: Surroundings): Promise<Ended> {
-    let work = started;
+    let work = rebound(started, around);
     for (let count = 0; count < mostSteps; count += 1) {
       const view = new RecordingView(around.session.service, work.recall.forced?.since);
       const pass: Pass<unknown, unknown> = {
@@ -279,7 +278,8 @@ export class Reconciler implements Worktable {
     return { is: 'settled', againInMs: undefined };
   }
 
-  #say(
+  /** Writes down a verdict; what status shows is looked at too, and so followed. */
+  async #say(
     work: Work,
     pass: Pass<unknown, unknown> | undefined,
     verdict: Verdict<unknown>,
@@ -287,7 +287,12 @@ export class Reconciler implements Worktable {
   ): Promise<Ended> {
     if (work.recollection.memory.journal === undefined) this.unreserve(work.entry.key);
     const said: Said = { verdict, pass: pass && this.#again(pass, work), wouldDo };
-    return concludePass(this.#parts, work, said);
+    const ended = await concludePass(this.#parts, work, said);
+    const service = this.#parts.accounts.session(work.entry.account)?.service;
+    if (pass?.view instanceof RecordingView && service !== undefined) {
+      this.#parts.interests.replace(work.entry.key, service, pass.view.looked);
+    }
+    return ended;
   }
 
   /** The same pass with what has been learned since. */

@@ -51,10 +51,13 @@ export async function concludePass(parts: Parts, work: Work, said: Said): Promis
   const stored = await write(parts, next, said.wouldDo, showing);
   if (stored === undefined) return { is: 'quiet', againInMs: 200 };
   announce(parts, work, verdict, conditions);
+  for (const notice of showing?.notices ?? []) {
+    parts.events.record({ regarding: work.object, action: 'Observe', ...notice });
+  }
   parts.concluded(work.entry, verdict);
   if (work.entry.kind.finished?.(facts) === true) {
-    parts.interests.drop(work.entry.key);
-    return { is: 'settled', againInMs: undefined };
+    // One more pass, which only lets go of what it looked at.
+    return { is: 'settled', againInMs: 1 };
   }
   return { is: 'settled', againInMs: againIn(parts, verdict) };
 }

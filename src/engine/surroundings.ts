@@ -4,7 +4,7 @@ import type { Needs } from './kind/define.ts';
 import type { Pass, Referred, Related, Subject } from './kind/pass.ts';
 import type { Verdict } from './kind/step.ts';
 import { isRecord } from './memory.ts';
-import { finalizer, inWords } from './names.ts';
+import { annotations, finalizer, inWords } from './names.ts';
 import type { Json, Material, Service } from './ports.ts';
 import type { Secret } from '../secret.ts';
 
@@ -60,7 +60,7 @@ async function sessionOf(entry: Entry, { book, accounts }: Gathering): Promise<S
   if (session === undefined) return { verdict: closedVerdict(account) };
   if (session.standing === undefined) return { verdict: undefined };
   if (!session.standing.admitted) return unready(`${entryInWords(account)}: ${session.standing.message}`);
-  return mismatch(entry, session.service) ?? session;
+  return mismatch(entry, account, session.service) ?? session;
 }
 
 function closedVerdict(account: Entry): Verdict<unknown> | undefined {
@@ -69,12 +69,15 @@ function closedVerdict(account: Entry): Verdict<unknown> | undefined {
   return unready(`${entryInWords(account)}: ${stalled.message}`).verdict;
 }
 
-/** What is bound stays with the endpoint and account it was bound in. */
-function mismatch(entry: Entry, service: Service): Unready | undefined {
+/** What is bound stays with the endpoint and account it was bound in, unless the account's owner accepted another endpoint. */
+function mismatch(entry: Entry, account: Entry, service: Service): Unready | undefined {
   const { binding, journal } = entry.recollection.memory;
   const bound = binding ?? journal;
   if (bound === undefined || (bound.endpoint === service.endpoint && bound.accountId === service.accountId))
     return undefined;
+  const moves = entry.kind.life !== 'request';
+  const accepted = moves && account.object.metadata.annotations?.[annotations.acceptEndpoint] === service.endpoint;
+  if (accepted && bound.accountId === service.accountId) return undefined;
   const message = `this object belongs to account ${bound.accountId} at ${bound.endpoint}, and its account is now ${service.accountId} at ${service.endpoint}; nothing is sent`;
   return { verdict: { is: 'stall', reason: 'EndpointChanged', message } };
 }

@@ -73,14 +73,19 @@ export class Credential {
 
   /** Sends one request when its turn comes. */
   async exchange(transport: Transport, request: Request, passage: Passage): Promise<Seen> {
-    const askedAt = this.#clock.monotonic();
-    if (!this.#claimTry(askedAt)) return unauthorized;
+    const finding = this.#unauthorized !== undefined;
+    if (finding && !this.#claimTry()) return unauthorized;
     const turn = await this.budget.turn(passage.urgency, passage.leaveQueue);
     if (!turn.granted) {
       if (turn.why === 'throttled') return { was: 'heldBack', why: 'throttled', message: 'the service asked to wait' };
       const message =
         turn.why === 'stopped' ? 'the account is being closed' : 'the request budget had no room for two minutes';
       return { was: 'notSent', hostNotAllowed: false, message };
+    }
+    // The token may have turned bad while this one waited for its turn.
+    if (!finding && this.#unauthorized !== undefined) {
+      turn.done();
+      return unauthorized;
     }
     try {
       const seen = await transport(request, passage);
@@ -97,10 +102,11 @@ export class Credential {
     }
   }
 
-  #claimTry(now: number): boolean {
+  /** True for the one that may find out whether the token is good again. */
+  #claimTry(): boolean {
     const state = this.#unauthorized;
-    if (state === undefined) return true;
-    if (now < state.nextTryAt) return false;
+    const now = this.#clock.monotonic();
+    if (state === undefined || now < state.nextTryAt) return false;
     this.#unauthorized = { ...state, nextTryAt: now + state.pauseMs };
     return true;
   }

@@ -23,6 +23,7 @@ import {
   plannedPerSecond,
   type Reading,
 } from './reading.ts';
+import { Rounds } from './rounds.ts';
 import { walk, type Walked } from './walk.ts';
 
 const idleMs = 600_000;
@@ -50,6 +51,7 @@ export class Mirror {
   readonly #around: MirrorSurroundings;
   readonly #readings = new Map<string, Reading>();
   readonly #leaveCredential: () => void;
+  readonly #rounds = new Rounds();
   #queue: Reading[] = [];
   #walking = 0;
   #closed = false;
@@ -87,6 +89,7 @@ export class Mirror {
     if (this.#closed) return nothing;
     const reading = this.#reading(read);
     reading.followers += 1;
+    this.#joinRounds(reading);
     this.#plan(reading);
     this.#schedule(reading);
     let following = true;
@@ -94,6 +97,7 @@ export class Mirror {
       if (!following) return;
       following = false;
       reading.followers -= 1;
+      if (reading.followers === 0) this.#rounds.leave(reading);
       reading.usedAt = this.#now();
       this.#plan(reading);
       this.#schedule(reading);
@@ -132,6 +136,23 @@ export class Mirror {
     this.#queue = [];
   }
 
+  /** How long a round of the reads takes that take turns; undefined when there are none. */
+  roundMs(): number | undefined {
+    if (this.#rounds.size === 0) return undefined;
+    return this.#rounds.roundMs(this.#around.credential.budget.requestsPerSecond());
+  }
+
+  /** A read that takes turns does not begin with one: a thousand new alerts would all begin at once. */
+  #joinRounds(reading: Reading): void {
+    this.#rounds.join(reading);
+    if (reading.read.pace !== 'rounds' || reading.pollAt !== Number.NEGATIVE_INFINITY) return;
+    reading.pollAt = this.#now() + this.#turnMs(reading) * this.#around.entropy.fraction();
+  }
+
+  #turnMs(reading: Reading): number {
+    return this.#rounds.intervalMs(reading, this.#around.credential.budget.requestsPerSecond());
+  }
+
   #now(): number {
     return this.#around.clock.monotonic();
   }
@@ -145,6 +166,7 @@ export class Mirror {
   }
 
   #forget(reading: Reading): void {
+    this.#rounds.leave(reading);
     reading.cancelTimer();
     this.#around.credential.budget.plan(reading, 0);
     this.#readings.delete(reading.read.key);
@@ -253,7 +275,9 @@ export class Mirror {
     const spread = isBusy(reading)
       ? 0.75 + this.#around.entropy.fraction() / 2
       : 0.95 + this.#around.entropy.fraction() / 10;
-    reading.pollAt = begunAt + baseIntervalMs(reading, this.#around.pollMs) * stretch * spread;
+    const intervalMs =
+      reading.read.pace === 'rounds' ? this.#turnMs(reading) : baseIntervalMs(reading, this.#around.pollMs) * stretch;
+    reading.pollAt = begunAt + intervalMs * spread;
     return changed;
   }
 

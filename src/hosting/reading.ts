@@ -77,7 +77,9 @@ export function baseIntervalMs(reading: Reading, pollMs: number): number {
 
 /** The requests per second that polling it would take, before anybody stretches it. */
 export function plannedPerSecond(reading: Reading, pollMs: number): number {
-  return isPolled(reading) ? (1000 * reading.pages) / baseIntervalMs(reading, pollMs) : 0;
+  return isPolled(reading) && reading.read.pace !== 'rounds'
+    ? (1000 * reading.pages) / baseIntervalMs(reading, pollMs)
+    : 0;
 }
 
 /** Monotonic time of the next walk; infinite when none is needed. */

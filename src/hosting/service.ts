@@ -86,7 +86,6 @@ export function openService(
       seen,
       heldUntil === undefined ? undefined : heldUntil - clock.monotonic(),
     );
-    around.metrics.count('service_calls', { endpoint: request.endpoint, outcome: outcome.is });
     return outcome;
   };
 
@@ -110,6 +109,7 @@ export function openService(
       requestsPerSecond: credential.budget.requestsPerSecond(),
       forecastPerHour: mirror.forecastPerHour(),
       pollIntervalMs: mirror.pollIntervalMs(),
+      roundMs: mirror.roundMs(),
     }),
     close: async () => {
       stopGauges();

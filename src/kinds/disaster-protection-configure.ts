@@ -14,7 +14,7 @@ import {
   type Protection,
 } from '../hosting/requests.ts';
 import { activeIdOf, isActivation, operationIn } from './configurations.ts';
-import { differenceOf, itemOf, type ProtectionPass } from './disaster-protection-settings.ts';
+import { desiredOf, differenceOf, itemOf, type ProtectionPass } from './disaster-protection-settings.ts';
 import { requestIdOf } from './request-id.ts';
 import type { Facts } from './schema/disaster-protection.ts';
 
@@ -162,10 +162,9 @@ export function resolve(pass: ProtectionPass, walk: Walk, journal: JournalEntry)
           ...pass.memory.facts,
           ...(result.generation !== undefined && { generation: result.generation }),
         };
-        const known = now === undefined ? {} : { applied: appliedNow(pass, now) };
         return {
           ...bound(pass, result.configurationId, 'Created'),
-          ...known,
+          applied: appliedNow(pass),
           facts,
         };
       },
@@ -195,6 +194,10 @@ function differingFields(pass: ProtectionPass, configuration: ConfigurationItem 
   return configuration === undefined || !isDrift ? [] : differenceOf(pass, configuration).differing;
 }
 
-function appliedNow(pass: ProtectionPass, configuration: ConfigurationItem): NonNullable<Memory<Facts>['applied']> {
-  return { generation: pass.subject.generation, prints: differenceOf(pass, configuration).prints };
+/** What was sent, as fingerprints for the fields that the service may not show back. */
+function appliedNow(pass: ProtectionPass): NonNullable<Memory<Facts>['applied']> {
+  const stated = Object.entries(desiredOf(pass.spec)).flatMap(([field, wanted]) =>
+    wanted === undefined ? [] : [[field, pass.print(wanted)] as const],
+  );
+  return { generation: pass.subject.generation, prints: Object.fromEntries(stated) };
 }

@@ -6,6 +6,7 @@ import type { OwnCondition, Verdict } from '../engine/kind/step.ts';
 import {
   alertOf,
   alertsOf,
+  alertStateOf,
   appEnvsOf,
   appsOf,
   createdAlert,
@@ -114,13 +115,51 @@ const plan: ObjectPlan<Spec, Facts, AlertItem> = {
     },
     remove: deleteAlert,
   },
-  facts: (pass, { item }) => ({
-    appEnvId: environmentOf(pass),
-    ...(item?.region !== undefined && { region: item.region }),
-    ...(item?.lastKnownState !== undefined && { state: item.lastKnownState }),
-  }),
-  conditions: (pass, { item }) => [firing(item?.enabled ?? pass.spec.enabled ?? true, item?.lastKnownState)],
+  facts: (pass, { item }) => {
+    const live = liveState(pass, item);
+    return {
+      appEnvId: environmentOf(pass),
+      ...(item?.region !== undefined && { region: item.region }),
+      ...(live?.state !== undefined && { state: live.state }),
+      ...(live?.previousState !== undefined && { previousState: live.previousState }),
+      ...(live?.lastStateCheck !== undefined && { lastStateCheck: live.lastStateCheck }),
+    };
+  },
+  notices: (pass, { item }) => {
+    const before = pass.memory.facts.state;
+    const now = liveState(pass, item)?.state;
+    if (now === undefined || now === before || (before === undefined && now === 'Normal')) return [];
+    const type = now === 'Firing' || now === 'Error' ? 'Warning' : 'Normal';
+    return [
+      { type, reason: `Alert${now}`, note: `alert "${plan.name(pass)}" went from ${before ?? 'unknown'} to ${now}` },
+    ];
+  },
+  conditions: (pass, { item }) => [firing(item?.enabled ?? pass.spec.enabled ?? true, liveState(pass, item)?.state)],
 };
+
+/** The state as the newest refresh found it, or as the list shows it where nothing is refreshed. */
+function liveState(pass: AlertPass, item: AlertItem | undefined): LiveState | undefined {
+  const { refreshSeconds = 120, enabled = true } = pass.spec;
+  const { id, facts } = pass.memory;
+  const refreshed =
+    id === undefined || refreshSeconds === 0 || !enabled
+      ? undefined
+      : pass.view.one(alertStateOf(id, refreshSeconds * 1_000), id)?.item;
+  const state = refreshed?.state ?? item?.lastKnownState;
+  if (state === undefined) return facts;
+  if (state === facts.state) return facts;
+  return {
+    state,
+    previousState: refreshed?.previousState ?? facts.state,
+    lastStateCheck: refreshed?.lastStateCheck ?? item?.lastStateCheck,
+  };
+}
+
+interface LiveState {
+  readonly state?: string | undefined;
+  readonly previousState?: string | undefined;
+  readonly lastStateCheck?: string | undefined;
+}
 
 /** The fields that creation and change share, with their types back. */
 function bodyOf(fields: Fields): Omit<Parameters<typeof postAppEnvAlert>[0], 'appEnvId' | 'envName'> {

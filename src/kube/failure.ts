@@ -56,7 +56,7 @@ export function provesAbsence(text: string, name: string): boolean {
 
 /** Text of the server as it may be shown: one line, no control characters, cut. */
 export function sanitize(text: string): string {
-  const line = text.replaceAll(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]+/gu, ' ').trim();
+  const line = text.replaceAll(/[\s\p{Cc}\p{Cf}]+/gu, ' ').trim();
   return line.length <= longestMessage ? line : `${line.slice(0, longestMessage - 1)}…`;
 }
 

@@ -30,5 +30,7 @@ export interface LeaseOptions {
   readonly identity: string;
   readonly onAcquired: (acquisition: Acquisition) => void;
   readonly onLost: (why: string) => void;
+  /** The cluster was restored from a backup. */
+  readonly onRewind?: () => void;
   readonly pace?: Partial<LeasePace>;
 }

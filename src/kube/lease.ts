@@ -9,15 +9,18 @@
  *   another machine is trusted. The deadline (10 s) ends well before that (15 s).
  * - A lease that was released is taken at once. One that vanished, or was emptied by somebody's hand, counts as held for its
  *   duration, and a lease that is missing at the first look is looked for once more, so that a living holder can restore it.
+ * - A lease that is older than it was seen before came from a backup of the cluster: it is told through `onRewind`, and counts
+ *   as held. The lease is written every two seconds, so that hardly any restore escapes it.
  * - Every acquisition says whether the predecessor let go, so that the engine can hold back what must not be done twice.
  *
  * The lease is for liveness; what must not happen twice is fenced by the journal. One window stays open: somebody deletes the
  * lease while its holder is cut off from the API server, and a candidate starts within the following ten seconds.
  */
-import { KubeError, type KubeObject, type Leadership } from '../engine/ports.ts';
+import { KubeError, type KubeObject, type Leadership, type ObjectMeta } from '../engine/ports.ts';
 import { type LeaseOptions, type LeasePace, usualLeasePace } from './lease-options.ts';
 import { isReleased, type LeaseSpec, leaseResource, leaseSpecOf, releasedSeconds } from './lease-spec.ts';
 import { microTime } from './micro-time.ts';
+import { compareVersions } from './resource-version.ts';
 import { pause, within } from './wait.ts';
 
 const longestLeaseMs = 300_000;
@@ -27,6 +30,8 @@ interface Sighting {
   readonly version: string | undefined;
   readonly since: number;
   readonly spec: LeaseSpec | undefined;
+  /** It came back from a backup: what it says of its holder is old. */
+  readonly rewound: boolean;
 }
 
 export class LeaseElection implements Leadership {
@@ -38,6 +43,7 @@ export class LeaseElection implements Leadership {
   #running: Promise<void> | undefined;
   #sighting: Sighting | undefined;
   #lookedAt = 0;
+  #newest: ObjectMeta | undefined;
   /** The newest form of the lease that we wrote. */
   #own: KubeObject | undefined;
   #term: { readonly monotonic: number; readonly wall: number } | undefined;
@@ -114,7 +120,7 @@ export class LeaseElection implements Leadership {
     const live = await this.#read(this.#stop.signal);
     const spec = live === undefined ? undefined : leaseSpecOf(live);
     const seen = this.#look(live, spec);
-    const ours = spec?.holder === this.identity;
+    const ours = spec?.holder === this.identity && (inTerm || !seen.rewound);
     // Deleted or emptied by somebody's hand while our term lasts: others wait, so it is ours to restore.
     if (ours || (inTerm && (spec === undefined || spec.holder === ''))) {
       this.#own = await this.#write(live, this.#specAs(spec));
@@ -157,16 +163,30 @@ export class LeaseElection implements Leadership {
     // Between two looks far apart a missing lease may have come and gone.
     const unwatched = version === undefined && now - this.#lookedAt > this.#pace.retryMs * 2;
     this.#lookedAt = now;
+    const rewound = this.#wentBack(live);
     if (this.#sighting === undefined || this.#sighting.version !== version || unwatched) {
-      // What vanishes is remembered as it was held.
-      this.#sighting = { version, since: now, spec: spec ?? this.#sighting?.spec };
+      // What vanishes, or comes back from a backup, is remembered as it was held.
+      const last = rewound ? this.#sighting?.spec : undefined;
+      this.#sighting = { version, since: now, spec: last ?? spec ?? this.#sighting?.spec, rewound };
     }
     return this.#sighting;
   }
 
+  /** Whether the lease is older than it was: nobody but a backup does that. */
+  #wentBack(live: KubeObject | undefined): boolean {
+    if (live === undefined) return false;
+    const { uid, resourceVersion } = live.metadata;
+    const newest = this.#newest;
+    this.#newest = live.metadata;
+    if (newest?.uid !== uid || compareVersions(resourceVersion, newest.resourceVersion) >= 0) return false;
+    this.#options.log.warn({ seen: newest.resourceVersion, now: resourceVersion }, 'the cluster went back in time');
+    this.#isolate(() => this.#options.onRewind?.());
+    return true;
+  }
+
   /** In how long the lease may be taken if it stays as it is, and whether that would be without its holder's word. */
   #claimOn(seen: Sighting, spec: LeaseSpec | undefined): { readonly inMs: number; readonly takeOver: boolean } {
-    if (spec !== undefined && isReleased(spec)) return { inMs: 0, takeOver: false };
+    if (spec !== undefined && isReleased(spec) && !seen.rewound) return { inMs: 0, takeOver: false };
     const restedMs = this.#options.clock.monotonic() - seen.since;
     if (seen.spec === undefined || isReleased(seen.spec)) {
       return { inMs: this.#pace.missingMs - restedMs, takeOver: false };

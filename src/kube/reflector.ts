@@ -10,11 +10,12 @@
  * - It is never deaf. A stream without an event or a bookmark for the idle deadline is given up. A stream that ends before its
  *   time is followed by a look at the newest resourceVersion, and anything odd (410, a line that cannot be read, a version
  *   that runs backwards, several failures in a row) by a new list.
- * - A rewind (etcd restored from an older snapshot) shows as a list that is older than what was seen. It is told through
- *   `onRewind`, and the new world is accepted, with every object told again.
+ * - A rewind (etcd restored from an older snapshot) shows as a list, or an object in it, that is older than what was seen. It
+ *   is told through `onRewind`, and the new world is accepted, with every object told again.
  *
  * Assumes that lists are consistent reads, and that the API server sends a bookmark about once a minute. A restored etcd that
- * has already overtaken the version seen here, and was not compacted, cannot be told from the old one by anybody.
+ * has already overtaken the version seen here, and lost nothing but whole objects, looks like the old one; the lease, which
+ * is written every two seconds, still tells.
  */
 import {
   type Cache,
@@ -56,6 +57,12 @@ export class Reflector implements Cache {
   /** The newest resourceVersion of this session. */
   #seen: string | undefined;
   #listBecause: ListReason | undefined = 'start';
+  /** Why the list that is under way was begun. */
+  #listing: ListReason | undefined;
+  /** How often we were told of a rewind, and how often we listed after that. */
+  #rewinds = 0;
+  #rewindsHandled = 0;
+  #watching: AbortController | undefined;
   #lastHeardAt: number | undefined;
   #problem: string | undefined;
   /** The last stream did not end in its own time. */
@@ -102,6 +109,13 @@ export class Reflector implements Cache {
     return this.#problem;
   }
 
+  /** Told from elsewhere that the cluster went back in time: everything is listed, and told again whatever its version. */
+  rewound(): void {
+    this.#rewinds += 1;
+    this.#listBecause = 'rewind';
+    this.#watching?.abort(new ListAgain('rewind'));
+  }
+
   /** Begins; called once. */
   start(): void {
     this.#running ??= this.#run();
@@ -119,6 +133,7 @@ export class Reflector implements Cache {
       try {
         if (this.#listBecause === undefined && this.#doubtful && (await this.#wentBack())) this.#listBecause = 'rewind';
         if (this.#listBecause !== undefined) await this.#list(this.#listBecause);
+        if (this.#listBecause !== undefined) continue;
         this.#doubtful = false;
         if (!(await this.#watch())) {
           this.#doubtful = true;
@@ -140,6 +155,7 @@ export class Reflector implements Cache {
     else if (error instanceof GarbledError) this.#listBecause = 'garbled';
     else if (error instanceof KubeError && error.reason === 'gone') this.#listBecause = 'gone';
     else if (this.#backoff.failures % this.#pace.relistAfter === 0) this.#listBecause ??= 'failures';
+    this.#listBecause ??= this.#listing;
     const message = error instanceof Error ? error.message : 'unknown failure';
     const again = { reflector: this.name, waitMs: Math.round(waitMs), list: this.#listBecause };
     if (error instanceof KubeError || error instanceof ListAgain || error instanceof DeadlineError) {
@@ -153,6 +169,9 @@ export class Reflector implements Cache {
 
   async #list(reason: ListReason): Promise<void> {
     this.#options.onList?.(reason);
+    this.#listing = reason;
+    this.#listBecause = undefined;
+    const rewinds = this.#rewinds;
     const objects: KubeObject[] = [];
     let version: string | undefined;
     let next: string | undefined;
@@ -162,10 +181,13 @@ export class Reflector implements Cache {
       version ??= page.resourceVersion;
       next = page.continue;
     } while (next !== undefined);
-    const rewound = this.#seen !== undefined && compareVersions(version, this.#seen) < 0;
-    if (rewound) this.#tellRewind(version);
+    const older = this.#seen !== undefined && compareVersions(version, this.#seen) < 0;
+    const noticed = older || this.#world.isAhead(objects);
+    if (noticed) this.#tellRewind(version);
+    const rewound = noticed || rewinds > this.#rewindsHandled;
+    this.#rewindsHandled = rewinds;
     this.#seen = version;
-    this.#listBecause = undefined;
+    this.#listing = undefined;
     const initial = !this.#isSynced;
     for (const event of this.#world.replace(objects, { initial, rewound })) this.#tell(event);
     this.#isSynced = true;
@@ -196,6 +218,7 @@ export class Reflector implements Cache {
     if (resourceVersion === undefined) throw new ListAgain('start');
     const startedAt = clock.monotonic();
     const { controller, release } = linked(this.#stop.signal);
+    this.#watching = controller;
     const options = { ...this.#selection(), resourceVersion, timeoutSeconds, signal: controller.signal };
     const stream = api.watch(resource, options)[Symbol.asyncIterator]();
     let heardAt = startedAt;
@@ -203,12 +226,13 @@ export class Reflector implements Cache {
       for (;;) {
         const deadlineMs = Math.max(0, heardAt + this.#pace.idleMs - clock.monotonic());
         const what = `watching ${resource.plural}: silent for ${this.#pace.idleMs} ms`;
-        const next = await within(clock, deadlineMs, stream.next(), what, this.#stop.signal);
+        const next = await within(clock, deadlineMs, stream.next(), what, controller.signal);
         if (next.done === true) return clock.monotonic() - startedAt >= (timeoutSeconds - 1) * 1000;
         heardAt = this.#heard();
         this.#take(next.value);
       }
     } finally {
+      this.#watching = undefined;
       controller.abort();
       release();
       // Not awaited: a stream that hangs would hang here too.

@@ -119,7 +119,7 @@ export class StatusWriter {
         if (reason === 'invalid' && ++refusals >= mostRefusals) return { is: 'refused', message: error.message };
         live = undefined;
         const waitMs = backoff.next(error instanceof KubeError ? error.retryInMs : undefined);
-        if (reason === 'conflict' && backoff.failures === 1) continue;
+        if ((reason === 'conflict' || reason === 'notFound') && backoff.failures === 1) continue;
         log.warn(
           { waitMs: Math.round(waitMs), uid: seen.metadata.uid },
           `an id is still to be written: ${error.message}`,

@@ -44,6 +44,14 @@ export class World {
     return [{ is: 'gone', object }];
   }
 
+  /** Whether one of these is older than what is known of it, which only a restored cluster shows. */
+  isAhead(objects: readonly KubeObject[]): boolean {
+    return objects.some(({ metadata }) => {
+      const known = this.get(metadata.namespace, metadata.name)?.metadata;
+      return known?.uid === metadata.uid && compareVersions(metadata.resourceVersion, known.resourceVersion) < 0;
+    });
+  }
+
   /** A complete list arrived. After a rewind versions prove nothing, so that every object counts as changed. */
   replace(objects: readonly KubeObject[], how: { readonly initial: boolean; readonly rewound: boolean }): CacheEvent[] {
     const before = this.#objects;

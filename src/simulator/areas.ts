@@ -2,6 +2,7 @@ import { alertsArea } from './alerts/area.ts';
 import { appsArea } from './apps/area.ts';
 import type { Area } from './area.ts';
 import { contactPointsArea } from './contact-points/area.ts';
+import { disasterReadiness } from './disaster/area.ts';
 import { environmentsArea } from './environments/area.ts';
 import { memberAccess } from './member-access.ts';
 import { presets } from './presets.ts';
@@ -16,4 +17,5 @@ export const areas: readonly Area[] = [
   memberAccess,
   contactPointsArea,
   alertsArea,
+  disasterReadiness,
 ];

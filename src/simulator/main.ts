@@ -16,27 +16,35 @@ const usage = `apphosting simulator [options]: the hosting service in a box
   --latency MS           added to every public request
 `;
 
+/** Where the command speaks. */
+interface Speaks {
+  readonly out: (text: string) => void;
+  readonly err: (text: string) => void;
+}
+
+const standard: Speaks = { out: (text) => stdout.write(text), err: (text) => stderr.write(text) };
+
 /** Runs the simulator until a signal ends it. */
-export async function simulator(args: readonly string[]): Promise<number> {
+export async function simulator(args: readonly string[], speaks: Speaks = standard): Promise<number> {
   try {
     const options = optionsFrom(args);
     if (options === undefined) {
-      stdout.write(usage);
+      speaks.out(usage);
       return 0;
     }
-    return await run(options);
+    return await run(options, speaks);
   } catch (error) {
     const isMeant = error instanceof BadOption || isBadArgument(error);
-    stderr.write(`apphosting simulator: ${isMeant ? (error as Error).message.split('\n')[0] : String(error)}\n`);
+    speaks.err(`apphosting simulator: ${isMeant ? (error as Error).message.split('\n')[0] : String(error)}\n`);
     return isMeant ? 2 : 1;
   }
 }
 
-async function run(options: StartOptions): Promise<number> {
-  const started = await startSimulator({ ...options, log: (line) => stderr.write(`${line}\n`) });
+async function run(options: StartOptions, { out, err }: Speaks): Promise<number> {
+  const started = await startSimulator({ ...options, log: (line) => err(`${line}\n`) });
   const signal = new AbortController();
   const ended = Promise.race(['SIGTERM', 'SIGINT'].map((name) => once(process, name, { signal: signal.signal })));
-  stdout.write(`simulator listening on ${started.url}\n`);
+  out(`simulator listening on ${started.url}\n`);
   await ended.finally(() => signal.abort());
   await started.close();
   return 0;

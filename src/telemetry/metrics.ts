@@ -74,14 +74,21 @@ export const metricNames = {
   apphosting_budget_waiting: { type: 'gauge', help: 'Requests that wait for their turn.', labels: ['account'] },
 } as const satisfies Record<string, Description>;
 
-/** A registry that counts by name; a name that is not listed is a mistake of ours and says so at once. */
+const descriptions: ReadonlyMap<string, Description> = new Map(Object.entries(metricNames));
+
+/**
+ * A registry that counts by name. A name that is not listed is a mistake of ours: tests hear of it through `onUnknown`, and in
+ * production it is left out, since no count is worth a pass.
+ */
 export class MetricRegistry {
   readonly #registry = new Registry();
   readonly #counters = new Map<string, Counter>();
   readonly #gauges = new Map<string, Gauge>();
   readonly #histograms = new Map<string, Histogram>();
+  readonly #onUnknown: (name: string) => void;
 
-  constructor(defaults = true) {
+  constructor(defaults = true, onUnknown: (name: string) => void = () => undefined) {
+    this.#onUnknown = onUnknown;
     if (defaults) collectDefaultMetrics({ register: this.#registry });
     for (const [name, { type, help, labels }] of Object.entries<Description>(metricNames)) {
       const config = { name, help, labelNames: [...labels], registers: [this.#registry] };
@@ -92,33 +99,41 @@ export class MetricRegistry {
   }
 
   count(name: string, labels: Labels = {}, by = 1): void {
-    known(this.#counters, name).inc({ ...labels }, by);
+    this.#with(this.#counters, name, labels, (counter) => counter.inc({ ...labels }, by));
   }
 
   /** Without a value the series goes away. */
   gauge(name: string, labels: Labels, value: number | undefined): void {
-    const gauge = known(this.#gauges, name);
-    if (value === undefined) gauge.remove({ ...labels });
-    else gauge.set({ ...labels }, value);
+    this.#with(this.#gauges, name, labels, (gauge) => {
+      if (value === undefined) gauge.remove({ ...labels });
+      else gauge.set({ ...labels }, value);
+    });
   }
 
   observe(name: string, labels: Labels, value: number): void {
-    known(this.#histograms, name).observe({ ...labels }, value);
+    this.#with(this.#histograms, name, labels, (histogram) => histogram.observe({ ...labels }, value));
   }
 
   /** Forgets every series of a gauge, before it is stated anew. */
   resetGauge(name: string): void {
-    known(this.#gauges, name).reset();
+    this.#with(this.#gauges, name, {}, (gauge) => gauge.reset());
   }
 
   /** The text that Prometheus scrapes. */
   text(): Promise<string> {
     return this.#registry.metrics();
   }
-}
 
-function known<Metric>(metrics: ReadonlyMap<string, Metric>, name: string): Metric {
-  const metric = metrics.get(name);
-  if (metric === undefined) throw new Error(`there is no metric ${name}`);
-  return metric;
+  #with<Metric>(
+    metrics: ReadonlyMap<string, Metric>,
+    name: string,
+    labels: Labels,
+    act: (metric: Metric) => void,
+  ): void {
+    const metric = metrics.get(name);
+    const described = descriptions.get(name);
+    const stray = Object.keys(labels).find((label) => described?.labels.includes(label) !== true);
+    if (metric === undefined || stray !== undefined) this.#onUnknown(stray === undefined ? name : `${name}{${stray}}`);
+    else act(metric);
+  }
 }

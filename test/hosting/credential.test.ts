@@ -60,6 +60,18 @@ describe('a credential', () => {
     expect(await ask()).toMatchObject({ was: 'answer' });
   });
 
+  it('holds back even those who waited for their turn when it was refused', async () => {
+    const { clock, credential, ask, service, sent } = opened();
+    credential.budget.join({ requestsPerSecond: 1, concurrency: 1 });
+    service.status = 401;
+
+    const asked = Array.from({ length: 10 }, () => ask());
+    await clock.advance(60_000);
+
+    expect((await Promise.all(asked)).map(({ was }) => was)).toEqual(['answer', ...Array(9).fill('heldBack')]);
+    expect(sent()).toBe(1);
+  });
+
   it('is tried at once after its Secret was read again', async () => {
     const { credential, ask, service, sent } = opened();
     service.status = 401;

@@ -1,83 +1,14 @@
 import { describe, expect, it } from 'vitest';
-import type { ReadProblem } from '../../src/engine/ports.ts';
-import { Credential } from '../../src/hosting/credential.ts';
-import { Mirror } from '../../src/hosting/mirror.ts';
 import { alertOf, alertsOf, appEnvsOf, appOf, appPresetsOf, contactPointsOf } from '../../src/hosting/requests.ts';
-import { openTransport } from '../../src/hosting/transport.ts';
-import type { WireResponse } from '../../src/hosting/wire.ts';
-import { Secret } from '../../src/secret.ts';
-import { collector, steadyEntropy } from './support/around.ts';
-import { answer, pathOf, scriptedWire } from './support/scripted-wire.ts';
-import { settle, VirtualClock } from '../support/virtual-clock.ts';
-
-interface Heard {
-  readonly key: string;
-  readonly changed: readonly string[];
-  readonly problem: ReadProblem | undefined;
-}
-
-interface World {
-  points: { contactPointId: string; name: string; type: string; updatedAt?: string }[];
-  status: string;
-  fail: ((path: string) => WireResponse | undefined) | undefined;
-  latencyMs: number;
-}
-
-/** A mirror over a small world, on a virtual clock. */
-function opened({ pollMs = 60_000, requestsPerSecond = 5, walksAtOnce = 4 } = {}) {
-  const clock = new VirtualClock();
-  const { log, metrics } = collector();
-  const entropy = steadyEntropy();
-  const credential = new Credential(clock, entropy, metrics);
-  credential.budget.join({ requestsPerSecond, concurrency: 4 });
-  const world: World = {
-    points: [{ contactPointId: 'cp_1', name: 'one', type: 'email' }],
-    status: 'running',
-    fail: undefined,
-    latencyMs: 0,
-  };
-  const respond = (path: string): WireResponse => {
-    const alert = { alertId: 'al_1', name: 'a', metric: 'm', operator: 'gt', threshold: 1, duration: '5m' };
-    const bodies: Record<string, unknown> = {
-      '/contact-points': { contactPoints: world.points },
-      '/app-envs': { appEnvs: [{ appEnvId: 'e', appId: 'a', name: 'n', status: world.status }] },
-      '/app-env/alerts': { alerts: [alert] },
-      '/alert': alert,
-      '/app': { appId: 'a', name: 'n' },
-      '/app-presets': { presets: [] },
-    };
-    return world.fail?.(path) ?? answer(200, structuredClone(bodies[path]));
-  };
-  const scripted = scriptedWire(async (request) => {
-    if (world.latencyMs > 0) {
-      await new Promise<void>((resolve) => {
-        clock.after(world.latencyMs, resolve);
-      });
-    }
-    return respond(pathOf(request));
-  });
-  const target = { origin: 'https://h', basePath: '', token: new Secret('t'), caBundle: undefined };
-  const transport = openTransport(target, scripted.wire, clock);
-  const heard: Heard[] = [];
-  const mirror = new Mirror({
-    clock,
-    entropy,
-    log,
-    metrics,
-    credential,
-    ask: (request, urgency) => credential.exchange(transport, request, { urgency }),
-    pollMs,
-    walksAtOnce,
-    onWalk: (key, changed, problem) => heard.push({ key, changed: [...changed], problem }),
-  });
-  return { clock, mirror, world, heard, credential, requests: scripted.requests };
-}
+import { settle } from '../support/virtual-clock.ts';
+import { answer, pathOf } from './support/scripted-wire.ts';
+import { mirrorOfSmallWorld } from './support/small-world.ts';
 
 const points = contactPointsOf('acc');
 
 describe('the mirror', () => {
   it('walks what is followed at once and then at its interval, until nobody follows it', async () => {
-    const { clock, mirror, requests, heard } = opened();
+    const { clock, mirror, requests, heard } = mirrorOfSmallWorld();
 
     const leave = mirror.follow(points);
     const alsoLeave = mirror.follow(points);
@@ -95,7 +26,7 @@ describe('the mirror', () => {
   });
 
   it('keeps the identity of what did not change, and names what did', async () => {
-    const { clock, mirror, world, heard } = opened();
+    const { clock, mirror, world, heard } = mirrorOfSmallWorld();
     mirror.follow(points);
     await clock.advance(1000);
     const first = mirror.snapshot(points);
@@ -113,7 +44,7 @@ describe('the mirror', () => {
   });
 
   it('serves any number of demands with one walk begun after the newest of them', async () => {
-    const { clock, mirror, requests } = opened();
+    const { clock, mirror, requests } = mirrorOfSmallWorld();
     await clock.advance(1000);
 
     for (let asker = 0; asker < 50; asker += 1) mirror.want(points, clock.monotonic());
@@ -124,7 +55,7 @@ describe('the mirror', () => {
   });
 
   it('does not take a walk under way for a fresh one', async () => {
-    const { clock, mirror, requests, world } = opened();
+    const { clock, mirror, requests, world } = mirrorOfSmallWorld();
     world.latencyMs = 100;
     mirror.want(points, 0);
     await clock.advance(50);
@@ -141,7 +72,7 @@ describe('the mirror', () => {
   });
 
   it('never counts a walk as begun after a write that ended in the same tick', async () => {
-    const { clock, mirror, world } = opened();
+    const { clock, mirror, world } = mirrorOfSmallWorld();
     world.latencyMs = 10;
     await clock.advance(500);
     mirror.follow(points);
@@ -155,7 +86,7 @@ describe('the mirror', () => {
   });
 
   it('serves a stream of demands ever more rarely', async () => {
-    const { clock, mirror, requests } = opened({ requestsPerSecond: 200 });
+    const { clock, mirror, requests } = mirrorOfSmallWorld({ requestsPerSecond: 200 });
 
     for (let ms = 0; ms < 20_000; ms += 10) {
       mirror.want(points, clock.monotonic());
@@ -167,7 +98,7 @@ describe('the mirror', () => {
   });
 
   it('waits with a demand that lies in the future', async () => {
-    const { clock, mirror, requests } = opened();
+    const { clock, mirror, requests } = mirrorOfSmallWorld();
 
     mirror.want(points, 120_000);
     await clock.advance(119_999);
@@ -178,7 +109,7 @@ describe('the mirror', () => {
   });
 
   it('polls every few seconds while something is under way, and calms down again', async () => {
-    const { clock, mirror, requests, world } = opened();
+    const { clock, mirror, requests, world } = mirrorOfSmallWorld();
     world.status = 'UPDATING';
     mirror.follow(appEnvsOf('acc'));
 
@@ -195,7 +126,7 @@ describe('the mirror', () => {
   });
 
   it('reads presets once an hour, and one object only when asked', async () => {
-    const { clock, mirror, requests } = opened();
+    const { clock, mirror, requests } = mirrorOfSmallWorld();
     mirror.follow(appPresetsOf());
     mirror.follow(appOf('a'));
 
@@ -209,7 +140,7 @@ describe('the mirror', () => {
   });
 
   it('takes a 404 on one object for an empty walk', async () => {
-    const { clock, mirror, world } = opened();
+    const { clock, mirror, world } = mirrorOfSmallWorld();
     world.fail = () => answer(404, { error: 'not found' });
 
     mirror.want(alertOf('al_9'), 0);
@@ -222,7 +153,7 @@ describe('the mirror', () => {
   });
 
   it('keeps the snapshot through failures, backs off, and reports them until a walk completes', async () => {
-    const { clock, mirror, world, requests } = opened({ pollMs: 10_000 });
+    const { clock, mirror, world, requests } = mirrorOfSmallWorld({ pollMs: 10_000 });
     mirror.follow(points);
     await clock.advance(1000);
     const before = mirror.snapshot(points);
@@ -240,7 +171,7 @@ describe('the mirror', () => {
   });
 
   it('stays quiet while the token is refused, tells everybody once, and reads all when it is good again', async () => {
-    const { clock, mirror, world, requests, heard } = opened({ pollMs: 10_000, requestsPerSecond: 100 });
+    const { clock, mirror, world, requests, heard } = mirrorOfSmallWorld({ pollMs: 10_000, requestsPerSecond: 100 });
     const reads = Array.from({ length: 50 }, (_, index) => alertsOf(`env_${index}`));
     for (const read of reads) mirror.follow(read);
     await clock.advance(5000);
@@ -260,7 +191,7 @@ describe('the mirror', () => {
   });
 
   it('sends nothing while the service asks to wait', async () => {
-    const { clock, mirror, world, requests } = opened({ pollMs: 10_000 });
+    const { clock, mirror, world, requests } = mirrorOfSmallWorld({ pollMs: 10_000 });
     mirror.follow(points);
     mirror.follow(appEnvsOf('acc'));
     world.fail = () => answer(429, {}, { 'retry-after': '300' });
@@ -277,7 +208,7 @@ describe('the mirror', () => {
   });
 
   it('takes at most half of the budget for polls', async () => {
-    const { clock, mirror, requests } = opened({ pollMs: 10_000, requestsPerSecond: 2 });
+    const { clock, mirror, requests } = mirrorOfSmallWorld({ pollMs: 10_000, requestsPerSecond: 2 });
     for (let index = 0; index < 40; index += 1) mirror.follow(alertsOf(`env_${index}`));
     await clock.advance(120_000);
     const before = requests.length;
@@ -290,7 +221,7 @@ describe('the mirror', () => {
   });
 
   it('runs no more walks at once than it may, the wanted ones first', async () => {
-    const { clock, mirror, requests, world } = opened({ walksAtOnce: 2, requestsPerSecond: 100 });
+    const { clock, mirror, requests, world } = mirrorOfSmallWorld({ walksAtOnce: 2, requestsPerSecond: 100 });
     world.latencyMs = 1000;
     for (let index = 0; index < 10; index += 1) mirror.follow(alertsOf(`env_${index}`));
     mirror.want(points, -1);
@@ -304,7 +235,7 @@ describe('the mirror', () => {
   });
 
   it('forgets what nobody asks for any longer', async () => {
-    const { clock, mirror } = opened();
+    const { clock, mirror } = mirrorOfSmallWorld();
     mirror.want(alertOf('al_1'), 0);
     await clock.advance(1000);
     const kept = mirror.snapshot(alertOf('al_1'));
@@ -319,7 +250,7 @@ describe('the mirror', () => {
   });
 
   it('gives up what nobody asks for any longer although it never was read', async () => {
-    const { clock, mirror, world, requests } = opened();
+    const { clock, mirror, world, requests } = mirrorOfSmallWorld();
     world.fail = () => answer(403, { error: 'no' });
     mirror.want(alertOf('al_1'), 0);
     await clock.advance(700_000);
@@ -333,7 +264,7 @@ describe('the mirror', () => {
   });
 
   it('is silent after it was closed', async () => {
-    const { clock, mirror, requests, heard, world } = opened();
+    const { clock, mirror, requests, heard, world } = mirrorOfSmallWorld();
     world.latencyMs = 100;
     mirror.follow(points);
     await clock.advance(50);
@@ -347,7 +278,7 @@ describe('the mirror', () => {
   });
 
   it('knows how old its data are', async () => {
-    const { clock, mirror, world } = opened();
+    const { clock, mirror, world } = mirrorOfSmallWorld();
     mirror.follow(points);
     await clock.advance(1000);
     world.fail = () => answer(500, {});

@@ -16,21 +16,13 @@ export interface Life {
   readonly planted: readonly string[];
 }
 
-interface Listed {
-  readonly name: string;
-  readonly [id: string]: unknown;
-}
-
-async function named(
-  world: InProcess,
-  path: string,
-  list: string,
-  id: string,
-  name: string,
-): Promise<readonly string[]> {
-  const { body } = await world.request('GET', path);
-  const items = (body as Record<string, readonly Listed[]>)[list] ?? [];
-  return items.filter((item) => item.name === name).map((item) => String(item[id]));
+/** What the service really holds, whatever its lists show. */
+async function named(world: InProcess, collection: string, id: string, name: string): Promise<readonly string[]> {
+  const { collections } = (await world.control('GET', '/world')) as {
+    collections: Readonly<Record<string, readonly Readonly<Record<string, unknown>>[]>>;
+  };
+  const rows = collections[collection] ?? [];
+  return rows.filter((row) => row['name'] === name).map((row) => String(row[id]));
 }
 
 const hookUrl = 'https://hook.example.com/planted-hook-secret';
@@ -49,7 +41,7 @@ export const lives: readonly Life[] = [
       },
     },
     edited: { name: 'on-call', webhook: { urlFrom: { name: 'hook', key: 'url' }, httpMethod: 'PUT' } },
-    made: (world) => named(world, '/contact-points?accountId=acc_demo', 'contactPoints', 'contactPointId', 'on-call'),
+    made: (world) => named(world, 'contactPoints', 'contactPointId', 'on-call'),
     planted: [hookUrl, hookPassword],
   },
   {
@@ -83,7 +75,7 @@ export const lives: readonly Life[] = [
       enabled: false,
       contactPoints: [{ contactPointRef: { name: 'ops' } }],
     },
-    made: (world) => named(world, '/app-env/alerts?appEnvId=env_web_prod', 'alerts', 'alertId', 'cpu'),
+    made: (world) => named(world, 'alerts', 'alertId', 'cpu'),
     planted: [],
   },
 ];

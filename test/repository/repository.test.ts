@@ -12,6 +12,7 @@ const longForAReason: Readonly<Record<string, string>> = {
   'src/config.ts': 'every flag and variable of every command, read in one place',
   'src/engine/engine.ts': 'everything that wakes an object, in one class',
   'src/engine/ports.ts': 'everything the engine needs from the world, on one page',
+  'src/engine/reconcile.ts': 'the frame around a step, read from top to bottom',
   'src/hosting/bodies/disaster-readiness.ts': 'the largest part of the interface, one body after the other',
   'test/kube/contract.ts': 'one contract, run by the double and by a real API server',
 };

@@ -6,7 +6,7 @@ import { createOperator, resourceOf, type Operator } from '../../src/cli/operato
 import { OperatorKey } from '../../src/engine/fingerprint.ts';
 import type { AnyKind } from '../../src/engine/kind/define.ts';
 import { finalizer, group, version } from '../../src/engine/names.ts';
-import type { KubeObject, Leadership, Log, Metrics } from '../../src/engine/ports.ts';
+import type { KubeObject, Leadership, Log } from '../../src/engine/ports.ts';
 import { openHosting } from '../../src/hosting/open.ts';
 import type { Wire } from '../../src/hosting/wire.ts';
 import { kinds as allKinds } from '../../src/kinds/index.ts';
@@ -14,9 +14,11 @@ import { secretResource } from '../../src/kube/material.ts';
 import { Secret } from '../../src/secret.ts';
 import type { Reply } from '../../src/simulator/exchange.ts';
 import { createSimulator, type Simulator } from '../../src/simulator/simulator.ts';
+import { MetricRegistry } from '../../src/telemetry/metrics.ts';
 import { MemoryCluster } from './memory-cluster.ts';
 import { MemoryKube } from './memory-kube.ts';
 import { SeededEntropy, settle, VirtualClock } from './virtual-clock.ts';
+import { aborted, forged, received, timedOut, type Interference } from './disturbed-wire.ts';
 
 export interface InProcessOptions {
   readonly kinds?: readonly AnyKind[];
@@ -25,30 +27,9 @@ export interface InProcessOptions {
   readonly seed?: number;
   readonly horizonMs?: number;
   readonly readOnly?: boolean;
+  /** What the operator is started with, but for the time. */
+  readonly powers?: { readonly activation: boolean; readonly accountReset: boolean };
 }
-
-/** An answer that somebody between us and the service gives instead. */
-export interface Forged {
-  readonly status: number;
-  readonly text?: string;
-  readonly headers?: Readonly<Record<string, string>>;
-}
-
-/** What happens to one request on its way: before it reaches the service, or to its answer. */
-export type Disturbance =
-  | 'refuseConnection'
-  | 'loseBefore'
-  | 'loseAnswer'
-  | 'hangBefore'
-  | 'hangAfter'
-  | { readonly insteadOf: Forged }
-  | { readonly afterwards: Forged };
-
-export type Interference = (request: {
-  readonly method: string;
-  readonly path: string;
-  readonly count: number;
-}) => Disturbance | undefined;
 
 /** One line that somebody wrote anywhere: log, event, status. */
 export interface Trace {
@@ -69,6 +50,10 @@ export class InProcess {
       return this.why;
     },
   };
+  /** How far the clocks of Kubernetes and of the service are ahead of this machine's. */
+  readonly ahead = { clusterMs: 0, serviceMs: 0 };
+  /** What operators that start from now on may do. */
+  powers: InProcessOptions['powers'];
   interference: Interference = () => undefined;
   kube: MemoryKube;
   operator: Operator;
@@ -78,6 +63,7 @@ export class InProcess {
 
   constructor(options: InProcessOptions = {}) {
     this.#options = options;
+    this.powers = options.powers;
     const entropy = new SeededEntropy((options.seed ?? 1) + 1_000);
     this.cluster = new MemoryCluster(this.clock, entropy);
     this.service = createSimulator({
@@ -255,7 +241,8 @@ export class InProcess {
       if (reply === 'aborted' || what === 'loseAnswer') return { failed: 'connection', message: 'reset' };
       if (what === 'hangAfter') return timedOut(request.signal);
       if (what !== undefined) return forged(what.afterwards);
-      return received(reply, request.signal);
+      const dateMs = this.clock.wall() + this.ahead.serviceMs;
+      return received(dated(reply, dateMs), request.signal);
     };
   }
 
@@ -263,23 +250,28 @@ export class InProcess {
     const options = this.#options;
     const entropy = new SeededEntropy((options.seed ?? 1) + this.#generation);
     const log = collecting(this.trace.lines);
+    const metrics = new MetricRegistry(false, (name) => {
+      throw new Error(`there is no metric ${name}`);
+    });
     const hosting = openHosting({
       clock: this.clock,
       entropy,
       log,
-      metrics: noMetrics,
+      metrics,
       hostRules: { allowedHosts: [], allowInsecureLoopback: true, allowPrivateAddresses: false, proxy: undefined },
       wire: this.#wire(),
     });
     return createOperator({
       kinds: options.kinds ?? allKinds,
-      api: this.kube,
+      api: Object.assign(this.kube, {
+        serverDate: () => ({ dateMs: this.clock.wall() + this.ahead.clusterMs, seenAt: this.clock.monotonic() }),
+      }),
       hosting,
       leadership: this.leadership,
       clock: this.clock,
       entropy,
       log,
-      metrics: noMetrics,
+      metrics,
       key: new OperatorKey(new Secret('a key made up for tests')),
       instance: `operator-${this.#generation}`,
       operatorNamespace: 'apphosting-system',
@@ -287,45 +279,21 @@ export class InProcess {
       selector: undefined,
       secretWatch: 'on',
       readOnly: options.readOnly ?? false,
+      powers: { activation: false, accountReset: false, ...this.powers, processStartedAt: this.clock.wall() },
       horizonMs: options.horizonMs ?? 120_000,
       workers: 8,
     });
   }
 }
 
+/** What the server of a real service adds to every answer. */
+function dated(reply: Reply, dateMs: number): Reply {
+  if (reply.kind !== 'answered') return reply;
+  return { ...reply, headers: { date: new Date(dateMs).toUTCString(), ...reply.headers } };
+}
+
 /** The finalizer that holds an object, for assertions. */
 export const held = finalizer;
-
-function aborted(signal: AbortSignal): Promise<'aborted'> {
-  return new Promise((resolve) => {
-    if (signal.aborted) resolve('aborted');
-    signal.addEventListener('abort', () => resolve('aborted'), { once: true });
-  });
-}
-
-async function timedOut(signal: AbortSignal): ReturnType<Wire> {
-  await aborted(signal);
-  return { failed: 'connection', message: 'timed out' };
-}
-
-function forged({ status, text = '', headers = {} }: Forged): Awaited<ReturnType<Wire>> {
-  return { status, headers, text };
-}
-
-function received(reply: Reply, signal: AbortSignal): ReturnType<Wire> {
-  switch (reply.kind) {
-    case 'reset':
-    case 'stream':
-      return Promise.resolve({ failed: 'connection', message: 'reset' });
-    case 'silent':
-      return timedOut(signal);
-    case 'answered': {
-      if (reply.truncate !== undefined) return Promise.resolve({ failed: 'connection', message: 'cut off' });
-      if (reply.hugeBody !== undefined) return Promise.resolve({ failed: 'tooLarge', message: 'too large' });
-      return Promise.resolve({ status: reply.status, headers: reply.headers, text: reply.body });
-    }
-  }
-}
 
 function collecting(lines: string[]): Log {
   const at = (level: string) => (fields: object, message: string) => {
@@ -335,5 +303,3 @@ function collecting(lines: string[]): Log {
   };
   return { debug: at('debug'), info: at('info'), warn: at('warn'), error: at('error') };
 }
-
-const noMetrics: Metrics = { count: () => undefined, gauge: () => undefined, observe: () => undefined };

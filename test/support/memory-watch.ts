@@ -1,4 +1,10 @@
-import type { KubeError, KubeObject, Resource, WatchEvent, WatchOptions } from '../../src/engine/ports.ts';
+import {
+  KubeError,
+  type KubeObject,
+  type Resource,
+  type WatchEvent,
+  type WatchOptions,
+} from '../../src/engine/ports.ts';
 import { meets } from './label-selector.ts';
 import { type Change, keyOf, type MemoryCluster } from './memory-cluster.ts';
 
@@ -6,13 +12,14 @@ const bookmarkMs = 60_000;
 
 /** One open watch on a cluster in memory. */
 export class MemoryWatch {
-  isMuted = false;
   readonly #cluster: MemoryCluster;
   readonly #resource: string;
   readonly #options: WatchOptions;
   readonly #queue: WatchEvent[] = [];
   readonly #undo: (() => void)[] = [];
   #newest: number;
+  #isMuted = false;
+  #missed = false;
   #ended: { readonly failure: KubeError | undefined } | undefined;
   #wake: (() => void) | undefined;
 
@@ -37,14 +44,27 @@ export class MemoryWatch {
     if (options.signal.aborted) this.end();
   }
 
+  /** While it is muted nothing is heard; a stream that lost something meanwhile is broken when it is heard again. */
+  set isMuted(isMuted: boolean) {
+    this.#isMuted = isMuted;
+    if (!isMuted && this.#missed) this.end(new KubeError('unavailable', 'the connection was reset'));
+  }
+
   push(event: WatchEvent): void {
-    if (this.isMuted || this.#ended !== undefined) return;
+    if (this.#ended !== undefined) return;
+    if (this.#isMuted) {
+      this.#missed = true;
+      return;
+    }
     this.#queue.push(event);
     this.#wake?.();
   }
 
   end(failure?: KubeError): void {
-    if (this.isMuted && !this.#options.signal.aborted) return;
+    if (this.#isMuted && !this.#options.signal.aborted) {
+      this.#missed = true;
+      return;
+    }
     this.#ended ??= { failure };
     this.#wake?.();
   }

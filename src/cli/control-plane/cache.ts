@@ -4,6 +4,7 @@ import { userInfo } from 'node:os';
 import { join } from 'node:path';
 import { binariesIn, programNames } from './binaries.ts';
 import type { Binaries } from './binaries.ts';
+import { makeFolder } from './folder.ts';
 import { claim } from './lock.ts';
 import type { Claim } from './lock.ts';
 
@@ -95,7 +96,7 @@ async function removeAbandoned(dir: string): Promise<void> {
 
 async function whyNotWritable(dir: string): Promise<string | undefined> {
   try {
-    await mkdir(dir, { recursive: true });
+    await makeFolder(dir);
     const probe = await mkdtemp(join(dir, '.probe-'));
     await rm(probe, { recursive: true });
     return undefined;

@@ -1,5 +1,5 @@
 import { execFile, spawn } from 'node:child_process';
-import { rename } from 'node:fs/promises';
+import { access, constants, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import process from 'node:process';
 import { createInterface } from 'node:readline';
@@ -7,6 +7,7 @@ import { promisify } from 'node:util';
 import { environmentWith } from '../../config.ts';
 import { programNames } from './binaries.ts';
 import { CannotStart, codeOf } from './cannot-start.ts';
+import { makeFolder } from './folder.ts';
 import type { Work } from './progress.ts';
 import { KUBERNETES_VERSION } from './releases.ts';
 
@@ -44,16 +45,31 @@ export async function buildWithGo(into: string, work: Work, go = 'go'): Promise<
     `-X ${version}.gitMajor=${major}`,
     `-X ${version}.gitMinor=${minor}`,
   ];
+  const ownCache = (await isGoCacheWritable(go)) ? undefined : join(into, '.go-build');
   const environment = environmentWith({
     CGO_ENABLED: '0',
     GOTOOLCHAIN: 'local',
     GOWORK: 'off',
     GOFLAGS: '-mod=readonly -buildvcs=false',
+    ...(ownCache === undefined ? {} : { GOCACHE: ownCache }),
   });
   const args = ['build', '-v', '-trimpath', '-ldflags', flags.join(' '), '-o', `${into}/`, 'tool'];
   await runGo(go, args, environment, work);
   // The module of etcd names its program after its folder.
   await rename(join(into, 'server'), join(into, programNames.etcd));
+  if (ownCache !== undefined) await rm(ownCache, { recursive: true, force: true });
+}
+
+/** Where our cache cannot be written, Go's often cannot either. */
+async function isGoCacheWritable(go: string): Promise<boolean> {
+  try {
+    const { stdout } = await promisify(execFile)(go, ['env', 'GOCACHE'], { timeout: 10_000 });
+    await makeFolder(stdout.trim());
+    await access(stdout.trim(), constants.W_OK);
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 type Environment = Record<string, string | undefined>;
@@ -72,17 +88,17 @@ async function runGo(go: string, args: string[], env: Environment, { detail, sig
   const overall = setTimeout(() => giveUp('go build took more than an hour'), wholeMs);
   const silence = setTimeout(() => giveUp(`go build showed no sign of life for ${silenceMs / 1000} s`), silenceMs);
   let compiled = 0;
-  let last: readonly string[] = [];
+  let last = '';
   createInterface({ input: child.stderr }).on('line', (text) => {
     silence.refresh();
-    last = [...last, text].slice(-4);
+    last = text;
     if (text.startsWith('go: downloading ')) detail(text.slice('go: '.length));
     else detail(`${(compiled += 1)} packages compiled`);
   });
   child.once('error', reject);
   child.once('close', (code) => {
     if (code === 0) resolve();
-    else reject(new CannotStart(`go build failed: ${last.join(' · ')}`));
+    else reject(new CannotStart(`go build failed: ${last}`));
   });
   try {
     await promise;

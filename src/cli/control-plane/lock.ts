@@ -1,8 +1,9 @@
 import { randomUUID } from 'node:crypto';
-import { link, mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { link, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import process from 'node:process';
 import { codeOf } from './cannot-start.ts';
+import { makeFolder } from './folder.ts';
 import { identityOf } from './process-table.ts';
 
 /*
@@ -26,7 +27,7 @@ const nobody = '{}';
 
 /** Takes the lock in a folder, which is made when it is absent, unless somebody living has it. */
 export async function claim(dir: string): Promise<Claim> {
-  await mkdir(dir, { recursive: true, mode: 0o700 });
+  await makeFolder(dir);
   const own: Holder = { pid: process.pid, identity: (await identityOf(process.pid)) ?? '' };
   const draft = await drafted(dir, JSON.stringify(own));
   try {

@@ -1,7 +1,8 @@
-import { mkdir, mkdtemp, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
-import { CannotStart } from '../control-plane/cannot-start.ts';
+import { CannotStart, reasonOf } from '../control-plane/cannot-start.ts';
+import { makeFolder } from '../control-plane/folder.ts';
 import { endLeftovers, runFolder } from '../control-plane/leftovers.ts';
 import { claim, lookAt } from '../control-plane/lock.ts';
 
@@ -31,12 +32,12 @@ export async function keptFolder(named: string): Promise<DataFolder> {
     throw new CannotStart(`${dir} holds other things: name an empty or a new folder, or one of an earlier sandbox`);
   }
   try {
-    await mkdir(dir, { recursive: true, mode: 0o700 });
+    await makeFolder(dir);
     const release = await taken(dir);
     return { dir, kept: true, leftovers: await endLeftovers(dir), release };
   } catch (error) {
     if (error instanceof CannotStart) throw error;
-    throw new CannotStart(`${dir} cannot be used`, { cause: error });
+    throw new CannotStart(`${dir} cannot be used: ${reasonOf(error)}`, { cause: error });
   }
 }
 

@@ -25,7 +25,7 @@ export function liveDisplay(screen: TableScreen, paint: Paint): Display {
   };
   return {
     show: (rows) => {
-      const lines = tableOf(rows, { columns: screen.columns ?? 80, rows: (screen.rows ?? 24) - 1 }, paint);
+      const lines = tableOf(rows, { columns: screen.columns || 80, rows: (screen.rows || 24) - 1 }, paint);
       if (lines.join('\n') !== shown.join('\n')) draw('', lines);
     },
     line: (text) => draw(`${text}\n`, shown),

@@ -1,6 +1,6 @@
 import type { Json, Read, Request } from '../ports.ts';
 import type { Pass } from './pass.ts';
-import type { OwnCondition, Refusal, Step, Verdict } from './step.ts';
+import type { Notice, OwnCondition, Refusal, Step, Verdict } from './step.ts';
 
 /** An object's content, field by field: what the spec wants, or what the service shows. Undefined fields are not stated. */
 export type Fields = Readonly<Record<string, Json | undefined>>;
@@ -73,4 +73,6 @@ export interface ObjectPlan<Spec, Facts, Item> {
   readonly settle?: (pass: Pass<Spec, Facts>, seen: Sight<Item>) => Step<Facts>;
   readonly facts: (pass: Pass<Spec, Facts>, seen: Sight<Item>) => Facts;
   readonly conditions?: (pass: Pass<Spec, Facts>, seen: Sight<Item>) => readonly OwnCondition[];
+  /** What happened since status was written last, worth an event each. */
+  readonly notices?: (pass: Pass<Spec, Facts>, seen: Sight<Item>) => readonly Notice[];
 }

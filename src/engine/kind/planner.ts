@@ -52,6 +52,7 @@ export function showObject<Spec, Facts, Item>(
     drift: difference.drift,
     unverified: Object.keys(difference.prints).toSorted(),
     leftover,
+    notices: plan.notices?.(pass, found.seen) ?? [],
   };
 }
 

@@ -145,4 +145,14 @@ export interface Showing<Facts> {
   readonly drift: readonly Drift[];
   readonly unverified: readonly string[];
   readonly leftover: readonly string[];
+  /** What people should hear of once, as events, when this is written down. */
+  readonly notices?: readonly Notice[];
+}
+
+/** Something that happened in the service and is worth an event. */
+export interface Notice {
+  readonly type: 'Normal' | 'Warning';
+  /** CamelCase, such as `AlertFiring`. */
+  readonly reason: string;
+  readonly note: string;
 }

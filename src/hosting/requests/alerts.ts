@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { Read, Request } from '../../engine/ports.ts';
-import { alertIn, alertsIn, type AlertItem } from '../bodies/alerts.ts';
+import { alertIn, alertsIn, refreshedStateOf, type AlertItem, type RefreshedState } from '../bodies/alerts.ts';
 import { AnyText, Finite, get, Id, remove, single, Text, write, type BodySchemas } from './endpoint.ts';
 
 const PostAppEnvAlert = z
@@ -103,6 +103,21 @@ export function alertOf(alertId: string): Read<AlertItem> {
     idOf: (alert) => alert.alertId,
     absentOn404: true,
     pace: 'onDemand',
+    moving: ['lastStateCheck'],
+  };
+}
+
+/** The live state of an alert, asked for in turns with all others; `everyMs` is how often at most. */
+export function alertStateOf(alertId: string, everyMs: number): Read<RefreshedState> {
+  return {
+    key: `alertState/${alertId}`,
+    first: postAlertRefresh(alertId),
+    items: single(refreshedStateOf),
+    idOf: () => alertId,
+    absentOn404: true,
+    pace: 'rounds',
+    roundMs: everyMs,
+    busy: (items) => ['Firing', 'Pending'].includes(items.get(alertId)?.state ?? ''),
     moving: ['lastStateCheck'],
   };
 }

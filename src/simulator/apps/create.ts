@@ -31,10 +31,10 @@ export const anyText = text({ min: 0 });
 export function postApp(call: Call): Answer {
   const { body, world } = call;
   const accountId = required(body, 'accountId', text());
-  memberOf(call, accountId);
+  const { membershipId: createdBy } = memberOf(call, accountId);
   const app = createApp(world, { accountId, ...newApp(body) });
   if (isDatabase(app.dockerPreset) && world.readings['createApp.provisions'] === 'databases') {
-    world.schedule('apps.provisions', world.now + provisioningMs, { appId: app.appId });
+    world.schedule('apps.provisions', world.now + provisioningMs, { appId: app.appId, createdBy });
   }
   return ok({ appId: app.appId });
 }
@@ -42,10 +42,10 @@ export function postApp(call: Call): Answer {
 const provisioningMs = 2000;
 
 /** Gives a new database its environment. */
-export function provision(world: World, { appId }: { readonly appId: string }): void {
+export function provision(world: World, from: { readonly appId: string; readonly createdBy: string }): void {
   const [region] = world.of(regions).all();
-  if (!world.of(apps).has(appId) || region === undefined) return;
-  createEnvironment(world, { appId, name: 'production', region: region.name, status: 'running', volumes: 1 });
+  if (!world.of(apps).has(from.appId) || region === undefined) return;
+  createEnvironment(world, { ...from, name: 'production', region: region.name, status: 'running', volumes: 1 });
 }
 
 function newApp(body: Fields): Pick<App, 'name'> & Partial<App> {

@@ -17,12 +17,14 @@ import { invalid, notFound, taken } from '../refusal.ts';
 import type { World } from '../store.ts';
 import { toldStatus } from './deployment.ts';
 import {
+  addContent,
   contents,
   createEnvironment,
   deleteEnvironment,
   type Environment,
   environmentNamed,
   environments,
+  imageOf,
   regionNamed,
   requireRunnable,
   type Resources,
@@ -84,9 +86,12 @@ function update({ world, id, body }: ControlCall) {
     requireFreeCliEnvName(world, environment.accountId, fields.cliEnvName);
   const told = status === undefined ? environment : toldStatus(world, environment, status);
   const next: Environment = { ...told, ...fields, updatedAt: world.now };
+  const app = appNamed(world, next.appId);
   const at = { region: regionNamed(world, next.region), volumes: next.volumes, containers: next.resources.containers };
-  requireRunnable(appNamed(world, next.appId), at);
+  requireRunnable(app, at);
   world.of(environments).put(next);
+  if (next.deployed && next.currentContentId === undefined)
+    addContent(world, next, imageOf(app), world.hash('build', id));
   world.record({ kind: 'environment.updated', id, accountId: next.accountId, detail: { fields: Object.keys(body) } });
   return ok({ appEnvId: id });
 }

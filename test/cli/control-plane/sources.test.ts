@@ -1,5 +1,5 @@
 import { chmod, mkdir, readdir, writeFile } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
+import { dirname, join, resolve } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { binariesIn, programNames } from '../../../src/cli/control-plane/binaries.ts';
 import { cacheAt, openCache } from '../../../src/cli/control-plane/cache.ts';
@@ -132,16 +132,19 @@ describe('the cache', () => {
     expect(await readdir(dir)).toEqual([]);
   });
 
-  it('says so, and uses a temporary folder, where the cache folder cannot be written', async () => {
+  it.each([
+    { place: 'file/cache', because: 'a file is in the way' },
+    { place: '/proc/apphosting', because: 'the system makes no folders there' },
+  ])('says so, and uses a temporary folder, where the cache cannot be written: $because', async ({ place }) => {
     const dir = await temporaryDir();
     await writeFile(join(dir, 'file'), '');
     await mkdir(join(dir, 'tmp'));
     const said: string[] = [];
 
-    const cache = await openCache(join(dir, 'file'), join(dir, 'tmp'), (text) => said.push(text));
+    const cache = await openCache(resolve(dir, place), join(dir, 'tmp'), (text) => said.push(text));
     const made = await cache.make('key', fill);
 
-    expect(said).toEqual([expect.stringMatching(/cannot be written \(ENOTDIR\): using .*tmp\/apphosting-cache-/)]);
+    expect(said).toEqual([expect.stringMatching(/cannot be written \(E[A-Z]+\): using .*tmp\/apphosting-cache-/)]);
     expect(await cache.find('key')).toEqual(made);
   });
 

@@ -1,26 +1,34 @@
 import { randomUUID } from 'node:crypto';
-import { type Clock, type Entropy, KubeError } from '../../../src/engine/ports.ts';
+import { KubeError } from '../../../src/engine/ports.ts';
 import { type KubeClient, openKube } from '../../../src/kube/client.ts';
 import { findCredentials } from '../../../src/kube/credentials.ts';
 import type { Limits } from '../../../src/kube/transport.ts';
-
-/** Time as it is. */
-export const realClock: Clock = {
-  wall: () => Date.now(),
-  monotonic: () => performance.now(),
-  after: (delayMs, wake) => {
-    const timer = setTimeout(wake, delayMs);
-    return () => clearTimeout(timer);
-  },
-};
-
-/** Chance as it is. */
-export const realEntropy: Entropy = { fraction: () => Math.random(), uuid: () => randomUUID() };
+import { realClock } from '../../support/real-time.ts';
 
 /** Our client for the control plane that this kubeconfig belongs to. */
 export async function kubeAt(kubeconfig: string, limits: Partial<Limits> = {}): Promise<KubeClient> {
   const credentials = await findCredentials({ clock: realClock, env: {}, kubeconfig });
   return openKube({ credentials, clock: realClock, limits });
+}
+
+/** A kubeconfig for one user of one cluster. */
+export function kubeconfigText({ url, ca, user, cluster = {} }: KubeconfigParts): string {
+  const usual = { server: url, 'certificate-authority-data': Buffer.from(ca).toString('base64') };
+  return JSON.stringify({
+    clusters: [{ name: 'c', cluster: { ...usual, ...cluster } }],
+    users: [{ name: 'u', user }],
+    contexts: [{ name: 'x', context: { cluster: 'c', user: 'u' } }],
+    'current-context': 'x',
+  });
+}
+
+/** What differs between the kubeconfigs of tests. */
+export interface KubeconfigParts {
+  readonly url: string;
+  readonly ca: string;
+  readonly user: object;
+  /** What is other than usual about the cluster. */
+  readonly cluster?: object;
 }
 
 const definitions = {

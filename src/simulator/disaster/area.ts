@@ -1,0 +1,78 @@
+import type { Area } from '../area.ts';
+import type { World } from '../store.ts';
+import { tick } from './clockwork.ts';
+import { configure } from './configure.ts';
+import { takeSnapshots, tellConfiguration } from './control.ts';
+import { activate, discardActivation, validate } from './operating.ts';
+import { points, protections, sources } from './reading.ts';
+import { reset } from './reset.ts';
+import {
+  clearDisks,
+  configurationOf,
+  configurations,
+  DUE,
+  journaledCalls,
+  keep,
+  recoveryPoints,
+  retainedDisks,
+} from './rows.ts';
+import { momentOf } from './surroundings.ts';
+
+/** Disaster readiness: protection, isolated checks, and recovered environments. */
+export const disasterReadiness: Area = {
+  name: 'disasterReadiness',
+  collections: [configurations, recoveryPoints, journaledCalls, retainedDisks],
+  routes: [
+    { method: 'GET', path: '/disaster-readiness/sources', scopes: ['svc:read'], handle: sources },
+    { method: 'GET', path: '/disaster-readiness/configurations', scopes: ['svc:read'], handle: protections },
+    { method: 'GET', path: '/disaster-readiness/points', scopes: ['svc:read'], handle: points },
+    {
+      method: 'POST',
+      path: '/disaster-readiness/configure',
+      scopes: ['svc:write:config', 'svc:write:deploy'],
+      handle: configure,
+    },
+    { method: 'POST', path: '/disaster-readiness/validate', scopes: ['svc:write:deploy'], handle: validate },
+    {
+      method: 'POST',
+      path: '/disaster-readiness/activate',
+      scopes: ['svc:write:deploy', 'svc:write:dangerous'],
+      handle: activate,
+    },
+    {
+      method: 'POST',
+      path: '/disaster-readiness/discard-activation',
+      scopes: ['svc:write:deploy', 'svc:write:dangerous'],
+      handle: discardActivation,
+    },
+    {
+      method: 'POST',
+      path: '/disaster-readiness/reset',
+      scopes: ['svc:write:deploy', 'svc:write:dangerous'],
+      handle: reset,
+    },
+  ],
+  control: [
+    {
+      method: 'PATCH',
+      path: '/configurations/:id',
+      does: 'tells a disaster-readiness configuration what its circumstances are, or moves its operation on',
+      handle: tellConfiguration,
+    },
+    {
+      method: 'POST',
+      path: '/configurations/:id/points',
+      does: 'takes snapshots now',
+      handle: takeSnapshots,
+    },
+  ],
+  timers: { [DUE]: wake },
+};
+
+/** Does what is due for one configuration. */
+function wake(world: World, { configurationId }: { readonly configurationId: string }): void {
+  const configuration = configurationOf(world, configurationId);
+  if (configuration === undefined) return;
+  clearDisks(world, configuration.sourceAppEnvId, 'expired');
+  keep(world, tick(configuration, momentOf(world, configuration)));
+}

@@ -1,0 +1,257 @@
+// Disaster readiness as plain JSON: what the world keeps, nothing derived. Instants are milliseconds since the epoch;
+// everything a client sees (readiness, hints, receipts) is computed from this at request time.
+
+/** How a source is protected: restored on demand, or received all the time by a standby. */
+export type Mode = 'cold' | 'warm';
+
+/** What an operation is for. An enrolment of a warm configuration stays on as the receiver of its changes. */
+export type OperationKind = 'enrolment' | 'validation' | 'activation';
+
+/** The phases of all operations; `promoted` and `handingOver` are reached only through the control surface. */
+export const PHASES = [
+  'queued',
+  'preparing',
+  'validating',
+  'restoring',
+  'promoting',
+  'starting',
+  'promoted',
+  'handingOver',
+  'succeeded',
+  'failed',
+  'cleaning',
+] as const;
+
+/** A phase of an operation. */
+export type Phase = (typeof PHASES)[number];
+
+/** The names a recovered environment gets. */
+export interface TargetNames {
+  readonly envName: string;
+  readonly createNewApp: boolean;
+  readonly appName?: string;
+}
+
+/** Where the copies are kept: where the source keeps its own, on the platform, or behind a credential. */
+export type Storage =
+  | { readonly kind: 'inherited' }
+  | { readonly kind: 'platform' }
+  | { readonly kind: 'credential'; readonly credentialId: string };
+
+/** The settings of a configuration with every default filled in. */
+export interface Settings {
+  readonly destinationRegion: string;
+  readonly mode: Mode;
+  readonly storage: Storage;
+  readonly snapshotIntervalMs: number;
+  readonly validationIntervalMs: number;
+  readonly rpoTargetMs: number;
+  readonly rtoTargetMs: number;
+  readonly sameRegionAcknowledged: boolean;
+}
+
+/** Sizes of a source, frozen when a point is taken: a preview of what a recovery allocates. */
+export interface Sizing {
+  readonly replicas: number;
+  readonly zClouds?: number;
+  readonly cpu: number;
+  readonly cpuRequest: number;
+  readonly memoryMb: number;
+  readonly memoryRequestMb: number;
+  readonly volumeCapacities: readonly string[];
+}
+
+/** What a configuration remembers of its source, so that it can be judged when the source is gone. */
+export interface RetainedSource {
+  readonly appId: string;
+  readonly appName: string;
+  readonly environmentName: string;
+  readonly region: string;
+  readonly dockerPreset: string;
+  readonly isDatabase: boolean;
+  readonly sizing?: Sizing;
+}
+
+/** A moment of the source that can be recovered. */
+export interface RecoveryPoint {
+  readonly pointId: string;
+  readonly operationId: string;
+  readonly sequence: number;
+  readonly cutoffAt: number;
+  readonly bytes: number;
+  readonly sizing?: Sizing;
+}
+
+/** What an activation was asked for: pinned, never substituted. */
+export interface Pinned {
+  readonly pointId: string;
+  readonly cutoffAt: number;
+  readonly target: TargetNames;
+  readonly targetAppEnvId: string;
+  readonly targetAppId: string;
+}
+
+/** What an isolated check found, and whether its remains are proved to be gone. */
+export type CheckResult = 'pass' | 'fail' | 'cleanupUnverifiable';
+
+/** Advisory progress of the retirement of a check's temporary target. */
+export interface ValidationCleanup {
+  readonly observedAt: number;
+  readonly retentionUntil?: number;
+  readonly retentionPending: boolean;
+}
+
+/** One journaled piece of protection work. It is running while `endedAt` is absent. */
+export interface Operation {
+  readonly operationId: string;
+  readonly kind: OperationKind;
+  readonly phase: Phase;
+  readonly startedAt: number;
+  readonly endedAt?: number;
+  readonly outcome?: 'succeeded' | 'failed' | 'discarded' | 'superseded';
+  readonly failedSteps: number;
+  readonly stepDueAt?: number;
+  readonly pinned?: Pinned;
+  readonly check?: CheckResult;
+  readonly validationCleanup?: ValidationCleanup;
+  readonly discardedAt?: number;
+}
+
+/** The shape of a warm standby's machine. */
+export type StandbyShape = 'standard' | 'seedBoost' | 'sustained';
+
+/** A change on its way into the standby. */
+export interface Change {
+  readonly pointId: string;
+  readonly bytes: number;
+}
+
+/** The receiving side of a warm configuration. */
+export interface Standby {
+  readonly targetAppEnvId: string;
+  readonly targetAppId: string;
+  readonly shape: StandbyShape;
+  readonly reason?: string;
+  readonly firstCopyDone: boolean;
+  readonly backlog: readonly Change[];
+  readonly applying?: { readonly startedAt: number; readonly doneAt: number; readonly firstCopy: boolean };
+  readonly restartedUntil: number;
+  readonly appliedPointId?: string;
+  readonly lastApplySeconds?: number;
+  readonly lastApplyBytes?: number;
+  readonly quickChanges: number;
+  readonly progressAt: number;
+  /** Told through the control surface to have fallen behind: it applies nothing until told otherwise. */
+  readonly heldBehind: boolean;
+}
+
+/** What a completed activation left behind. */
+export interface ActivationResult {
+  readonly operationId: string;
+  readonly targetAppEnvId: string;
+  readonly targetAppId: string;
+  readonly pointId: string;
+  readonly cutoffAt: number;
+  readonly completedAt: number;
+  readonly engine?: 'postgresql' | 'redis';
+}
+
+/** Readiness as told through the control surface. */
+export interface ToldReadiness {
+  readonly state: string;
+  readonly reason?: string;
+  readonly warnings?: readonly string[];
+}
+
+/** Counts of what still has to be cleaned up. */
+export interface PendingCleanup {
+  readonly pendingCount: number;
+  readonly retainedDiskCount: number;
+  readonly retryingCount: number;
+  readonly earliestRetentionUntil?: number;
+}
+
+/** What the control surface told this configuration. */
+export interface Told {
+  readonly readiness?: ToldReadiness;
+  readonly failSteps: number;
+  readonly hold: boolean;
+  readonly engineUnavailableReason?: string;
+  readonly nextValidation?: CheckResult;
+  readonly pendingCleanup?: PendingCleanup;
+  /** Shown with the active operation until an operation ends. */
+  readonly validationCleanup?: ValidationCleanup;
+  readonly applySeconds: number;
+  readonly firstCopyBytes: number;
+}
+
+/** The protection of one environment. */
+export interface Configuration {
+  readonly configurationId: string;
+  readonly accountId: string;
+  readonly sourceAppEnvId: string;
+  readonly createdAt: number;
+  readonly generation: number;
+  readonly settings: Settings;
+  readonly target?: TargetNames;
+  readonly source: RetainedSource;
+  readonly enrolled: boolean;
+  readonly operations: readonly Operation[];
+  readonly activeOperationId?: string;
+  /** The enrolment whose journal a warm configuration's point comes from. */
+  readonly receiverOperationId?: string;
+  /** The isolated check that runs beside the receiver. */
+  readonly checkOperationId?: string;
+  readonly lastCheck?: { readonly at: number; readonly result: CheckResult };
+  readonly points: readonly RecoveryPoint[];
+  readonly pointsTaken: number;
+  /** Since when a broken chain of snapshots is being replaced by a full copy, and when that is done. */
+  readonly rollover?: { readonly startedAt: number; readonly doneAt: number };
+  readonly nextSnapshotAt?: number;
+  readonly nextValidationAt?: number;
+  readonly standby?: Standby;
+  readonly activationResult?: ActivationResult;
+  /** A reset has begun: no protection work any more, the records stay until the provider has cleaned up. */
+  readonly fencedAt?: number;
+  readonly told: Told;
+}
+
+/** A disk kept under its retention policy after its compute was retired; it outlives its configuration. */
+export interface RetainedDisk {
+  readonly diskId: string;
+  readonly accountId: string;
+  readonly sourceAppEnvId: string;
+  readonly configurationId: string;
+  readonly retentionUntil: number;
+}
+
+/** The calls that carry a requestId. */
+export type JournaledCall = 'configure' | 'validate' | 'activate' | 'discard';
+
+/** A committed call under its requestId: the same payload gets the same receipt, another one is rejected. */
+export interface JournalEntry {
+  readonly accountId: string;
+  readonly requestId: string;
+  readonly call: JournaledCall;
+  readonly payload: string;
+  readonly receipt: Receipt;
+}
+
+/** What a journaled call answers. */
+export interface Receipt {
+  readonly configurationId: string;
+  readonly operationId: string;
+  readonly generation: number;
+  readonly phase: Phase;
+}
+
+/** Why something is not carried out: it is malformed, it names an unknown thing, or a rule forbids it. */
+export interface Refused {
+  readonly refused: 'invalid' | 'unknown' | 'rule';
+  readonly message: string;
+}
+
+/** A rule of the interface says no. */
+export function ruledOut(message: string): Refused {
+  return { refused: 'rule', message };
+}

@@ -1,0 +1,143 @@
+// The journal of a configuration's operations: which one runs, which one holds the lock, how one begins and ends.
+import { SECOND, stepLengthMs } from './durations.ts';
+import type { Configuration, Operation, OperationKind, Phase, Pinned } from './model.ts';
+
+/** How many operations a configuration remembers; activations and what still runs are never forgotten. */
+const REMEMBERED = 50;
+
+/** What happened to a configuration, for the ledger, and what follows from it outside of it. */
+export interface Happening {
+  readonly kind: string;
+  readonly operationId?: string;
+  readonly detail?: Readonly<Record<string, string | number | boolean>>;
+  /** A disk stays behind under its retention policy. */
+  readonly retainsDisk?: true;
+  /** A recovered environment became live. */
+  readonly recovers?: Pinned;
+}
+
+/** A configuration after something happened to it. */
+export interface Outcome {
+  readonly configuration: Configuration;
+  readonly happenings: readonly Happening[];
+}
+
+/** What the outside is like when something happens. */
+export interface Moment {
+  readonly now: number;
+  readonly newId: (prefix: string) => string;
+  /** The source environment exists and its region is up and takes snapshots. */
+  readonly sourceReachable: boolean;
+  readonly destinationUp: boolean;
+  /** Nothing in the account stands in the way of the environment that a running activation would bring to life. */
+  readonly handoffPossible: boolean;
+  /** The source as it is now; absent when it is gone. */
+  readonly source?: Configuration['source'];
+}
+
+/** Nothing happened. */
+export function unchanged(configuration: Configuration): Outcome {
+  return { configuration, happenings: [] };
+}
+
+/** Goes on from an outcome, keeping what happened before. */
+export function andThen(outcome: Outcome, next: (configuration: Configuration) => Outcome): Outcome {
+  const after = next(outcome.configuration);
+  return { configuration: after.configuration, happenings: [...outcome.happenings, ...after.happenings] };
+}
+
+/** An operation by its id. */
+export function operationOf(configuration: Configuration, operationId: string | undefined): Operation | undefined {
+  if (operationId === undefined) return undefined;
+  return configuration.operations.find((operation) => operation.operationId === operationId);
+}
+
+/** The operation with work to do: not ended, and not a receiver that has settled. */
+export function busyOperation(configuration: Configuration): Operation | undefined {
+  return configuration.operations.find(
+    (operation) => operation.endedAt === undefined && operation.stepDueAt !== undefined,
+  );
+}
+
+/** The activation that is running, its clean-up after a discard included. */
+export function runningActivation(configuration: Configuration): Operation | undefined {
+  const active = operationOf(configuration, configuration.activeOperationId);
+  return active?.kind === 'activation' ? active : undefined;
+}
+
+/** Puts a changed operation in the place of its earlier self. */
+export function withOperation(configuration: Configuration, changed: Operation): Configuration {
+  const operations = configuration.operations.map((operation) =>
+    operation.operationId === changed.operationId ? changed : operation,
+  );
+  return { ...configuration, operations };
+}
+
+/** Journals a new operation; who holds the configuration's lock is the caller's to say. */
+export function begin(
+  configuration: Configuration,
+  begun: { readonly operationId: string; readonly kind: OperationKind; readonly now: number; readonly pinned?: Pinned },
+): Configuration {
+  const operation: Operation = {
+    operationId: begun.operationId,
+    kind: begun.kind,
+    phase: 'queued',
+    startedAt: begun.now,
+    failedSteps: 0,
+    stepDueAt: begun.now + stepLengthMs(begun.kind, 'queued'),
+    ...(begun.pinned === undefined ? {} : { pinned: begun.pinned }),
+  };
+  return { ...configuration, operations: remembered([...configuration.operations, operation]) };
+}
+
+function remembered(operations: readonly Operation[]): readonly Operation[] {
+  const surplus = operations.length - REMEMBERED;
+  if (surplus <= 0) return operations;
+  const dispensable = operations.filter(({ kind, endedAt }) => kind !== 'activation' && endedAt !== undefined);
+  const forgotten = new Set(dispensable.slice(0, surplus));
+  return operations.filter((operation) => !forgotten.has(operation));
+}
+
+/** Moves an operation into a phase, with the time its next step takes ahead of it. */
+export function enter(configuration: Configuration, operation: Operation, phase: Phase, now: number): Outcome {
+  const moved = { ...operation, phase, failedSteps: 0, stepDueAt: now + stepLengthMs(operation.kind, phase) };
+  return {
+    configuration: withOperation(configuration, moved),
+    happenings: [{ kind: `${operation.kind}.phase`, operationId: operation.operationId, detail: { phase } }],
+  };
+}
+
+/** Has an operation look again at a later time, in the phase it is in. */
+export function waitUntil(configuration: Configuration, operation: Operation, at: number, now: number): Outcome {
+  return unchanged(withOperation(configuration, { ...operation, stepDueAt: Math.max(at, now + SECOND) }));
+}
+
+/** Ends an operation and gives its lock back: to the receiver where one goes on receiving, else to nobody. */
+export function end(
+  configuration: Configuration,
+  operation: Operation,
+  outcome: NonNullable<Operation['outcome']>,
+  now: number,
+): Outcome {
+  const { stepDueAt: _done, ...rest } = operation;
+  const phase: Phase = outcome === 'succeeded' ? 'succeeded' : 'failed';
+  const ended = withOperation(configuration, { ...rest, phase, outcome, endedAt: now });
+  return {
+    configuration: withoutLock(ended, operation.operationId),
+    happenings: [{ kind: `${operation.kind}.${outcome}`, operationId: operation.operationId }],
+  };
+}
+
+function withoutLock(configuration: Configuration, operationId: string): Configuration {
+  const { activeOperationId, checkOperationId, ...rest } = configuration;
+  const receiver = rest.receiverOperationId === operationId ? undefined : rest.receiverOperationId;
+  const active = activeOperationId === operationId ? receiver : activeOperationId;
+  const check = checkOperationId === operationId ? undefined : checkOperationId;
+  const { validationCleanup: _shown, ...told } = rest.told;
+  return {
+    ...rest,
+    ...(active === undefined ? {} : { activeOperationId: active }),
+    ...(check === undefined ? {} : { checkOperationId: check }),
+    told: { ...told, failSteps: 0 },
+  };
+}

@@ -1,0 +1,133 @@
+// Disaster readiness in the world: its rows, and the thin layer between them and the pure functions. Points are rows of
+// their own, so that a snapshot writes one small row.
+import { collection } from '../collection.ts';
+import type { World } from '../store.ts';
+import { nextDueAt } from './clockwork.ts';
+import { DISK_RETENTION_MS } from './durations.ts';
+import type { Configuration, JournalEntry, RecoveryPoint, RetainedDisk } from './model.ts';
+import type { Happening, Outcome } from './operations.ts';
+import { bringToLife } from './surroundings.ts';
+
+/** A configuration as it is kept: without its points, with the timer that will wake it. */
+export interface StoredConfiguration extends Omit<Configuration, 'points'> {
+  readonly timer?: { readonly timerId: string; readonly at: number };
+}
+
+/** A point as it is kept. */
+export interface StoredPoint extends RecoveryPoint {
+  readonly configurationId: string;
+  readonly createdAt: number;
+}
+
+/** All protections, by account and by source. */
+export const configurations = collection<StoredConfiguration>('configurations', (row) => row.configurationId, {
+  indexes: { account: (row) => row.accountId, source: (row) => row.sourceAppEnvId },
+  remembered: true,
+});
+
+/** All recovery points, by configuration. */
+export const recoveryPoints = collection<StoredPoint>('recoveryPoints', (row) => row.pointId, {
+  indexes: { configuration: (row) => row.configurationId },
+  remembered: true,
+});
+
+/** Every committed call, under its requestId: one space per account over all calls. */
+export const journaledCalls = collection<JournalEntry>('disasterCalls', (row) => callId(row.accountId, row.requestId));
+
+/** All disks under their retention policy, by source. */
+export const retainedDisks = collection<RetainedDisk>('retainedDisks', (row) => row.diskId, {
+  indexes: { source: (row) => row.sourceAppEnvId },
+});
+
+/** Where a call is journaled. */
+export function callId(accountId: string, requestId: string): string {
+  return JSON.stringify([accountId, requestId]);
+}
+
+/** The timer that wakes a configuration. */
+export const DUE = 'disaster.due';
+
+/** A configuration by its id. */
+export function configurationOf(world: World, configurationId: string): Configuration | undefined {
+  const row = world.of(configurations).get(configurationId);
+  return row === undefined ? undefined : assembled(row, pointsOf(world, configurationId));
+}
+
+/** The configuration that protects an environment. */
+export function protectionOf(world: World, sourceAppEnvId: string): Configuration | undefined {
+  const [row] = world.of(configurations).where('source', sourceAppEnvId);
+  return row === undefined ? undefined : assembled(row, pointsOf(world, row.configurationId));
+}
+
+/** A configuration out of its rows. */
+export function assembled(row: StoredConfiguration, points: readonly StoredPoint[]): Configuration {
+  const { timer: _timer, ...configuration } = row;
+  return { ...configuration, points: points.toSorted((one, other) => one.sequence - other.sequence) };
+}
+
+function pointsOf(world: World, configurationId: string): readonly StoredPoint[] {
+  return world.of(recoveryPoints).where('configuration', configurationId);
+}
+
+/** Puts what came of a call or a timer into the world: rows, timer, ledger, and what follows outside. */
+export function keep(world: World, outcome: Outcome, requestId?: string): void {
+  const { configuration, happenings } = outcome;
+  keepPoints(world, configuration);
+  const { points: _points, ...row } = configuration;
+  const timer = wokenAt(world, configuration);
+  world.of(configurations).put(timer === undefined ? row : { ...row, timer });
+  for (const happening of happenings) note(world, configuration, happening, requestId);
+}
+
+/** Removes a configuration with everything that belongs to it; `happenings` say what stays behind. */
+export function wipe(world: World, configuration: Configuration, happenings: readonly Happening[]): void {
+  const { configurationId } = configuration;
+  const timer = world.of(configurations).get(configurationId)?.timer;
+  if (timer !== undefined) world.cancel(timer.timerId);
+  for (const { pointId } of pointsOf(world, configurationId)) world.of(recoveryPoints).remove(pointId);
+  world.of(configurations).remove(configurationId);
+  for (const happening of happenings) note(world, configuration, happening);
+}
+
+function keepPoints(world: World, { configurationId, points }: Configuration): void {
+  const rows = world.of(recoveryPoints);
+  const kept = new Set(points.map(({ pointId }) => pointId));
+  for (const { pointId } of pointsOf(world, configurationId)) if (!kept.has(pointId)) rows.remove(pointId);
+  for (const point of points)
+    if (!rows.has(point.pointId)) rows.put({ ...point, configurationId, createdAt: point.cutoffAt });
+}
+
+function wokenAt(world: World, configuration: Configuration): StoredConfiguration['timer'] {
+  const before = world.of(configurations).get(configuration.configurationId)?.timer;
+  const dueAt = nextDueAt(configuration);
+  const at = dueAt === undefined ? undefined : Math.max(dueAt, world.now);
+  if (before !== undefined && before.at === at && at > world.now) return before;
+  if (before !== undefined) world.cancel(before.timerId);
+  if (at === undefined) return undefined;
+  return { timerId: world.schedule(DUE, at, { configurationId: configuration.configurationId }), at };
+}
+
+function note(world: World, configuration: Configuration, happening: Happening, requestId?: string): void {
+  const { configurationId, accountId, sourceAppEnvId, generation } = configuration;
+  const { kind, operationId, detail, retainsDisk, recovers } = happening;
+  const reference = requestId === undefined ? {} : { requestId };
+  const more = { configurationId, sourceAppEnvId, generation, ...detail };
+  world.record({ kind, id: operationId ?? configurationId, accountId, ...reference, detail: more });
+  if (recovers !== undefined) bringToLife(world, configuration, recovers);
+  if (retainsDisk !== true) return;
+  const diskId = world.id('disk');
+  const retentionUntil = world.now + DISK_RETENTION_MS;
+  world.of(retainedDisks).put({ diskId, accountId, sourceAppEnvId, configurationId, retentionUntil });
+}
+
+/** The disks of a source that are kept still; the ones whose retention is over are cleared away with the next write. */
+export function disksOf(world: World, sourceAppEnvId: string): readonly RetainedDisk[] {
+  return world.of(retainedDisks).where('source', sourceAppEnvId);
+}
+
+/** Forgets disks: all of a source, or only those whose retention is over. */
+export function clearDisks(world: World, sourceAppEnvId: string, which: 'all' | 'expired'): void {
+  for (const { diskId, retentionUntil } of disksOf(world, sourceAppEnvId)) {
+    if (which === 'all' || retentionUntil <= world.now) world.of(retainedDisks).remove(diskId);
+  }
+}

@@ -1,0 +1,88 @@
+import type { ReadProblem } from '../../../src/engine/ports.ts';
+import { Credential } from '../../../src/hosting/credential.ts';
+import { Mirror } from '../../../src/hosting/mirror.ts';
+import { openTransport } from '../../../src/hosting/transport.ts';
+import type { WireRequest, WireResponse } from '../../../src/hosting/wire.ts';
+import { Secret } from '../../../src/secret.ts';
+import { VirtualClock } from '../../support/virtual-clock.ts';
+import { collector, steadyEntropy } from './around.ts';
+import { answer, pathOf, scriptedWire } from './scripted-wire.ts';
+
+/** One walk as its listener heard of it. */
+export interface Heard {
+  readonly key: string;
+  readonly changed: readonly string[];
+  readonly problem: ReadProblem | undefined;
+}
+
+/** What the small service shows, and how it misbehaves. */
+export interface World {
+  points: { contactPointId: string; name: string; type: string; updatedAt?: string }[];
+  status: string;
+  fail: ((path: string) => WireResponse | undefined) | undefined;
+  latencyMs: number;
+}
+
+/** A mirror over a small world. */
+export interface MirrorOfSmallWorld {
+  readonly clock: VirtualClock;
+  readonly mirror: Mirror;
+  readonly world: World;
+  readonly heard: readonly Heard[];
+  readonly credential: Credential;
+  readonly requests: readonly WireRequest[];
+}
+
+/** Opens a mirror over a small world, on a virtual clock. */
+export function mirrorOfSmallWorld({
+  pollMs = 60_000,
+  requestsPerSecond = 5,
+  walksAtOnce = 4,
+} = {}): MirrorOfSmallWorld {
+  const clock = new VirtualClock();
+  const { log, metrics } = collector();
+  const entropy = steadyEntropy();
+  const credential = new Credential(clock, entropy, metrics);
+  credential.budget.join({ requestsPerSecond, concurrency: 4 });
+  const world: World = {
+    points: [{ contactPointId: 'cp_1', name: 'one', type: 'email' }],
+    status: 'running',
+    fail: undefined,
+    latencyMs: 0,
+  };
+  const respond = (path: string): WireResponse => {
+    const alert = { alertId: 'al_1', name: 'a', metric: 'm', operator: 'gt', threshold: 1, duration: '5m' };
+    const bodies: Record<string, unknown> = {
+      '/contact-points': { contactPoints: world.points },
+      '/app-envs': { appEnvs: [{ appEnvId: 'e', appId: 'a', name: 'n', status: world.status }] },
+      '/app-env/alerts': { alerts: [alert] },
+      '/alert': alert,
+      '/app': { appId: 'a', name: 'n' },
+      '/app-presets': { presets: [] },
+    };
+    return world.fail?.(path) ?? answer(200, structuredClone(bodies[path]));
+  };
+  const scripted = scriptedWire(async (request) => {
+    if (world.latencyMs > 0) {
+      await new Promise<void>((resolve) => {
+        clock.after(world.latencyMs, resolve);
+      });
+    }
+    return respond(pathOf(request));
+  });
+  const target = { origin: 'https://h', basePath: '', token: new Secret('t'), caBundle: undefined };
+  const transport = openTransport(target, scripted.wire, clock);
+  const heard: Heard[] = [];
+  const mirror = new Mirror({
+    clock,
+    entropy,
+    log,
+    metrics,
+    credential,
+    ask: (request, urgency) => credential.exchange(transport, request, { urgency }),
+    pollMs,
+    walksAtOnce,
+    onWalk: (key, changed, problem) => heard.push({ key, changed: [...changed], problem }),
+  });
+  return { clock, mirror, world, heard, credential, requests: scripted.requests };
+}

@@ -1,0 +1,214 @@
+import { describe, expect, it } from 'vitest';
+import type { KubeReason } from '../../src/engine/ports.ts';
+import { hold, release } from '../../src/kube/finalizers.ts';
+import { OwnWrites } from '../../src/kube/own-writes.ts';
+import { sameJson } from '../../src/kube/same-json.ts';
+import { StatusWriter } from '../../src/kube/status-writer.ts';
+import { CollectedLog } from '../support/collected-log.ts';
+import { MemoryCluster } from '../support/memory-cluster.ts';
+import { MemoryKube } from '../support/memory-kube.ts';
+import { SeededEntropy, VirtualClock } from '../support/virtual-clock.ts';
+import { present, thing, things } from './example.ts';
+
+async function scene() {
+  const clock = new VirtualClock();
+  const cluster = new MemoryCluster(clock);
+  const admin = new MemoryKube(cluster);
+  const api = new MemoryKube(cluster);
+  const ownWrites = new OwnWrites();
+  const log = new CollectedLog();
+  const writer = new StatusWriter({ api, clock, entropy: new SeededEntropy(), log, ownWrites });
+  const made = await admin.create(things, 'a', thing('one'));
+  const statusNow = (): unknown => cluster.get(things, 'a', 'one')?.status;
+  const edit = async (): Promise<void> => {
+    const live = present(await admin.get(things, 'a', 'one'));
+    await admin.replace(things, 'a', 'one', { ...live, spec: { size: cluster.version } });
+  };
+  return { clock, cluster, admin, api, ownWrites, log, writer, made, statusNow, edit };
+}
+
+const { signal } = new AbortController();
+
+describe('a write of status', () => {
+  it('costs nothing where the status is there already', async () => {
+    const { writer, api, made } = await scene();
+    const written = await writer.write(things, made, { phase: 'Ready', none: undefined });
+    if (written.is !== 'written') throw new Error('it is not written');
+
+    const again = await writer.write(things, written.object, { none: undefined, phase: 'Ready' });
+
+    expect(again.is).toBe('unchanged');
+    expect(api.calls).toHaveLength(1);
+  });
+
+  it('never overwrites what the writer did not see', async () => {
+    const { writer, made, edit, statusNow } = await scene();
+    await edit();
+
+    expect((await writer.write(things, made, { phase: 'Ready' })).is).toBe('conflict');
+    expect(statusNow()).toBeUndefined();
+  });
+
+  it('throws what the caller cannot expect', async () => {
+    const { writer, api, made } = await scene();
+    api.inject({ effect: 'after', outcome: 'unavailable' });
+
+    await expect(writer.write(things, made, { phase: 'Ready' })).rejects.toMatchObject({ reason: 'unavailable' });
+  });
+
+  it('ends in time on an API server that never answers', async () => {
+    const { writer, api, made, clock } = await scene();
+    api.inject({ effect: 'before', outcome: 'hang' });
+
+    const written = writer.write(things, made, { phase: 'Ready' }).catch((error: unknown) => error);
+    await clock.advance(60_000);
+
+    expect(await written).toMatchObject({ name: 'DeadlineError' });
+  });
+});
+
+describe('committing an id', () => {
+  const faults: readonly { readonly outcome: KubeReason | 'hang'; readonly effect: 'before' | 'after' }[] = [
+    { outcome: 'conflict', effect: 'before' },
+    { outcome: 'unavailable', effect: 'before' },
+    { outcome: 'unavailable', effect: 'after' },
+    { outcome: 'throttled', effect: 'before' },
+    { outcome: 'unauthorized', effect: 'before' },
+    { outcome: 'forbidden', effect: 'before' },
+    { outcome: 'hang', effect: 'before' },
+    { outcome: 'hang', effect: 'after' },
+  ];
+
+  it.for(faults)('goes on until it is there when calls end with $outcome $effect the effect', async (fault) => {
+    const { writer, api, made, clock, statusNow, edit } = await scene();
+    api.inject({ ...fault, times: 7 });
+    await edit();
+
+    const committed = writer.commit(things, made, { statusOver: () => ({ id: 'env-1' }), signal });
+    await clock.advance(600_000);
+
+    expect((await committed).is).toBe('written');
+    expect(statusNow()).toEqual({ id: 'env-1' });
+    expect(writer.open).toBe(0);
+  });
+
+  it('writes over the newest form, with what the caller makes of it', async () => {
+    const { writer, made, edit, statusNow } = await scene();
+    await edit();
+
+    const statusOver = ({ spec }: { spec?: unknown }): object => ({ id: 'env-1', of: spec });
+    await writer.commit(things, made, { statusOver, signal });
+
+    expect(statusNow()).toMatchObject({ id: 'env-1', of: { size: expect.any(Number) } });
+  });
+
+  it('ends where the journal is not its own any more, or the object is another one', async () => {
+    const { writer, made, admin, statusNow } = await scene();
+
+    expect((await writer.commit(things, made, { statusOver: () => undefined, signal })).is).toBe('superseded');
+    await admin.delete(things, 'a', 'one');
+    const gone = writer.commit(things, made, { statusOver: () => ({ id: 'env-1' }), signal });
+    expect((await gone).is).toBe('gone');
+    await admin.create(things, 'a', thing('one'));
+    const namesake = writer.commit(things, made, { statusOver: () => ({ id: 'env-1' }), signal });
+    expect((await namesake).is).toBe('gone');
+    expect(statusNow()).toBeUndefined();
+  });
+
+  it('gives up on a status that the schema refuses, and says why', async () => {
+    const { writer, api, made, clock } = await scene();
+    api.inject({ verb: 'replaceStatus', times: 100, effect: 'before', outcome: 'invalid' });
+
+    const committed = writer.commit(things, made, { statusOver: () => ({ id: 'env-1' }), signal });
+    await clock.advance(120_000);
+
+    expect(await committed).toMatchObject({ is: 'refused', message: expect.stringContaining('invalid') });
+  });
+
+  it('is waited for when the process ends, and abandoned only then', async () => {
+    const { writer, api, made, clock } = await scene();
+    const dying = new AbortController();
+    api.inject({ times: 1_000, effect: 'before', outcome: 'unavailable' });
+    const committed = writer.commit(things, made, { statusOver: () => ({ id: 'env-1' }), signal: dying.signal });
+
+    const drained = writer.drain(20_000);
+    await clock.advance(30_000);
+    expect(await drained).toBe(1);
+    dying.abort();
+    await clock.advance(0);
+
+    expect((await committed).is).toBe('abandoned');
+    expect(await writer.drain(1_000)).toBe(0);
+  });
+
+  it('lets a mistake of its caller be seen', async () => {
+    const { writer, made } = await scene();
+    const statusOver = (): never => {
+      throw new TypeError('a mistake');
+    };
+
+    await expect(writer.commit(things, made, { statusOver, signal })).rejects.toThrow('a mistake');
+    expect(writer.open).toBe(0);
+  });
+});
+
+describe('own writes', () => {
+  it('make every older form of the object stale until the watch has caught up', async () => {
+    const { writer, ownWrites, made, admin } = await scene();
+    await writer.write(things, made, { phase: 'Ready' });
+
+    expect(ownWrites.isStale(made)).toBe(true);
+    const live = present(await admin.get(things, 'a', 'one'));
+    expect(ownWrites.isStale(live)).toBe(false);
+    expect(ownWrites.size).toBe(0);
+  });
+
+  it('do not count for a recreated object, and not after the cluster went back in time', async () => {
+    const { writer, ownWrites, made, admin } = await scene();
+    await writer.write(things, made, { phase: 'Ready' });
+    await admin.delete(things, 'a', 'one');
+    const second = await admin.create(things, 'a', thing('one'));
+
+    expect(ownWrites.isStale(second)).toBe(false);
+    ownWrites.rewound();
+    expect(ownWrites.isStale(made)).toBe(false);
+  });
+});
+
+describe('a finalizer', () => {
+  it('keeps those of others, and costs nothing where it is there or gone already', async () => {
+    const { api, admin, ownWrites } = await scene();
+    const made = await admin.create(things, 'a', thing('two', {}, { finalizers: ['example.com/a', 'example.com/b'] }));
+
+    const held = await hold(api, ownWrites, things, made, 'apphosting.dev/remove');
+    if (held.is !== 'written') throw new Error('it is not held');
+    expect(held.object.metadata.finalizers).toEqual(['example.com/a', 'example.com/b', 'apphosting.dev/remove']);
+    expect((await hold(api, ownWrites, things, held.object, 'apphosting.dev/remove')).is).toBe('unchanged');
+    expect(ownWrites.isStale(made)).toBe(true);
+    const released = await release(api, ownWrites, things, held.object, 'apphosting.dev/remove');
+    expect(released).toMatchObject({ object: { metadata: { finalizers: ['example.com/a', 'example.com/b'] } } });
+    expect((await release(api, ownWrites, things, made, 'apphosting.dev/remove')).is).toBe('unchanged');
+    expect(api.calls).toHaveLength(2);
+  });
+});
+
+describe('the same JSON', () => {
+  const pairs: readonly (readonly [unknown, unknown, boolean])[] = [
+    [{ a: 1, b: 2 }, { b: 2, a: 1 }, true],
+    [{ a: undefined }, {}, true],
+    [{ a: null }, {}, false],
+    [[1, 2], [2, 1], false],
+    [[undefined], [null], true],
+    [{}, [], false],
+    [undefined, {}, false],
+    ['1', 1, false],
+    [{ a: { b: [1, { c: 'x' }] } }, { a: { b: [1, { c: 'x' }] } }, true],
+    [{ a: { b: [1, { c: 'x' }] } }, { a: { b: [1, { c: 'y' }] } }, false],
+    [{ a: 1 }, { b: 1 }, false],
+  ];
+
+  it.for(pairs)('%j and %j: %s', ([a, b, same]) => {
+    expect(sameJson(a, b)).toBe(same);
+    expect(sameJson(b, a)).toBe(same);
+  });
+});

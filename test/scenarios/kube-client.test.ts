@@ -1,0 +1,84 @@
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { inspect } from 'node:util';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import { temporaryFolder } from '../../src/cli/sandbox/data-folder.ts';
+import type { KubeClient } from '../../src/kube/client.ts';
+import { things } from '../kube/example.ts';
+import { defineThings, kubeAt, kubeconfigText } from './support/kube.ts';
+import { sharedKubernetes } from './support/kubernetes.ts';
+
+let api: KubeClient;
+
+beforeAll(async () => {
+  api = await kubeAt(sharedKubernetes().kubeconfigPath);
+  await defineThings(api);
+});
+
+afterAll(() => api.close());
+
+describe('the client', () => {
+  it('knows the version and the clock of the API server', async () => {
+    const version = await api.serverVersion();
+
+    expect(version).toMatchObject({ major: 1, supported: true });
+    expect(Math.abs((api.serverDate()?.dateMs ?? 0) - Date.now())).toBeLessThan(5_000);
+  });
+
+  it('says what we may do and what we may not, also on behalf of somebody else', async () => {
+    const { url, ca, adminToken } = sharedKubernetes();
+    const folder = await temporaryFolder('tests');
+    onTestFinished(folder.release);
+    const file = join(folder.dir, 'nobody');
+    await writeFile(
+      file,
+      kubeconfigText({ url, ca, user: { token: adminToken, as: 'nobody', 'as-groups': ['a', 'b'] } }),
+    );
+    const nobody = await kubeAt(file);
+    onTestFinished(() => nobody.close());
+
+    expect((await api.canI('delete', things, 'default')).allowed).toBe(true);
+    expect((await api.canI('update', { ...things, plural: 'things/status' })).allowed).toBe(true);
+    expect((await nobody.canI('delete', things, 'default')).allowed).toBe(false);
+    const refused = nobody.list(things, { limit: 1 });
+    await expect(refused).rejects.toMatchObject({ reason: 'forbidden', message: expect.stringContaining('"nobody"') });
+  });
+
+  it('trusts what the kubeconfig says and nothing else', async () => {
+    const { url, ca, adminToken } = sharedKubernetes();
+    const folder = await temporaryFolder('tests');
+    onTestFinished(folder.release);
+    const asked = async (name: string, cluster: object): Promise<string> => {
+      const file = join(folder.dir, name);
+      await writeFile(file, kubeconfigText({ url, ca, user: { token: adminToken }, cluster }));
+      const client = await kubeAt(file);
+      onTestFinished(() => client.close());
+      return client.list(things, { limit: 1 }).then(
+        () => 'trusted',
+        (error: unknown) => (error instanceof Error ? error.message : ''),
+      );
+    };
+    const noCa = { 'certificate-authority-data': undefined };
+
+    expect(await asked('as-it-is', {})).toBe('trusted');
+    expect(await asked('other-name', { 'tls-server-name': 'kubernetes' })).toBe('trusted');
+    expect(await asked('wrong-name', { 'tls-server-name': 'example.com' })).toContain('ERR_TLS_CERT_ALTNAME_INVALID');
+    expect(await asked('no-authority', noCa)).toMatch(/listing things: no answer \(.*SELF_SIGNED.*\)/);
+    expect(await asked('insecure', { ...noCa, 'insecure-skip-tls-verify': true })).toBe('trusted');
+  });
+
+  it('is told that a wrong token is wrong, and does not say which one it was', async () => {
+    const { url, ca } = sharedKubernetes();
+    const folder = await temporaryFolder('tests');
+    onTestFinished(folder.release);
+    const file = join(folder.dir, 'wrong');
+    await writeFile(file, kubeconfigText({ url, ca, user: { token: 'planted-token-value' } }));
+    const stranger = await kubeAt(file);
+    onTestFinished(() => stranger.close());
+
+    const error: unknown = await stranger.list(things, { limit: 1 }).catch((thrown: unknown) => thrown);
+
+    expect(error).toMatchObject({ reason: 'unauthorized' });
+    expect(inspect(error, { depth: 9, showHidden: true })).not.toContain('planted-token-value');
+  });
+});

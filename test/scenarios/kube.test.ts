@@ -1,0 +1,261 @@
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import type { KubeObject, Resource } from '../../src/engine/ports.ts';
+import type { KubeClient } from '../../src/kube/client.ts';
+import { EventPublisher, eventResource } from '../../src/kube/events.ts';
+import { LeaseElection } from '../../src/kube/lease.ts';
+import { leaseResource, leaseSpecOf } from '../../src/kube/lease-spec.ts';
+import { KubeMaterial, secretResource } from '../../src/kube/material.ts';
+import { OwnWrites } from '../../src/kube/own-writes.ts';
+import { Reflector } from '../../src/kube/reflector.ts';
+import { StatusWriter } from '../../src/kube/status-writer.ts';
+import { present, thing, things } from '../kube/example.ts';
+import { CollectedLog } from '../support/collected-log.ts';
+import { realClock, realEntropy } from '../support/real-time.ts';
+import { defineThings, kubeAt, ownNamespace } from './support/kube.ts';
+import { eventually, kubectl, sharedKubernetes } from './support/kubernetes.ts';
+
+let api: KubeClient;
+let namespace: { readonly name: string; readonly remove: () => Promise<void> };
+
+beforeAll(async () => {
+  api = await kubeAt(sharedKubernetes().kubeconfigPath);
+  await defineThings(api);
+  namespace = await ownNamespace(api);
+});
+
+afterAll(async () => {
+  await namespace.remove();
+  await api.close();
+});
+
+const log = new CollectedLog();
+const common = { clock: realClock, entropy: realEntropy, log };
+
+/** A change of what is there, whoever else is at it. */
+async function edit(resource: Resource, name: string, change: (object: KubeObject) => object): Promise<void> {
+  await eventually(`${name} is edited`, async () => {
+    const object = present(await api.get(resource, namespace.name, name));
+    return api.replace(resource, namespace.name, name, { ...object, ...change(object) }).then(
+      () => true,
+      () => false,
+    );
+  });
+}
+
+describe('the reflector', () => {
+  it('keeps up with ten writers over many pages', async () => {
+    const seen = new Map<string, string>();
+    const reflector = new Reflector({
+      ...common,
+      api,
+      resource: things,
+      namespace: namespace.name,
+      pace: { pageSize: 50 },
+      onEvent: ({ is, object }) => {
+        if (is === 'gone') seen.delete(object.metadata.name);
+        else seen.set(object.metadata.name, object.metadata.resourceVersion);
+      },
+    });
+    onTestFinished(() => reflector.stop());
+    const many = Array.from({ length: 220 }, (_, at) => `churn-${at}`);
+    await Promise.all(many.map((name) => api.create(things, namespace.name, thing(name))));
+    reflector.start();
+    await reflector.synced;
+    expect(reflector.size).toBe(220);
+
+    const writers = Array.from({ length: 10 }, async (_, writer) => {
+      for (let round = 0; round < 20; round += 1) {
+        const name = `churn-${writer * 20 + round}`;
+        if (round % 3 === 0) await api.delete(things, namespace.name, name);
+        if (round % 6 === 0) await api.create(things, namespace.name, thing(name, { size: round }));
+        if (round % 3 === 1) await edit(things, name, () => ({ spec: { size: 100 + round } }));
+      }
+    });
+    await Promise.all(writers);
+    const marker = await api.create(things, namespace.name, thing('churn-end'));
+    await eventually('the last change is seen', async () => seen.get('churn-end') === marker.metadata.resourceVersion);
+
+    const { items } = await api.list(things, { namespace: namespace.name, limit: 1_000 });
+    expect(new Map([...reflector.values()].map((o) => [o.metadata.uid, o.metadata.resourceVersion]))).toEqual(
+      new Map(items.map((o) => [o.metadata.uid, o.metadata.resourceVersion])),
+    );
+    expect(seen).toEqual(new Map(items.map((o) => [o.metadata.name, o.metadata.resourceVersion])));
+    expect(log.bugs).toEqual([]);
+  });
+
+  it('ends in time though a watch is open', async () => {
+    const reflector = new Reflector({ ...common, api, resource: things, onEvent: () => undefined });
+    reflector.start();
+    await reflector.synced;
+
+    const before = performance.now();
+    await reflector.stop();
+
+    expect(performance.now() - before).toBeLessThan(1_000);
+  });
+});
+
+describe('the status writer', () => {
+  const writerOf = (): { writer: StatusWriter; ownWrites: OwnWrites } => {
+    const ownWrites = new OwnWrites();
+    return { writer: new StatusWriter({ ...common, api, ownWrites }), ownWrites };
+  };
+
+  it('writes over what it saw, once, and knows what is older than its own write', async () => {
+    const { writer, ownWrites } = writerOf();
+    const made = await api.create(things, namespace.name, thing('status'));
+
+    const written = await writer.write(things, made, { phase: 'Ready', list: [1, { a: undefined, b: 2 }] });
+
+    expect(written.is).toBe('written');
+    expect(ownWrites.isStale(made)).toBe(true);
+    const live = present(await api.get(things, namespace.name, 'status'));
+    expect(ownWrites.isStale(live)).toBe(false);
+    expect((await writer.write(things, live, { phase: 'Ready', list: [1, { b: 2 }] })).is).toBe('unchanged');
+    expect((await writer.write(things, made, { phase: 'Other' })).is).toBe('conflict');
+    await api.delete(things, namespace.name, 'status');
+    expect((await writer.write(things, live, { phase: 'Other' })).is).toBe('gone');
+  });
+
+  it('commits an id against a writer who is always faster, and never into a namesake', async () => {
+    const { writer } = writerOf();
+    const made = await api.create(things, namespace.name, thing('id'));
+    let busy = true;
+    const rival = (async () => {
+      for (let size = 0; busy; size += 1) await edit(things, 'id', () => ({ spec: { size } }));
+    })();
+
+    const { signal } = new AbortController();
+    const committed = await writer.commit(things, made, { statusOver: () => ({ id: 'env-1' }), signal });
+    busy = false;
+    await rival;
+
+    expect(committed.is).toBe('written');
+    expect((await api.get(things, namespace.name, 'id'))?.status).toEqual({ id: 'env-1' });
+    await api.delete(things, namespace.name, 'id');
+    await api.create(things, namespace.name, thing('id'));
+    expect((await writer.commit(things, made, { statusOver: () => ({ id: 'env-1' }), signal })).is).toBe('gone');
+    expect((await api.get(things, namespace.name, 'id'))?.status).toBeUndefined();
+    expect(await writer.drain(1_000)).toBe(0);
+  });
+});
+
+describe('the lease', () => {
+  const pace = { leaseMs: 3_000, renewMs: 2_000, retryMs: 300, missingMs: 400 };
+
+  it('is won by one, handed over, restored and taken over', async () => {
+    const heard: string[] = [];
+    const contender = (identity: string): LeaseElection =>
+      new LeaseElection({
+        ...common,
+        api,
+        namespace: namespace.name,
+        name: 'leader',
+        identity,
+        pace,
+        onAcquired: ({ takeOver }) => heard.push(`${identity} ${takeOver ? 'took over' : 'acquired'}`),
+        onLost: () => heard.push(`${identity} lost`),
+      });
+    const [one, two] = [contender('one'), contender('two')];
+    one.start();
+    await eventually('one leads', async () => one.mayAct() === undefined);
+    two.start();
+    const lease = present(await api.get(leaseResource, namespace.name, 'leader'));
+    expect(lease.spec).toMatchObject({ renewTime: expect.stringMatching(/\.\d{6}Z$/) });
+    expect(leaseSpecOf(lease).holder).toBe(one.identity);
+
+    await api.delete(leaseResource, namespace.name, 'leader');
+    await eventually('it is restored', async () => {
+      const live = await api.get(leaseResource, namespace.name, 'leader');
+      return live !== undefined && leaseSpecOf(live).holder === one.identity;
+    });
+    await one.stop();
+    await eventually('two leads', async () => two.mayAct() === undefined, 2_000);
+    const own = present(await api.get(leaseResource, namespace.name, 'leader'));
+    await api.replace(leaseResource, namespace.name, 'leader', {
+      ...own,
+      spec: { holderIdentity: 'stranger', leaseDurationSeconds: 3, renewTime: '2026-01-01T00:00:00.000000Z' },
+    });
+    await eventually('two heard of it', async () => heard.includes('two lost'), 5_000);
+    await eventually('two leads again', async () => two.mayAct() === undefined, 10_000);
+    await two.stop();
+
+    expect(heard).toEqual(['one acquired', 'two acquired', 'two lost', 'two took over']);
+    expect(leaseSpecOf(present(await api.get(leaseResource, namespace.name, 'leader'))).holder).toBe('');
+  });
+});
+
+describe('events', () => {
+  it('are accepted, become a series, and are shown by kubectl', async () => {
+    const drops: string[] = [];
+    const publisher = new EventPublisher({
+      ...common,
+      api,
+      controller: 'apphosting.dev/operator',
+      instance: 'operator-0',
+      onDrop: (why) => drops.push(why),
+    });
+    const regarding = await api.create(things, namespace.name, thing('noted'));
+    const event = { regarding, type: 'Warning', reason: 'Contested', action: 'Update' } as const;
+
+    for (let times = 0; times < 3; times += 1) publisher.record({ ...event, note: 'Field "name" was changed back.' });
+    publisher.record({ ...event, note: 'é'.repeat(2_000) });
+    await publisher.close(10_000);
+
+    const { items } = await api.list(eventResource, { namespace: namespace.name, limit: 100 });
+    const ours = items.filter((item) => item['reason'] === 'Contested');
+    expect(ours).toHaveLength(2);
+    expect(ours.map((item) => item['series'])).toContainEqual(expect.objectContaining({ count: 3 }));
+    expect(drops).toEqual([]);
+    const shown = await kubectl(sharedKubernetes(), 'events', '-n', namespace.name, '--for', 'Thing/noted');
+    expect(shown).toContain('Field "name" was changed back.');
+    expect(shown).toContain('(x3 over');
+  });
+
+  it('about objects of the whole cluster stand in the default namespace', async () => {
+    const publisher = new EventPublisher({ ...common, api, controller: 'apphosting.dev/operator', instance: 'a' });
+    const spaces = { group: '', version: 'v1', plural: 'namespaces', namespaced: false };
+    const regarding = present(await api.get(spaces, undefined, namespace.name));
+
+    publisher.record({ regarding, type: 'Normal', reason: 'Seen', action: 'Look', note: 'It is there.' });
+    await publisher.close(10_000);
+
+    const { items } = await api.list(eventResource, { namespace: 'default', limit: 500 });
+    expect(items.some(({ metadata }) => metadata.name.startsWith(`${namespace.name}.`))).toBe(true);
+  });
+});
+
+describe('Secrets', () => {
+  it('are read as they are now, with one request for many askers, and changes are told', async () => {
+    const changes: string[] = [];
+    const material = new KubeMaterial({
+      ...common,
+      api,
+      watch: 'on',
+      namespace: namespace.name,
+      onChanged: ({ kind, name }) => changes.push(`${kind} ${name}`),
+    });
+    onTestFinished(() => material.stop());
+    const secret = (token: string): object => ({
+      apiVersion: 'v1',
+      kind: 'Secret',
+      metadata: { name: 'credentials' },
+      data: { token: Buffer.from(token).toString('base64') },
+    });
+    await api.create(secretResource, namespace.name, secret('first'));
+    material.start();
+    await Promise.all(material.reflectors.map(({ synced }) => synced));
+    const read = async (): Promise<string | undefined> =>
+      (await material.secret(namespace.name, 'credentials'))?.get('token')?.reveal();
+
+    expect(await Promise.all([read(), read(), read()])).toEqual(['first', 'first', 'first']);
+    await api.replace(secretResource, namespace.name, 'credentials', secret('second'));
+    await eventually('the change is told', async () => changes.includes('Secret credentials'));
+    expect(await read()).toBe('second');
+    await api.delete(secretResource, namespace.name, 'credentials');
+    await eventually('the deletion is told', async () => changes.length >= 2);
+    expect(await material.secret(namespace.name, 'credentials')).toBeUndefined();
+    const kept = [...material.reflectors].flatMap((reflector) => [...reflector.values()]);
+    expect(JSON.stringify(kept)).not.toContain(Buffer.from('second').toString('base64'));
+  });
+});

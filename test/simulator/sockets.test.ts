@@ -1,0 +1,251 @@
+import { connect, type Socket } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { writeFileSync } from 'node:fs';
+
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+
+import { simulator } from '../../src/simulator/main.ts';
+import type { Listening } from '../../src/simulator/http.ts';
+import { startSimulator } from '../../src/simulator/start.ts';
+import { ended, running } from './process.ts';
+
+let started: Listening;
+
+beforeAll(async () => {
+  started = await startSimulator();
+});
+
+afterAll(() => started.close());
+
+const headers = { authorization: 'demo-admin', 'content-type': 'application/json' };
+const point = { accountId: 'acc_demo', name: 'x', type: 'email', config: { addresses: ['a@example.com'] } };
+
+function open(): Socket {
+  return connect(started.port, '127.0.0.1').on('error', () => undefined);
+}
+
+/** Everything that comes back until the connection ends. */
+async function told(socket: Socket): Promise<string> {
+  let text = '';
+  socket.on('data', (chunk: Buffer) => (text += chunk.toString()));
+  await new Promise((resolve) => socket.once('close', resolve));
+  return text;
+}
+
+async function inject(effect: object): Promise<void> {
+  const body = JSON.stringify({ match: {}, effect });
+  await fetch(`${started.url}/_sim/faults`, { method: 'POST', body });
+}
+
+function create(): Promise<Response> {
+  return fetch(`${started.url}/api/public/v1/contact-point`, { method: 'POST', headers, body: JSON.stringify(point) });
+}
+
+async function count(): Promise<number> {
+  const answer = await fetch(`${started.url}/api/public/v1/contact-points?accountId=acc_demo`, { headers });
+  return ((await answer.json()) as { contactPoints: unknown[] }).contactPoints.length;
+}
+
+describe('bad requests on a socket', () => {
+  it('are answered with a 4xx in the form of errors', async () => {
+    const post = 'POST /api/public/v1/app HTTP/1.1\r\nHost: x\r\nAuthorization: demo-admin\r\n';
+    const table = [
+      ['nonsense\r\n\r\n', 400],
+      [`GET / HTTP/1.1\r\nHost: x\r\nX-Long: ${'x'.repeat(10_000_000)}\r\n\r\n`, 431],
+      [`${post}Content-Length: 2000000\r\n\r\n${'x'.repeat(2_000_000)}`, 413],
+      [`${post}Transfer-Encoding: chunked\r\n\r\n${`40000\r\n${'x'.repeat(0x40000)}\r\n`.repeat(6)}0\r\n\r\n`, 413],
+      [`${post}Content-Length: x\r\n\r\n`, 400],
+      [`${post}Content-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n`, 400],
+      ['CONNECT example.com:80 HTTP/1.1\r\nHost: x\r\n\r\n', 405],
+      ['GET /api/public/v1/apps HTTP/1.1\r\nAuthorization: demo-admin\r\nConnection: close\r\n\r\n', 400],
+    ] as const;
+
+    for (const [bytes, status] of table) {
+      const socket = open();
+      const text = told(socket);
+      socket.write(bytes);
+      const [head = '', body = ''] = (await text).split('\r\n\r\n');
+      expect(head.split(' ')[1], bytes.slice(0, 60)).toBe(String(status));
+      if (body !== '') expect(JSON.parse(body)).toEqual({ error: expect.any(String) });
+    }
+    expect((await fetch(`${started.url}/_sim/healthz`)).status).toBe(200);
+  });
+
+  it('run into a deadline when they do not arrive', async () => {
+    const socket = open();
+    const text = told(socket);
+    socket.write('GET /api/public/v1/apps HTTP/1.1\r\nHost: x\r\n');
+
+    expect(await text).toMatch(/^HTTP\/1\.1 408 /);
+  });
+
+  it('leave nothing half done when the client goes away in the middle', async () => {
+    const before = await count();
+    const body = JSON.stringify(point);
+    const socket = open();
+    const head = 'POST /api/public/v1/contact-point HTTP/1.1\r\nHost: x\r\nAuthorization: demo-admin\r\n';
+    socket.write(`${head}Content-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n${body.slice(0, -1)}`);
+    await new Promise((resolve) => setTimeout(resolve, 50));
+    socket.destroy();
+
+    expect(await count()).toBe(before);
+  });
+});
+
+describe('a client that never reads', () => {
+  it('is not read from either, so that its answers do not pile up', async () => {
+    const before = process.memoryUsage().rss;
+    const socket = open();
+    socket.pause();
+    const request = 'GET /_sim/world HTTP/1.1\r\nHost: localhost\r\n\r\n';
+    for (let n = 0; n < 20; n += 1) socket.write(request.repeat(1000));
+    await new Promise((resolve) => setTimeout(resolve, 800));
+    const grown = process.memoryUsage().rss - before;
+    socket.destroy();
+
+    // Twenty thousand answers would be some 300 MB.
+    expect(grown).toBeLessThan(200_000_000);
+  });
+});
+
+describe('faults on a socket', () => {
+  it('reset the connection, before or after the commit', async () => {
+    const before = await count();
+    await inject({ dropBefore: true });
+    await expect(create()).rejects.toThrow();
+    expect(await count()).toBe(before);
+
+    await inject({ dropAfter: true });
+    await expect(create()).rejects.toThrow();
+    expect(await count()).toBe(before + 1);
+  });
+
+  it('never answer, before or after the commit', async () => {
+    const before = await count();
+    for (const effect of [{ hang: true }, { hangAfterCommit: true }]) {
+      await inject(effect);
+      const signal = AbortSignal.timeout(150);
+      const options = { method: 'POST', headers, body: JSON.stringify(point), signal };
+      await expect(fetch(`${started.url}/api/public/v1/contact-point`, options)).rejects.toThrow();
+    }
+
+    expect(await count()).toBe(before + 1);
+  });
+
+  it('cut the body off', async () => {
+    await inject({ truncate: 10 });
+    const answer = await create();
+
+    expect(answer.status).toBe(200);
+    await expect(answer.text()).rejects.toThrow();
+  });
+
+  it('send a body slowly, and a huge one in pieces', async () => {
+    await inject({ slowBodyMsPerByte: 1 });
+    const began = performance.now();
+    const { message } = (await (await create()).json()) as { message: string };
+    expect(message).toContain('created');
+    expect(performance.now() - began).toBeGreaterThan(150);
+
+    await inject({ hugeBody: 3_000_000 });
+    const text = await (await create()).text();
+    expect(text).toHaveLength(3_000_000);
+    expect(Object.keys(JSON.parse(text) as object)).toEqual(['padding']);
+  });
+
+  it('keep a huge body out of memory when the client never reads', async () => {
+    await inject({ hugeBody: 500_000_000 });
+    const before = process.memoryUsage().rss;
+    const socket = open();
+    socket.pause();
+    socket.write('GET /api/public/v1/apps HTTP/1.1\r\nHost: x\r\nAuthorization: demo-admin\r\n\r\n');
+    await new Promise((resolve) => setTimeout(resolve, 400));
+    const grown = process.memoryUsage().rss - before;
+    socket.destroy();
+
+    // Twenty thousand answers would be some 300 MB.
+    expect(grown).toBeLessThan(200_000_000);
+  });
+});
+
+describe('GET /_sim/events', () => {
+  it('tells the ledger and the requests as they happen', async () => {
+    const stop = new AbortController();
+    const answer = await fetch(`${started.url}/_sim/events`, { signal: stop.signal });
+    await create();
+    let text = '';
+    for await (const chunk of answer.body ?? []) {
+      text += new TextDecoder().decode(chunk);
+      if (text.includes('event: request')) break;
+    }
+    stop.abort();
+
+    expect(answer.headers.get('content-type')).toBe('text/event-stream');
+    expect(text).toMatch(/event: ledger\ndata: .*contactPoint\.created/);
+  });
+});
+
+describe('the command', () => {
+  it('prints exactly one line when it listens, and ends by a signal in under a second', async () => {
+    for (const signal of ['SIGTERM', 'SIGINT'] as const) {
+      const one = await running('--clock', 'virtual');
+      const stuck = connect(one.port, '127.0.0.1').on('error', () => undefined);
+      await fetch(`${one.url}/_sim/healthz`);
+      const began = performance.now();
+
+      expect(await one.end(signal)).toBe(0);
+      expect(performance.now() - began).toBeLessThan(1000);
+      expect(one.output()).toBe(`simulator listening on ${one.url}\n`);
+      stuck.destroy();
+    }
+  });
+
+  it('takes its flags', async () => {
+    const one = await running(
+      '--world',
+      'empty',
+      '--reading',
+      'errors.body=text',
+      '--rate-limit',
+      '9',
+      '--clock',
+      'virtual',
+    );
+    const readings = await (await fetch(`${one.url}/_sim/readings`)).json();
+    const clock = await (await fetch(`${one.url}/_sim/clock`)).json();
+    await one.end('SIGTERM');
+
+    expect(readings).toMatchObject({ 'errors.body': 'text', 'rate.limit': 9 });
+    expect(clock).toEqual({ now: '2026-01-01T00:00:00.000Z', mode: 'virtual' });
+  });
+
+  it('refuses a bad flag with exit code 2 and one clear line', async () => {
+    const broken = join(tmpdir(), `no-world-${process.pid}.json`);
+    writeFileSync(broken, '{"format":"something else"}');
+    const table = [
+      ['--speed', '9'],
+      ['extra'],
+      ['--listen', 'nowhere'],
+      ['--listen', '127.0.0.1:99999'],
+      ['--clock', 'sundial'],
+      ['--reading', 'errors.body'],
+      ['--reading', 'errors.body=poem'],
+      ['--reading', 'no.such=1'],
+      ['--rate-limit', '-1'],
+      ['--latency', 'long'],
+      ['--world', '/does/not/exist.json'],
+      ['--world', broken],
+      ['--listen', '127.0.0.1:0', '--state', '/does/not/exist/state'],
+      ['--listen', '127.0.0.1:0', '--state', tmpdir()],
+      ['--listen', `127.0.0.1:${started.port}`],
+    ];
+
+    for (const args of table) {
+      const said = { out: '', err: '' };
+      const code = await simulator(args, { out: (text) => (said.out += text), err: (text) => (said.err += text) });
+      expect([code, said.out, said.err.trim().split('\n').length], args.join(' ')).toEqual([2, '', 1]);
+    }
+    expect(await ended('--speed', '9')).toMatchObject({ code: 2, stdout: '' });
+  });
+});

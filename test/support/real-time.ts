@@ -1,0 +1,52 @@
+import { randomUUID } from 'node:crypto';
+import type { Clock, Entropy } from '../../src/engine/ports.ts';
+import type { Access, Credentials } from '../../src/kube/access.ts';
+import { Secret } from '../../src/secret.ts';
+
+/** Time as it is, for what runs over real sockets. */
+export const realClock: Clock = {
+  wall: () => Date.now(),
+  monotonic: () => performance.now(),
+  after: (delayMs, wake) => {
+    const timer = setTimeout(wake, delayMs);
+    return () => clearTimeout(timer);
+  },
+};
+
+/** Chance as it is. */
+export const realEntropy: Entropy = { fraction: () => Math.random(), uuid: () => randomUUID() };
+
+/** Credentials that show the tokens of a list, the next one each time that they are renewed. */
+export function tokenCredentials(url: string, tokens: readonly string[] = ['planted-token']): Credentials {
+  const accesses: Access[] = tokens.map((token) => ({
+    authorization: new Secret(`Bearer ${token}`),
+    impersonation: {},
+    tls: { ca: undefined, cert: undefined, key: undefined, serverName: undefined, insecure: false },
+  }));
+  let at = 0;
+  const now = (): Access => {
+    const access = accesses[Math.min(at, accesses.length - 1)];
+    if (access === undefined) throw new Error('there is no token');
+    return access;
+  };
+  return {
+    server: new URL(url),
+    proxy: undefined,
+    namespace: undefined,
+    access: () => Promise.resolve(now()),
+    renew: (refused) => {
+      if (now() !== refused) return Promise.resolve(true);
+      at += 1;
+      return Promise.resolve(now() !== refused);
+    },
+  };
+}
+
+/** Waits until something is so, and fails with what was awaited when it is not in time. */
+export async function eventually(what: string, isSo: () => boolean, deadlineMs = 8_000): Promise<void> {
+  const until = performance.now() + deadlineMs;
+  while (!isSo()) {
+    if (performance.now() > until) throw new Error(`not so after ${deadlineMs} ms: ${what}`);
+    await new Promise((resolve) => setTimeout(resolve, 10));
+  }
+}
