@@ -43,6 +43,9 @@ export async function perform(
   if (table.leadership.mayAct() !== undefined) return { is: 'quiet', retryInMs: 2_000 };
   const ready = await prepare(table, work, pass, call);
   if (ready === undefined) return { is: 'quiet', retryInMs: 200 };
+  const { notes } = work.recall;
+  // What is not sent leaves no trace in what the next step knows.
+  if (call.resumes === true) work.recall.notes = pass.notes;
   const service = work.service(call.credential);
   if ('reason' in service) {
     const verdict: Verdict<unknown> = { is: 'wait', ...service, message: `${call.words}: ${service.message}` };
@@ -51,6 +54,7 @@ export async function perform(
   const unproven = await prove(ready, call, service);
   if (unproven !== undefined) return { is: 'said', work: ready, verdict: unproven, backoff: true };
   if (call.confirm === 'live' && !isSame(await table.readLive(ready), ready)) return { is: 'quiet', retryInMs: 1_000 };
+  work.recall.notes = notes;
   return send(table, ready, pass, call, { digest, service });
 }
 
@@ -181,7 +185,6 @@ async function send(
     const stored = settlement.remember?.journal === undefined ? learned : await table.write(learned, undefined);
     return stored === undefined ? { is: 'quiet', retryInMs: 200 } : { is: 'on', work: stored };
   }
-  // What was not sent leaves no trace in what the next step knows.
   if (call.resumes === true) recall.notes = pass.notes;
   if (settlement.final) recall.refused = { digest, at: now, verdict: settlement.verdict };
   return { is: 'said', work, verdict: settlement.verdict, backoff: settlement.retry === 'backoff' };

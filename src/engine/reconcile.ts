@@ -248,6 +248,8 @@ export class Reconciler implements Worktable {
     pass: Pass<unknown, unknown>,
     step: Extract<Step<unknown>, { is: 'read' }>,
   ): Promise<Ended> {
+    // What came back from the service is written before anything is waited for.
+    if (work.unwrittenId && (await this.write(work, undefined)) === undefined) return { is: 'quiet', againInMs: 200 };
     const { recall } = work;
     recall.askedAt ??= pass.askedAt;
     this.#parts.asked(around.session.service, step.read.key, work.entry.key);

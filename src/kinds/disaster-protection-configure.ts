@@ -121,14 +121,9 @@ export function resolve(pass: ProtectionPass, walk: Walk, journal: JournalEntry)
   const [item] = body.items;
   if (item === undefined) return { is: 'again', remember: { journal: undefined } };
   const now = ofEnvironment(pass, walk);
-  if (item.expectedGeneration === 0 ? now !== undefined : (now?.generation ?? 0) > item.expectedGeneration) {
-    const ownership = pass.memory.ownership ?? 'Created';
-    const kept = ownership === 'Adopted' ? 'Adopted' : 'Created';
-    return {
-      is: 'again',
-      remember: now === undefined ? { journal: undefined } : bound(pass, now.configurationId, kept),
-      note: {},
-    };
+  if (now !== undefined && now.generation > item.expectedGeneration) {
+    const remember = { ...bound(pass, now.configurationId, 'Created'), applied: appliedNow(pass) };
+    return { is: 'again', remember, note: {} };
   }
   if (item.expectedGeneration > 0 && now === undefined)
     return { is: 'again', remember: { journal: undefined }, note: {} };
