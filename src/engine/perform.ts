@@ -10,7 +10,7 @@ import type { Pass } from './kind/pass.ts';
 import type { Call, Intent, JournalEntry, Memory, Verdict } from './kind/step.ts';
 import type { KubeObject, Service } from './ports.ts';
 import { annotations } from './names.ts';
-import { isoSeconds } from './conditions.ts';
+import { isoSeconds } from './kind/moment.ts';
 import { corrected } from './recall.ts';
 import { settle } from './settle.ts';
 import { requestDigest } from './surroundings.ts';

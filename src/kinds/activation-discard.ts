@@ -1,5 +1,5 @@
 import { defineKind } from '../engine/kind/define.ts';
-import { isoSeconds } from '../engine/conditions.ts';
+import { isoSeconds } from '../engine/kind/moment.ts';
 import type { Pass } from '../engine/kind/pass.ts';
 import type { Step } from '../engine/kind/step.ts';
 import {

@@ -1,4 +1,4 @@
-import { isoSeconds } from '../engine/conditions.ts';
+import { isoSeconds } from '../engine/kind/moment.ts';
 import { defineKind } from '../engine/kind/define.ts';
 import { readOf } from '../engine/kind/reading.ts';
 import type { Step } from '../engine/kind/step.ts';

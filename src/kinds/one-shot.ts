@@ -4,7 +4,7 @@
  * Guarantees: what is sent stands in status before anything is read for the last time; the fences are asked before every send
  * and resend; after a doubt the same bytes are sent or none; an end is for good.
  */
-import { isoSeconds } from '../engine/conditions.ts';
+import { isoSeconds } from '../engine/kind/moment.ts';
 import type { Pass } from '../engine/kind/pass.ts';
 import { readOf } from '../engine/kind/reading.ts';
 import type { Reason } from '../engine/kind/reasons.ts';

@@ -1,5 +1,5 @@
 import { defineKind } from '../engine/kind/define.ts';
-import { isoSeconds } from '../engine/conditions.ts';
+import { isoSeconds } from '../engine/kind/moment.ts';
 import { readOf } from '../engine/kind/reading.ts';
 import type { JournalEntry, Memory, OwnCondition, Step } from '../engine/kind/step.ts';
 import {

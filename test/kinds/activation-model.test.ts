@@ -69,6 +69,12 @@ class Model {
     for (const operation of this.operations) if (operation.state === 'active') operation.state = state;
   }
 
+  /** A backup without status comes back, and the process starts anew. */
+  restore(resource: Resource): void {
+    resource.stored = noMemory;
+    this.crash();
+  }
+
   /** The process dies, and another one finds what stands in status. */
   crash(): void {
     for (const resource of this.resources) {
@@ -221,7 +227,7 @@ const passes: readonly Event[] = [0, 1].flatMap((index): readonly Event[] => {
     [`${name} lost after`, (model) => model.pass(of(model), 'lostAfter')],
     [`${name} dies before sending`, (model) => (model.pass(of(model), 'answered', 0), model.crash())],
     [`${name} dies after sending`, (model) => (model.pass(of(model), 'answered', 1), model.crash())],
-    [`${name} restored without status`, (model) => void ((of(model).stored = noMemory), model.crash())],
+    [`${name} restored without status`, (model) => model.restore(of(model))],
   ];
 });
 const events: readonly Event[] = [

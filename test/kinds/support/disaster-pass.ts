@@ -82,10 +82,10 @@ export function aWorld(more: Partial<World> = {}): World {
 }
 
 function viewOf(world: World): View {
-  const itemsOf = (read: Read): readonly unknown[] =>
+  const itemsOf = (read: { readonly key: string }): readonly unknown[] =>
     read.key === 'drConfigurations' ? world.configurations : read.key === 'drSources' ? world.sources : world.points;
   const all = <Item>(read: Read<Item>): Snapshot<Item> => {
-    const items = itemsOf(read as Read) as readonly Item[];
+    const items = itemsOf(read) as readonly Item[];
     const { begunAt, dateMs } = world;
     return { items: new Map(items.map((item) => [read.idOf(item), item])), begunAt, walk: 1, dateMs };
   };
