@@ -69,7 +69,7 @@ async function operate(settings: RunSettings): Promise<number> {
   const stop = new AbortController();
   for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, () => stop.abort(signal));
   try {
-    const problem = await preflight(api, kinds, settings.namespace);
+    const problem = await preflight(api, { ...settings, kinds });
     if (problem !== undefined) return complain(`apphosting run: ${problem}`, 1);
     const operatorNamespace = settings.operatorNamespace ?? settings.namespace ?? credentials.namespace ?? 'default';
     const key = await operatorKey(api, operatorNamespace);
@@ -86,8 +86,14 @@ async function operate(settings: RunSettings): Promise<number> {
       },
     });
     const instance = `${hostname()}-${process.pid}`;
-    const election = elect(settings, { api, log, namespace: operatorNamespace, identity: instance });
-    const operator = createOperator({
+    const election = elect(settings, {
+      api,
+      log,
+      namespace: operatorNamespace,
+      identity: instance,
+      rewound: () => operator.rewound(),
+    });
+    const operator: Operator = createOperator({
       kinds,
       api,
       hosting,
@@ -130,7 +136,7 @@ interface Election {
 
 function elect(
   settings: RunSettings,
-  around: { api: ReturnType<typeof openKube>; log: Log; namespace: string; identity: string },
+  around: { api: ReturnType<typeof openKube>; log: Log; namespace: string; identity: string; rewound: () => void },
 ): Election {
   if (settings.leaderElect === 'off') {
     return {
@@ -150,6 +156,7 @@ function elect(
     name: leaseName,
     onAcquired: won.resolve,
     onLost: lost.resolve,
+    onRewind: () => around.rewound(),
   });
   return {
     leadership: lease,

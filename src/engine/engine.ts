@@ -5,7 +5,7 @@
  * the service shows of it leads to a pass; nothing is acted on that is older than our own last write.
  */
 import { Accounts } from './accounts.ts';
-import { Book, tie, type Entry } from './book.ts';
+import { Book, isClaim, tie, type Entry } from './book.ts';
 import type { OperatorKey } from './fingerprint.ts';
 import { census, type Census } from './census.ts';
 import { Interests } from './interests.ts';
@@ -13,7 +13,7 @@ import type { AnyKind } from './kind/define.ts';
 import type { Powers } from './kind/pass.ts';
 import type { Reason } from './kind/reasons.ts';
 import type { Verdict } from './kind/step.ts';
-import { annotations, isOlder, keyOf, keyOfObject, partsOfKey } from './names.ts';
+import { annotations, isOlder, keyOf, keyOfObject, partsOfKey, reconcileToken } from './names.ts';
 import type {
   CacheEvent,
   Clock,
@@ -139,6 +139,7 @@ export class Engine {
     }
     this.#noteForced(entry);
     if (!own) this.#queue.enqueue(key, urgencyOf(event, before));
+    for (const name of entry.ties) if (isClaim(name) && before?.ties.includes(name) !== true) this.#wake(name);
     if (!sameTarget(before, entry))
       this.#wake(tie.object(entry.kind.kind, event.object.metadata.namespace, event.object.metadata.name));
   }
@@ -255,8 +256,9 @@ export class Engine {
     this.#queue.drop(key);
     this.#wake(tie.object(object.kind, object.metadata.namespace, object.metadata.name));
     if (entry === undefined) return;
+    for (const name of entry.ties) if (isClaim(name)) this.#wake(name);
     if (entry.kind.life === 'account') {
-      void this.#parts.accounts.close(key);
+      void this.#parts.accounts.forget(key);
       this.#wake(tie.account(key));
     } else this.#queue.enqueue(entry.account, urgencies.change);
   }
@@ -324,7 +326,7 @@ export class Engine {
 
   #noteForced(entry: Entry): void {
     const { metadata } = entry.object;
-    const token = metadata.annotations?.[annotations.reconcileAt];
+    const token = reconcileToken(entry.object);
     const recall = this.#parts.recalls.of(metadata.uid);
     this.#noteAccepted(entry);
     if (token === undefined || token === entry.recollection.lastHandledReconcileAt) recall.forced = undefined;
@@ -347,6 +349,7 @@ export class Engine {
   #concluded(entry: Entry, verdict: Verdict<unknown>): void {
     if (entry.kind.life !== 'account') return;
     const session = this.#parts.accounts.session(entry.key);
+    // An account that waits for those who use it must still serve them, or neither would ever go.
     const isKnown = session?.standing?.admitted === true || entry.recollection.memory.binding !== undefined;
     const admitted = verdict.is === 'ready' || (isKnown && passing.has(verdict.reason ?? 'InSync'));
     const before = session?.standing;

@@ -1,22 +1,23 @@
-import type { Session } from './accounts.ts';
-import { entryInWords, tie, type Entry } from './book.ts';
 import type { AnyKind } from './kind/define.ts';
 import type { Parts } from './engine.ts';
-import type { Pass } from './kind/pass.ts';
+import type { AccountView, Pass } from './kind/pass.ts';
 import { contested, seenJournal } from './recall.ts';
-import { claimantOf, relatedTo, subjectOf } from './surroundings.ts';
-import type { Surroundings } from './surroundings.ts';
 import { remembering } from './perform.ts';
+import { claimantOf, dependentsOf, referrersOf, relatedTo, subjectOf, type Surroundings } from './surroundings.ts';
 import type { Work } from './worktable.ts';
 
-/** What may be decided on now, but for what the spec refers to. */
+/** What surrounds an object, with its account as decisions see it. */
+export type Sighted = Omit<Surroundings, 'session'> & { readonly account: AccountView };
+
+/** What may be decided on now. */
 export function passOf(
   parts: Parts,
   work: Work,
-  session: Session,
+  around: Sighted,
   asked: Pick<Pass<unknown, unknown>, 'view' | 'creating'>,
 ): Pass<unknown, unknown> {
   const { clock, book, accounts, key, settings } = parts;
+  const { account } = around;
   const { recall, entry } = work;
   const now = { monotonic: clock.monotonic(), wall: clock.wall() };
   const cluster = parts.serverDate?.();
@@ -24,15 +25,16 @@ export function passOf(
     subject: subjectOf(entry),
     spec: entry.spec.is === 'valid' ? entry.spec.value : undefined,
     memory: work.recollection.memory,
-    account: accounts.view(session),
+    account,
     view: asked.view,
-    referred: () => undefined,
-    secret: () => undefined,
-    configMap: () => undefined,
+    referred: (kind, name) => around.referred.get(`${kind}/${name}`),
+    secret: (name, field) => around.secrets.get(`${name}/${field}`),
+    configMap: (name, field) => around.configMaps.get(`${name}/${field}`),
     related: (kind, id) => relatedTo(entry, book, accounts, { kind, id }),
     ...(settings.powers !== undefined && { powers: settings.powers }),
     ...(cluster !== undefined && { clusterMs: cluster.dateMs + now.monotonic - cluster.seenAt }),
     claimant: (id) => claimantOf(entry, book, accounts, id),
+    referrers: (kind) => referrersOf(parts, entry, kind),
     dependents: () => dependentsOf(parts, entry),
     creating: asked.creating,
     wrote: recall.wrote,
@@ -41,17 +43,12 @@ export function passOf(
     askedAt: recall.askedAt ?? now.monotonic,
     quarantineMs: Math.max(0, parts.quarantinedUntil() - now.monotonic),
     horizonMs: settings.horizonMs,
-    marker: key.marker(session.service.endpoint, session.service.accountId, entry.object.metadata.uid),
+    marker: key.marker(account.endpoint, account.accountId, entry.object.metadata.uid),
     print: (value) => key.print(value),
     contested: contested(recall, now.monotonic),
     wallMs: now.wall,
     monotonicMs: now.monotonic,
   };
-}
-
-function dependentsOf({ book }: Parts, entry: Entry): { count: number; first: readonly string[] } {
-  const users = book.tiedBy(tie.account(entry.key)).flatMap((key) => book.get(key) ?? []);
-  return { count: users.length, first: users.slice(0, 3).map((user) => entryInWords(user)) };
 }
 
 /** The pass of a moment ago with what is known now: the same question, asked again. */

@@ -4,20 +4,20 @@
  * It brings together what the step may know, asks the kind for the next single effect, performs it, writes down what came of
  * it, and asks again until there is nothing left to do. A crash between any two effects is the same as a slow pass.
  */
-import type { Pass } from './kind/pass.ts';
+import type { Pass, View } from './kind/pass.ts';
 import type { Call, JournalEntry, Step, Verdict } from './kind/step.ts';
 import { entryInWords, tie, type Entry } from './book.ts';
 import { paused } from './conditions.ts';
 import { RecordingView } from './interests.ts';
 import { annotations } from './names.ts';
+import { blind, letGo, withWayOut } from './leaving.ts';
 import { recollect } from './memory.ts';
 import { begin, createTie, perform, remembering, type Performed } from './perform.ts';
 import type { KubeObject, Outcome } from './ports.ts';
-import { gather, requestDigest, subjectOf, type Surroundings } from './surroundings.ts';
+import { dependentsOf, gather, requestDigest, subjectOf, type Surroundings } from './surroundings.ts';
 import { record, concludePass, write, type Said } from './report.ts';
-import type { Session } from './accounts.ts';
 import type { Parts } from './engine.ts';
-import { isObserving, passAgain, passOf, rebound } from './pass-of.ts';
+import { isObserving, passAgain, passOf, rebound, type Sighted } from './pass-of.ts';
 import type { Work, Worktable } from './worktable.ts';
 
 const mostSteps = 16;
@@ -56,6 +56,8 @@ export class Reconciler implements Worktable {
       return { is: 'settled', againInMs: undefined };
     }
     if (work.object.metadata.annotations?.[annotations.paused] === 'true') return this.#pause(work);
+    const kept = letGo(work, () => dependentsOf(this.#parts, entry));
+    if (kept !== undefined) return this.#release(work, kept.stays);
     if (entry.spec.is === 'invalid') {
       return this.#say(work, undefined, { is: 'stall', reason: 'InvalidSpec', message: entry.spec.message });
     }
@@ -65,6 +67,7 @@ export class Reconciler implements Worktable {
     }
     const around = await gather(entry, this.#parts);
     if ('verdict' in around) {
+      if (work.object.metadata.deletionTimestamp !== undefined) return this.#leave(work, around.verdict);
       return around.verdict === undefined
         ? { is: 'quiet', againInMs: 30_000 }
         : this.#say(work, undefined, around.verdict);
@@ -96,7 +99,9 @@ export class Reconciler implements Worktable {
     const session = this.#parts.accounts.session(work.entry.account);
     if (session === undefined) return false;
     const view = new RecordingView(session.service, work.recall.forced?.since);
-    const step = work.entry.kind.step(passAgain(this.#passOf(work, session, view), pass));
+    const none = new Map<string, never>();
+    const around = { account: this.#parts.accounts.view(session), referred: none, secrets: none, configMaps: none };
+    const step = work.entry.kind.step(passAgain(this.#passOf(work, around, view), pass));
     return (
       step.is === 'call' && requestDigest(pass.print, step.call.request) === requestDigest(pass.print, call.request)
     );
@@ -131,20 +136,29 @@ export class Reconciler implements Worktable {
     let work = rebound(started, around);
     for (let count = 0; count < mostSteps; count += 1) {
       const view = new RecordingView(around.session.service, work.recall.forced?.since);
-      const pass: Pass<unknown, unknown> = {
-        ...this.#passOf(work, around.session, view),
-        referred: (kind, name) => around.referred.get(`${kind}/${name}`),
-        secret: (name, field) => around.secrets.get(`${name}/${field}`),
-        configMap: (name, field) => around.configMaps.get(`${name}/${field}`),
-      };
+      const pass = this.#passOf(work, { ...around, account: this.#parts.accounts.view(around.session) }, view);
       const step = work.entry.kind.step(pass);
       this.#parts.interests.replace(work.entry.key, around.session.service, view.looked);
+      // A walk from before our write and one that shows it undone look the same: the next one wakes in any case.
+      for (const read of view.polledBefore(work.recall.wrote?.at))
+        this.#parts.asked(view.service, read, work.entry.key);
       if ('note' in step && step.note !== undefined) work.recall.notes = step.note;
       const next = await this.#act(work, around, pass, step);
       if ('is' in next) return next;
       work = next;
     }
     throw new Error(`${entryInWords(started.entry)} does not come to an end after ${mostSteps} steps`);
+  }
+
+  /** A deletion whose account cannot be used goes as far as it comes without looking at the service. */
+  async #leave(work: Work, verdict: Verdict<unknown> | undefined): Promise<Ended> {
+    const { accounts, book } = this.#parts;
+    const account = accounts.viewWithout(book.get(work.entry.account), work.recollection.memory);
+    const nothing = { secrets: new Map(), configMaps: new Map(), referred: new Map() };
+    const step = work.entry.kind.step(this.#passOf(work, { ...nothing, account }, blind));
+    if (step.is === 'release') return this.#release(work, step.stays);
+    if (work.entry.kind.life === 'account' && step.is === 'wait') return this.#say(work, undefined, step);
+    return verdict === undefined ? { is: 'quiet', againInMs: 30_000 } : this.#say(work, undefined, verdict);
   }
 
   /** Carries out one step; the work to go on with, or how the pass ended. */
@@ -158,7 +172,7 @@ export class Reconciler implements Worktable {
       case 'again':
         return this.#hold(remembering(work, step.remember), pass);
       case 'release':
-        return this.#release(work, step.message);
+        return this.#release(work, step.stays);
       case 'read':
         return this.#read(remembering(work, step.remember), around, pass, step);
       case 'begin':
@@ -203,6 +217,7 @@ export class Reconciler implements Worktable {
       case 'quiet':
         return { is: 'quiet', againInMs: performed.retryInMs };
       case 'said': {
+        if (performed.verdict.note !== undefined) performed.work.recall.notes = performed.verdict.note;
         const ended = await this.#say(remembering(performed.work, performed.verdict.remember), pass, performed.verdict);
         return performed.backoff && ended.is === 'settled' ? { is: 'failing' } : ended;
       }
@@ -223,21 +238,21 @@ export class Reconciler implements Worktable {
     return { ...work, object, entry: { ...work.entry, object } };
   }
 
-  async #release(work: Work, message: string): Promise<Ended> {
-    if (message !== '' && message.includes('stays')) {
+  async #release(work: Work, stays: string | undefined): Promise<Ended> {
+    if (stays !== undefined) {
       this.#parts.events.record({
         regarding: work.object,
         type: 'Warning',
         reason: 'Retained',
         action: 'Release',
-        note: message,
+        note: stays,
       });
     }
     if (subjectOf(work.entry).held) {
       const released = await this.#parts.writer.release(work.object);
       if (released.is === 'conflict') return { is: 'quiet', againInMs: 200 };
     }
-    if (work.entry.kind.life === 'account') await this.#parts.accounts.close(work.entry.key);
+    if (work.entry.kind.life === 'account') await this.#parts.accounts.forget(work.entry.key);
     return { is: 'gone' };
   }
 
@@ -248,9 +263,9 @@ export class Reconciler implements Worktable {
     pass: Pass<unknown, unknown>,
     step: Extract<Step<unknown>, { is: 'read' }>,
   ): Promise<Ended> {
+    const { recall } = work;
     // What came back from the service is written before anything is waited for.
     if (work.unwrittenId && (await this.write(work, undefined)) === undefined) return { is: 'quiet', againInMs: 200 };
-    const { recall } = work;
     recall.askedAt ??= pass.askedAt;
     this.#parts.asked(around.session.service, step.read.key, work.entry.key);
     around.session.service.want(step.read, Math.max(step.since, recall.forced?.since ?? Number.NEGATIVE_INFINITY));
@@ -288,7 +303,7 @@ export class Reconciler implements Worktable {
     wouldDo?: string,
   ): Promise<Ended> {
     if (work.recollection.memory.journal === undefined) this.unreserve(work.entry.key);
-    const said: Said = { verdict, pass: pass && this.#again(pass, work), wouldDo };
+    const said: Said = { verdict: withWayOut(work, verdict), pass: pass && this.#again(pass, work), wouldDo };
     const ended = await concludePass(this.#parts, work, said);
     const service = this.#parts.accounts.session(work.entry.account)?.service;
     if (pass?.view instanceof RecordingView && service !== undefined) {
@@ -299,13 +314,13 @@ export class Reconciler implements Worktable {
 
   /** The same pass with what has been learned since. */
   #again(pass: Pass<unknown, unknown>, work: Work): Pass<unknown, unknown> {
-    return { ...pass, memory: work.recollection.memory, wrote: work.recall.wrote };
+    return { ...pass, memory: work.recollection.memory, wrote: work.recall.wrote, notes: work.recall.notes };
   }
 
-  #passOf(work: Work, session: Session, view: RecordingView): Pass<unknown, unknown> {
-    const where = `${session.service.endpoint}|${session.service.accountId}`;
+  #passOf(work: Work, around: Sighted, view: View): Pass<unknown, unknown> {
+    const where = `${around.account.endpoint}|${around.account.accountId}`;
     const creating = (collection: string, name: string) => this.#creating(work.entry, where, collection, name);
-    return passOf(this.#parts, work, session, { view, creating });
+    return passOf(this.#parts, work, around, { view, creating });
   }
 
   /** Another object with an open create of this name, in this process or in a journal. */

@@ -4,9 +4,9 @@ import { entryInWords, type Entry } from './book.ts';
 import { conclude, type Condition } from './conditions.ts';
 import type { Parts } from './engine.ts';
 import type { Pass } from './kind/pass.ts';
-import type { Call, OwnCondition, Showing, Verdict } from './kind/step.ts';
+import type { Call, OwnCondition, Showing, Told, Verdict } from './kind/step.ts';
 import { recollect, renderStatus, type StatusParts } from './memory.ts';
-import { annotations } from './names.ts';
+import { reconcileToken } from './names.ts';
 import type { KubeObject, Outcome } from './ports.ts';
 import type { Ended } from './reconcile.ts';
 import type { Work } from './worktable.ts';
@@ -36,7 +36,7 @@ export async function concludePass(parts: Parts, work: Work, said: Said): Promis
     previous: work.recollection.conditions,
     wallMs: parts.clock.wall(),
   });
-  const token = work.object.metadata.annotations?.[annotations.reconcileAt];
+  const token = reconcileToken(work.object);
   const handled = work.recall.forced?.token === token ? token : work.recollection.lastHandledReconcileAt;
   const facts = showing?.facts ?? work.recollection.memory.facts;
   const next: Work = {
@@ -153,7 +153,10 @@ export function record(parts: Parts, work: Work, call: Call<unknown>, outcome: O
     { kind, namespace: metadata.namespace, name: metadata.name, endpoint: call.request.endpoint, outcome: outcome.is },
     call.words,
   );
+  if (call.warns !== undefined) tell(parts, work, 'Warning', call.warns);
   if (outcome.is !== 'committed') return;
+  const told = call.tells?.(outcome.body);
+  if (told !== undefined) tell(parts, work, 'Normal', told);
   const reasons = {
     create: 'Created',
     update: 'Updated',
@@ -175,6 +178,10 @@ function againIn(parts: Parts, verdict: Verdict<unknown>): number | undefined {
     case 'stall':
       return stalledRecheckMs * jitter;
   }
+}
+
+function tell(parts: Parts, work: Work, type: 'Normal' | 'Warning', { reason, note }: Told): void {
+  parts.events.record({ regarding: work.object, type, reason, action: reason, note });
 }
 
 /** An entry for the log. */

@@ -5,7 +5,7 @@ import type { Pass, Referred, Related, Subject } from './kind/pass.ts';
 import type { Verdict } from './kind/step.ts';
 import { isRecord } from './memory.ts';
 import { annotations, finalizer, inWords } from './names.ts';
-import type { Json, Material, Service } from './ports.ts';
+import type { Clock, Json, Material, Service } from './ports.ts';
 import type { Secret } from '../secret.ts';
 
 /** What surrounds an object: its account, and the Secrets, ConfigMaps and objects that its spec asks for. */
@@ -22,6 +22,7 @@ export interface Unready {
 }
 
 export interface Gathering {
+  readonly clock: Clock;
   readonly book: Book;
   readonly accounts: Accounts;
   readonly material: Material;
@@ -42,7 +43,7 @@ export async function gather(entry: Entry, gathering: Gathering): Promise<Surrou
   return { session, secrets, configMaps, referred };
 }
 
-async function sessionOf(entry: Entry, { book, accounts }: Gathering): Promise<Session | Unready> {
+async function sessionOf(entry: Entry, { book, accounts, clock }: Gathering): Promise<Session | Unready> {
   if (entry.kind.life === 'account') {
     const opened = await accounts.open(entry);
     return 'service' in opened ? opened : { verdict: { is: 'stall', ...opened } };
@@ -59,14 +60,19 @@ async function sessionOf(entry: Entry, { book, accounts }: Gathering): Promise<S
   const session = accounts.session(account.key);
   if (session === undefined) return { verdict: closedVerdict(account) };
   if (session.standing === undefined) return { verdict: undefined };
+  if (session.farewellUntil !== undefined) {
+    const serves = entry.object.metadata.deletionTimestamp !== undefined && clock.monotonic() < session.farewellUntil;
+    if (!serves) return unready(`${entryInWords(account)} is being deleted, and its Secret has gone`);
+  }
   if (!session.standing.admitted) return unready(`${entryInWords(account)}: ${session.standing.message}`);
   return mismatch(entry, account, session.service) ?? session;
 }
 
 function closedVerdict(account: Entry): Verdict<unknown> | undefined {
-  const stalled = account.recollection.conditions.find((condition) => condition.type === 'Stalled');
-  if (stalled === undefined) return undefined;
-  return unready(`${entryInWords(account)}: ${stalled.message}`).verdict;
+  const find = (type: string) => account.recollection.conditions.find((condition) => condition.type === type);
+  const isLeaving = account.object.metadata.deletionTimestamp !== undefined;
+  const why = find('Stalled') ?? (isLeaving ? find('Ready') : undefined);
+  return why === undefined ? undefined : unready(`${entryInWords(account)}: ${why.message}`).verdict;
 }
 
 /** What is bound stays with the endpoint and account it was bound in, unless the account's owner accepted another endpoint. */
@@ -93,12 +99,18 @@ function referencesOf(entry: Entry, needs: Needs, book: Book): Map<string, Refer
     const [, key = ''] = tie.object(need.kind, namespace, need.name).split(':', 2);
     const target = book.get(key);
     const words = inWords(need.kind, { name: need.name });
-    if (target === undefined) return notReady(`spec.${need.field} refers to ${words}, which does not exist`);
-    if (target.account !== entry.account)
-      return notReady(`spec.${need.field} refers to ${words}, which belongs to another account`);
-    const { id, facts } = target.recollection.memory;
-    if (id === undefined) return notReady(`spec.${need.field} refers to ${words}, which has no id in the service yet`);
-    found.set(`${need.kind}/${need.name}`, { id, facts: isRecord(facts) ? facts : {} });
+    const { id, facts } = target?.recollection.memory ?? {};
+    const lacks =
+      target === undefined
+        ? 'does not exist'
+        : target.account !== entry.account
+          ? 'belongs to another account'
+          : id === undefined && need.withoutId !== true
+            ? 'has no id in the service yet'
+            : undefined;
+    if (lacks === undefined) {
+      found.set(`${need.kind}/${need.name}`, { id: id ?? '', facts: isRecord(facts) ? facts : {} });
+    } else if (need.optional !== true) return notReady(`spec.${need.field} refers to ${words}, which ${lacks}`);
   }
   return found;
 }
@@ -201,4 +213,24 @@ export function requestDigest(
   request: { readonly path: string; readonly body?: Json },
 ): string {
   return print([request.path, request.body ?? null]);
+}
+
+/** Resources of a kind whose spec refers to this object. */
+export function referrersOf(
+  { book }: Gathering,
+  { object }: Entry,
+  kind: string,
+): ReturnType<Pass<unknown, unknown>['referrers']> {
+  const keys = book.tiedBy(tie.object(object.kind, object.metadata.namespace, object.metadata.name));
+  return keys.flatMap((key) => {
+    const other = book.get(key);
+    if (other === undefined || other.kind.kind !== kind || other.spec.is === 'invalid') return [];
+    return [{ name: other.object.metadata.name, spec: other.spec.value }];
+  });
+}
+
+/** Resources that use this account, the first few in words. */
+export function dependentsOf({ book }: Gathering, entry: Entry): { count: number; first: readonly string[] } {
+  const users = book.tiedBy(tie.account(entry.key)).flatMap((key) => book.get(key) ?? []);
+  return { count: users.length, first: users.slice(0, 3).map((user) => entryInWords(user)) };
 }

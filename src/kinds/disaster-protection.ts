@@ -21,7 +21,7 @@ import { identity, type Facts, type Spec } from './schema/disaster-protection.ts
 
 /** The next step: an open call first, then the configuration that is bound, and only then one to make. */
 function step(pass: ProtectionPass): Step<Facts> {
-  if (pass.subject.deleting) return { is: 'release', message: '' };
+  if (pass.subject.deleting) return { is: 'release' };
   const { accountId } = pass.account;
   const { id, journal } = pass.memory;
   const read = drConfigurationsOf(accountId);

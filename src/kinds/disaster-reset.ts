@@ -174,7 +174,7 @@ function follow(pass: ResetPass, seen: Seen): Step<Facts> {
   }
   const message = 'the configuration is gone';
   const read = drConfigurationsOf(pass.account.accountId);
-  const unsure = provenTwice<Spec, Facts>(pass, read, seen.walk, { reason: 'Running', message });
+  const unsure = provenTwice<Spec, Facts>(pass, read, seen.walk, { reason: 'InProgress', message });
   if (unsure !== undefined) return unsure;
   return ended(pass, { is: 'ready', reason: 'Succeeded', message }, { facts: { ...facts, stage: 'Wiped' } });
 }

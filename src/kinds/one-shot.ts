@@ -61,7 +61,7 @@ export function stepOnce<Spec, Facts extends RequestFacts, Seen>(
   plan: OncePlan<Spec, Facts, Seen>,
   pass: Pass<Spec, Facts>,
 ): Step<Facts> {
-  if (pass.subject.deleting) return { is: 'release', message: '' };
+  if (pass.subject.deleting) return { is: 'release' };
   const { journal, binding, facts } = pass.memory;
   const accepted = facts.acceptedAt !== undefined;
   if (!accepted && journal === undefined) {
@@ -236,7 +236,7 @@ export function underWay<Spec, Facts extends RequestFacts>({ memory }: Pass<Spec
   const succeeded: OwnCondition = {
     type: 'Succeeded',
     status: 'Unknown',
-    reason: memory.facts.acceptedAt === undefined ? 'NotSent' : 'Running',
+    reason: memory.facts.acceptedAt === undefined ? 'NotSent' : 'InProgress',
     message: 'it has not come to its end',
   };
   if (memory.facts.acceptedAt !== undefined) return [acceptedCondition(), succeeded];

@@ -130,7 +130,7 @@ function follow(pass: ActivationPass, seen: Seen): Step<Facts> {
   if (id !== undefined && activeIdOf(configuration) === id) {
     const stage = operationIn(configuration, id)?.phase;
     const message = `the service works on operation ${id}${stage === undefined ? '' : ` (${stage})`}`;
-    return { is: 'wait', reason: 'Running', message, note: {} };
+    return { is: 'wait', reason: 'InProgress', message, note: {} };
   }
   return vanished(pass, seen);
 }
@@ -157,10 +157,10 @@ function vanished(pass: ActivationPass, seen: Seen): Step<Facts> {
   const since = pass.notes['followedSince'] ?? pass.monotonicMs;
   const note = { ...pass.notes, followedSince: since };
   if (operation?.endedAt === undefined && seen.walk.begunAt < since + pass.horizonMs) {
-    return { is: 'wait', reason: 'Running', message: `${message} yet`, retryInMs: 10_000, note };
+    return { is: 'wait', reason: 'InProgress', message: `${message} yet`, retryInMs: 10_000, note };
   }
   const read = drConfigurationsOf(pass.account.accountId);
-  const unsure = provenTwice<Spec, Facts>({ ...pass, notes: note }, read, seen.walk, { reason: 'Running', message });
+  const unsure = provenTwice<Spec, Facts>({ ...pass, notes: note }, read, seen.walk, { reason: 'InProgress', message });
   if (unsure !== undefined) return unsure;
   const outcome = operation?.outcome === undefined ? '' : `; the service says: ${operation.outcome}`;
   const facts = factsOf(pass, seen);

@@ -78,16 +78,16 @@ function follow(pass: ValidationPass, { configuration, walk }: SeenConfiguration
   const running = `the service validates as operation ${id ?? '(not shown)'}`;
   const isActive = configuration !== undefined && id !== undefined && activeIdOf(configuration) === id;
   if (operation !== undefined || isActive || id === undefined) {
-    return { is: 'wait', reason: 'Running', message: running, note: {} };
+    return { is: 'wait', reason: 'InProgress', message: running, note: {} };
   }
   const since = pass.notes['followedSince'] ?? pass.monotonicMs;
   const note = { ...pass.notes, followedSince: since };
   if (walk.begunAt < since + pass.horizonMs) {
-    return { is: 'wait', reason: 'Running', message: running, retryInMs: 10_000, note };
+    return { is: 'wait', reason: 'InProgress', message: running, retryInMs: 10_000, note };
   }
   const message = `operation ${id} is not shown any more`;
   const read = drConfigurationsOf(pass.account.accountId);
-  const unsure = provenTwice<Spec, Facts>({ ...pass, notes: note }, read, walk, { reason: 'Running', message });
+  const unsure = provenTwice<Spec, Facts>({ ...pass, notes: note }, read, walk, { reason: 'InProgress', message });
   return unsure ?? ended(pass, { is: 'stall', reason: 'UnknownState', message }, { facts });
 }
 

@@ -57,13 +57,16 @@ export interface Operator {
   synced(): Promise<void>;
   /** Starts to work; `holdMs` is how long calls that cannot be repeated wait first. */
   act(holdMs: number): void;
+  /** Kubernetes went back in time: everything is listed again. */
+  rewound(): void;
   /** What keeps it from being ready, one sentence each. */
   complaints(): readonly string[];
   listeners(): readonly Listener[];
   stop(): Promise<void>;
 }
 
-const namespaces: Resource = { group: '', version: 'v1', plural: 'namespaces', namespaced: false };
+/** Namespaces, watched for their labels. */
+export const namespaceResource: Resource = { group: '', version: 'v1', plural: 'namespaces', namespaced: false };
 
 /** The resource of a kind. */
 export function resourceOf(kind: AnyKind): Resource {
@@ -89,7 +92,7 @@ export function createOperator(options: OperatorOptions): Operator {
     namespace === undefined
       ? new Reflector({
           ...around,
-          resource: namespaces,
+          resource: namespaceResource,
           metadataOnly: true,
           onEvent: ({ object }) => engine.namespaceChanged(object.metadata.name),
         })
@@ -133,6 +136,10 @@ export function createOperator(options: OperatorOptions): Operator {
     act: (holdMs) => {
       if (holdMs > 0) engine.quarantine(holdMs);
       engine.start();
+    },
+    rewound: () => {
+      engine.rewound();
+      for (const listener of listeners) listener.rewound();
     },
     complaints: () => complaintsOf(listeners, clock),
     listeners: () => listeners,

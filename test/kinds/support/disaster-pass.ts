@@ -95,6 +95,7 @@ function viewOf(world: World): View {
       const walk = all(read);
       return { walk, item: walk.items.get(id) };
     },
+    group: () => undefined,
     problem: () => undefined,
   };
 }
@@ -133,6 +134,7 @@ export function aPass(
       mode: 'Manage',
       adoption: 'ById',
       pollMs: 60_000,
+      inEffect: { pollMs: 60_000, roundMs: undefined },
       frozen: undefined,
     },
     view: viewOf(world),
@@ -140,6 +142,7 @@ export function aPass(
     secret: () => undefined,
     configMap: () => undefined,
     claimant: () => undefined,
+    referrers: () => [],
     dependents: () => ({ count: 0, first: [] }),
     creating: () => undefined,
     powers: { activation: true, accountReset: false, processStartedAt: wallStart - 60_000 },
