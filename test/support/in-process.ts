@@ -15,8 +15,8 @@ import { Secret } from '../../src/secret.ts';
 import type { Reply } from '../../src/simulator/exchange.ts';
 import { createSimulator, type Simulator } from '../../src/simulator/simulator.ts';
 import { MetricRegistry } from '../../src/telemetry/metrics.ts';
+import { CheckedKube } from './checked-kube.ts';
 import { MemoryCluster } from './memory-cluster.ts';
-import { MemoryKube } from './memory-kube.ts';
 import { SeededEntropy, settle, VirtualClock } from './virtual-clock.ts';
 import { aborted, forged, received, timedOut, type Interference } from './disturbed-wire.ts';
 
@@ -49,7 +49,7 @@ export class InProcess {
     },
   };
   interference: Interference = () => undefined;
-  kube: MemoryKube;
+  kube: CheckedKube;
   operator: Operator;
   calls = 0;
   readonly #options: InProcessOptions;
@@ -67,7 +67,7 @@ export class InProcess {
       wallNow: () => this.clock.wall(),
       wait: (ms) => new Promise((resolve) => void this.clock.after(ms, resolve)),
     });
-    this.kube = new MemoryKube(this.cluster);
+    this.kube = new CheckedKube(this.cluster);
     this.operator = this.#assemble();
   }
 
@@ -84,7 +84,7 @@ export class InProcess {
   async crash(holdMs = 0): Promise<void> {
     this.kill();
     await settle();
-    this.kube = new MemoryKube(this.cluster);
+    this.kube = new CheckedKube(this.cluster);
     this.operator = this.#assemble();
     await this.start(holdMs);
   }
@@ -96,8 +96,14 @@ export class InProcess {
     this.kube.cut = true;
   }
 
-  /** Lets time pass everywhere. */
+  /** Lets time pass everywhere; throws when the operator wrote a status that is not as it must be. */
   async run(ms: number): Promise<void> {
+    await this.#pass(ms);
+    const flaws = this.kube.flaws.splice(0);
+    if (flaws.length > 0) throw new Error(flaws.slice(0, 5).join('\n'));
+  }
+
+  async #pass(ms: number): Promise<void> {
     const until = this.clock.monotonic() + ms;
     await settle();
     for (;;) {
