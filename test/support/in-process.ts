@@ -27,6 +27,8 @@ export interface InProcessOptions {
   readonly seed?: number;
   readonly horizonMs?: number;
   readonly readOnly?: boolean;
+  /** Another operator's world: this one shares its clock, its cluster and its service. */
+  readonly beside?: InProcess;
 }
 
 /** One line that somebody wrote anywhere: log, event, status. */
@@ -38,7 +40,7 @@ export const namespace = 'team';
 const baseUrl = 'http://127.0.0.1:8088';
 
 export class InProcess {
-  readonly clock = new VirtualClock();
+  readonly clock: VirtualClock;
   readonly cluster: MemoryCluster;
   readonly service: Simulator;
   readonly trace: Trace = { lines: [] };
@@ -57,9 +59,16 @@ export class InProcess {
 
   constructor(options: InProcessOptions = {}) {
     this.#options = options;
+    this.clock = options.beside?.clock ?? new VirtualClock();
     const entropy = new SeededEntropy((options.seed ?? 1) + 1_000);
-    this.cluster = new MemoryCluster(this.clock, entropy);
-    this.service = createSimulator({
+    this.cluster = options.beside?.cluster ?? new MemoryCluster(this.clock, entropy);
+    this.service = options.beside?.service ?? this.#simulator(options);
+    this.kube = new CheckedKube(this.cluster);
+    this.operator = this.#assemble();
+  }
+
+  #simulator(options: InProcessOptions): Simulator {
+    return createSimulator({
       clock: 'virtual',
       world: options.world ?? 'demo',
       readings: options.readings ?? {},
@@ -67,8 +76,6 @@ export class InProcess {
       wallNow: () => this.clock.wall(),
       wait: (ms) => new Promise((resolve) => void this.clock.after(ms, resolve)),
     });
-    this.kube = new CheckedKube(this.cluster);
-    this.operator = this.#assemble();
   }
 
   /** Starts the operator; with `holdMs` as if it had taken over. */
@@ -130,6 +137,15 @@ export class InProcess {
     }
     const metadata = { ...known.metadata, annotations };
     return this.cluster.update(resource, where, name, { ...known, metadata, spec }, 'object');
+  }
+
+  /** Somebody writes over the status of an object. */
+  tamper(kind: string, name: string, change: (status: Readonly<Record<string, unknown>>) => object): void {
+    const resource = this.#resource(kind);
+    const known = this.get(kind, name);
+    if (known === undefined) throw new Error(`${kind} ${name} does not exist`);
+    const status = change((known.status ?? {}) as Readonly<Record<string, unknown>>);
+    this.cluster.update(resource, known.metadata.namespace, name, { ...known, status }, 'status');
   }
 
   delete(kind: string, name: string): void {
@@ -232,6 +248,11 @@ export class InProcess {
       if (what === 'hangBefore') return timedOut(request.signal);
       if (typeof what === 'object' && 'insteadOf' in what) return forged(what.insteadOf);
       const { method, headers } = request;
+      if (typeof what === 'object' && 'lateMs' in what) {
+        const arrive = () => void this.#handle(method, request.path, headers['authorization'] ?? '', request.body);
+        this.clock.after(what.lateMs, arrive);
+        return { failed: 'connection', message: 'reset' };
+      }
       const reply = await Promise.race([
         this.#handle(method, request.path, headers['authorization'] ?? '', request.body),
         aborted(request.signal),
