@@ -12,8 +12,8 @@ import { paused } from './conditions.ts';
 import { RecordingView } from './interests.ts';
 import { annotations } from './names.ts';
 import { blind, letGo, withWayOut } from './leaving.ts';
-import { recollect } from './memory.ts';
-import { contested, seenJournal } from './recall.ts';
+import { recollect, type Recollection } from './memory.ts';
+import { contested, seenJournal, type Recall } from './recall.ts';
 import { createTie, perform, remembering } from './perform.ts';
 import type { KubeObject, Outcome } from './ports.ts';
 import { claimantOf, dependentsOf, gather, referrersOf, subjectOf, type Surroundings } from './surroundings.ts';
@@ -37,6 +37,12 @@ export type Ended =
 export class Reconciler implements Worktable {
   readonly #parts: Parts;
   readonly #reserved = new Map<string, { readonly tie: string; readonly where: string }>();
+  readonly #buried = new Set<{
+    readonly tie: string;
+    readonly where: string;
+    readonly words: string;
+    readonly until: number;
+  }>();
 
   constructor(parts: Parts) {
     this.#parts = parts;
@@ -61,7 +67,7 @@ export class Reconciler implements Worktable {
     if (entry.spec.is === 'invalid') {
       return this.#say(work, undefined, { is: 'stall', reason: 'InvalidSpec', message: entry.spec.message });
     }
-    if (work.recollection.damaged) {
+    if (work.recollection.damaged !== undefined) {
       const message = 'status.journal cannot be read; remove it after making sure that no call is under way';
       return this.#say(work, undefined, { is: 'stall', reason: 'JournalDamaged', message });
     }
@@ -91,6 +97,16 @@ export class Reconciler implements Worktable {
     this.#reserved.delete(key);
   }
 
+  /** An object went while its create was in doubt: its name stays taken until the call can no longer arrive. */
+  bury(entry: Entry): void {
+    const { journal } = entry.recollection.memory;
+    const name = journal && createTie(journal);
+    if (journal === undefined || name === undefined) return;
+    const { endpoint, accountId, deadlineSeconds } = journal;
+    const until = this.#parts.clock.monotonic() + deadlineSeconds * 1_000 + this.#parts.settings.horizonMs;
+    this.#buried.add({ tie: name, where: `${endpoint}|${accountId}`, words: entryInWords(entry), until });
+  }
+
   called(work: Work, call: Call<unknown>, outcome: Outcome): void {
     record(this.#parts, work, call, outcome);
   }
@@ -98,8 +114,11 @@ export class Reconciler implements Worktable {
   /** The newest form of the object: the cache's, or our own later write. */
   #begin(entry: Entry): Work {
     const object = this.#parts.newest(entry.object);
-    const recollection = object === entry.object ? entry.recollection : recollect(entry.kind, object.status);
     const recall = this.#parts.recalls.of(object.metadata.uid);
+    const recollection = unwiped(
+      object === entry.object ? entry.recollection : recollect(entry.kind, object.status),
+      recall,
+    );
     const session = () => this.#parts.accounts.session(entry.account);
     return {
       entry: object === entry.object ? entry : { ...entry, object, recollection },
@@ -316,6 +335,10 @@ export class Reconciler implements Worktable {
   /** Another object with an open create of this name, in this process or in a journal. */
   #creating(entry: Entry, where: string, collection: string, name: string): string | undefined {
     const wanted = tie.create(collection, name);
+    for (const buried of this.#buried) {
+      if (buried.until <= this.#parts.clock.monotonic()) this.#buried.delete(buried);
+      else if (buried.tie === wanted && buried.where === where) return `${buried.words}, which is gone,`;
+    }
     for (const [key, reserved] of this.#reserved) {
       if (key === entry.key || reserved.tie !== wanted || reserved.where !== where) continue;
       const other = this.#parts.book.get(key);
@@ -329,6 +352,15 @@ export class Reconciler implements Worktable {
     }
     return undefined;
   }
+}
+
+/** A create that this process has begun is open even when somebody wiped the status or restored an older one. */
+function unwiped(recollection: Recollection<unknown>, { journal }: Recall): Recollection<unknown> {
+  const { memory } = recollection;
+  const isLost = journal?.create !== undefined && memory.journal === undefined && memory.id === undefined;
+  return isLost && recollection.damaged === undefined
+    ? { ...recollection, memory: { ...memory, journal } }
+    : recollection;
 }
 
 /** The owner of the account accepted another endpoint: what is bound is bound there from now on. */
