@@ -39,7 +39,7 @@ describe('an owned object', () => {
     await world.run(5_000);
     world.apply('ContactPoint', 'young', mail);
     await world.run(5_000);
-    const { contactPointId } = world.get('ContactPoint', 'young')?.status as { contactPointId: string };
+    const { contactPointId } = (world.get('ContactPoint', 'young')?.status ?? {}) as { contactPointId?: string };
 
     world.apply('ContactPoint', 'old', { ...mail, externalId: contactPointId, lifecycle: { adoption: 'Never' } });
     await world.run(120_000);
