@@ -1,0 +1,95 @@
+import { open, type FileHandle } from 'node:fs/promises';
+
+/** Writes down the requests of one user, and nothing of anybody else. */
+export function auditPolicy(user: string): string {
+  return `apiVersion: audit.k8s.io/v1
+kind: Policy
+omitStages: [RequestReceived]
+rules:
+  - level: Metadata
+    users: ["${user}"]
+  - level: None
+`;
+}
+
+/** What the operator asked of Kubernetes. */
+export interface KubernetesCounts {
+  readonly reads: number;
+  readonly writes: number;
+  readonly statusWrites: number;
+  readonly eventWrites: number;
+  readonly leaseWrites: number;
+  /** How often each verb was used on each resource, and how often it failed. */
+  readonly byVerb: ReadonlyMap<string, number>;
+}
+
+interface AuditLine {
+  readonly stage?: string;
+  readonly verb?: string;
+  readonly objectRef?: { readonly resource?: string; readonly subresource?: string };
+  readonly responseStatus?: { readonly code?: number };
+}
+
+const chunkBytes = 1024 * 1024;
+const reading: ReadonlySet<string> = new Set(['get', 'list', 'watch']);
+
+/** Counts requests in the audit log of an API server, each line once. */
+export class AuditLog {
+  readonly #path: string;
+  #file: FileHandle | undefined;
+  #position = 0;
+  #rest = '';
+
+  constructor(path: string) {
+    this.#path = path;
+  }
+
+  /** What was asked since the last look. */
+  async take(): Promise<KubernetesCounts> {
+    this.#file ??= await open(this.#path);
+    const byVerb = new Map<string, number>();
+    const buffer = Buffer.alloc(chunkBytes);
+    for (;;) {
+      const { bytesRead } = await this.#file.read(buffer, 0, chunkBytes, this.#position);
+      if (bytesRead === 0) break;
+      this.#position += bytesRead;
+      const lines = (this.#rest + buffer.toString('latin1', 0, bytesRead)).split('\n');
+      this.#rest = lines.pop() ?? '';
+      for (const line of lines) note(byVerb, line);
+    }
+    return summed(byVerb);
+  }
+
+  async close(): Promise<void> {
+    await this.#file?.close();
+    this.#file = undefined;
+  }
+}
+
+function note(byVerb: Map<string, number>, line: string): void {
+  if (line === '') return;
+  const { stage, verb = '', objectRef, responseStatus } = JSON.parse(line) as AuditLine;
+  // A watch is written down when it begins and again when it ends.
+  if (verb === 'watch' ? stage !== 'ResponseStarted' : stage !== 'ResponseComplete') return;
+  const resource = objectRef?.resource ?? 'other';
+  const what = objectRef?.subresource === undefined ? resource : `${resource}/${objectRef.subresource}`;
+  const failed = (responseStatus?.code ?? 200) >= 400 ? ` ${responseStatus?.code}` : '';
+  const key = `${verb} ${what}${failed}`;
+  byVerb.set(key, (byVerb.get(key) ?? 0) + 1);
+}
+
+function summed(byVerb: ReadonlyMap<string, number>): KubernetesCounts {
+  const total = (wanted: (verb: string, what: string) => boolean) =>
+    [...byVerb].reduce((sum, [key, count]) => {
+      const [verb = '', what = ''] = key.split(' ');
+      return wanted(verb, what) ? sum + count : sum;
+    }, 0);
+  return {
+    reads: total((verb) => reading.has(verb)),
+    writes: total((verb) => !reading.has(verb)),
+    statusWrites: total((verb, what) => !reading.has(verb) && what.endsWith('/status')),
+    eventWrites: total((verb, what) => !reading.has(verb) && what === 'events'),
+    leaseWrites: total((verb, what) => !reading.has(verb) && what === 'leases'),
+    byVerb,
+  };
+}
