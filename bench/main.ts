@@ -29,6 +29,7 @@ const usage = `npm run bench -- NAME [options]
   --poll SECONDS     spec.pollSeconds of the account (60)
   --json             print one object for each benchmark instead of a table
   --log-level LEVEL  of the operator (info)
+  --verbose          say how far along it is
   --profile DIR      leave a CPU profile of the operator there
 `;
 
@@ -49,6 +50,7 @@ function asked(): Asked | undefined {
       json: { type: 'boolean', default: false },
       'log-level': { type: 'string', default: 'info' },
       profile: { type: 'string' },
+      verbose: { type: 'boolean', default: false },
     },
   });
   const names = positionals[0] === 'all' ? Object.keys(benchmarks) : positionals;
@@ -61,6 +63,7 @@ function asked(): Asked | undefined {
     logLevel: values['log-level'],
     profileDir: values.profile,
     say: (text) => console.error(text),
+    debug: values.verbose ? (text) => console.error(text) : undefined,
   };
   return { names, json: values.json, options };
 }

@@ -16,6 +16,8 @@ export async function scale(stage: Stage): Promise<Result> {
   await until(stage, mostMs, ({ ready }) => ready >= count);
   const readySeconds = (performance.now() - startedAt) / 1000;
   const readings = await counting.stop();
+  for (const { name, labels, value } of await stage.metrics.all())
+    if (/_seconds_(sum|count)$/u.test(name)) stage.options.debug?.(`${name} ${JSON.stringify(labels)} ${value}`);
   const { service, kubernetes } = readings;
   return resultOf('scale', stage, readings, readySeconds, {
     appliedSeconds: rounded(appliedSeconds),

@@ -21,9 +21,13 @@ export interface KubernetesCounts {
   readonly leaseWrites: number;
   /** How often each verb was used on each resource, and how often it failed. */
   readonly byVerb: ReadonlyMap<string, number>;
+  /** How long the API server took for each write, in ms: on a busy machine this is what everything else waits for. */
+  readonly writeMs: readonly number[];
 }
 
 interface AuditLine {
+  readonly requestReceivedTimestamp?: string;
+  readonly stageTimestamp?: string;
   readonly stage?: string;
   readonly verb?: string;
   readonly objectRef?: { readonly resource?: string; readonly subresource?: string };
@@ -48,6 +52,7 @@ export class AuditLog {
   async take(): Promise<KubernetesCounts> {
     this.#file ??= await open(this.#path);
     const byVerb = new Map<string, number>();
+    const writeMs: number[] = [];
     const buffer = Buffer.alloc(chunkBytes);
     for (;;) {
       const { bytesRead } = await this.#file.read(buffer, 0, chunkBytes, this.#position);
@@ -55,9 +60,9 @@ export class AuditLog {
       this.#position += bytesRead;
       const lines = (this.#rest + buffer.toString('latin1', 0, bytesRead)).split('\n');
       this.#rest = lines.pop() ?? '';
-      for (const line of lines) note(byVerb, line);
+      for (const line of lines) note(byVerb, writeMs, line);
     }
-    return summed(byVerb);
+    return { ...summed(byVerb), writeMs };
   }
 
   async close(): Promise<void> {
@@ -66,9 +71,10 @@ export class AuditLog {
   }
 }
 
-function note(byVerb: Map<string, number>, line: string): void {
+function note(byVerb: Map<string, number>, writeMs: number[], line: string): void {
   if (line === '') return;
-  const { stage, verb = '', objectRef, responseStatus } = JSON.parse(line) as AuditLine;
+  const request = JSON.parse(line) as AuditLine;
+  const { stage, verb = '', objectRef, responseStatus } = request;
   // A watch is written down when it begins and again when it ends.
   if (verb === 'watch' ? stage !== 'ResponseStarted' : stage !== 'ResponseComplete') return;
   const resource = objectRef?.resource ?? 'other';
@@ -76,9 +82,11 @@ function note(byVerb: Map<string, number>, line: string): void {
   const failed = (responseStatus?.code ?? 200) >= 400 ? ` ${responseStatus?.code}` : '';
   const key = `${verb} ${what}${failed}`;
   byVerb.set(key, (byVerb.get(key) ?? 0) + 1);
+  const { requestReceivedTimestamp = '', stageTimestamp = '' } = request;
+  if (!reading.has(verb)) writeMs.push(Date.parse(stageTimestamp) - Date.parse(requestReceivedTimestamp));
 }
 
-function summed(byVerb: ReadonlyMap<string, number>): KubernetesCounts {
+function summed(byVerb: ReadonlyMap<string, number>): Omit<KubernetesCounts, 'writeMs'> {
   const total = (wanted: (verb: string, what: string) => boolean) =>
     [...byVerb].reduce((sum, [key, count]) => {
       const [verb = '', what = ''] = key.split(' ');

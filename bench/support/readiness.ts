@@ -33,12 +33,13 @@ export async function until(
   stage: Stage,
   deadlineMs: number,
   isSo: (progress: Progress) => boolean,
-  everyMs = 250,
+  everyMs = 500,
 ): Promise<Progress> {
   const end = performance.now() + deadlineMs;
   for (;;) {
     const progress = await progressOf(stage);
     if (isSo(progress)) return progress;
+    stage.options.debug?.(JSON.stringify(progress));
     if (performance.now() > end) throw new Error(`not so after ${deadlineMs / 1000} s: ${JSON.stringify(progress)}`);
     await sleep(everyMs);
   }

@@ -90,6 +90,8 @@ export function resultOf(
     statusWrites: kubernetes.statusWrites,
     eventWrites: kubernetes.eventWrites,
     leaseWrites: kubernetes.leaseWrites,
+    kubernetesWriteP50Ms: percentile(kubernetes.writeMs, 0.5),
+    kubernetesWriteP99Ms: percentile(kubernetes.writeMs, 0.99),
     kubernetesByVerb: Object.fromEntries([...kubernetes.byVerb].toSorted(([, a], [, b]) => b - a)),
     ...more,
     conditions: conditionsOf(options),

@@ -34,6 +34,8 @@ export interface BenchOptions {
   /** Where the operator leaves its CPU profile when it ends. */
   readonly profileDir: string | undefined;
   readonly say: (text: string) => void;
+  /** Told each look at the progress. */
+  readonly debug: ((text: string) => void) | undefined;
 }
 
 /** A running stage. */

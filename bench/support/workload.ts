@@ -39,6 +39,8 @@ export async function prepare(stage: Stage): Promise<void> {
       region: 'eu-west',
       status: 'running',
     });
+    for (const metric of metrics)
+      await service.control('POST', '/metrics', { appEnvId: environmentId(at), metric, value: 10 });
   }
   await api.create(accounts, workNamespace, {
     apiVersion,
