@@ -86,8 +86,14 @@ async function operate(settings: RunSettings): Promise<number> {
       },
     });
     const instance = `${hostname()}-${process.pid}`;
-    const election = elect(settings, { api, log, namespace: operatorNamespace, identity: instance });
-    const operator = createOperator({
+    const election = elect(settings, {
+      api,
+      log,
+      namespace: operatorNamespace,
+      identity: instance,
+      rewound: () => operator.rewound(),
+    });
+    const operator: Operator = createOperator({
       kinds,
       api,
       hosting,
@@ -125,7 +131,7 @@ interface Election {
 
 function elect(
   settings: RunSettings,
-  around: { api: ReturnType<typeof openKube>; log: Log; namespace: string; identity: string },
+  around: { api: ReturnType<typeof openKube>; log: Log; namespace: string; identity: string; rewound: () => void },
 ): Election {
   if (settings.leaderElect === 'off') {
     return {
@@ -145,6 +151,7 @@ function elect(
     name: leaseName,
     onAcquired: won.resolve,
     onLost: lost.resolve,
+    onRewind: () => around.rewound(),
   });
   return {
     leadership: lease,

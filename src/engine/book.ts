@@ -134,6 +134,11 @@ function tiesOf(entry: Omit<Entry, 'ties'>, operatorNamespace: string): readonly
   return [...names];
 }
 
+/** Whether a tie is a claim to an id of the service, which only one object can have. */
+export function isClaim(name: string): boolean {
+  return name.startsWith('claim:');
+}
+
 /** An entry in the words of a message. */
 export function entryInWords(entry: Entry): string {
   return inWords(entry.kind.kind, entry.object.metadata);

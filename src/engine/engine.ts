@@ -5,11 +5,12 @@
  * the service shows of it leads to a pass; nothing is acted on that is older than our own last write.
  */
 import { Accounts } from './accounts.ts';
-import { Book, tie, type Entry } from './book.ts';
+import { Book, isClaim, tie, type Entry } from './book.ts';
 import type { OperatorKey } from './fingerprint.ts';
 import { census, type Census } from './census.ts';
 import { Interests } from './interests.ts';
 import type { AnyKind } from './kind/define.ts';
+import type { Reason } from './kind/reasons.ts';
 import type { Verdict } from './kind/step.ts';
 import { annotations, isOlder, keyOf, keyOfObject, partsOfKey } from './names.ts';
 import type {
@@ -33,6 +34,15 @@ import { Reconciler } from './reconcile.ts';
 import { Visibility, type Owned } from './visibility.ts';
 
 const stuckAfterMs = 600_000;
+
+/** Troubles of an account that do not make its objects untrue: they go on with what was read last. */
+const passing: ReadonlySet<string> = new Set<Reason>([
+  'VisibilityLost',
+  'ServiceUnavailable',
+  'UnexpectedResponse',
+  'Throttled',
+  'InUse',
+]);
 
 export interface EngineOptions {
   readonly kinds: readonly AnyKind[];
@@ -124,6 +134,7 @@ export class Engine {
     }
     this.#noteForced(entry);
     if (!own) this.#queue.enqueue(key, urgencyOf(event, before));
+    for (const name of entry.ties) if (isClaim(name) && before?.ties.includes(name) !== true) this.#wake(name);
     if (!sameTarget(before, entry))
       this.#wake(tie.object(entry.kind.kind, event.object.metadata.namespace, event.object.metadata.name));
   }
@@ -240,6 +251,7 @@ export class Engine {
     this.#queue.drop(key);
     this.#wake(tie.object(object.kind, object.metadata.namespace, object.metadata.name));
     if (entry === undefined) return;
+    for (const name of entry.ties) if (isClaim(name)) this.#wake(name);
     if (entry.kind.life === 'account') {
       void this.#parts.accounts.close(key);
       this.#wake(tie.account(key));
@@ -332,7 +344,8 @@ export class Engine {
   #concluded(entry: Entry, verdict: Verdict<unknown>): void {
     if (entry.kind.life !== 'account') return;
     const session = this.#parts.accounts.session(entry.key);
-    const admitted = verdict.is === 'ready' || verdict.reason === 'VisibilityLost';
+    const isKnown = session?.standing?.admitted === true || entry.recollection.memory.binding !== undefined;
+    const admitted = verdict.is === 'ready' || (isKnown && passing.has(verdict.reason ?? 'InSync'));
     const before = session?.standing;
     if (session !== undefined) {
       session.standing = { admitted, reason: verdict.reason ?? 'InSync', message: verdict.message ?? '' };

@@ -5,7 +5,7 @@
  * item is woken by that item only, one that looked at all by any change and by a failure.
  */
 import type { View } from './kind/pass.ts';
-import type { Read, ReadProblem, Service, Snapshot } from './ports.ts';
+import { groupId, type Read, type ReadProblem, type Service, type Snapshot } from './ports.ts';
 
 /** What one pass looked at, per read: everything, or these ids. */
 type Looked = Map<string, { readonly read: Read; ids: Set<string> | 'all' }>;
@@ -40,6 +40,13 @@ export class RecordingView implements View {
     else if (known.ids !== 'all') known.ids.add(id);
     const walk = this.#walk(read);
     return walk === undefined ? undefined : { walk, item: walk.items.get(id) };
+  }
+
+  group<Item>(read: Read<Item>, group: string): { walk: Snapshot<Item>; items: readonly Item[] } | undefined {
+    const found = this.one(read, groupId(group));
+    if (found === undefined) return undefined;
+    const items = [...found.walk.items.values()].filter((item) => read.groupOf?.(item) === group);
+    return { walk: found.walk, items };
   }
 
   #walk<Item>(read: Read<Item>): Snapshot<Item> | undefined {

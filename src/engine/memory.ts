@@ -13,6 +13,7 @@ const Journal = z.object({
   digest: z.string(),
   create: z.object({ collection: z.string(), name: z.string(), excluded: z.array(z.string()) }).optional(),
   conflicted: z.string().optional(),
+  before: z.string().optional(),
   requestId: z.string().optional(),
   payload: z.string().optional(),
 });

@@ -115,8 +115,16 @@ async function send(
     recall.askedAt = now;
     return { is: 'on', work: remembering(work, settlement.remember) };
   }
-  if (settlement.final) recall.refused = { digest, at: now, verdict: settlement.verdict };
-  return { is: 'said', work, verdict: settlement.verdict, backoff: settlement.retry === 'backoff' };
+  const { verdict } = settlement;
+  if (settlement.final) recall.refused = { digest, at: now, verdict };
+  const id = verdict.remember?.id;
+  const identified = id !== undefined && id !== work.recollection.memory.id;
+  return {
+    is: 'said',
+    work: identified ? { ...work, unwrittenId: true } : work,
+    verdict,
+    backoff: settlement.retry === 'backoff',
+  };
 }
 
 /** The same work with something more remembered. */

@@ -88,10 +88,17 @@ export interface Read<Item = unknown> {
   readonly pace: 'poll' | 'hourly' | 'onDemand' | 'rounds';
   /** With `rounds`: its turn does not come more often than this. */
   readonly roundMs?: number;
+  /** What an item belongs to: who looks at all items of a group is woken by a change of any of them. */
+  groupOf?(item: Item): string | undefined;
   /** Fields that move while nothing happens (`lastStateCheck`): items that differ only in these have not changed. */
   readonly moving?: readonly string[];
   /** The read needs quick polls while this holds for its items (an environment is updating, an operation runs). */
   busy?(items: ReadonlyMap<string, Item>): boolean;
+}
+
+/** How a group stands among the changed ids of a walk; no id of the service has a space. */
+export function groupId(group: string): string {
+  return `group ${group}`;
 }
 
 /** A complete walk of a read: every page arrived, nothing was refused on the way. */

@@ -15,7 +15,7 @@ import { recollect } from './memory.ts';
 import { contested, seenJournal } from './recall.ts';
 import { createTie, perform, remembering } from './perform.ts';
 import type { KubeObject, Outcome } from './ports.ts';
-import { claimantOf, gather, subjectOf, type Surroundings } from './surroundings.ts';
+import { claimantOf, dependentsOf, gather, referrersOf, subjectOf, type Surroundings } from './surroundings.ts';
 import { record, concludePass, write, type Said } from './report.ts';
 import type { Parts } from './engine.ts';
 import type { Work, Worktable } from './worktable.ts';
@@ -110,7 +110,7 @@ export class Reconciler implements Worktable {
   }
 
   async #steps(started: Work, around: Surroundings): Promise<Ended> {
-    let work = started;
+    let work = rebound(started, around);
     for (let count = 0; count < mostSteps; count += 1) {
       const view = new RecordingView(around.session.service, work.recall.forced?.since);
       const pass = this.#passOf(work, around, view);
@@ -135,7 +135,7 @@ export class Reconciler implements Worktable {
       case 'again':
         return this.#hold(remembering(work, step.remember), pass);
       case 'release':
-        return this.#release(work, step.message);
+        return this.#release(work, step.stays);
       case 'read':
         return this.#read(remembering(work, step.remember), around, pass, step);
       case 'call':
@@ -162,6 +162,7 @@ export class Reconciler implements Worktable {
       case 'quiet':
         return { is: 'quiet', againInMs: performed.retryInMs };
       case 'said': {
+        if (performed.verdict.note !== undefined) work.recall.notes = performed.verdict.note;
         const ended = await this.#say(remembering(performed.work, performed.verdict.remember), pass, performed.verdict);
         return performed.backoff && ended.is === 'settled' ? { is: 'failing' } : ended;
       }
@@ -181,14 +182,14 @@ export class Reconciler implements Worktable {
     return { ...work, object, entry: { ...work.entry, object } };
   }
 
-  async #release(work: Work, message: string): Promise<Ended> {
-    if (message !== '' && message.includes('stays')) {
+  async #release(work: Work, stays: string | undefined): Promise<Ended> {
+    if (stays !== undefined) {
       this.#parts.events.record({
         regarding: work.object,
         type: 'Warning',
         reason: 'Retained',
         action: 'Release',
-        note: message,
+        note: stays,
       });
     }
     if (subjectOf(work.entry).held) {
@@ -207,6 +208,7 @@ export class Reconciler implements Worktable {
     step: Extract<Step<unknown>, { is: 'read' }>,
   ): Promise<Ended> {
     const { recall } = work;
+    if (work.unwrittenId && (await this.write(work, undefined)) === undefined) return { is: 'quiet', againInMs: 200 };
     recall.askedAt ??= pass.askedAt;
     this.#parts.asked(around.session.service, step.read.key, work.entry.key);
     around.session.service.want(step.read, Math.max(step.since, recall.forced?.since ?? Number.NEGATIVE_INFINITY));
@@ -254,7 +256,7 @@ export class Reconciler implements Worktable {
 
   /** The same pass with what has been learned since. */
   #again(pass: Pass<unknown, unknown>, work: Work): Pass<unknown, unknown> {
-    return { ...pass, memory: work.recollection.memory, wrote: work.recall.wrote };
+    return { ...pass, memory: work.recollection.memory, wrote: work.recall.wrote, notes: work.recall.notes };
   }
 
   #passOf(work: Work, around: Surroundings, view: RecordingView): Pass<unknown, unknown> {
@@ -272,6 +274,7 @@ export class Reconciler implements Worktable {
       secret: (name, field) => around.secrets.get(`${name}/${field}`),
       configMap: (name, field) => around.configMaps.get(`${name}/${field}`),
       claimant: (id) => claimantOf(entry, book, accounts, id),
+      referrers: (kind) => referrersOf(this.#parts, entry, kind),
       dependents: () => dependentsOf(this.#parts, entry),
       creating: (collection, name) =>
         this.#creating(entry, `${service.endpoint}|${service.accountId}`, collection, name),
@@ -307,6 +310,14 @@ export class Reconciler implements Worktable {
   }
 }
 
+/** The owner of the account accepted another endpoint: what is bound is bound there from now on. */
+function rebound(work: Work, { session }: Surroundings): Work {
+  const { binding } = work.recollection.memory;
+  const { endpoint, accountId } = session.service;
+  if (work.entry.kind.life === 'account' || binding === undefined || binding.endpoint === endpoint) return work;
+  return remembering(work, { binding: { endpoint, accountId } });
+}
+
 function isObserving(work: Work, pass: Pass<unknown, unknown>): boolean {
   return pass.account.mode === 'Observe' || modeOf(work.entry.kind, pass.spec) === 'Observe';
 }
@@ -315,9 +326,4 @@ function modeOf(kind: AnyKind, spec: unknown): unknown {
   if (kind.life !== 'long' || typeof spec !== 'object' || spec === null || !('lifecycle' in spec)) return undefined;
   const { lifecycle } = spec;
   return typeof lifecycle === 'object' && lifecycle !== null && 'mode' in lifecycle ? lifecycle.mode : undefined;
-}
-
-function dependentsOf({ book }: Parts, entry: Entry): { count: number; first: readonly string[] } {
-  const users = book.tiedBy(tie.account(entry.key)).flatMap((key) => book.get(key) ?? []);
-  return { count: users.length, first: users.slice(0, 3).map((user) => entryInWords(user)) };
 }

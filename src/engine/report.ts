@@ -4,7 +4,7 @@ import { entryInWords, type Entry } from './book.ts';
 import { conclude, type Condition } from './conditions.ts';
 import type { Parts } from './engine.ts';
 import type { Pass } from './kind/pass.ts';
-import type { Call, OwnCondition, Showing, Verdict } from './kind/step.ts';
+import type { Call, OwnCondition, Showing, Told, Verdict } from './kind/step.ts';
 import { recollect, renderStatus, type StatusParts } from './memory.ts';
 import { annotations } from './names.ts';
 import type { KubeObject, Outcome } from './ports.ts';
@@ -143,7 +143,10 @@ export function record(parts: Parts, work: Work, call: Call<unknown>, outcome: O
     { kind, namespace: metadata.namespace, name: metadata.name, endpoint: call.request.endpoint, outcome: outcome.is },
     call.words,
   );
+  if (call.warns !== undefined) tell(parts, work, 'Warning', call.warns);
   if (outcome.is !== 'committed') return;
+  const told = call.tells?.(outcome.body);
+  if (told !== undefined) tell(parts, work, 'Normal', told);
   const reasons = {
     create: 'Created',
     update: 'Updated',
@@ -165,6 +168,10 @@ function againIn(parts: Parts, verdict: Verdict<unknown>): number | undefined {
     case 'stall':
       return stalledRecheckMs * jitter;
   }
+}
+
+function tell(parts: Parts, work: Work, type: 'Normal' | 'Warning', { reason, note }: Told): void {
+  parts.events.record({ regarding: work.object, type, reason, action: reason, note });
 }
 
 /** An entry for the log. */

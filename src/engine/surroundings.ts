@@ -4,7 +4,7 @@ import type { Needs } from './kind/define.ts';
 import type { Pass, Referred, Subject } from './kind/pass.ts';
 import type { Verdict } from './kind/step.ts';
 import { isRecord } from './memory.ts';
-import { finalizer, inWords } from './names.ts';
+import { annotations, finalizer, inWords } from './names.ts';
 import type { Json, Material, Service } from './ports.ts';
 import type { Secret } from '../secret.ts';
 
@@ -60,7 +60,7 @@ async function sessionOf(entry: Entry, { book, accounts }: Gathering): Promise<S
   if (session === undefined) return { verdict: closedVerdict(account) };
   if (session.standing === undefined) return { verdict: undefined };
   if (!session.standing.admitted) return unready(`${entryInWords(account)}: ${session.standing.message}`);
-  return mismatch(entry, session.service) ?? session;
+  return mismatch(entry, account, session.service) ?? session;
 }
 
 function closedVerdict(account: Entry): Verdict<unknown> | undefined {
@@ -69,12 +69,14 @@ function closedVerdict(account: Entry): Verdict<unknown> | undefined {
   return unready(`${entryInWords(account)}: ${stalled.message}`).verdict;
 }
 
-/** What is bound stays with the endpoint and account it was bound in. */
-function mismatch(entry: Entry, service: Service): Unready | undefined {
+/** What is bound stays with the endpoint and account it was bound in, unless the account's owner accepted another endpoint. */
+function mismatch(entry: Entry, account: Entry, service: Service): Unready | undefined {
   const { binding, journal } = entry.recollection.memory;
   const bound = binding ?? journal;
   if (bound === undefined || (bound.endpoint === service.endpoint && bound.accountId === service.accountId))
     return undefined;
+  const accepted = account.object.metadata.annotations?.[annotations.acceptEndpoint] === service.endpoint;
+  if (accepted && bound.accountId === service.accountId) return undefined;
   const message = `this object belongs to account ${bound.accountId} at ${bound.endpoint}, and its account is now ${service.accountId} at ${service.endpoint}; nothing is sent`;
   return { verdict: { is: 'stall', reason: 'EndpointChanged', message } };
 }
@@ -90,12 +92,18 @@ function referencesOf(entry: Entry, needs: Needs, book: Book): Map<string, Refer
     const [, key = ''] = tie.object(need.kind, namespace, need.name).split(':', 2);
     const target = book.get(key);
     const words = inWords(need.kind, { name: need.name });
-    if (target === undefined) return notReady(`spec.${need.field} refers to ${words}, which does not exist`);
-    if (target.account !== entry.account)
-      return notReady(`spec.${need.field} refers to ${words}, which belongs to another account`);
-    const { id, facts } = target.recollection.memory;
-    if (id === undefined) return notReady(`spec.${need.field} refers to ${words}, which has no id in the service yet`);
-    found.set(`${need.kind}/${need.name}`, { id, facts: isRecord(facts) ? facts : {} });
+    const { id, facts } = target?.recollection.memory ?? {};
+    const lacks =
+      target === undefined
+        ? 'does not exist'
+        : target.account !== entry.account
+          ? 'belongs to another account'
+          : id === undefined && need.withoutId !== true
+            ? 'has no id in the service yet'
+            : undefined;
+    if (lacks === undefined) {
+      found.set(`${need.kind}/${need.name}`, { id: id ?? '', facts: isRecord(facts) ? facts : {} });
+    } else if (need.optional !== true) return notReady(`spec.${need.field} refers to ${words}, which ${lacks}`);
   }
   return found;
 }
@@ -174,4 +182,24 @@ export function requestDigest(
   request: { readonly path: string; readonly body?: Json },
 ): string {
   return print([request.path, request.body ?? null]);
+}
+
+/** Resources of a kind whose spec refers to this object. */
+export function referrersOf(
+  { book }: Gathering,
+  { object }: Entry,
+  kind: string,
+): ReturnType<Pass<unknown, unknown>['referrers']> {
+  const keys = book.tiedBy(tie.object(object.kind, object.metadata.namespace, object.metadata.name));
+  return keys.flatMap((key) => {
+    const other = book.get(key);
+    if (other === undefined || other.kind.kind !== kind || other.spec.is === 'invalid') return [];
+    return [{ name: other.object.metadata.name, spec: other.spec.value }];
+  });
+}
+
+/** Resources that use this account, the first few in words. */
+export function dependentsOf({ book }: Gathering, entry: Entry): { count: number; first: readonly string[] } {
+  const users = book.tiedBy(tie.account(entry.key)).flatMap((key) => book.get(key) ?? []);
+  return { count: users.length, first: users.slice(0, 3).map((user) => entryInWords(user)) };
 }

@@ -1,4 +1,5 @@
 /** Items of walks: frozen, lean, and the same object as long as nothing about them differs. */
+import { groupId, type Read } from '../engine/ports.ts';
 import { Secret } from '../secret.ts';
 
 function isRecord(value: unknown): value is Record<string, unknown> {
@@ -66,4 +67,22 @@ export function merged<Item>(
   }
   for (const id of before?.keys() ?? []) if (!found.has(id)) changed.add(id);
   return identical && before !== undefined ? { items: before, changed } : { items, changed };
+}
+
+/** The changed ids with the groups that changed items belong to, or belonged to. */
+export function withGroups<Item>(
+  changed: ReadonlySet<string>,
+  read: Pick<Read<Item>, 'groupOf'>,
+  walks: readonly (ReadonlyMap<string, Item> | undefined)[],
+): ReadonlySet<string> {
+  if (read.groupOf === undefined || changed.size === 0) return changed;
+  const all = new Set(changed);
+  for (const id of changed) {
+    for (const walk of walks) {
+      const item = walk?.get(id);
+      const group = item === undefined ? undefined : read.groupOf(item);
+      if (group !== undefined) all.add(groupId(group));
+    }
+  }
+  return all;
 }

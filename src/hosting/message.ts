@@ -1,7 +1,8 @@
 import type { Secret } from '../secret.ts';
 import { isObject } from './bodies/shape.ts';
 
-const longest = 200;
+const shortest = 200;
+const longestNote = 2_000;
 
 /** The short text of an error body of any shape; undefined where it says nothing that people can read. */
 export function errorTextOf(body: unknown): string | undefined {
@@ -32,7 +33,7 @@ function formsOf(secret: Secret): readonly string[] {
 }
 
 /** Text of the service made fit for people: one line, no URLs, no known secret, cut at 200 characters. */
-export function sanitised(text: string, secrets: readonly Secret[]): string {
+export function sanitised(text: string, secrets: readonly Secret[], longest = shortest): string {
   const forms = secrets.flatMap(formsOf).toSorted((a, b) => b.length - a.length);
   let safe = text.slice(0, 64_000);
   for (const form of forms) safe = safe.replaceAll(form, '[secret]');
@@ -45,4 +46,9 @@ export function sanitised(text: string, secrets: readonly Secret[]): string {
   for (const form of forms) safe = safe.replaceAll(form, '[secret]');
   if (safe.length <= longest) return safe;
   return `${safe.slice(0, longest - 1).replace(/[\uD800-\uDBFF]$/, '')}…`;
+}
+
+/** A note of the service that people must read: made fit like a message, but not as short. */
+export function noteFrom(text: string): string {
+  return sanitised(text, [], longestNote);
 }

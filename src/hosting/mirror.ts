@@ -9,7 +9,7 @@
  */
 import type { Clock, Entropy, Log, Metrics, Read, ReadProblem, Request, Snapshot, Urgency } from '../engine/ports.ts';
 import type { Credential } from './credential.ts';
-import { merged } from './items.ts';
+import { merged, withGroups } from './items.ts';
 import type { Seen } from './outcome.ts';
 import {
   baseIntervalMs,
@@ -264,7 +264,8 @@ export class Mirror {
   #took(reading: Reading, begunAt: number, walked: Extract<Walked<unknown>, { complete: true }>): ReadonlySet<string> {
     const before = reading.snapshot?.items;
     const found = walked.items ?? before ?? new Map<string, unknown>();
-    const { items, changed } = merged(before, found, reading.read.moving ?? []);
+    const { items, changed: ids } = merged(before, found, reading.read.moving ?? []);
+    const changed = withGroups(ids, reading.read, [before, items]);
     reading.digest = walked.digest;
     reading.walks += 1;
     reading.snapshot = { items, begunAt: begunAt - hairMs, walk: reading.walks, dateMs: walked.dateMs };

@@ -78,4 +78,26 @@ export const lives: readonly Life[] = [
     made: (world) => named(world, 'alerts', 'alertId', 'cpu'),
     planted: [],
   },
+  {
+    kind: 'HostedApp',
+    name: 'shop',
+    arrange: async (world) => world.secret('probe', { token: 'planted-probe-token' }),
+    spec: {
+      image: { reference: 'registry.example.com/shop:1' },
+      port: 8080,
+      healthCheck: {
+        path: '/healthz',
+        headersFrom: [{ name: 'X-Probe', valueFrom: { secretKeyRef: { name: 'probe', key: 'token' } } }],
+      },
+      lifecycle: { onDelete: 'Delete' },
+    },
+    edited: {
+      image: { reference: 'registry.example.com/shop:2' },
+      port: 9090,
+      healthCheck: { path: '/live' },
+      lifecycle: { onDelete: 'Delete' },
+    },
+    made: (world) => named(world, 'apps', 'appId', 'shop'),
+    planted: ['planted-probe-token'],
+  },
 ];

@@ -4,35 +4,37 @@ import { request } from 'undici';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import type { ControlPlane } from '../../src/cli/control-plane/control-plane.ts';
 import { temporaryFolder } from '../../src/cli/sandbox/data-folder.ts';
+import type { KubeObject } from '../../src/engine/ports.ts';
 import type { KubeClient } from '../../src/kube/client.ts';
 import { LeaseElection } from '../../src/kube/lease.ts';
 import { Reflector } from '../../src/kube/reflector.ts';
-import type { ListReason, ReflectorPace } from '../../src/kube/reflector-options.ts';
+import type { ListReason } from '../../src/kube/reflector-options.ts';
 import type { Limits } from '../../src/kube/transport.ts';
 import { present, thing, things } from '../kube/example.ts';
 import { CollectedLog } from '../support/collected-log.ts';
 import { realClock, realEntropy } from '../support/real-time.ts';
-import { defineThings, kubeAt, kubeconfigText } from './support/kube.ts';
-import { eventually, ownControlPlane } from './support/kubernetes.ts';
+import { definitions, defineThings, kubeAt, kubeconfigText, ownNamespace } from './support/kube.ts';
+import { eventually, ownControlPlane, sharedKubernetes } from './support/kubernetes.ts';
 import { type TcpGate, tcpGate } from './support/tcp-gate.ts';
 
-const namespace = 'default';
+/** What a scene needs to know of a control plane. */
+type Plane = Pick<ControlPlane, 'url' | 'ca' | 'adminToken' | 'kubeconfigPath'>;
 
 interface Scene {
-  readonly plane: ControlPlane;
+  readonly namespace: string;
   readonly admin: KubeClient;
   readonly gate: TcpGate;
   readonly reflector: Reflector;
   readonly lists: ListReason[];
   readonly log: CollectedLog;
   readonly rewinds: () => number;
+  readonly create: (name: string) => Promise<KubeObject>;
   /** Whether the reflector holds exactly what is there. */
   readonly agrees: () => Promise<boolean>;
 }
 
-/** A control plane of its own with one object, and a reflector that watches through a gate. */
-async function scene(pace: Partial<ReflectorPace> = {}, limits: Partial<Limits> = {}): Promise<Scene> {
-  const plane = await ownControlPlane();
+/** A namespace with one object, and a reflector that watches it through a gate. */
+async function sceneOn(plane: Plane, limits: Partial<Limits> = {}): Promise<Scene> {
   const folder = await temporaryFolder('tests');
   onTestFinished(folder.release);
   const gate = await tcpGate(Number(new URL(plane.url).port));
@@ -45,17 +47,20 @@ async function scene(pace: Partial<ReflectorPace> = {}, limits: Partial<Limits> 
   const api = await kubeAt(file, limits);
   onTestFinished(() => api.close());
   await defineThings(admin);
-  await admin.create(things, namespace, thing('one'));
+  const { name: namespace } = await ownNamespace(admin);
+  const create = (name: string): Promise<KubeObject> => admin.create(things, namespace, thing(name));
+  await create('one');
   const log = new CollectedLog();
   const lists: ListReason[] = [];
   let rewinds = 0;
   const reflector = new Reflector({
     api,
     resource: things,
+    namespace,
     clock: realClock,
     entropy: realEntropy,
     log,
-    pace: { backoff: { firstMs: 200, longestMs: 2_000, forgetMs: 120_000 }, relistAfter: 1_000, ...pace },
+    pace: { backoff: { firstMs: 200, longestMs: 2_000, forgetMs: 120_000 }, relistAfter: 1_000 },
     onEvent: () => undefined,
     onRewind: () => (rewinds += 1),
     onList: (reason) => lists.push(reason),
@@ -64,15 +69,33 @@ async function scene(pace: Partial<ReflectorPace> = {}, limits: Partial<Limits> 
   reflector.start();
   await reflector.synced;
   const agrees = async (): Promise<boolean> => {
-    const { items } = await admin.list(things, { limit: 500 });
-    const versions = (objects: Iterable<{ metadata: { name: string; resourceVersion: string } }>): string =>
+    const { items } = await admin.list(things, { namespace, limit: 500 });
+    const versions = (objects: Iterable<KubeObject>): string =>
       [...objects]
         .map(({ metadata }) => `${metadata.name} ${metadata.resourceVersion}`)
         .toSorted()
         .join();
     return versions(reflector.values()) === versions(items);
   };
-  return { plane, admin, gate, reflector, lists, log, rewinds: () => rewinds, agrees };
+  return { namespace, admin, gate, reflector, lists, log, rewinds: () => rewinds, create, agrees };
+}
+
+/** The same on a control plane that the test may break, with a copy of its data as of now. */
+async function ownScene(): Promise<Scene & { readonly plane: ControlPlane; readonly copy: string }> {
+  const plane = await ownControlPlane();
+  const scene = await sceneOn(plane);
+  const folder = await temporaryFolder('tests');
+  onTestFinished(folder.release);
+  const copy = join(folder.dir, 'copy');
+  await plane.copyEtcd(copy);
+  return { ...scene, plane, copy };
+}
+
+function succeeds(call: Promise<unknown>): Promise<boolean> {
+  return call.then(
+    () => true,
+    () => false,
+  );
 }
 
 /** Makes etcd forget its history up to now. */
@@ -90,44 +113,32 @@ async function compact(plane: ControlPlane, revision: string): Promise<void> {
 }
 
 describe('the reflector on a control plane that fails', () => {
-  it('goes on after the API server was killed and started, with one new list at most', async () => {
-    const { plane, admin, lists, log, agrees } = await scene();
+  it('goes on after the API server was killed, and then etcd', async () => {
+    const { plane, create, lists, log, agrees } = await ownScene();
 
     await plane.killPart('apiserver');
     await new Promise((resolve) => setTimeout(resolve, 2_000));
     await plane.start('apiserver');
-    await admin.create(things, namespace, thing('after'));
-
+    await create('after-the-api-server');
     await eventually('it agrees', agrees);
     // A new API server remembers nothing from before its start.
     expect(['start', 'start,gone']).toContain(lists.join());
-    expect(log.bugs).toEqual([]);
-  });
-
-  it('goes on after etcd was killed and started', async () => {
-    const { plane, admin, log, agrees } = await scene();
-
     await plane.killPart('etcd');
     await new Promise((resolve) => setTimeout(resolve, 2_000));
     await plane.startEtcd();
-    await eventually('writes work', () =>
-      admin.create(things, namespace, thing('after')).then(
-        () => true,
-        () => false,
-      ),
-    );
+    await eventually('writes work', () => succeeds(create('after-etcd')));
 
     await eventually('it agrees', agrees);
     expect(log.bugs).toEqual([]);
   });
 
   it('lists again when its version was compacted away', async () => {
-    const { plane, admin, gate, lists, agrees } = await scene();
+    const { plane, namespace, admin, create, gate, lists, agrees } = await ownScene();
     gate.cut();
-    const newest = await admin.create(things, namespace, thing('unseen'));
+    const newest = await create('unseen');
     await admin.delete(things, namespace, 'one');
-    await admin.create(things, namespace, thing('one'));
-    await admin.create(things, namespace, thing('newest'));
+    await create('one');
+    await create('newest');
     await compact(plane, newest.metadata.resourceVersion);
     await plane.restartApiServer();
 
@@ -138,42 +149,23 @@ describe('the reflector on a control plane that fails', () => {
   });
 
   it('notices that etcd was restored from an older copy, and goes on in the new world', async () => {
-    const { plane, admin, rewinds, lists, agrees } = await scene();
-    const folder = await temporaryFolder('tests');
-    onTestFinished(folder.release);
-    await plane.copyEtcd(join(folder.dir, 'copy'));
-    for (let at = 0; at < 300; at += 1) await admin.create(things, namespace, thing(`lost-${at}`));
+    const { plane, copy, create, rewinds, lists, agrees } = await ownScene();
+    for (let at = 0; at < 300; at += 1) await create(`lost-${at}`);
     await eventually('it agrees', agrees);
 
-    await plane.restoreEtcd(join(folder.dir, 'copy'));
+    await plane.restoreEtcd(copy);
 
     await eventually('it heard of it', async () => rewinds() === 1);
     await eventually('it agrees', agrees);
     expect(lists).toEqual(['start', 'rewind']);
-    await admin.create(things, namespace, thing('next'));
+    await create('next');
     await eventually('it agrees', agrees);
     expect(rewinds()).toBe(1);
   });
 
-  it('notices a restore by one lost edit, though the cluster has overtaken it', async () => {
-    const { plane, admin, rewinds, agrees } = await scene();
-    const folder = await temporaryFolder('tests');
-    onTestFinished(folder.release);
-    await plane.copyEtcd(join(folder.dir, 'copy'));
-    const one = present(await admin.get(things, namespace, 'one'));
-    await admin.replace(things, namespace, 'one', { ...one, spec: { size: 2 } });
-    await eventually('it agrees', agrees);
-
-    await plane.restoreEtcd(join(folder.dir, 'copy'));
-
-    await eventually('it heard of it', async () => rewinds() === 1);
-    await eventually('it agrees', agrees);
-  });
-
-  it('hears of a restore from its own lease, whatever else was lost', async () => {
-    const { plane, admin } = await scene();
-    let rewinds = 0;
-    const pace = { retryMs: 500, missingMs: 500 };
+  it('notices a restore by one lost edit, and the lease by itself, though the cluster has overtaken them', async () => {
+    const { plane, namespace, admin, rewinds, agrees } = await ownScene();
+    let told = 0;
     const lease = new LeaseElection({
       api: admin,
       clock: realClock,
@@ -182,10 +174,10 @@ describe('the reflector on a control plane that fails', () => {
       namespace,
       name: 'leader',
       identity: 'one',
-      pace,
+      pace: { retryMs: 500, missingMs: 500 },
       onAcquired: () => undefined,
       onLost: () => undefined,
-      onRewind: () => (rewinds += 1),
+      onRewind: () => (told += 1),
     });
     onTestFinished(() => lease.stop());
     lease.start();
@@ -193,19 +185,25 @@ describe('the reflector on a control plane that fails', () => {
     const folder = await temporaryFolder('tests');
     onTestFinished(folder.release);
     await plane.copyEtcd(join(folder.dir, 'copy'));
-    await new Promise((resolve) => setTimeout(resolve, 2_000));
+    const one = present(await admin.get(things, namespace, 'one'));
+    await admin.replace(things, namespace, 'one', { ...one, spec: { size: 2 } });
+    await eventually('it agrees', agrees);
+    await new Promise((resolve) => setTimeout(resolve, 1_500));
 
     await plane.restoreEtcd(join(folder.dir, 'copy'));
 
-    await eventually('it heard of it', async () => rewinds === 1);
+    await eventually('both heard of it', async () => rewinds() === 1 && told === 1);
+    await eventually('it agrees', agrees);
     await eventually('it leads again', async () => lease.mayAct() === undefined);
   });
+});
 
+describe('the reflector on a network that fails', () => {
   it('gives up a connection that froze, and catches up', async () => {
-    const { admin, gate, lists, agrees } = await scene({}, { silenceMs: 2_000, requestMs: 2_000 });
+    const { create, gate, lists, agrees } = await sceneOn(sharedKubernetes(), { silenceMs: 2_000, requestMs: 2_000 });
 
     gate.freeze();
-    await admin.create(things, namespace, thing('unseen'));
+    await create('unseen');
     await new Promise((resolve) => setTimeout(resolve, 3_000));
     gate.open();
 
@@ -214,11 +212,11 @@ describe('the reflector on a control plane that fails', () => {
   });
 
   it('misses nothing while its connection is cut again and again', async () => {
-    const { admin, gate, lists, agrees } = await scene();
+    const { namespace, admin, create, gate, lists, agrees } = await sceneOn(sharedKubernetes());
 
     for (let round = 0; round < 10; round += 1) {
       gate.cut();
-      await admin.create(things, namespace, thing(`round-${round}`));
+      await create(`round-${round}`);
       if (round > 0) await admin.delete(things, namespace, `round-${round - 1}`);
       gate.open();
       await new Promise((resolve) => setTimeout(resolve, 150));
@@ -229,29 +227,13 @@ describe('the reflector on a control plane that fails', () => {
   });
 
   it('is quiet while a definition is removed and comes back', async () => {
-    const { admin, reflector, log, agrees } = await scene();
-    const definitions = {
-      group: 'apiextensions.k8s.io',
-      version: 'v1',
-      plural: 'customresourcedefinitions',
-      namespaced: false,
-    };
+    const { admin, create, reflector, log, agrees } = await sceneOn(sharedKubernetes());
 
     await admin.delete(definitions, undefined, 'things.contract.apphosting.dev');
-    await eventually('the kind is gone', () =>
-      admin.list(things, { limit: 1 }).then(
-        () => false,
-        () => true,
-      ),
-    );
+    await eventually('the kind is gone', async () => !(await succeeds(admin.list(things, { limit: 1 }))));
     await new Promise((resolve) => setTimeout(resolve, 1_500));
     await defineThings(admin);
-    await eventually('writes work', () =>
-      admin.create(things, namespace, thing('back')).then(
-        () => true,
-        () => false,
-      ),
-    );
+    await eventually('writes work', () => succeeds(create('back')));
 
     await eventually('it agrees', agrees);
     expect(reflector.problem()).toBeUndefined();

@@ -16,6 +16,8 @@ import { meets } from './label-selector.ts';
 import type { MemoryCluster } from './memory-cluster.ts';
 import { MemoryWatch, onlyMetadata } from './memory-watch.ts';
 
+const deadlineMs = 30_000;
+
 /** The verbs of `KubeApi`. */
 export type Verb = 'get' | 'list' | 'watch' | 'create' | 'replace' | 'replaceStatus' | 'patch' | 'delete';
 
@@ -38,8 +40,8 @@ export interface Fault {
   readonly times?: number;
   /** Whether the call took effect before it failed. */
   readonly effect: 'before' | 'after';
-  /** `hang` never answers. */
-  readonly outcome: KubeReason | 'hang';
+  /** `hang` never answers; `timeout` fails after the deadline that the client over HTTP has. */
+  readonly outcome: KubeReason | 'hang' | 'timeout';
   readonly retryInMs?: number;
 }
 
@@ -171,6 +173,10 @@ export class MemoryKube implements KubeApi {
     }
     if (fault.effect === 'after') act();
     if (fault.outcome === 'hang') return new Promise<T>(() => undefined);
+    if (fault.outcome === 'timeout') {
+      await new Promise<void>((resolve) => void this.cluster.clock.after(deadlineMs, resolve));
+      throw new KubeError('unavailable', `${verb} ${resource.plural}: no answer within ${deadlineMs} ms`);
+    }
     const retry = fault.retryInMs === undefined ? {} : { retryInMs: fault.retryInMs };
     throw new KubeError(fault.outcome, `${verb} ${resource.plural}: ${fault.outcome}, as arranged`, retry);
   }

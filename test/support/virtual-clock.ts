@@ -11,7 +11,7 @@ export class VirtualClock implements Clock {
   #now = 0;
   #wallAhead: number;
   #order = 0;
-  #timers: Timer[] = [];
+  readonly #timers: Timer[] = [];
 
   /** The wall starts at a round moment, so that what people read is the same in every run. */
   constructor(wallStart = Date.UTC(2026, 0, 1)) {
@@ -28,13 +28,23 @@ export class VirtualClock implements Clock {
 
   after(delayMs: number, wake: () => void): () => void {
     const timer = { at: this.#now + Math.max(0, delayMs), order: this.#order++, wake };
-    let at = this.#timers.length;
-    // Kept in order; most timers are later than most others.
-    while (at > 0 && (this.#timers[at - 1]?.at ?? 0) > timer.at) at -= 1;
-    this.#timers.splice(at, 0, timer);
+    this.#timers.splice(this.#placeOf(timer), 0, timer);
     return () => {
-      this.#timers = this.#timers.filter((one) => one !== timer);
+      const place = this.#placeOf(timer);
+      if (this.#timers[place] === timer) this.#timers.splice(place, 1);
     };
+  }
+
+  /** Where a timer is or belongs, in the order in which they fire. */
+  #placeOf({ at, order }: Timer): number {
+    let [low, high] = [0, this.#timers.length];
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      const one = this.#timers[middle];
+      if (one !== undefined && (one.at < at || (one.at === at && one.order < order))) low = middle + 1;
+      else high = middle;
+    }
+    return low;
   }
 
   /** Timers that wait; for tests that prove that nothing is left behind. */

@@ -54,6 +54,8 @@ export interface Operator {
   synced(): Promise<void>;
   /** Starts to work; `holdMs` is how long calls that cannot be repeated wait first. */
   act(holdMs: number): void;
+  /** Kubernetes went back in time: everything is listed again. */
+  rewound(): void;
   /** What keeps it from being ready, one sentence each. */
   complaints(): readonly string[];
   listeners(): readonly Listener[];
@@ -124,6 +126,10 @@ export function createOperator(options: OperatorOptions): Operator {
     act: (holdMs) => {
       if (holdMs > 0) engine.quarantine(holdMs);
       engine.start();
+    },
+    rewound: () => {
+      engine.rewound();
+      for (const listener of listeners) listener.rewound();
     },
     complaints: () => complaintsOf(listeners, clock),
     listeners: () => listeners,

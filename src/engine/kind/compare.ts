@@ -11,8 +11,10 @@ export interface Difference {
   readonly differing: Readonly<Record<string, Json>>;
   /** Fields that the service never shows and whose wanted value is not the one last sent. */
   readonly unsent: Readonly<Record<string, Json>>;
-  /** Fields that the service never shows, with the fingerprint of what is wanted. */
+  /** Fields whose fingerprint is remembered, with that of what is wanted. */
   readonly prints: Readonly<Record<string, string>>;
+  /** Fields that are wanted and that the service never shows. */
+  readonly hidden: readonly string[];
   /** The fingerprints are to be written down, though nothing is to be sent. */
   readonly rerecord: boolean;
   readonly drift: readonly Drift[];
@@ -49,11 +51,14 @@ export function compare<Spec, Facts, Item>(
   const differing: Record<string, Json> = {};
   const unsent: Record<string, Json> = {};
   const prints: Record<string, string> = {};
+  const hidden: string[] = [];
   const drift: Drift[] = [];
   let rerecord = false;
   for (const [field, wanted] of Object.entries(plan.desired(pass))) {
     if (wanted === undefined) continue;
+    if (plan.kept?.(field) === true) prints[field] = pass.print(wanted);
     if (plan.hidden?.(field, pass) === true) {
+      hidden.push(field);
       prints[field] = pass.print(wanted);
       const state = stateOfHidden(pass, field, prints[field]);
       if (state === 'unsent') unsent[field] = wanted;
@@ -64,11 +69,11 @@ export function compare<Spec, Facts, Item>(
       drift.push({ field, desired: shown(wanted, secret), observed: shown(observed[field], secret) });
     }
   }
-  return { differing, unsent, prints, rerecord, drift };
+  return { differing, unsent, prints, hidden, rerecord, drift };
 }
 
 /** A fingerprint of a lost key says nothing; while the spec is the one that was applied, it is taken as unchanged. */
-function stateOfHidden<Spec, Facts>(
+export function stateOfHidden<Spec, Facts>(
   pass: Pass<Spec, Facts>,
   field: string,
   print: string,

@@ -5,7 +5,7 @@
  * is sent until the object was found, or the horizon has passed and a complete read that began after it shows none.
  */
 import { sameValue } from './compare.ts';
-import type { Pass } from './pass.ts';
+import type { AccountView, Adoption, Pass } from './pass.ts';
 import type { Fields, ObjectPlan } from './plan.ts';
 import { readOf } from './reading.ts';
 import type { CreateIntent, JournalEntry, Memory, Ownership, Step } from './step.ts';
@@ -89,8 +89,8 @@ function create<Spec, Facts, Item>(
   const stated = definedOf(fields);
   const isHidden = (field: string) => plan.hidden?.(field, pass) === true;
   const shownFields = Object.entries(stated).filter(([field]) => !isHidden(field));
-  const hiddenFields = Object.entries(stated).filter(([field]) => isHidden(field));
-  const prints = Object.fromEntries(hiddenFields.map(([field, value]) => [field, pass.print(value)]));
+  const remembered = Object.entries(stated).filter(([field]) => isHidden(field) || plan.kept?.(field) === true);
+  const prints = Object.fromEntries(remembered.map(([field, value]) => [field, pass.print(value)]));
   return {
     is: 'call',
     call: {
@@ -221,11 +221,12 @@ function ambiguous<Facts>(plan: { noun: string }, found: readonly (readonly [str
 }
 
 /** How far this object may take over what it did not create: its own wish, capped by the account. */
-export function adoptionOf<Spec, Facts, Item>(
-  plan: ObjectPlan<Spec, Facts, Item>,
-  pass: Pass<Spec, Facts>,
-): 'Never' | 'ById' | 'ByName' {
+export function adoptionOf<Spec, Facts, Item>(plan: ObjectPlan<Spec, Facts, Item>, pass: Pass<Spec, Facts>): Adoption {
+  return adoptionWithin(plan.lifecycle(pass.spec).adoption, pass.account);
+}
+
+/** How far a spec may take over what it did not create, as the account allows it. */
+export function adoptionWithin(wish: Adoption = 'ById', account: Pick<AccountView, 'adoption'>): Adoption {
   const rank = { Never: 0, ById: 1, ByName: 2 } as const;
-  const wish = plan.lifecycle(pass.spec).adoption ?? 'ById';
-  return rank[wish] < rank[pass.account.adoption] ? wish : pass.account.adoption;
+  return rank[wish] < rank[account.adoption] ? wish : account.adoption;
 }

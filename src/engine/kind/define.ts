@@ -17,6 +17,10 @@ export interface ReferenceNeed {
   readonly kind: string;
   readonly name: string;
   readonly field: string;
+  /** The step decides what to do while it is not ready. */
+  readonly optional?: boolean;
+  /** What its status shows is asked for, so that it may have no id of its own. */
+  readonly withoutId?: boolean;
 }
 
 /** Everything outside the object that its spec asks for. */

@@ -25,6 +25,11 @@ export interface View {
     read: Read<Item>,
     id: string,
   ): { readonly walk: Snapshot<Item>; readonly item: Item | undefined } | undefined;
+  /** The items of one group (see `Read.groupOf`); only a change of the group wakes the object. */
+  group<Item>(
+    read: Read<Item>,
+    group: string,
+  ): { readonly walk: Snapshot<Item>; readonly items: readonly Item[] } | undefined;
   /** Why the last walk failed, when that is newer than the last complete one. */
   problem(read: Read): ReadProblem | undefined;
 }
@@ -45,6 +50,7 @@ export interface AccountView {
 
 /** An object that the spec refers to, as resolved. */
 export interface Referred {
+  /** Empty only where the need does without one. */
   readonly id: string;
   readonly facts: Readonly<Record<string, unknown>>;
 }
@@ -62,6 +68,8 @@ export interface Pass<Spec, Facts> {
   readonly configMap: (name: string, key: string) => string | undefined;
   /** Another resource that claims this id of the service, in words, and whether it goes before this one. */
   readonly claimant: (id: string) => { readonly name: string; readonly goesFirst: boolean } | undefined;
+  /** Resources of a kind whose spec refers to this object. */
+  readonly referrers: (kind: string) => readonly { readonly name: string; readonly spec: unknown }[];
   /** Resources that use this account, the first few in words; only for accounts. */
   readonly dependents: () => { readonly count: number; readonly first: readonly string[] };
   /** Another resource with an open create of this name in this collection, in words. */

@@ -1,6 +1,6 @@
 import type { Json, Read, Request } from '../ports.ts';
 import type { Pass } from './pass.ts';
-import type { Notice, OwnCondition, Refusal, Step, Verdict } from './step.ts';
+import type { Notice, OwnCondition, Refusal, Step } from './step.ts';
 
 /** An object's content, field by field: what the spec wants, or what the service shows. Undefined fields are not stated. */
 export type Fields = Readonly<Record<string, Json | undefined>>;
@@ -45,7 +45,7 @@ export interface ObjectPlan<Spec, Facts, Item> {
   readonly lifecycle: (spec: Spec) => Lifecycle;
   readonly externalId: (spec: Spec) => string | undefined;
   /** A reason not to call at all, such as a metric that the environment cannot have. */
-  readonly admit?: (pass: Pass<Spec, Facts>) => Verdict<Facts> | undefined;
+  readonly admit?: (pass: Pass<Spec, Facts>) => Step<Facts> | undefined;
   /** What must have been read besides the object itself before it can be compared. */
   readonly alsoReads?: (pass: Pass<Spec, Facts>, id: string) => readonly Read[];
   readonly desired: (pass: Pass<Spec, Facts>) => Fields;
@@ -53,6 +53,8 @@ export interface ObjectPlan<Spec, Facts, Item> {
   readonly observed: (item: Item, pass: Pass<Spec, Facts>) => Fields;
   /** Fields that the interface never shows back; remembered as fingerprints instead of being compared. */
   readonly hidden?: (field: string, pass: Pass<Spec, Facts>) => boolean;
+  /** Fields that are shown back and remembered all the same, so that it is noticed when the spec states them no longer. */
+  readonly kept?: (field: string) => boolean;
   /** Fields that hold secrets: shown as `(redacted)` wherever they differ. */
   readonly secret?: (field: string) => boolean;
   /** Fields that the service cannot change once the object is there. */
@@ -65,10 +67,16 @@ export interface ObjectPlan<Spec, Facts, Item> {
     /** Fields that the answer to a creation shows. */
     readonly shownByCreated?: (body: unknown) => Fields;
     readonly update: (id: string, changed: Fields, pass: Pass<Spec, Facts>) => Request;
+    /** Those of the changed fields that need a call of their own before the others; without it all go at once. */
+    readonly updateFirst?: (changed: Fields, pass: Pass<Spec, Facts>) => readonly string[] | undefined;
+    /** What the answer to an update tells besides. */
+    readonly learnedByUpdate?: (body: unknown, changed: Fields, pass: Pass<Spec, Facts>) => Facts;
     readonly remove: (id: string) => Request;
   };
   /** What stands in the way of a removal, in words, when the service refuses it. */
   readonly blocked?: (refusal: Refusal, pass: Pass<Spec, Facts>) => string | undefined;
+  /** What the service keeps after a removal, in words. */
+  readonly staysBehind?: (pass: Pass<Spec, Facts>) => string | undefined;
   /** The next step once spec and service agree; without it the object is ready. */
   readonly settle?: (pass: Pass<Spec, Facts>, seen: Sight<Item>) => Step<Facts>;
   readonly facts: (pass: Pass<Spec, Facts>, seen: Sight<Item>) => Facts;

@@ -12,7 +12,7 @@ import type { ObjectPlan } from './plan.ts';
 import { readOf } from './reading.ts';
 import { planRemoval } from './removal.ts';
 import { look } from './sight.ts';
-import type { Showing, Step } from './step.ts';
+import type { Memory, Showing, Step } from './step.ts';
 
 /** The next step for an object with plain create, update and delete. */
 export function planObject<Spec, Facts, Item>(
@@ -50,7 +50,7 @@ export function showObject<Spec, Facts, Item>(
     facts: plan.facts(pass, found.seen),
     conditions: plan.conditions?.(pass, found.seen) ?? [],
     drift: difference.drift,
-    unverified: Object.keys(difference.prints).toSorted(),
+    unverified: difference.hidden.toSorted(),
     leftover,
     notices: plan.notices?.(pass, found.seen) ?? [],
   };
@@ -133,11 +133,7 @@ function keepMatched<Spec, Facts, Item>(
   if (Object.keys(changed).length > 0) return correct(plan, pass, id, difference, changed);
   const { applied } = pass.memory;
   if (difference.rerecord || applied?.generation !== pass.subject.generation) {
-    return {
-      is: 'again',
-      remember: { applied: { generation: pass.subject.generation, prints: printsOf(plan, pass, difference) } },
-      note: {},
-    };
+    return { is: 'again', remember: { applied: whole(plan, pass, difference) }, note: {} };
   }
   const next = plan.settle?.(pass, found.seen) ?? { is: 'ready' };
   return next.is === 'ready' ? { ...next, note: {} } : next;
@@ -165,17 +161,50 @@ function correct<Spec, Facts, Item>(
       message: `differs from the spec in ${drifted.join(', ')}; drift is only reported`,
     };
   }
+  const first = plan.requests.updateFirst?.(changed, pass);
+  const now = first === undefined ? changed : only(changed, first);
   return {
     is: 'call',
     call: {
-      request: plan.requests.update(id, changed, pass),
-      words: `update ${plan.noun} "${plan.name(pass)}" (${Object.keys(changed).join(', ')})`,
+      request: plan.requests.update(id, now, pass),
+      words: `update ${plan.noun} "${plan.name(pass)}" (${Object.keys(now).join(', ')})`,
       urgency: isDrift ? 'drift' : 'edit',
-      corrects: drifted,
-      wrote: () => difference.differing,
-      committed: () => ({ applied: { generation: pass.subject.generation, prints: printsOf(plan, pass, difference) } }),
+      corrects: drifted.filter((field) => field in now),
+      wrote: () => only(difference.differing, Object.keys(now)),
+      committed: (body) => ({
+        applied: first === undefined ? whole(plan, pass, difference) : part(pass, difference, first),
+        ...(plan.requests.learnedByUpdate && { facts: plan.requests.learnedByUpdate(body, now, pass) }),
+      }),
     },
   };
+}
+
+type Applied = Memory<unknown>['applied'];
+
+/** Everything that the spec states was applied. */
+function whole<Spec, Facts, Item>(
+  plan: ObjectPlan<Spec, Facts, Item>,
+  pass: Pass<Spec, Facts>,
+  difference: Difference,
+): Applied {
+  return { generation: pass.subject.generation, prints: printsOf(plan, pass, difference) };
+}
+
+/** Only these fields were applied: the rest is still to come. */
+function part<Spec, Facts>(
+  { memory: { applied } }: Pass<Spec, Facts>,
+  { prints }: Difference,
+  fields: readonly string[],
+): Applied {
+  if (applied === undefined) return undefined;
+  return { ...applied, prints: { ...applied.prints, ...only(prints, fields) } };
+}
+
+function only<Value>(
+  values: Readonly<Record<string, Value>>,
+  fields: readonly string[],
+): Readonly<Record<string, Value>> {
+  return Object.fromEntries(Object.entries(values).filter(([field]) => fields.includes(field)));
 }
 
 /** A bound object that is proved gone though nobody told us. */

@@ -35,6 +35,24 @@ export const reasons = {
   Claimed: 'Another resource in this cluster owns the object in the service; the message names it.',
   AdoptionNotAllowed:
     'The spec names an object that this namespace did not create, and the account does not allow adoption by id.',
+  UnknownPreset: 'The account has no such preset; the message names the nearest one that it has.',
+  UnknownSolution: 'The catalogue of the account has no such solution; the message names the nearest one that it has.',
+  EnvironmentNotFound:
+    'The environment does not exist in the service, which cannot be told to create one; it is bound as soon as it appears.',
+  EnvironmentChanged:
+    'The environment that this resource is bound to has another name or belongs to another app now; nothing is sent to it.',
+  UnknownRemoteStatus:
+    'The service shows a status that the interface does not describe; nothing is sent until it changes.',
+  NeverDeployed: 'The environment was never deployed, so it cannot be started.',
+  RollbackRefused: 'The service refuses to roll back to the content version; nothing else is deployed in its place.',
+  DeployInDoubt:
+    'The answer to a deployment was lost twice and nothing shows that it was carried out; change what is deployed to try again.',
+  DeployFailed: 'The service accepted the deployment and says that it failed; change what is deployed to try again.',
+  PartiallyInstalled: 'The service made some of the components; the installation is continued under the same id.',
+  InstallationIdUnknown:
+    'The id of the installation is not known, so it can neither be continued nor upgraded; nothing is sent.',
+  AccessWiderThanSpec:
+    'The member has full access although the spec restricts it; the message says what is done about it.',
   Immutable: 'The service cannot change this field of an object that exists; the message says what to do.',
   NotFound: 'The object that the spec names does not exist in the service.',
   ObjectGone: 'The object is proved gone from the service and spec.lifecycle.onMissing is Stall.',
@@ -46,6 +64,11 @@ export const reasons = {
     'Objects that are owned suddenly do not show in the lists; nothing is created or deleted until that is resolved.',
   JournalDamaged:
     'The journal in status was changed by somebody and cannot be read; nothing is sent until status.journal is removed.',
+  // Ready, with something to say
+  DeployAssumed:
+    'The environment ran already when it was bound: what it runs counts as deployed until the spec or redeploy-at changes.',
+  DeployHeld: 'The environment is stopped, so what has changed is deployed when it is to run again.',
+  PendingNextBuild: 'startup has changed; it travels with the next build, when deploy.build.revision changes.',
   // Synced
   Synced: 'The last exchange worked and the service equals the spec.',
   Drifted: 'The service differs from the spec; status.drift lists the fields.',
@@ -61,6 +84,11 @@ export const reasons = {
   EvaluationError: 'The service cannot evaluate the condition of the alert.',
   AlertPaused: 'The alert is not enabled, so it is not evaluated.',
   NotRefreshed: 'The state of the alert has not been asked for yet.',
+  Running: 'The environment runs.',
+  Stopped: 'The environment is stopped.',
+  AsSpecified: 'The member has no more than the spec gives.',
+  FeatureNotShown:
+    'The interface does not show whether the account enforces member access by environment; while it does not, every member has full access.',
   NotDeployedYet:
     'The service has not deployed the contact point to a region yet; it may wait for the first alert there.',
 } as const;

@@ -22,7 +22,7 @@ export function planRemoval<Spec, Facts, Item>(
 ): Step<Facts> {
   const { journal, id } = pass.memory;
   const kept = retained(plan, pass);
-  if (kept !== undefined) return { is: 'release', message: kept };
+  if (kept !== undefined) return { is: 'release', ...(kept !== '' && { stays: kept }) };
   if (journal?.create !== undefined) return resolveCreate(plan, pass, journal, journal.create);
   if (id === undefined) return forgetUnbound(plan, pass);
   return removeBound(plan, pass, id);
@@ -43,12 +43,12 @@ function retained<Spec, Facts, Item>(plan: ObjectPlan<Spec, Facts, Item>, pass: 
 /** Without an id there may still be a marked object, when the status was lost. */
 function forgetUnbound<Spec, Facts, Item>(plan: ObjectPlan<Spec, Facts, Item>, pass: Pass<Spec, Facts>): Step<Facts> {
   const { markerOf } = plan;
-  if (markerOf === undefined || !pass.subject.held) return { is: 'release', message: '' };
+  if (markerOf === undefined || !pass.subject.held) return { is: 'release' };
   const list = plan.list(pass);
   const walk = pass.view.all(list);
   if (walk === undefined || walk.begunAt < pass.askedAt) return readOf(pass, list, pass.askedAt);
   const mine = [...walk.items].find(([, item]) => markerOf(item) === pass.marker);
-  if (mine === undefined) return { is: 'release', message: '' };
+  if (mine === undefined) return { is: 'release' };
   const { endpoint, accountId } = pass.account;
   return { is: 'again', remember: { id: mine[0], ownership: 'Created', binding: { endpoint, accountId } } };
 }
@@ -63,7 +63,10 @@ function removeBound<Spec, Facts, Item>(
     const single = plan.single(id);
     const direct = pass.view.one(single, id);
     if (direct === undefined || direct.walk.begunAt < removedAt) return readOf(pass, single, removedAt);
-    if (direct.item === undefined) return { is: 'release', message: `${plan.noun} ${id} is gone from the service` };
+    if (direct.item === undefined) {
+      const stays = plan.staysBehind?.(pass);
+      return { is: 'release', ...(stays !== undefined && { stays }) };
+    }
     return {
       is: 'wait',
       reason: 'Deleting',

@@ -5,6 +5,7 @@
  * write, or not the object at all, counts only after a direct read says the same; an object is gone only after two direct
  * reads a poll apart.
  */
+import type { Read } from '../ports.ts';
 import { sameValue } from './compare.ts';
 import type { Pass } from './pass.ts';
 import type { ObjectPlan, Sight } from './plan.ts';
@@ -55,22 +56,30 @@ function lookDirectly<Spec, Facts, Item>(
   id: string,
   since: number,
 ): Look<Facts, Item> {
-  const single = plan.single(id);
+  const direct = lookTwice(pass, { noun: plan.noun, single: plan.single(id), id, since });
+  if (direct.is !== 'there') return direct;
+  return { is: 'seen', seen: { item: direct.item, fields: plan.observed(direct.item, pass) } };
+}
+
+/** Looks for one object by itself: it is gone only after two such reads a poll apart. */
+export function lookTwice<Spec, Facts, Item>(
+  pass: Pass<Spec, Facts>,
+  about: { readonly noun: string; readonly single: Read<Item>; readonly id: string; readonly since: number },
+): { readonly is: 'there'; readonly item: Item } | Exclude<Look<Facts, Item>, { is: 'seen' }> {
+  const { noun, single, id, since } = about;
   const direct = pass.view.one(single, id);
   const missedAt = pass.notes['missedAt'];
   if (direct === undefined || direct.walk.begunAt < since) {
     return { is: 'unclear', step: { ...readOf(pass, single, since), note: keep(pass, missedAt) } };
   }
-  if (direct.item !== undefined) {
-    return { is: 'seen', seen: { item: direct.item, fields: plan.observed(direct.item, pass) } };
-  }
+  if (direct.item !== undefined) return { is: 'there', item: direct.item };
   if (missedAt === undefined) {
     return {
       is: 'unclear',
       step: {
         is: 'wait',
         reason: 'ObjectMissing',
-        message: `${plan.noun} ${id} is not found in the service; looking once more before it counts as gone`,
+        message: `${noun} ${id} is not found in the service; looking once more before it counts as gone`,
         retryInMs: pass.account.pollMs,
         note: { ...pass.notes, missedAt: direct.walk.begunAt },
       },

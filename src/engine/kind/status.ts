@@ -41,6 +41,7 @@ const Journal = shown('A call that was begun and must not happen twice; written 
   conflicted: text('What the service said when it answered with a conflict; one fresh read decides what that was.', {
     max: 1024,
   }).optional(),
+  before: text('How the object looked right before the call.', { max: 256 }).optional(),
   requestId: text('The id under which the service knows the call.', { max: 64 }).optional(),
   payload: text('The exact body of a call that the service knows by its id.', { max: 32_768 }).optional(),
 });

@@ -27,6 +27,8 @@ export interface JournalEntry {
   readonly create?: CreateIntent;
   /** The service said 409: what it said. One fresh read decides whether that was a no. */
   readonly conflicted?: string;
+  /** How the object looked right before the call, by which its effect is recognised. */
+  readonly before?: string;
   readonly requestId?: string;
   /** The exact bytes of a call that the service recognises by requestId. */
   readonly payload?: string;
@@ -45,6 +47,12 @@ export interface Memory<Facts> {
   readonly facts: Facts;
 }
 
+/** What an event says. */
+export interface Told {
+  readonly reason: string;
+  readonly note: string;
+}
+
 /** One request, with everything the engine must know to send it safely. */
 export interface Call<Facts> {
   readonly request: Request;
@@ -61,6 +69,10 @@ export interface Call<Facts> {
   readonly committed: (body: unknown) => Partial<Memory<Facts>> | undefined;
   /** Notes for the step after it. */
   readonly note?: (atMs: number) => Notes;
+  /** A warning that is published with the call, however it ends. */
+  readonly warns?: Told;
+  /** What people must see of the answer, published with it. */
+  readonly tells?: (body: unknown) => Told | undefined;
   /** Fields whose earlier correction somebody undid; too many in a row make them contested. */
   readonly corrects?: readonly string[];
   /** Turns an answer that says no into a step, where the general reading is not enough. */
@@ -102,8 +114,8 @@ export type Step<Facts> =
   | (Aside<Facts> & { readonly is: 'read'; readonly read: Read; readonly since: number })
   /** Something was learned that changes the next step: remember it and go on. */
   | (Aside<Facts> & { readonly is: 'again'; readonly remember: Partial<Memory<Facts>> })
-  /** Nothing holds the object any more: the finalizer goes. */
-  | { readonly is: 'release'; readonly message: string };
+  /** Nothing holds the object any more: the finalizer goes. What stays behind in the service is told by an event. */
+  | { readonly is: 'release'; readonly stays?: string };
 
 /** One difference between the spec and the service. */
 export interface Drift {

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { noteFrom } from '../message.ts';
 import { id, isObject, listed, listedAnyhow, parsed, shown, shownList, text, unwrapped } from './shape.ts';
 
 /** An entry of the catalogue. */
@@ -95,6 +96,6 @@ export function solutionResultOf(body: unknown): SolutionResult | undefined {
   return {
     installationId: installationIdOf(body) ?? installationIdOf(result),
     components: componentsIn(result),
-    postInstallNote: parsed(z.object({ postInstallNote: text }), result)?.postInstallNote,
+    postInstallNote: parsed(z.object({ postInstallNote: text.transform(noteFrom) }), result)?.postInstallNote,
   };
 }

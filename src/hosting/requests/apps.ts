@@ -117,6 +117,13 @@ export function appOf(appId: string): Read<AppRecord> {
   };
 }
 
+/**
+ * The same app, read once for each `updatedAt` that the list shows, and again every hour since that may not move.
+ */
+export function appAsOf(appId: string, updatedAtMs: number | undefined): Read<AppRecord> {
+  return { ...appOf(appId), key: `appAsOf/${appId}/${updatedAtMs ?? ''}`, pace: 'hourly' };
+}
+
 /** True while the environment is on its way from one state to another: UPDATING, and words like it. */
 export function isUnderWay(status: string | undefined): boolean {
   return status !== undefined && /^(?!running$).*ing$/i.test(status.trim());
@@ -129,6 +136,7 @@ export function appEnvsOf(accountId: string): Read<AppEnvItem> {
     first: get('/app-envs', { accountId }),
     items: appEnvsIn,
     idOf: (environment) => environment.appEnvId,
+    groupOf: (environment) => environment.appId,
     absentOn404: false,
     pace: 'poll',
     busy: (items) => [...items.values()].some(({ status }) => isUnderWay(status)),

@@ -31,7 +31,8 @@ export interface KubeconfigParts {
   readonly cluster?: object;
 }
 
-const definitions = {
+/** Where definitions of kinds are. */
+export const definitions = {
   group: 'apiextensions.k8s.io',
   version: 'v1',
   plural: 'customresourcedefinitions',

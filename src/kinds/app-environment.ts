@@ -1,0 +1,221 @@
+import { isDeepStrictEqual } from 'node:util';
+import { defineKind } from '../engine/kind/define.ts';
+import { readOf } from '../engine/kind/reading.ts';
+import type { OwnCondition, Showing, Step } from '../engine/kind/step.ts';
+import type { Request } from '../engine/ports.ts';
+import { isUnderWay, postAppEnvStart, postAppEnvStop, type AppEnvItem } from '../hosting/requests.ts';
+import { listOf, locate, type EnvironmentPass } from './app-environment-binding.ts';
+import {
+  assume,
+  deployment,
+  dueOf,
+  isRedeployDue,
+  leftoverOf,
+  partsOf,
+  redeployment,
+  renewed,
+  revisionOf,
+} from './app-environment-deploys.ts';
+import { act, isLagging, resolveDoubt } from './app-environment-calls.ts';
+import { identity, type Facts, type Spec } from './schema/app-environment.ts';
+import { needsOf } from './values.ts';
+
+/** What the service's word for the state means to us; any other word is shown as it is, and waited on. */
+function stateOf({ status = '' }: AppEnvItem): string {
+  const word = status.trim().toLowerCase();
+  if (word === 'running') return 'Running';
+  if (word === 'stopped') return 'Stopped';
+  return isUnderWay(status) ? 'Updating' : status;
+}
+
+function step(pass: EnvironmentPass): Step<Facts> {
+  if (pass.subject.deleting) return { is: 'release' };
+  const located = locate(pass);
+  if (located.is === 'step') return located.step;
+  const { item, walk } = located;
+  if (pass.memory.journal !== undefined) return resolveDoubt(pass, pass.memory.journal, located);
+  const since = Math.max(
+    pass.wrote?.at ?? Number.NEGATIVE_INFINITY,
+    pass.notes['lookSince'] ?? Number.NEGATIVE_INFINITY,
+  );
+  if (walk.begunAt < since) return readOf(pass, listOf(pass), since);
+  const state = stateOf(item);
+  const note = { ...pass.notes, lookSince: pass.monotonicMs };
+  if (isLagging(pass, item)) {
+    const message = 'the call was accepted; waiting until the service shows it';
+    return { is: 'wait', reason: 'Updating', message, retryInMs: 3_000, note };
+  }
+  if (state === 'Updating') {
+    return { is: 'wait', reason: 'Updating', message: 'the environment is being updated', note: {} };
+  }
+  if (state !== 'Running' && state !== 'Stopped') {
+    const message = `the service shows the status "${state}", which the interface does not describe; nothing is sent until it changes`;
+    return { is: 'wait', reason: 'UnknownRemoteStatus', message, note: {} };
+  }
+  return settled(pass, item, state);
+}
+
+/** The next step for an environment that is at rest. */
+function settled(pass: EnvironmentPass, item: AppEnvItem, state: 'Running' | 'Stopped'): Step<Facts> {
+  const { spec, memory } = pass;
+  const { powerState, deploy } = spec;
+  const first = memory.applied === undefined && memory.facts.deploy === undefined;
+  if (first && state === 'Running' && deploy?.onBind !== 'Deploy') return { is: 'again', remember: assume(pass) };
+  if (powerState === 'Stopped' && state === 'Running') return power(pass, item, 'stop');
+  const due = dueOf(pass);
+  const wasDeployed = memory.facts.deploy !== undefined;
+  const holds = powerState === 'Stopped' || (state === 'Stopped' && powerState === undefined && wasDeployed);
+  if (due === 'deployment' && !holds) {
+    return act(pass, item, deployment(pass, item.appEnvId), 1);
+  }
+  if (powerState === 'Running' && state === 'Stopped') return power(pass, item, 'start');
+  const redeploys = isRedeployDue(pass);
+  if (redeploys && state === 'Running') return act(pass, item, redeployment(pass, item.appEnvId), 1);
+  const applied = renewed(pass);
+  if (applied !== undefined && !isDeepStrictEqual(applied, memory.applied))
+    return { is: 'again', remember: { applied } };
+  const lost = failed(pass);
+  if (lost !== undefined) return lost;
+  if (due === 'deployment' || redeploys) {
+    const message = `stopped; ${due === 'deployment' ? (revisionOf(spec) ?? '') : 'the redeployment'} is deployed when it is to run again`;
+    return { is: 'ready', reason: 'DeployHeld', message, note: {} };
+  }
+  if (due === 'withNextBuild') {
+    const message = 'startup has changed; it travels with the next build, when deploy.build.revision changes';
+    return { is: 'ready', reason: 'PendingNextBuild', message, note: {} };
+  }
+  if (memory.facts.deploy?.outcome === 'Assumed') {
+    const message = `the environment ran already: what runs counts as ${memory.facts.deploy.revision ?? 'deployed'} until the spec or redeploy-at changes`;
+    return { is: 'ready', reason: 'DeployAssumed', message, note: {} };
+  }
+  const message = state === 'Running' ? 'the environment runs as specified' : 'the environment is stopped';
+  return { is: 'ready', message, note: {} };
+}
+
+/** A deployment that the service accepted and called failed is not sent again by itself. */
+function failed({ memory, spec }: EnvironmentPass): Step<Facts> | undefined {
+  const { deploy } = memory.facts;
+  if (deploy?.outcome !== 'Failed' || deploy.revision !== revisionOf(spec)) return undefined;
+  const message = `deploying ${deploy.revision ?? ''}: the service says that it failed; change what is deployed to try again`;
+  return { is: 'stall', reason: 'DeployFailed', message };
+}
+
+/** Starts or stops the environment; both may be repeated, so that a lost answer only costs another look. */
+function power(pass: EnvironmentPass, item: AppEnvItem, way: 'start' | 'stop'): Step<Facts> {
+  const { memory, subject, spec, contested } = pass;
+  const isDrift = memory.applied?.generation === subject.generation;
+  if (isDrift && spec.lifecycle?.drift === 'Report') {
+    const message = `the environment should be ${way === 'start' ? 'running' : 'stopped'} and is not; drift is only reported`;
+    return { is: 'ready', reason: 'Observed', message };
+  }
+  if (isDrift && contested.has('powerState')) {
+    const message =
+      'somebody else keeps starting or stopping the environment; it is left as it is until the spec changes';
+    return { is: 'stall', reason: 'Contested', message };
+  }
+  const { appEnvId, updatedAtMs } = item;
+  const request: Request = way === 'start' ? postAppEnvStart({ appEnvId }) : postAppEnvStop({ appEnvId });
+  return {
+    is: 'call',
+    call: {
+      request,
+      words: `${way} environment "${item.name}"`,
+      urgency: isDrift ? 'drift' : 'edit',
+      corrects: isDrift ? ['powerState'] : [],
+      committed: () => ({}),
+      note: (at) => ({ calledAt: at, ...(updatedAtMs !== undefined && { updatedAtBefore: updatedAtMs }) }),
+      refused: (refusal) => {
+        if (refusal.is === 'inDoubt') {
+          const message = `${way} environment "${item.name}": the answer was lost; looking what came of it`;
+          const note = { ...pass.notes, lookSince: pass.monotonicMs + 1 };
+          return { is: 'wait', reason: 'InDoubt', message, retryInMs: 1_000, note };
+        }
+        const never = way === 'start' && memory.facts.deploy === undefined;
+        if (!never || (refusal.is !== 'refused' && refusal.is !== 'conflict')) return undefined;
+        const message = `start environment "${item.name}": ${refusal.message}; an environment must have been deployed before it can start: set spec.deploy`;
+        return { is: 'stall', reason: 'NeverDeployed', message, note: { ...pass.notes, neverDeployed: 1 } };
+      },
+    },
+  };
+}
+
+function show(pass: EnvironmentPass): Showing<Facts> {
+  const { memory, spec, notes } = pass;
+  const item = memory.id === undefined ? undefined : pass.view.one(listOf(pass), memory.id)?.item;
+  const leftover = leftoverOf(pass);
+  if (item === undefined) return { facts: memory.facts, conditions: [], drift: [], unverified: [], leftover };
+  const state = stateOf(item);
+  const { powerState } = spec;
+  const isDrift =
+    powerState !== undefined &&
+    state !== powerState &&
+    (state === 'Running' || state === 'Stopped') &&
+    memory.applied?.generation === pass.subject.generation;
+  const deploys = Object.keys(spec.deploy ?? {}).filter((name) => name !== 'onBind');
+  return {
+    facts: { ...memory.facts, ...shownOf(item, state), ...outcomes(memory.facts, state) },
+    conditions: [deployedCondition(state, memory.facts, notes['neverDeployed'] !== undefined)],
+    drift: isDrift ? [{ field: 'powerState', desired: powerState, observed: state }] : [],
+    unverified: [...deploys.map((name) => `deploy.${name}`), ...Object.keys(partsOf(pass)).toSorted()],
+    leftover,
+  };
+}
+
+function shownOf(item: AppEnvItem, state: string): Facts {
+  const { appId, name, slug, cliEnvName, deploymentName, region, gitBranch, hosts, resources } = item;
+  return {
+    appId,
+    name,
+    state,
+    slug,
+    cliEnvName,
+    deploymentName,
+    region,
+    gitBranch,
+    hosts: [...hosts],
+    ...(resources !== undefined && { resources: { ...resources } }),
+  };
+}
+
+/** How the newest deployment ended, once the environment is at rest. */
+function outcomes({ deploy, history }: Facts, state: string): Pick<Facts, 'deploy' | 'history'> {
+  if (deploy?.outcome !== 'Updating' || state === 'Updating') return {};
+  const [newest, ...older] = history ?? [];
+  return {
+    deploy: { ...deploy, outcome: state },
+    ...(newest !== undefined && { history: [{ ...newest, outcome: state }, ...older] }),
+  };
+}
+
+function deployedCondition(state: string, { deploy }: Facts, neverDeployed: boolean): OwnCondition {
+  const type = 'Deployed';
+  switch (state) {
+    case 'Running':
+      return { type, status: 'True', reason: 'Running', message: 'the environment runs' };
+    case 'Stopped':
+      return neverDeployed && deploy === undefined
+        ? { type, status: 'False', reason: 'NeverDeployed', message: 'the environment was never deployed' }
+        : { type, status: 'False', reason: 'Stopped', message: 'the environment is stopped' };
+    case 'Updating':
+      return { type, status: 'Unknown', reason: 'Updating', message: 'the environment is being updated' };
+    default:
+      return { type, status: 'Unknown', reason: 'UnknownRemoteStatus', message: `the service shows "${state}"` };
+  }
+}
+
+/** One existing environment: what is deployed to it, and whether it runs. */
+export const appEnvironment = defineKind<Spec, Facts>({
+  ...identity,
+  needs: ({ appRef, solutionRef, env = [] }) => ({
+    ...needsOf(env.map((variable) => [`env (${variable.name})`, variable])),
+    references: [
+      ...(appRef === undefined ? [] : [{ kind: 'HostedApp', name: appRef.name, field: 'appRef' }]),
+      ...(solutionRef === undefined
+        ? []
+        : [{ kind: 'SolutionInstallation', name: solutionRef.name, field: 'solutionRef', withoutId: true }]),
+    ],
+  }),
+  claims: ({ appEnvId }) => (appEnvId === undefined ? [] : [appEnvId]),
+  step,
+  show,
+});

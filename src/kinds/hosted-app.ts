@@ -1,0 +1,226 @@
+import { defineKind } from '../engine/kind/define.ts';
+import { definedOf } from '../engine/kind/create.ts';
+import { textIn, type Fields, type ObjectPlan } from '../engine/kind/plan.ts';
+import { planObject, showObject } from '../engine/kind/planner.ts';
+import { readOf } from '../engine/kind/reading.ts';
+import type { Step } from '../engine/kind/step.ts';
+import {
+  appAsOf,
+  appEnvsOf,
+  appOf,
+  appPresetsOf,
+  appsOf,
+  createdAppId,
+  databasePresetsOf,
+  deleteApp,
+  environmentsAffectedOf,
+  patchApp,
+  postApp,
+} from '../hosting/requests.ts';
+import {
+  afterCreation,
+  bodyOf,
+  desired,
+  fixed,
+  isDeployedByEnvironment,
+  isHidden,
+  isKept,
+  observed,
+  presetOf,
+  type AppPass,
+  type ShownApp,
+} from './hosted-app-fields.ts';
+import { nearest } from './nearest.ts';
+import { databasePresets, identity, type Facts, type Spec } from './schema/hosted-app.ts';
+import { needsOf, typed } from './values.ts';
+
+/** Refuses a preset that the account does not have, before anything is sent. */
+function admit(pass: AppPass): Step<Facts> | undefined {
+  const { spec, memory, view, account } = pass;
+  if (memory.journal !== undefined) return undefined;
+  const preset = presetOf(spec);
+  const shown = memory.id === undefined ? undefined : view.one(appsOf(account.accountId), memory.id)?.item;
+  if (shown?.dockerPreset === preset || (memory.id !== undefined && shown === undefined)) return undefined;
+  const catalogues = [appPresetsOf(), databasePresetsOf()];
+  const unread = catalogues.find((read) => view.all(read) === undefined && view.problem(read) === undefined);
+  if (unread !== undefined) return readOf(pass, unread, Number.NEGATIVE_INFINITY);
+  const known = catalogues.flatMap((read) => [...(view.all(read)?.items.keys() ?? [])]);
+  if (known.length === 0 || known.includes(preset)) return undefined;
+  const near = nearest(preset, known);
+  const message = `spec.preset ${preset} is none of the presets of the account${near === undefined ? '' : `; did you mean ${near}?`}`;
+  return { is: 'stall', reason: 'UnknownPreset', message };
+}
+
+function isDatabase({ spec, view }: AppPass): boolean {
+  const preset = presetOf(spec);
+  return (
+    (databasePresets as readonly string[]).includes(preset) || view.one(databasePresetsOf(), preset)?.item !== undefined
+  );
+}
+
+function typeOf(pass: AppPass): string {
+  const preset = presetOf(pass.spec);
+  if (preset === 'FUNCTION') return 'Function';
+  if (preset === 'JOB') return 'Job';
+  return isDatabase(pass) ? 'Database' : 'App';
+}
+
+/** What creation alone takes. */
+function creationOnly({ presetVersion, source, database }: Spec): Fields {
+  const settings = Object.entries(database?.settings ?? {}).map(([name, value]) => [name, typed(value)]);
+  return {
+    dockerPresetVersion: presetVersion,
+    gitNamespace: source?.git?.namespace,
+    gitRepo: source?.git?.repo,
+    gitInstallationId: source?.git?.installationId,
+    isCliDeployment: source?.cliDeployment === true ? true : undefined,
+    containers: database?.containers,
+    disk: database?.disk,
+    withPersistence: database?.withPersistence,
+    databaseSettings: settings.length > 0 ? Object.fromEntries(settings) : undefined,
+  };
+}
+
+/** Changes wait in each environment for its next deployment, unless they were to be applied at once. */
+function pendingAfter(body: unknown, changed: Fields, { spec, memory }: AppPass): Facts {
+  const affected = environmentsAffectedOf(body);
+  const names = Object.keys(changed);
+  const before = memory.facts.pendingChanges ?? [];
+  const pending =
+    spec.applyImmediately === true
+      ? before.filter((field) => !names.includes(field))
+      : affected === 0
+        ? before
+        : [...new Set([...before, ...names])].toSorted();
+  return {
+    ...memory.facts,
+    pendingChanges: pending.length > 0 ? pending : undefined,
+    ...(affected !== undefined && { environmentsAffected: affected }),
+  };
+}
+
+/** Sends again what was changed and is still waiting, once it is to be applied at once. */
+function applyPending(pass: AppPass, id: string): Step<Facts> | undefined {
+  const { spec, memory } = pass;
+  const pending = memory.facts.pendingChanges ?? [];
+  if (spec.applyImmediately !== true || pending.length === 0) return undefined;
+  const wanted = definedOf(desired(pass));
+  const again = Object.fromEntries(Object.entries(wanted).filter(([field]) => pending.includes(field)));
+  if (Object.keys(again).length === 0) {
+    return { is: 'again', remember: { facts: { ...memory.facts, pendingChanges: undefined } } };
+  }
+  return {
+    is: 'call',
+    call: {
+      request: patchApp({ appId: id, ...bodyOf(again, pass), applyImmediately: true }),
+      words: `apply ${Object.keys(again).join(', ')} of app "${plan.name(pass)}" at once`,
+      urgency: 'edit',
+      committed: () => ({ facts: { ...memory.facts, pendingChanges: undefined } }),
+    },
+  };
+}
+
+const plan: ObjectPlan<Spec, Facts, ShownApp> = {
+  noun: 'app',
+  list: ({ account }) => appsOf(account.accountId),
+  single: appOf,
+  name: ({ spec, subject }) => spec.name ?? subject.name,
+  nameOf: (item) => item.name,
+  createdAtOf: (item) => ('createdAtMs' in item ? item.createdAtMs : undefined),
+  lifecycle: ({ lifecycle }) => ({
+    mode: lifecycle?.mode ?? 'Manage',
+    adoption: lifecycle?.adoption,
+    onDelete: lifecycle?.onDelete ?? 'Retain',
+    onMissing: lifecycle?.onMissing ?? 'Stall',
+    drift: lifecycle?.drift ?? 'Correct',
+  }),
+  externalId: (spec) => spec.externalId,
+  admit,
+
+  alsoReads: ({ view, account }, id) => {
+    const item = view.one(appsOf(account.accountId), id)?.item;
+    return item === undefined ? [] : [appAsOf(id, item.updatedAtMs)];
+  },
+  desired,
+  observed,
+  hidden: isHidden,
+  kept: isKept,
+  secret: (field) => field === 'healthCheck.headersFrom',
+  fixed,
+  afterCreation,
+
+  requests: {
+    create: (pass, fields) =>
+      postApp({
+        accountId: pass.account.accountId,
+        name: textIn(fields, 'name'),
+        ...bodyOf(fields, pass),
+        ...definedOf(creationOnly(pass.spec)),
+      }),
+    idOfCreated: createdAppId,
+    update: (appId, changed, pass) =>
+      patchApp({
+        appId,
+        ...bodyOf(changed, pass),
+        ...(pass.spec.applyImmediately === true && { applyImmediately: true }),
+      }),
+    // An app becomes a function, or stops being one, in a request that changes nothing else.
+    updateFirst: (changed, { memory, spec }) => {
+      const converts = 'preset' in changed && (presetOf(spec) === 'FUNCTION' || memory.facts.type === 'Function');
+      return converts && Object.keys(changed).length > 1 ? ['preset'] : undefined;
+    },
+    learnedByUpdate: pendingAfter,
+    remove: deleteApp,
+  },
+  blocked: ({ message }) =>
+    `${message}; tried again until nothing protects it. Should the service speak of an ambiguous allocation, only its support can clear that`,
+  staysBehind: (pass) =>
+    isDatabase(pass)
+      ? `app "${plan.name(pass)}" is deleted; the volumes of this database stay in the service`
+      : undefined,
+  settle: (pass, { item }) => {
+    const id = item?.appId ?? pass.memory.id ?? '';
+    // Looked at here so that a change of an environment leads to a new status.
+    pass.view.group(appEnvsOf(pass.account.accountId), id);
+    return applyPending(pass, id) ?? { is: 'ready' };
+  },
+  facts: (pass, { item }) => {
+    const environments = pass.view.group(appEnvsOf(pass.account.accountId), pass.memory.id ?? '')?.items;
+    return {
+      ...pass.memory.facts,
+      type: typeOf(pass),
+      ...(item?.slug !== undefined && { slug: item.slug }),
+      ...(item?.gitProvider !== undefined && { gitProvider: item.gitProvider }),
+      ...(environments !== undefined && {
+        environments: environments
+          .map(({ appEnvId, name, region, status }) => ({ id: appEnvId, name, region, status }))
+          .toSorted((a, b) => (a.id < b.id ? -1 : 1)),
+      }),
+    };
+  },
+};
+
+/** An app, database, function or job. */
+export const hostedApp = defineKind<Spec, Facts>({
+  ...identity,
+  needs: ({ source, healthCheck }) => {
+    const headers = needsOf(
+      (healthCheck?.headersFrom ?? []).map((header) => [`healthCheck.headersFrom (${header.name})`, header]),
+    );
+    const dockerfile = source?.dockerfileFrom;
+    return {
+      secrets: headers.secrets,
+      configMaps: [
+        ...headers.configMaps,
+        ...(dockerfile === undefined ? [] : [{ ...dockerfile, field: 'source.dockerfileFrom' }]),
+      ],
+    };
+  },
+  claims: ({ externalId }) => (externalId === undefined ? [] : [externalId]),
+  step: (pass) => planObject(plan, pass),
+  show: (pass) => {
+    const showing = showObject(plan, pass);
+    if (!isDeployedByEnvironment(pass)) return showing;
+    return { ...showing, leftover: showing.leftover.filter((field) => field !== 'image.reference') };
+  },
+});

@@ -1,0 +1,181 @@
+import { isDeepStrictEqual } from 'node:util';
+import { adoptionWithin, boundTo } from '../engine/kind/create.ts';
+import { stateOfHidden } from '../engine/kind/compare.ts';
+import { defineKind } from '../engine/kind/define.ts';
+import { readOf } from '../engine/kind/reading.ts';
+import { lookTwice } from '../engine/kind/sight.ts';
+import type { Step } from '../engine/kind/step.ts';
+import { appEnvsOf, appOf, appsOf, isUnderWay, solutionsOf } from '../hosting/requests.ts';
+import { nearest } from './nearest.ts';
+import { identity, type Facts, type Spec } from './schema/solution-installation.ts';
+import {
+  create,
+  inputsOf,
+  install,
+  printsOf,
+  resolveDoubt,
+  wantedOf,
+  type SolutionPass,
+} from './solution-installation-calls.ts';
+import { needsOf } from './values.ts';
+
+/** Inputs that a personal subscription does without. */
+const notPersonal = ['llmProviderKeyId', 'agentPrimaryModel', 'agentSecondaryModel'];
+
+function step(pass: SolutionPass): Step<Facts> {
+  const { subject, spec, memory } = pass;
+  if (subject.deleting) return { is: 'release' };
+  const { installationId } = spec;
+  const id = installationId ?? memory.id;
+  const other = id === undefined ? undefined : pass.claimant(id);
+  if (other?.goesFirst === true) {
+    const message = `installation ${id} belongs to ${other.name}, which is older; one installation has one owner`;
+    return { is: 'stall', reason: 'Claimed', message };
+  }
+  if (installationId !== undefined && memory.id !== installationId) return resume(pass, installationId);
+  if (memory.journal !== undefined) return resolveDoubt(pass, memory.journal);
+  if (memory.facts.complete === true) return keep(pass);
+  return admit(pass) ?? (memory.id === undefined ? create(pass, 1) : install(pass));
+}
+
+/** Takes up the installation that the spec names. */
+function resume(pass: SolutionPass, id: string): Step<Facts> {
+  const known = pass.memory.id === undefined && pass.memory.facts.components !== undefined;
+  if (
+    !known &&
+    pass.memory.journal === undefined &&
+    adoptionWithin(pass.spec.lifecycle?.adoption, pass.account) === 'Never'
+  ) {
+    const message = `spec.installationId names installation ${id}, and adoption is Never here; the account's spec.adoption must allow ById`;
+    return { is: 'stall', reason: 'AdoptionNotAllowed', message };
+  }
+  return { is: 'again', remember: boundTo(pass, id, 'Adopted') };
+}
+
+/** Refuses what the catalogue shows to be impossible, before anything is sent. */
+function admit(pass: SolutionPass): Step<Facts> | undefined {
+  const { spec, view, account } = pass;
+  const read = solutionsOf(account.accountId);
+  const catalogue = view.all(read);
+  if (catalogue === undefined) {
+    return view.problem(read) === undefined ? readOf(pass, read, Number.NEGATIVE_INFINITY) : undefined;
+  }
+  const solution = catalogue.items.get(spec.solution);
+  if (solution === undefined) {
+    const near = nearest(spec.solution, catalogue.items.keys());
+    const hint = near === undefined ? '' : `; did you mean ${near}?`;
+    return {
+      is: 'stall',
+      reason: 'UnknownSolution',
+      message: `the catalogue has no solution "${spec.solution}"${hint}`,
+    };
+  }
+  const inputs = inputsOf(pass);
+  const isPersonal = inputs['agentAuthenticationMode'] === 'PERSONAL_SUBSCRIPTION';
+  const missing = solution.requiredInputs.filter(
+    (name) => inputs[name] === undefined && !(isPersonal && notPersonal.includes(name)),
+  );
+  if (missing.length === 0) return undefined;
+  return {
+    is: 'stall',
+    reason: 'InvalidSpec',
+    message: `spec.inputs lacks ${missing.join(', ')}, which ${spec.solution} asks for`,
+  };
+}
+
+/** What is done for an installation that the service reported as complete. */
+function keep(pass: SolutionPass): Step<Facts> {
+  const { memory, subject, spec } = pass;
+  const wanted = Object.entries(wantedOf(pass));
+  const changed = wanted
+    .filter(([field, value]) => stateOfHidden(pass, field, pass.print(value)) === 'unsent')
+    .map(([field]) => field);
+  const dropped = Object.keys(memory.applied?.prints ?? {}).filter((field) => !wanted.some(([name]) => name === field));
+  const fixed = [...changed, ...dropped].filter((field) => field !== 'inputs.agentImage');
+  if (fixed.length > 0) {
+    const message = `${fixed.join(', ')} cannot be changed once the solution is installed; only inputs.agentImage can`;
+    return { is: 'stall', reason: 'Immutable', message };
+  }
+  if (changed.length > 0 && memory.id === undefined) {
+    const message =
+      'inputs.agentImage has changed, and the service did not show the id of the installation; put it into spec.installationId';
+    return { is: 'stall', reason: 'InstallationIdUnknown', message };
+  }
+  if (changed.length > 0) return install(pass);
+  const lost = lookForComponents(pass);
+  if (lost !== undefined) return lost;
+  const applied = { generation: subject.generation, prints: printsOf(pass) };
+  if (!isDeepStrictEqual(applied, memory.applied)) return { is: 'again', remember: { applied } };
+  const updating = componentsUnderWay(pass);
+  if (updating.length > 0) {
+    return {
+      is: 'wait',
+      reason: 'Updating',
+      message: `components are being updated: ${updating.join(', ')}`,
+      note: {},
+    };
+  }
+  const note = memory.facts.postInstallNote;
+  return {
+    is: 'ready',
+    message: note === undefined ? `${spec.solution} is installed` : `installed; to be done by you: ${note}`,
+    note: {},
+  };
+}
+
+/** Component apps that do not show any more; gone only after proof, and made again only if the spec says so. */
+function lookForComponents(pass: SolutionPass): Step<Facts> | undefined {
+  const { memory, account, view, spec } = pass;
+  const apps = appsOf(account.accountId);
+  for (const { appId, name = appId } of memory.facts.components ?? []) {
+    const seen = appId === undefined ? undefined : view.one(apps, appId);
+    if (appId === undefined) continue;
+    if (seen === undefined) return readOf(pass, apps, Number.NEGATIVE_INFINITY);
+    const { item, walk } = seen;
+    if (item !== undefined || (pass.wrote !== undefined && walk.begunAt < pass.wrote.at)) continue;
+    const direct = lookTwice(pass, {
+      noun: `app of component ${name ?? ''}:`,
+      single: appOf(appId),
+      id: appId,
+      since: walk.begunAt,
+    });
+    if (direct.is === 'unclear') return direct.step;
+    if (direct.is === 'there') continue;
+    if (spec.lifecycle?.onMissing !== 'Recreate') {
+      return {
+        is: 'stall',
+        reason: 'ObjectGone',
+        message: `component ${name ?? ''} (app ${appId}) is gone from the service and is not made again`,
+      };
+    }
+    if (account.frozen !== undefined) return { is: 'wait', reason: 'VisibilityLost', message: account.frozen };
+    if (memory.id === undefined) {
+      const message = `component ${name ?? ''} (app ${appId}) is gone, and the installation's id is not known; put it into spec.installationId`;
+      return { is: 'stall', reason: 'InstallationIdUnknown', message };
+    }
+    return { is: 'again', remember: { facts: { ...memory.facts, complete: false } }, note: {} };
+  }
+  return undefined;
+}
+
+function componentsUnderWay({ memory, view, account }: SolutionPass): readonly string[] {
+  return (memory.facts.components ?? []).flatMap(({ name, appEnvId }) => {
+    const status = appEnvId === undefined ? undefined : view.one(appEnvsOf(account.accountId), appEnvId)?.item?.status;
+    return isUnderWay(status) ? [name ?? appEnvId ?? ''] : [];
+  });
+}
+
+/** A curated set-up of several components, installed in one step. */
+export const solutionInstallation = defineKind<Spec, Facts>({
+  ...identity,
+  needs: ({ inputs = {} }) => needsOf(Object.entries(inputs).map(([name, input]) => [`inputs.${name}`, input])),
+  claims: ({ installationId }) => (installationId === undefined ? [] : [installationId]),
+  step,
+  show: (pass) => ({
+    facts: pass.memory.facts,
+    conditions: [],
+    drift: [],
+    unverified: Object.keys(wantedOf(pass)).toSorted(),
+    leftover: [],
+  }),
+});
