@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Resource } from '../../src/engine/ports.ts';
 import { sumOf } from './scrape.ts';
 import type { Stage } from './stage.ts';
-import { alerts, contactPoints, workNamespace } from './workload.ts';
+import { workKinds, workNamespace } from './workload.ts';
 
 /** How far along the operator says it is. */
 export interface Progress {
@@ -16,10 +16,7 @@ export interface Progress {
 export async function progressOf(stage: Stage): Promise<Progress> {
   const samples = await stage.metrics.all();
   const own = (labels: Readonly<Record<string, string>>) =>
-    ['MetricAlert', 'ContactPoint'].reduce(
-      (sum, kind) => sum + sumOf(samples, 'apphosting_objects', { kind, ...labels }),
-      0,
-    );
+    Object.keys(workKinds).reduce((sum, kind) => sum + sumOf(samples, 'apphosting_objects', { kind, ...labels }), 0);
   return {
     ready: own({ ready: 'True' }),
     known: own({}),
@@ -47,15 +44,20 @@ export async function until(
 
 /** What the API server itself says, and the service: every object Ready, each made once. */
 export async function verify(stage: Stage, count: number): Promise<string> {
-  const found = [...(await listed(stage, alerts)), ...(await listed(stage, contactPoints))];
+  const lists = Object.values(workKinds).map(({ resource, idField }) => listed(stage, resource, idField));
+  const found = (await Promise.all(lists)).flat();
   const ready = found.filter((status) => status.ready).length;
   const ids = new Set(found.map((status) => status.id));
-  const created = (await stage.service.commits('alert.created')).length;
-  const points = (await stage.service.commits('contactPoint.created')).length;
-  return `${ready} of ${count} Ready by the API server, ${ids.size} different ids, ${created + points} creates in the service's ledger`;
+  const commits = ['alert.created', 'contactPoint.created', 'app.created'];
+  const created = (await Promise.all(commits.map((kind) => stage.service.commits(kind)))).flat();
+  return `${ready} of ${count} Ready by the API server, ${ids.size} different ids, ${created.length} creates in the service's ledger`;
 }
 
-async function listed(stage: Stage, resource: Resource): Promise<readonly { ready: boolean; id: string }[]> {
+async function listed(
+  stage: Stage,
+  resource: Resource,
+  idField: string,
+): Promise<readonly { ready: boolean; id: string }[]> {
   const found: { ready: boolean; id: string }[] = [];
   let next: string | undefined;
   do {
@@ -64,22 +66,15 @@ async function listed(stage: Stage, resource: Resource): Promise<readonly { read
       limit: 500,
       ...(next !== undefined && { continue: next }),
     });
-    found.push(...page.items.map(({ status }) => shownBy(status)));
+    found.push(...page.items.map(({ status }) => shownBy(status, idField)));
     next = page.continue;
   } while (next !== undefined);
   return found;
 }
 
-function shownBy(status: unknown): { ready: boolean; id: string } {
-  const {
-    conditions = [],
-    alertId,
-    contactPointId,
-  } = (status ?? {}) as {
-    conditions?: readonly { type: string; status: string }[];
-    alertId?: string;
-    contactPointId?: string;
-  };
+function shownBy(status: unknown, idField: string): { ready: boolean; id: string } {
+  const shown = (status ?? {}) as Readonly<Record<string, unknown>>;
+  const conditions = (shown['conditions'] ?? []) as readonly { type: string; status: string }[];
   const ready = conditions.some((condition) => condition.type === 'Ready' && condition.status === 'True');
-  return { ready, id: alertId ?? contactPointId ?? 'none' };
+  return { ready, id: String(shown[idField]) };
 }

@@ -8,6 +8,8 @@ export interface Recall {
   journalSeen: { readonly entry: string; readonly monotonic: number; readonly wall: number } | undefined;
   /** When the object first asked for what it is waiting to read. */
   askedAt: number | undefined;
+  /** Since when a new object waits, without a word in status, for what may come with the same apply. */
+  heldBackAt: number | undefined;
   /** A request that the service refused, so that the same one is not sent again at every wake. */
   refused: { readonly digest: string; readonly at: number; readonly verdict: Verdict<unknown> } | undefined;
   /** When each field was corrected because somebody had changed it. */
@@ -31,6 +33,7 @@ export class Recalls {
       wrote: undefined,
       journalSeen: undefined,
       askedAt: undefined,
+      heldBackAt: undefined,
       refused: undefined,
       corrections: new Map(),
       forced: undefined,
