@@ -3,7 +3,7 @@ import { meter, resultOf, rounded, type Result } from './support/result.ts';
 import type { Stage } from './support/stage.ts';
 import { applyAll } from './support/workload.ts';
 
-const mostMs = 900_000;
+const mostMs = 1_500_000;
 
 /** From the first resource applied to the last one Ready, with the operator running. */
 export async function scale(stage: Stage): Promise<Result> {
@@ -17,7 +17,8 @@ export async function scale(stage: Stage): Promise<Result> {
   const readySeconds = (performance.now() - startedAt) / 1000;
   const readings = await counting.stop();
   for (const { name, labels, value } of await stage.metrics.all())
-    if (/_seconds_(sum|count)$/u.test(name)) stage.options.debug?.(`${name} ${JSON.stringify(labels)} ${value}`);
+    if (/_seconds_(sum|count)$|^nodejs_heap|^nodejs_external|resident/u.test(name))
+      stage.options.debug?.(`${name} ${JSON.stringify(labels)} ${value}`);
   const { service, kubernetes } = readings;
   return resultOf('scale', stage, readings, readySeconds, {
     appliedSeconds: rounded(appliedSeconds),

@@ -30,9 +30,10 @@ export async function until(
   stage: Stage,
   deadlineMs: number,
   isSo: (progress: Progress) => boolean,
-  everyMs = 500,
 ): Promise<Progress> {
   const end = performance.now() + deadlineMs;
+  // Looking costs the operator a count over all objects.
+  const everyMs = Math.max(500, stage.options.count / 5);
   for (;;) {
     const progress = await progressOf(stage);
     if (isSo(progress)) return progress;
