@@ -10,6 +10,8 @@ export interface Recall {
   askedAt: number | undefined;
   /** Since when a new object waits, without a word in status, for what may come with the same apply. */
   heldBackAt: number | undefined;
+  /** The object's mark in the account that it was last looked at in. */
+  marker: { readonly where: string; readonly text: string } | undefined;
   /** A request that the service refused, so that the same one is not sent again at every wake. */
   refused: { readonly digest: string; readonly at: number; readonly verdict: Verdict<unknown> } | undefined;
   /** When each field was corrected because somebody had changed it. */
@@ -34,6 +36,7 @@ export class Recalls {
       journalSeen: undefined,
       askedAt: undefined,
       heldBackAt: undefined,
+      marker: undefined,
       refused: undefined,
       corrections: new Map(),
       forced: undefined,

@@ -272,6 +272,10 @@ export class Reconciler implements Worktable {
     const { recall, entry } = work;
     const now = { monotonic: clock.monotonic(), wall: clock.wall() };
     const { service } = around.session;
+    const where = `${service.endpoint}|${service.accountId}`;
+    if (recall.marker?.where !== where) {
+      recall.marker = { where, text: key.marker(service.endpoint, service.accountId, entry.object.metadata.uid) };
+    }
     return {
       subject: subjectOf(entry),
       spec: entry.spec.is === 'valid' ? entry.spec.value : undefined,
@@ -284,15 +288,14 @@ export class Reconciler implements Worktable {
       claimant: (id) => claimantOf(entry, book, accounts, id),
       referrers: (kind) => referrersOf(this.#parts, entry, kind),
       dependents: () => dependentsOf(this.#parts, entry),
-      creating: (collection, name) =>
-        this.#creating(entry, `${service.endpoint}|${service.accountId}`, collection, name),
+      creating: (collection, name) => this.#creating(entry, where, collection, name),
       wrote: recall.wrote,
       journalSeen: seenJournal(recall, work.recollection.memory.journal, now),
       notes: recall.notes,
       askedAt: recall.askedAt ?? now.monotonic,
       quarantineMs: Math.max(0, this.#parts.quarantinedUntil() - now.monotonic),
       horizonMs: settings.horizonMs,
-      marker: key.marker(service.endpoint, service.accountId, entry.object.metadata.uid),
+      marker: recall.marker.text,
       print: (value) => key.print(value),
       contested: contested(recall, now.monotonic),
       wallMs: now.wall,

@@ -5,7 +5,7 @@ import { conclude, type Condition } from './conditions.ts';
 import type { Parts } from './engine.ts';
 import type { Pass } from './kind/pass.ts';
 import type { Call, OwnCondition, Showing, Told, Verdict } from './kind/step.ts';
-import { recollect, renderStatus, type StatusParts } from './memory.ts';
+import { journalIn, renderStatus, type StatusParts } from './memory.ts';
 import { annotations } from './names.ts';
 import type { KubeObject, Outcome } from './ports.ts';
 import type { Ended } from './reconcile.ts';
@@ -69,11 +69,10 @@ export async function write(
   const status = render(work.object);
   if (isDeepStrictEqual(status, work.object.status)) return { ...work, unwrittenId: false };
   const { uid } = work.object.metadata;
-  const before = recollect(work.entry.kind, work.object.status).memory.journal;
+  const before = journalIn(work.object.status);
   const stillOurs = (newest: KubeObject) => {
     if (newest.metadata.uid !== uid) return undefined;
-    const journal = recollect(work.entry.kind, newest.status).memory.journal;
-    return isDeepStrictEqual(journal, before) ? render(newest) : undefined;
+    return isDeepStrictEqual(journalIn(newest.status), before) ? render(newest) : undefined;
   };
   const written = work.unwrittenId
     ? await parts.writer.commitStatus(work.object, stillOurs)
