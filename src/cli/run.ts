@@ -69,7 +69,7 @@ async function operate(settings: RunSettings): Promise<number> {
   const stop = new AbortController();
   for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, () => stop.abort(signal));
   try {
-    const problem = await preflight(api, kinds, settings.namespace);
+    const problem = await preflight(api, { ...settings, kinds });
     if (problem !== undefined) return complain(`apphosting run: ${problem}`, 1);
     const operatorNamespace = settings.operatorNamespace ?? settings.namespace ?? credentials.namespace ?? 'default';
     const key = await operatorKey(api, operatorNamespace);

@@ -9,8 +9,12 @@ import type { Reason } from './kind/reasons.ts';
 import { isRecord } from './memory.ts';
 import { isAllowed, type AllowedNamespaces } from './allowed-namespaces.ts';
 import { annotations, partsOfKey } from './names.ts';
-import type { Hosting, Json, Material, Service, ServiceSettings, WalkListener } from './ports.ts';
+import type { Clock, Hosting, Json, Material, Service, ServiceSettings, WalkListener } from './ports.ts';
 import type { AccountView, Adoption } from './kind/pass.ts';
+import type { Memory } from './kind/step.ts';
+
+/** How long the last token of an account that is being deleted may be used after its Secret has gone. */
+export const farewellMs = 600_000;
 
 /** The account kinds' spec as far as opening the service needs it. */
 interface AccountSpec {
@@ -31,6 +35,8 @@ export interface Session {
   readonly print: string;
   readonly spec: AccountSpec;
   readonly scope: 'Namespaced' | 'Cluster';
+  /** The Secret went before the account: until then (monotonic) the token serves what is being deleted, and nothing else. */
+  readonly farewellUntil: number | undefined;
   /** What the account's own last pass said; undefined before the first. */
   standing: { readonly admitted: boolean; readonly reason: Reason; readonly message: string } | undefined;
   /** Why nothing may be created or deleted, when owned objects stopped showing. */
@@ -46,6 +52,7 @@ export interface Closed {
 }
 
 export interface AccountsOptions {
+  readonly clock: Clock;
   readonly hosting: Hosting;
   readonly material: Material;
   readonly print: (value: Json) => string;
@@ -58,6 +65,8 @@ export interface AccountsOptions {
 export class Accounts {
   readonly #options: AccountsOptions;
   readonly #sessions = new Map<string, Session>();
+  /** The settings that each account was opened with last, and when its Secret was found gone. */
+  readonly #last = new Map<string, { readonly settings: ServiceSettings; readonly goneAt: number | undefined }>();
 
   constructor(options: AccountsOptions) {
     this.#options = options;
@@ -79,18 +88,21 @@ export class Accounts {
 
   /** Opens the service of an account, or says why it cannot be. */
   async open(entry: Entry): Promise<Session | Closed> {
-    const settings = await this.#settings(entry);
-    if ('reason' in settings) {
+    const current = await this.#settings(entry);
+    const farewell = 'reason' in current ? this.#farewell(entry, current) : undefined;
+    if ('reason' in current && farewell === undefined) {
       await this.close(entry.key);
-      return settings;
+      return current;
     }
+    const settings = farewell?.settings ?? current;
+    if ('reason' in settings) return settings;
+    if (farewell === undefined) this.#last.set(entry.key, { settings, goneAt: undefined });
     const { token, ...open } = settings;
     const print = this.#options.print({ ...open, caBundle: open.caBundle ?? '', token });
     const known = this.#sessions.get(entry.key);
     const spec = specOf(entry);
     if (known !== undefined && known.print === print) {
-      const session = Object.assign(known, { spec });
-      return session;
+      return Object.assign(known, { spec, farewellUntil: farewell?.until });
     }
     await this.close(entry.key);
     const service = this.#options.hosting.open(settings, this.#options.onWalk);
@@ -106,6 +118,7 @@ export class Accounts {
       print,
       spec,
       scope: entry.kind.scope,
+      farewellUntil: farewell?.until,
       standing: undefined,
       frozen: undefined,
       acceptedMissing: undefined,
@@ -120,6 +133,12 @@ export class Accounts {
     await session?.service.close();
   }
 
+  /** The account has gone: nothing of it is kept. */
+  async forget(key: string): Promise<void> {
+    this.#last.delete(key);
+    await this.close(key);
+  }
+
   async closeAll(): Promise<void> {
     await Promise.all([...this.#sessions.keys()].map((key) => this.close(key)));
   }
@@ -127,13 +146,29 @@ export class Accounts {
   /** What a pass sees of its account. */
   view(session: Session): AccountView {
     const { spec, service } = session;
+    const { pollIntervalMs, roundMs } = service.health();
     return {
       endpoint: service.endpoint,
       accountId: service.accountId,
       mode: this.#options.readOnly ? 'Observe' : (spec.mode ?? 'Manage'),
       adoption: spec.adoption ?? (session.scope === 'Namespaced' ? 'ById' : 'Never'),
       pollMs: (spec.pollSeconds ?? 60) * 1_000,
+      inEffect: { pollMs: pollIntervalMs, roundMs },
       frozen: session.frozen,
+    };
+  }
+
+  /** What is known of an account that cannot be used, for what was bound to it. */
+  viewWithout(account: Entry | undefined, { binding }: Memory<unknown>): AccountView {
+    const mode = account === undefined ? undefined : specOf(account).mode;
+    return {
+      endpoint: binding?.endpoint ?? '',
+      accountId: binding?.accountId ?? '',
+      mode: this.#options.readOnly ? 'Observe' : (mode ?? 'Manage'),
+      adoption: 'Never',
+      pollMs: 60_000,
+      inEffect: { pollMs: 0, roundMs: undefined },
+      frozen: undefined,
     };
   }
 
@@ -141,6 +176,21 @@ export class Accounts {
   allows(account: Entry, namespace: string): boolean {
     if (account.kind.scope === 'Namespaced') return true;
     return isAllowed(specOf(account).allowedNamespaces, namespace, this.#options.labelsOf(namespace));
+  }
+
+  /** In a namespace that is being deleted the Secret may go first: what was opened with it last serves for a while. */
+  #farewell(entry: Entry, { reason }: Closed): { settings: ServiceSettings; until: number } | undefined {
+    const last = this.#last.get(entry.key);
+    if (reason !== 'SecretMissing' || last === undefined) return undefined;
+    const now = this.#options.clock.monotonic();
+    const goneAt = last.goneAt ?? now;
+    const until = goneAt + farewellMs;
+    if (until <= now) {
+      this.#last.delete(entry.key);
+      return undefined;
+    }
+    this.#last.set(entry.key, { ...last, goneAt });
+    return entry.object.metadata.deletionTimestamp === undefined ? undefined : { settings: last.settings, until };
   }
 
   async #settings(entry: Entry): Promise<ServiceSettings | Closed> {

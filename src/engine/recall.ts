@@ -1,3 +1,4 @@
+import type { OperatorKey } from './fingerprint.ts';
 import type { JournalEntry, Notes, Verdict } from './kind/step.ts';
 import type { Json } from './ports.ts';
 
@@ -81,4 +82,16 @@ export function contested(recall: Recall, now: number): ReadonlySet<string> {
     ([, times]) => times.filter((at) => now - at < contestWindowMs).length >= contestLimit,
   );
   return new Set(fields.map(([field]) => field));
+}
+
+/** The mark of an object in the account that it is looked at in, computed once. */
+export function markOf(
+  recall: Recall,
+  key: Pick<OperatorKey, 'marker'>,
+  { endpoint, accountId }: { readonly endpoint: string; readonly accountId: string },
+  uid: string,
+): string {
+  const where = `${endpoint}|${accountId}`;
+  if (recall.marker?.where !== where) recall.marker = { where, text: key.marker(endpoint, accountId, uid) };
+  return recall.marker.text;
 }

@@ -5,20 +5,24 @@
  * it, and asks again until there is nothing left to do. A crash between any two effects is the same as a slow pass.
  */
 import type { AnyKind } from './kind/define.ts';
-import type { Pass } from './kind/pass.ts';
+import type { AccountView, Pass, View } from './kind/pass.ts';
 import type { Call, JournalEntry, Step, Verdict } from './kind/step.ts';
 import { entryInWords, tie, type Entry } from './book.ts';
 import { paused } from './conditions.ts';
 import { RecordingView } from './interests.ts';
 import { annotations } from './names.ts';
+import { blind, letGo, withWayOut } from './leaving.ts';
 import { recollect } from './memory.ts';
-import { contested, seenJournal } from './recall.ts';
+import { contested, markOf, seenJournal } from './recall.ts';
 import { createTie, perform, remembering } from './perform.ts';
 import type { KubeObject, Outcome } from './ports.ts';
 import { claimantOf, dependentsOf, gather, referrersOf, subjectOf, type Surroundings } from './surroundings.ts';
 import { record, concludePass, write, type Said } from './report.ts';
 import type { Parts } from './engine.ts';
 import type { Work, Worktable } from './worktable.ts';
+
+/** What surrounds an object, with its account as decisions see it. */
+type Sighted = Omit<Surroundings, 'session'> & { readonly account: AccountView };
 
 const mostSteps = 16;
 const quietReadMs = 5_000;
@@ -52,6 +56,8 @@ export class Reconciler implements Worktable {
     if (entry === undefined) return { is: 'gone' };
     const work = this.#begin(entry);
     if (work.object.metadata.annotations?.[annotations.paused] === 'true') return this.#pause(work);
+    const kept = letGo(work, () => dependentsOf(this.#parts, entry));
+    if (kept !== undefined) return this.#release(work, kept.stays);
     if (entry.spec.is === 'invalid') {
       return this.#say(work, undefined, { is: 'stall', reason: 'InvalidSpec', message: entry.spec.message });
     }
@@ -61,6 +67,7 @@ export class Reconciler implements Worktable {
     }
     const around = await gather(entry, this.#parts);
     if ('verdict' in around) {
+      if (work.object.metadata.deletionTimestamp !== undefined) return this.#leave(work, around.verdict);
       if (around.verdict === undefined) return { is: 'quiet', againInMs: 30_000 };
       const patienceMs = this.#patienceMs(work, around.verdict);
       return patienceMs > 0 ? { is: 'quiet', againInMs: patienceMs } : this.#say(work, undefined, around.verdict);
@@ -121,15 +128,29 @@ export class Reconciler implements Worktable {
     let work = rebound(started, around);
     for (let count = 0; count < mostSteps; count += 1) {
       const view = new RecordingView(around.session.service, work.recall.forced?.since);
-      const pass = this.#passOf(work, around, view);
+      const pass = this.#passOf(work, { ...around, account: this.#parts.accounts.view(around.session) }, view);
       const step = work.entry.kind.step(pass);
       this.#parts.interests.replace(work.entry.key, around.session.service, view.looked);
+      // A walk from before our write and one that shows it undone look the same: the next one wakes in any case.
+      for (const read of view.polledBefore(work.recall.wrote?.at))
+        this.#parts.asked(view.service, read, work.entry.key);
       if ('note' in step && step.note !== undefined) work.recall.notes = step.note;
       const next = await this.#act(work, around, pass, step);
       if ('is' in next) return next;
       work = next;
     }
     throw new Error(`${entryInWords(started.entry)} does not come to an end after ${mostSteps} steps`);
+  }
+
+  /** A deletion whose account cannot be used goes as far as it comes without looking at the service. */
+  async #leave(work: Work, verdict: Verdict<unknown> | undefined): Promise<Ended> {
+    const { accounts, book } = this.#parts;
+    const account = accounts.viewWithout(book.get(work.entry.account), work.recollection.memory);
+    const nothing = { secrets: new Map(), configMaps: new Map(), referred: new Map() };
+    const step = work.entry.kind.step(this.#passOf(work, { ...nothing, account }, blind));
+    if (step.is === 'release') return this.#release(work, step.stays);
+    if (work.entry.kind.life === 'account' && step.is === 'wait') return this.#say(work, undefined, step);
+    return verdict === undefined ? { is: 'quiet', againInMs: 30_000 } : this.#say(work, undefined, verdict);
   }
 
   /** Carries out one step; the work to go on with, or how the pass ended. */
@@ -204,7 +225,7 @@ export class Reconciler implements Worktable {
       const released = await this.#parts.writer.release(work.object);
       if (released.is === 'conflict') return { is: 'quiet', againInMs: 200 };
     }
-    if (work.entry.kind.life === 'account') await this.#parts.accounts.close(work.entry.key);
+    if (work.entry.kind.life === 'account') await this.#parts.accounts.forget(work.entry.key);
     return { is: 'gone' };
   }
 
@@ -253,7 +274,7 @@ export class Reconciler implements Worktable {
     verdict: Verdict<unknown>,
     wouldDo?: string,
   ): Promise<Ended> {
-    const said: Said = { verdict, pass: pass && this.#again(pass, work), wouldDo };
+    const said: Said = { verdict: withWayOut(work, verdict), pass: pass && this.#again(pass, work), wouldDo };
     const ended = await concludePass(this.#parts, work, said);
     const service = this.#parts.accounts.session(work.entry.account)?.service;
     if (pass?.view instanceof RecordingView && service !== undefined) {
@@ -267,20 +288,16 @@ export class Reconciler implements Worktable {
     return { ...pass, memory: work.recollection.memory, wrote: work.recall.wrote, notes: work.recall.notes };
   }
 
-  #passOf(work: Work, around: Surroundings, view: RecordingView): Pass<unknown, unknown> {
+  #passOf(work: Work, around: Sighted, view: View): Pass<unknown, unknown> {
     const { clock, book, accounts, key, settings } = this.#parts;
+    const { account } = around;
     const { recall, entry } = work;
     const now = { monotonic: clock.monotonic(), wall: clock.wall() };
-    const { service } = around.session;
-    const where = `${service.endpoint}|${service.accountId}`;
-    if (recall.marker?.where !== where) {
-      recall.marker = { where, text: key.marker(service.endpoint, service.accountId, entry.object.metadata.uid) };
-    }
     return {
       subject: subjectOf(entry),
       spec: entry.spec.is === 'valid' ? entry.spec.value : undefined,
       memory: work.recollection.memory,
-      account: accounts.view(around.session),
+      account,
       view,
       referred: (kind, name) => around.referred.get(`${kind}/${name}`),
       secret: (name, field) => around.secrets.get(`${name}/${field}`),
@@ -288,14 +305,15 @@ export class Reconciler implements Worktable {
       claimant: (id) => claimantOf(entry, book, accounts, id),
       referrers: (kind) => referrersOf(this.#parts, entry, kind),
       dependents: () => dependentsOf(this.#parts, entry),
-      creating: (collection, name) => this.#creating(entry, where, collection, name),
+      creating: (collection, name) =>
+        this.#creating(entry, `${account.endpoint}|${account.accountId}`, collection, name),
       wrote: recall.wrote,
       journalSeen: seenJournal(recall, work.recollection.memory.journal, now),
       notes: recall.notes,
       askedAt: recall.askedAt ?? now.monotonic,
       quarantineMs: Math.max(0, this.#parts.quarantinedUntil() - now.monotonic),
       horizonMs: settings.horizonMs,
-      marker: recall.marker.text,
+      marker: markOf(recall, key, account, entry.object.metadata.uid),
       print: (value) => key.print(value),
       contested: contested(recall, now.monotonic),
       wallMs: now.wall,

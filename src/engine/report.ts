@@ -6,7 +6,7 @@ import type { Parts } from './engine.ts';
 import type { Pass } from './kind/pass.ts';
 import type { Call, OwnCondition, Showing, Told, Verdict } from './kind/step.ts';
 import { journalIn, renderStatus, type StatusParts } from './memory.ts';
-import { annotations } from './names.ts';
+import { reconcileToken } from './names.ts';
 import type { KubeObject, Outcome } from './ports.ts';
 import type { Ended } from './reconcile.ts';
 import type { Work } from './worktable.ts';
@@ -36,7 +36,7 @@ export async function concludePass(parts: Parts, work: Work, said: Said): Promis
     previous: work.recollection.conditions,
     wallMs: parts.clock.wall(),
   });
-  const token = work.object.metadata.annotations?.[annotations.reconcileAt];
+  const token = reconcileToken(work.object);
   const handled = work.recall.forced?.token === token ? token : work.recollection.lastHandledReconcileAt;
   const facts = showing?.facts ?? work.recollection.memory.facts;
   const next: Work = {

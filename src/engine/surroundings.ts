@@ -5,7 +5,7 @@ import type { Pass, Referred, Subject } from './kind/pass.ts';
 import type { Verdict } from './kind/step.ts';
 import { isRecord } from './memory.ts';
 import { annotations, finalizer, inWords } from './names.ts';
-import type { Json, Material, Service } from './ports.ts';
+import type { Clock, Json, Material, Service } from './ports.ts';
 import type { Secret } from '../secret.ts';
 
 /** What surrounds an object: its account, and the Secrets, ConfigMaps and objects that its spec asks for. */
@@ -22,6 +22,7 @@ export interface Unready {
 }
 
 export interface Gathering {
+  readonly clock: Clock;
   readonly book: Book;
   readonly accounts: Accounts;
   readonly material: Material;
@@ -42,7 +43,7 @@ export async function gather(entry: Entry, gathering: Gathering): Promise<Surrou
   return { session, secrets, configMaps, referred };
 }
 
-async function sessionOf(entry: Entry, { book, accounts }: Gathering): Promise<Session | Unready> {
+async function sessionOf(entry: Entry, { book, accounts, clock }: Gathering): Promise<Session | Unready> {
   if (entry.kind.life === 'account') {
     const opened = await accounts.open(entry);
     return 'service' in opened ? opened : { verdict: { is: 'stall', ...opened } };
@@ -59,14 +60,19 @@ async function sessionOf(entry: Entry, { book, accounts }: Gathering): Promise<S
   const session = accounts.session(account.key);
   if (session === undefined) return { verdict: closedVerdict(account) };
   if (session.standing === undefined) return { verdict: undefined };
+  if (session.farewellUntil !== undefined) {
+    const serves = entry.object.metadata.deletionTimestamp !== undefined && clock.monotonic() < session.farewellUntil;
+    if (!serves) return unready(`${entryInWords(account)} is being deleted, and its Secret has gone`);
+  }
   if (!session.standing.admitted) return unready(`${entryInWords(account)}: ${session.standing.message}`);
   return mismatch(entry, account, session.service) ?? session;
 }
 
 function closedVerdict(account: Entry): Verdict<unknown> | undefined {
-  const stalled = account.recollection.conditions.find((condition) => condition.type === 'Stalled');
-  if (stalled === undefined) return undefined;
-  return unready(`${entryInWords(account)}: ${stalled.message}`).verdict;
+  const find = (type: string) => account.recollection.conditions.find((condition) => condition.type === type);
+  const isLeaving = account.object.metadata.deletionTimestamp !== undefined;
+  const why = find('Stalled') ?? (isLeaving ? find('Ready') : undefined);
+  return why === undefined ? undefined : unready(`${entryInWords(account)}: ${why.message}`).verdict;
 }
 
 /** What is bound stays with the endpoint and account it was bound in, unless the account's owner accepted another endpoint. */

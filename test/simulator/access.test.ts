@@ -255,6 +255,27 @@ describe('member environment access', () => {
     expect(await envsOf(on)).toEqual([]);
   });
 
+  it('takes environments of the account only', async () => {
+    const on = box();
+    const app = { accountId: 'acc_other', name: 'theirs', port: 80 };
+    const { appId } = (await on.post('/app', app, 'demo-foreign')).body;
+    await on.control('POST', '/environments', { appEnvId: 'env_theirs', appId, name: 'p', region: 'eu-west' });
+
+    expect((await allow(on, ['env_theirs'])).status).toBe(404);
+  });
+
+  it('stays with a membership when its token changes', async () => {
+    const on = box();
+    await on.control('PATCH', '/accounts/acc_demo', { memberEnvAccess: true });
+    await allow(on, ['env_web_prod']);
+    const memberships = [{ accountId: 'acc_demo', role: 'member', permissions: ['secretsAccess'] }];
+    expect((await on.control('PATCH', '/tokens/demo-member', { memberships })).body.membershipIds).toEqual([
+      'mem_demo',
+    ]);
+
+    expect(await envsOf(on)).toEqual(['env_web_prod']);
+  });
+
   it('refuses unknown members, unknown environments and wrong types', async () => {
     const on = box();
     const body = { accountId: 'acc_demo', membershipId: 'mem_demo', allowedAppEnvIds: [] as unknown };

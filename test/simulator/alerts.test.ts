@@ -104,6 +104,17 @@ describe('POST /app-env/alert', () => {
     expect((await named('On call')).status).toBe(400);
   });
 
+  it('does not reach into other accounts for its contact points', async () => {
+    const on = box();
+    const config = { addresses: ['a@example.com'] };
+    const foreign = { accountId: 'acc_other', name: 'Theirs', type: 'email', config };
+    const { contactPointId } = (await on.post('/contact-point', foreign, 'demo-foreign')).body.contactPoint;
+    const { contactPointIds: _, ...body } = await alertBody(on);
+
+    expect((await on.post('/app-env/alert', { ...body, contactPointIds: [contactPointId] })).status).toBe(404);
+    expect((await on.post('/app-env/alert', { ...body, contactPointNames: ['Theirs'] })).status).toBe(404);
+  });
+
   it('takes envName alone', async () => {
     const on = box();
     const { appEnvId: _, ...body } = await alertBody(on, { envName: 'orders-db-prod' });
@@ -289,6 +300,29 @@ describe('POST /alert/toggle', () => {
     await on.post('/alert/toggle', { alertId, enabled: true });
     on.advance(quarter);
     expect(await live(on, alertId)).toBe('Normal');
+  });
+
+  it('starts the duration anew after a pause, unless the alert was firing', async () => {
+    const on = box();
+    const ids = [await alert(on, { duration: '1m' }), await alert(on, { duration: '10m' })];
+    await measure(on, 99);
+    on.advance(10 * quarter);
+    for (const enabled of [false, true]) {
+      for (const alertId of ids) await on.post('/alert/toggle', { alertId, enabled });
+      on.advance(enabled ? quarter : 3_600_000);
+    }
+
+    expect(await Promise.all(ids.map((alertId) => live(on, alertId)))).toEqual(['Firing', 'Pending']);
+  });
+
+  it('keeps the state a client knows, even when the engine had seen another one before the pause', async () => {
+    const on = box();
+    const alertId = await alert(on);
+    await measure(on, 99);
+    on.advance(quarter);
+    await on.post('/alert/toggle', { alertId, enabled: false });
+
+    expect((await on.post('/alert/refresh', { alertId })).body).toMatchObject({ state: 'Normal' });
   });
 
   it('needs a Boolean', async () => {

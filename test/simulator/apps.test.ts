@@ -164,6 +164,15 @@ describe('PATCH /app', () => {
     expect(other.pendingChanges).toEqual(['port', 'contextDir']);
   });
 
+  it('keeps changes pending through a stop', async () => {
+    const on = box();
+    await on.patch('/app', { appId: 'app_web', port: 8080 });
+    await on.post('/app-env/stop', { appEnvId: 'env_web_prod' });
+    on.advance(3000);
+
+    expect((await on.control('GET', '/environments/env_web_prod')).body.pendingChanges).toEqual(['port']);
+  });
+
   it('deploys at once with applyImmediately', async () => {
     const on = box();
     await on.patch('/app', { appId: 'app_web', port: 8080, applyImmediately: true });
@@ -171,6 +180,29 @@ describe('PATCH /app', () => {
     const { appEnvs } = (await on.get('/app-envs?appId=app_web')).body;
 
     expect(appEnvs.map(({ status }: { status: string }) => status)).toEqual(['updating', 'updating']);
+  });
+
+  it('leaves stopped environments to their next deployment, and changes nothing when nothing is named', async () => {
+    const on = box();
+    await on.control('PATCH', '/environments/env_web_staging', { status: 'stopped' });
+    const before = on.ledger().length;
+
+    expect((await on.patch('/app', { appId: 'app_web', applyImmediately: true })).body.environmentsAffected).toBe(2);
+    expect(on.ledger()).toHaveLength(before);
+    await on.patch('/app', { appId: 'app_web', port: 8080, applyImmediately: true });
+
+    const { appEnvs } = (await on.get('/app-envs?appId=app_web')).body;
+    expect(appEnvs.map(({ status }: { status: string }) => status)).toEqual(['updating', 'stopped']);
+  });
+
+  it('needs access to every environment that it affects', async () => {
+    const on = box();
+    await on.control('PATCH', '/accounts/acc_demo', { memberEnvAccess: true });
+    const body = { accountId: 'acc_demo', membershipId: 'mem_demo', allowedAppEnvIds: ['env_web_prod', 'env_fn_prod'] };
+    await on.patch('/member/env-access', body);
+
+    expect((await on.patch('/app', { appId: 'app_web', port: 1 }, 'demo-member')).status).toBe(403);
+    expect((await on.patch('/app', { appId: 'app_fn', port: 1 }, 'demo-member')).status).toBe(200);
   });
 
   it('keeps dockerfilePath and customDockerfileContent apart', async () => {

@@ -259,6 +259,19 @@ describe('the world', () => {
     }
   });
 
+  it('from a file comes back without its ledger and its faults', async () => {
+    const on = await busy(box());
+    await on.control('POST', '/faults', { match: { skip: 9 }, effect: { status: 500 } });
+    const again = box({ world: on.simulator.store.save() });
+    expect(again.ledger()).toEqual(on.ledger());
+
+    await again.control('POST', '/reset');
+
+    expect(again.ledger()).toEqual([]);
+    expect((await again.control('GET', '/faults')).body.items).toEqual([]);
+    expect((await again.get('/apps')).text).toBe((await on.get('/apps')).text);
+  });
+
   it('keeps the readings it was started with through a reset', async () => {
     const on = box({ readings: { 'errors.body': 'message' } });
     await on.readings({ 'errors.body': 'text', 'dates.form': 'seconds' });

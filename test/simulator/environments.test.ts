@@ -324,6 +324,21 @@ describe('POST /app-env/redeploy and /rollback', () => {
     expect((await on.post('/app-env/rollback', { ...web, targetContentId: 'none' })).status).toBe(404);
   });
 
+  it('counts the same content deployed twice in a row once', async () => {
+    const { on, ids } = await withThree();
+    await on.post('/app-env/redeploy', web);
+
+    expect((await on.post('/app-env/rollback', web)).body.rollbackInfo).toMatchObject({ contentId: ids[1] });
+  });
+
+  it('takes contents of the environment itself only', async () => {
+    const { on, ids } = await withThree();
+    const other = { appEnvId: 'env_web_staging' };
+
+    expect((await on.post('/app-env/redeploy', { ...other, contentId: ids[0] })).status).toBe(404);
+    expect((await on.post('/app-env/rollback', { ...other, targetContentId: ids[0] })).status).toBe(404);
+  });
+
   it('has nowhere to go back to after a single deployment', async () => {
     expect((await box().post('/app-env/rollback', web)).status).toBe(400);
   });

@@ -121,6 +121,14 @@ describe('deployments', () => {
     expect(await statusAfter('lastKnown', 'start')).toBe('running');
   });
 
+  it('remember under lastKnown what was before the first of several', async () => {
+    const on = box({ readings: { 'deploy.settles': 'lastKnown' } });
+    for (let n = 0; n < 2; n += 1) await on.post('/app-env/redeploy', web);
+    on.advance(3000);
+
+    expect((await on.get('/app-envs')).body.appEnvs[0].status).toBe('running');
+  });
+
   it('take as long as deploy.ms says, nothing included', async () => {
     const on = box({ readings: { 'deploy.ms': 0 } });
     await on.post('/app-env/stop', web);
@@ -218,6 +226,14 @@ describe('rate.limit', () => {
     expect(await statuses(1)).toEqual([429]);
     pass(1000);
     expect(await statuses(3)).toEqual([200, 200, 429]);
+  });
+
+  it('is forgotten by a reset', async () => {
+    const { on } = limited({});
+    for (let i = 0; i < 3; i += 1) await on.get('/apps');
+    await on.control('POST', '/reset');
+
+    expect((await on.get('/apps')).status).toBe(200);
   });
 
   it('says when to come back in the form of the reading', async () => {

@@ -62,7 +62,8 @@ export interface Operator {
   stop(): Promise<void>;
 }
 
-const namespaces: Resource = { group: '', version: 'v1', plural: 'namespaces', namespaced: false };
+/** Namespaces, watched for their labels. */
+export const namespaceResource: Resource = { group: '', version: 'v1', plural: 'namespaces', namespaced: false };
 
 /** The resource of a kind. */
 export function resourceOf(kind: AnyKind): Resource {
@@ -88,7 +89,7 @@ export function createOperator(options: OperatorOptions): Operator {
     namespace === undefined
       ? new Reflector({
           ...around,
-          resource: namespaces,
+          resource: namespaceResource,
           metadataOnly: true,
           onEvent: ({ object }) => engine.namespaceChanged(object.metadata.name),
         })

@@ -44,6 +44,8 @@ export interface AccountView {
   readonly mode: 'Manage' | 'Observe';
   readonly adoption: Adoption;
   readonly pollMs: number;
+  /** How often things are read at present: longer than asked where the budget would not do. */
+  readonly inEffect: { readonly pollMs: number; readonly roundMs: number | undefined };
   /** Why nothing may be created or deleted at the moment. */
   readonly frozen: string | undefined;
 }
