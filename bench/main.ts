@@ -70,6 +70,8 @@ function asked(): Asked | undefined {
 
 async function play({ names, json, options }: Asked): Promise<void> {
   const stage = await setStage(options);
+  const abandon = () => void stage.close().finally(() => process.exit(1));
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, abandon);
   try {
     await prepare(stage);
     await stage.startOperator();

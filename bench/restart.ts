@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { until } from './support/readiness.ts';
+import { calm, until } from './support/readiness.ts';
 import { meter, resultOf, type Result } from './support/result.ts';
 import type { Stage } from './support/stage.ts';
 
@@ -9,6 +9,8 @@ const afterMs = 10_000;
 /** The operator is killed and started again with everything in place: how long until it has looked at all of it. */
 export async function restart(stage: Stage): Promise<Result> {
   const { count } = stage.options;
+  // What the first process had still to write down is not the second one's cost.
+  const calmAfterSeconds = await calm(stage);
   await stage.killOperator();
   const counting = await meter(stage);
   const startedAt = performance.now();
@@ -19,6 +21,7 @@ export async function restart(stage: Stage): Promise<Result> {
   await sleep(afterMs);
   const readings = await counting.stop();
   return resultOf('restart', stage, readings, quietSeconds, {
+    calmAfterSeconds,
     mutatingCalls: readings.service.writes,
     readySecondsMeans: 'from the start of the new process, the dead one still in the lease, to every object looked at',
   });

@@ -4,6 +4,9 @@ import { sumOf } from './scrape.ts';
 import type { Stage } from './stage.ts';
 import { workKinds, workNamespace } from './workload.ts';
 
+const lookMs = 10_000;
+const mostLooks = 42;
+
 /** How far along the operator says it is. */
 export interface Progress {
   readonly ready: number;
@@ -78,4 +81,16 @@ function shownBy(status: unknown, idField: string): { ready: boolean; id: string
   const conditions = (shown['conditions'] ?? []) as readonly { type: string; status: string }[];
   const ready = conditions.some((condition) => condition.type === 'Ready' && condition.status === 'True');
   return { ready, id: String(shown[idField]) };
+}
+
+/** Events and the first refreshes of alert states come after the last Ready: waits for them, and says how long. */
+export async function calm(stage: Stage): Promise<number> {
+  await stage.audit.take();
+  for (let looks = 1; looks <= mostLooks; looks += 1) {
+    await sleep(lookMs);
+    const { writes, leaseWrites } = await stage.audit.take();
+    stage.options.debug?.(`${writes - leaseWrites} writes in ${lookMs} ms`);
+    if (writes === leaseWrites) return (looks * lookMs) / 1000;
+  }
+  return Number.POSITIVE_INFINITY;
 }
