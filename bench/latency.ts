@@ -39,7 +39,7 @@ async function sampled(stage: Stage, from: number, count: number): Promise<reado
   const found: number[] = [];
   let seen = (await stage.service.requestsAfter(0)).at(-1)?.seq ?? 0;
   for (let at = from; at < from + count; at += 1) {
-    const value = 10 + at;
+    const value = 100 + at;
     const changedAt = Date.now();
     await stage.api.patch(alerts, workNamespace, alertName('a', at), [
       { op: 'replace', path: '/spec/threshold', value },

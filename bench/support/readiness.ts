@@ -4,8 +4,7 @@ import { sumOf } from './scrape.ts';
 import type { Stage } from './stage.ts';
 import { workKinds, workNamespace } from './workload.ts';
 
-const lookMs = 10_000;
-const mostLooks = 42;
+const mostLooks = 8;
 
 /** How far along the operator says it is. */
 export interface Progress {
@@ -85,6 +84,8 @@ function shownBy(status: unknown, idField: string): { ready: boolean; id: string
 
 /** Events and the first refreshes of alert states come after the last Ready: waits for them, and says how long. */
 export async function calm(stage: Stage): Promise<number> {
+  // What a list shows of a new object is written down after the list's next poll.
+  const lookMs = (stage.options.pollSeconds + 10) * 1000;
   await stage.audit.take();
   for (let looks = 1; looks <= mostLooks; looks += 1) {
     await sleep(lookMs);
