@@ -66,6 +66,8 @@ async function operate(settings: RunSettings): Promise<number> {
     ...(settings.context !== undefined && { context: settings.context }),
   });
   const api = openKube({ credentials, clock: realClock });
+  // Connections of its own: a renewal must not queue behind a thousand status writes.
+  const leaseApi = openKube({ credentials, clock: realClock });
   const stop = new AbortController();
   for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, () => stop.abort(signal));
   try {
@@ -87,7 +89,7 @@ async function operate(settings: RunSettings): Promise<number> {
     });
     const instance = `${hostname()}-${process.pid}`;
     const election = elect(settings, {
-      api,
+      api: leaseApi,
       log,
       namespace: operatorNamespace,
       identity: instance,
@@ -119,7 +121,7 @@ async function operate(settings: RunSettings): Promise<number> {
     });
     return await serve(settings, { operator, election, log, metrics, stop: stop.signal });
   } finally {
-    await api.close();
+    await Promise.all([api.close(), leaseApi.close()]);
   }
 }
 

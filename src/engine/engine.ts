@@ -376,10 +376,11 @@ function isOnlyStatus({ object, initial }: Extract<CacheEvent, { is: 'applied' }
   );
 }
 
+/** Changing what is there goes before making what is new: one edit does not wait for ten thousand new objects. */
 function urgencyOf(event: Extract<CacheEvent, { is: 'applied' }>, before: Entry | undefined): QueueUrgency {
   if (event.object.metadata.deletionTimestamp !== undefined) return urgencies.deletion;
-  if (event.initial) return urgencies.initial;
-  return before?.object.metadata.generation === event.object.metadata.generation ? urgencies.change : urgencies.edit;
+  if (event.initial || before === undefined) return urgencies.initial;
+  return before.object.metadata.generation === event.object.metadata.generation ? urgencies.change : urgencies.edit;
 }
 
 /** Whether an object looks the same to those that refer to it. */

@@ -1,7 +1,7 @@
 import type { AnyKind } from './kind/define.ts';
 import type { Parts } from './engine.ts';
 import type { AccountView, Pass } from './kind/pass.ts';
-import { contested, seenJournal } from './recall.ts';
+import { contested, markOf, seenJournal } from './recall.ts';
 import { remembering } from './perform.ts';
 import { claimantOf, dependentsOf, referrersOf, relatedTo, subjectOf, type Surroundings } from './surroundings.ts';
 import type { Work } from './worktable.ts';
@@ -43,7 +43,7 @@ export function passOf(
     askedAt: recall.askedAt ?? now.monotonic,
     quarantineMs: Math.max(0, parts.quarantinedUntil() - now.monotonic),
     horizonMs: settings.horizonMs,
-    marker: key.marker(account.endpoint, account.accountId, entry.object.metadata.uid),
+    marker: markOf(recall, key, account, entry.object.metadata.uid),
     print: (value) => key.print(value),
     contested: contested(recall, now.monotonic),
     wallMs: now.wall,

@@ -1,3 +1,4 @@
+import type { OperatorKey } from './fingerprint.ts';
 import type { JournalEntry, Notes, Verdict } from './kind/step.ts';
 import type { Json } from './ports.ts';
 
@@ -10,6 +11,10 @@ export interface Recall {
   journal: JournalEntry | undefined;
   /** When the object first asked for what it is waiting to read. */
   askedAt: number | undefined;
+  /** Since when a new object waits, without a word in status, for what may come with the same apply. */
+  heldBackAt: number | undefined;
+  /** The object's mark in the account that it was last looked at in. */
+  marker: { readonly where: string; readonly text: string } | undefined;
   /** A request that the service refused, so that the same one is not sent again at every wake. */
   refused: { readonly digest: string; readonly at: number; readonly verdict: Verdict<unknown> } | undefined;
   /** When each field was corrected because somebody had changed it. */
@@ -34,6 +39,8 @@ export class Recalls {
       journalSeen: undefined,
       journal: undefined,
       askedAt: undefined,
+      heldBackAt: undefined,
+      marker: undefined,
       refused: undefined,
       corrections: new Map(),
       forced: undefined,
@@ -78,4 +85,16 @@ export function contested(recall: Recall, now: number): ReadonlySet<string> {
     ([, times]) => times.filter((at) => now - at < contestWindowMs).length >= contestLimit,
   );
   return new Set(fields.map(([field]) => field));
+}
+
+/** The mark of an object in the account that it is looked at in, computed once. */
+export function markOf(
+  recall: Recall,
+  key: Pick<OperatorKey, 'marker'>,
+  { endpoint, accountId }: { readonly endpoint: string; readonly accountId: string },
+  uid: string,
+): string {
+  const where = `${endpoint}|${accountId}`;
+  if (recall.marker?.where !== where) recall.marker = { where, text: key.marker(endpoint, accountId, uid) };
+  return recall.marker.text;
 }

@@ -71,11 +71,19 @@ export class Reconciler implements Worktable {
     const around = await gather(entry, this.#parts);
     if ('verdict' in around) {
       if (work.object.metadata.deletionTimestamp !== undefined) return this.#leave(work, around.verdict);
-      return around.verdict === undefined
-        ? { is: 'quiet', againInMs: 30_000 }
-        : this.#say(work, undefined, around.verdict);
+      if (around.verdict === undefined) return { is: 'quiet', againInMs: 30_000 };
+      const patienceMs = this.#patienceMs(work, around.verdict);
+      return patienceMs > 0 ? { is: 'quiet', againInMs: patienceMs } : this.#say(work, undefined, around.verdict);
     }
     return this.#steps(work, around);
+  }
+
+  /** How much longer a new object says nothing of what it lacks: most of it comes with the same apply, and wakes it. */
+  #patienceMs({ recollection, recall }: Work, verdict: Verdict<unknown>): number {
+    if (verdict.is !== 'wait' || recollection.conditions.length > 0) return 0;
+    const now = this.#parts.clock.monotonic();
+    recall.heldBackAt ??= now;
+    return recall.heldBackAt + quietReadMs - now;
   }
 
   write(work: Work, wouldDo: string | undefined): Promise<Work | undefined> {

@@ -5,7 +5,7 @@ import { conclude, type Condition } from './conditions.ts';
 import type { Parts } from './engine.ts';
 import type { Pass } from './kind/pass.ts';
 import type { Call, OwnCondition, Showing, Told, Verdict } from './kind/step.ts';
-import { recollect, renderStatus, type StatusParts } from './memory.ts';
+import { journalIn, recollect, renderStatus, type StatusParts } from './memory.ts';
 import { reconcileToken } from './names.ts';
 import type { KubeObject, Outcome } from './ports.ts';
 import type { Ended } from './reconcile.ts';
@@ -79,7 +79,7 @@ export async function write(
   const status = render(work.object);
   if (isDeepStrictEqual(status, work.object.status)) return { ...work, unwrittenId: false };
   const { uid } = work.object.metadata;
-  const before = recollect(work.entry.kind, work.object.status).memory.journal;
+  const before = journalIn(work.object.status);
   const stillOurs = (newest: KubeObject) => {
     if (newest.metadata.uid !== uid) return undefined;
     const { journal, id } = recollect(work.entry.kind, newest.status).memory;

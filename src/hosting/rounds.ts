@@ -2,6 +2,7 @@
  * Reads that cost a request each and only follow a state: they take turns within a fifth of the budget.
  *
  * The pressing ones (an alert that fires) come round four times as often as the calm ones, and none more often than it asks.
+ * A read is weighed when it joins and after each of its walks, so that a turn costs the same however many take part.
  */
 import type { Reading } from './reading.ts';
 
@@ -9,34 +10,41 @@ const share = 0.2;
 const pressingTurns = 4;
 
 export class Rounds {
-  readonly #readings = new Set<Reading>();
+  readonly #turns = new Map<Reading, number>();
+  #total = 0;
 
   join(reading: Reading): void {
-    if (reading.read.pace === 'rounds') this.#readings.add(reading);
+    if (reading.read.pace === 'rounds') this.#weigh(reading, turnsOf(reading));
   }
 
   leave(reading: Reading): void {
-    this.#readings.delete(reading);
+    this.#weigh(reading, 0);
   }
 
   get size(): number {
-    return this.#readings.size;
+    return this.#turns.size;
   }
 
   /** The pause between two turns of a calm read, before its own wish is considered. */
   roundMs(requestsPerSecond: number): number {
-    let turns = 0;
-    for (const reading of this.#readings) turns += isPressing(reading) ? pressingTurns : 1;
-    return (1_000 * turns) / (share * requestsPerSecond);
+    return (1_000 * this.#total) / (share * requestsPerSecond);
   }
 
-  /** The pause before the next turn of one read. */
+  /** The pause before the next turn of one read, as it stands now. */
   intervalMs(reading: Reading, requestsPerSecond: number): number {
-    const round = this.roundMs(requestsPerSecond) / (isPressing(reading) ? pressingTurns : 1);
-    return Math.max(reading.read.roundMs ?? 0, round);
+    const turns = turnsOf(reading);
+    if (this.#turns.has(reading)) this.#weigh(reading, turns);
+    return Math.max(reading.read.roundMs ?? 0, this.roundMs(requestsPerSecond) / turns);
+  }
+
+  #weigh(reading: Reading, turns: number): void {
+    this.#total += turns - (this.#turns.get(reading) ?? 0);
+    if (turns === 0) this.#turns.delete(reading);
+    else this.#turns.set(reading, turns);
   }
 }
 
-function isPressing(reading: Reading): boolean {
-  return reading.snapshot !== undefined && (reading.read.busy?.(reading.snapshot.items) ?? false);
+function turnsOf(reading: Reading): number {
+  const isPressing = reading.snapshot !== undefined && (reading.read.busy?.(reading.snapshot.items) ?? false);
+  return isPressing ? pressingTurns : 1;
 }

@@ -107,6 +107,7 @@ function seenOf(response: WireResponse, secrets: readonly Secret[], wallMs: numb
   const said = errorTextOf(parsed === undefined && !ok ? text : parsed?.value);
   const redirect = status >= 300 && status < 400 ? ' (a redirect, which is never followed)' : '';
   const unreadable = ok && parsed === undefined ? ` with ${text === '' ? 'no body' : 'a body that is not JSON'}` : '';
+  const message = `the service answered ${status}${redirect}${unreadable}`;
   return {
     was: 'answer',
     status,
@@ -116,10 +117,8 @@ function seenOf(response: WireResponse, secrets: readonly Secret[], wallMs: numb
     digest: hash('sha256', text ?? '', 'base64url'),
     dateMs: Number.isNaN(dateMs) ? undefined : dateMs,
     retryAfterMs: retryAfterMs(headers['retry-after'], Number.isNaN(dateMs) ? wallMs : dateMs),
-    message: sanitised(
-      `the service answered ${status}${redirect}${unreadable}${said === undefined || ok ? '' : `: ${said}`}`,
-      secrets,
-    ),
+    // Only what the service said itself can hold a secret.
+    message: said === undefined || ok ? message : sanitised(`${message}: ${said}`, secrets),
   };
 }
 

@@ -89,7 +89,7 @@ export class EventPublisher implements EventRecorder {
     const fresh: Series = {
       name: `${metadata.name.slice(0, 200).replace(/[.-]+$/, '')}.${entropy.uuid().replaceAll('-', '').slice(0, 16)}`,
       namespace: metadata.namespace ?? 'default',
-      event,
+      event: { ...event, regarding: identityOf(event.regarding) },
       count: 1,
       told: 0,
       lastSeenAt: now,
@@ -188,6 +188,13 @@ export class EventPublisher implements EventRecorder {
       { op: 'add', path: '/series', value },
     ]);
   }
+}
+
+/** A series may be kept for minutes: of its object only the identity. */
+function identityOf({ apiVersion, kind, metadata }: KubeObject): KubeObject {
+  const { name, namespace, uid, resourceVersion, creationTimestamp } = metadata;
+  const identity = { name, uid, resourceVersion, creationTimestamp, ...(namespace !== undefined && { namespace }) };
+  return { apiVersion, kind, metadata: identity };
 }
 
 /** Cut between characters so that it is no longer than this in UTF-8, which is how the API server counts. */

@@ -72,6 +72,10 @@ export function alertIn(body: unknown): AlertItem | undefined {
   return parsed(Alert, unwrapped(body, 'alert'));
 }
 
+const Created = z.object({ alertId: id, enabled: shown(z.boolean()), lastKnownState: shown(text) });
+const Refreshed = z.object({ state: text, previousState: shown(text), lastStateCheck: shown(text) });
+const Toggled = z.object({ enabled: z.boolean() });
+
 /** What `POST /app-env/alert` shows of the alert that it made. */
 export interface CreatedAlert {
   readonly alertId: string;
@@ -81,8 +85,7 @@ export interface CreatedAlert {
 
 /** The alert that `POST /app-env/alert` made. */
 export function createdAlert(body: unknown): CreatedAlert | undefined {
-  const created = z.object({ alertId: id, enabled: shown(z.boolean()), lastKnownState: shown(text) });
-  return parsed(created, unwrapped(body, 'alert'));
+  return parsed(Created, unwrapped(body, 'alert'));
 }
 
 /** What `POST /alert/refresh` found. */
@@ -94,12 +97,12 @@ export interface RefreshedState {
 
 /** The state that `POST /alert/refresh` fetched. */
 export function refreshedStateOf(body: unknown): RefreshedState | undefined {
-  return parsed(z.object({ state: text, previousState: shown(text), lastStateCheck: shown(text) }), body);
+  return parsed(Refreshed, body);
 }
 
 /** Whether the alert is evaluated, as `POST /alert/toggle` answered. */
 export function toggledOf(body: unknown): boolean | undefined {
-  return parsed(z.object({ enabled: z.boolean() }), body)?.enabled;
+  return parsed(Toggled, body)?.enabled;
 }
 
 /** How many alerts use a contact point, where the refusal to delete it says so. */

@@ -192,12 +192,15 @@ export function presetsIn(body: unknown): readonly PresetItem[] | undefined {
   return listed(Preset, body, 'presets') ?? listedAnyhow(Preset, body);
 }
 
+const Created = z.object({ appId: id });
+const Affecting = z.object({ environmentsAffected: number });
+
 /** The id that `POST /app` returned. */
 export function createdAppId(body: unknown): string | undefined {
-  return parsed(z.object({ appId: id }), unwrapped(body, 'app'))?.appId;
+  return parsed(Created, unwrapped(body, 'app'))?.appId;
 }
 
 /** How many environments `PATCH /app` left with pending changes, or deployed. */
 export function environmentsAffectedOf(body: unknown): number | undefined {
-  return parsed(z.object({ environmentsAffected: number }), unwrapped(body, 'app'))?.environmentsAffected;
+  return parsed(Affecting, unwrapped(body, 'app'))?.environmentsAffected;
 }

@@ -78,7 +78,9 @@ export function contactPointWithSecretsIn(body: unknown): ContactPointWithSecret
   return point === undefined ? undefined : { ...point, config: configIn(unwrapped(body, 'contactPoint')) };
 }
 
+const Created = z.object({ contactPointId: id });
+
 /** The id that `POST /contact-point` returned. */
 export function createdContactPointId(body: unknown): string | undefined {
-  return parsed(z.object({ contactPointId: id }), unwrapped(body, 'contactPoint'))?.contactPointId;
+  return parsed(Created, unwrapped(body, 'contactPoint'))?.contactPointId;
 }

@@ -74,6 +74,20 @@ export function parsed<Schema extends z.ZodType>(schema: Schema, value: unknown)
   return result.success ? result.data : undefined;
 }
 
+/** What the schema makes of each item. A schema of the list made here would be compiled anew at each call. */
+function parsedAll<Schema extends z.ZodType>(
+  schema: Schema,
+  list: readonly unknown[],
+): readonly z.output<Schema>[] | undefined {
+  const items: z.output<Schema>[] = [];
+  for (const item of list) {
+    const result = schema.safeParse(item);
+    if (!result.success) return undefined;
+    items.push(result.data);
+  }
+  return items;
+}
+
 /** The items of a list under one of these names; undefined when there is no such list or one item is not readable. */
 export function listed<Schema extends z.ZodType>(
   schema: Schema,
@@ -82,7 +96,7 @@ export function listed<Schema extends z.ZodType>(
 ): readonly z.output<Schema>[] | undefined {
   if (!isObject(body)) return undefined;
   const list = names.map((name) => body[name]).find((value) => Array.isArray(value));
-  return parsed(z.array(schema), list);
+  return list === undefined ? undefined : parsedAll(schema, list);
 }
 
 /** The items of the one list of a body, whatever its name, where the interface shows none. */
@@ -91,7 +105,8 @@ export function listedAnyhow<Schema extends z.ZodType>(
   body: unknown,
 ): readonly z.output<Schema>[] | undefined {
   const lists = Array.isArray(body) ? [body] : isObject(body) ? Object.values(body).filter(Array.isArray) : [];
-  return lists.length === 1 ? parsed(z.array(schema), lists[0]) : undefined;
+  const [only, other] = lists;
+  return only === undefined || other !== undefined ? undefined : parsedAll(schema, only);
 }
 
 /** The cursor of the page after this one: absent, null and empty all mean that this was the last. */

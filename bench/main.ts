@@ -1,0 +1,97 @@
+/*
+ * The benchmarks: `npm run bench -- NAME [--count N] [--latency MS] [--json]`. Each prints its figures and the conditions
+ * under which they were found. `all` plays every benchmark on one stage, one after the other.
+ */
+import { parseArgs } from 'node:util';
+import { drift } from './drift.ts';
+import { latency } from './latency.ts';
+import { rest } from './rest.ts';
+import { restart } from './restart.ts';
+import { scale } from './scale.ts';
+import { printTable, type Result } from './support/result.ts';
+import { setStage, type BenchOptions, type Stage } from './support/stage.ts';
+import { prepare } from './support/workload.ts';
+
+const benchmarks: Readonly<Record<string, (stage: Stage) => Promise<Result>>> = {
+  scale,
+  rest,
+  restart,
+  drift,
+  latency,
+};
+
+const usage = `npm run bench -- NAME [options]
+
+  NAME               ${Object.keys(benchmarks).join(', ')}; or all, on one stage
+  --count N          how many resources (1000)
+  --latency MS       how long the service takes to answer (50)
+  --refresh SECONDS  spec.refreshSeconds of the alerts; 0 refreshes no states (the default of the kind)
+  --poll SECONDS     spec.pollSeconds of the account (60)
+  --json             print one object for each benchmark instead of a table
+  --log-level LEVEL  of the operator (info)
+  --verbose          say how far along it is
+  --profile DIR      leave a CPU profile of the operator there
+`;
+
+interface Asked {
+  readonly names: readonly string[];
+  readonly json: boolean;
+  readonly options: BenchOptions;
+}
+
+function asked(): Asked | undefined {
+  const { values, positionals } = parseArgs({
+    allowPositionals: true,
+    options: {
+      count: { type: 'string', default: '1000' },
+      latency: { type: 'string', default: '50' },
+      refresh: { type: 'string' },
+      poll: { type: 'string', default: '60' },
+      json: { type: 'boolean', default: false },
+      'log-level': { type: 'string', default: 'info' },
+      profile: { type: 'string' },
+      verbose: { type: 'boolean', default: false },
+    },
+  });
+  const names = positionals[0] === 'all' ? Object.keys(benchmarks) : positionals;
+  if (names.length === 0 || names.some((name) => benchmarks[name] === undefined)) return undefined;
+  const options: BenchOptions = {
+    count: Number(values.count),
+    latencyMs: Number(values.latency),
+    refreshSeconds: values.refresh === undefined ? undefined : Number(values.refresh),
+    pollSeconds: Number(values.poll),
+    logLevel: values['log-level'],
+    profileDir: values.profile,
+    say: (text) => console.error(text),
+    debug: values.verbose ? (text) => console.error(text) : undefined,
+  };
+  return { names, json: values.json, options };
+}
+
+async function play({ names, json, options }: Asked): Promise<void> {
+  const stage = await setStage(options);
+  const abandon = () => void stage.close().finally(() => process.exit(1));
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, abandon);
+  try {
+    await prepare(stage);
+    await stage.startOperator();
+    // Every other benchmark needs what this one leaves in place.
+    const scaled = await scale(stage);
+    for (const name of names) {
+      const result = name === 'scale' ? scaled : await benchmarks[name]?.(stage);
+      if (result === undefined) continue;
+      if (json) console.log(JSON.stringify(result));
+      else printTable(result);
+    }
+  } finally {
+    await stage.close();
+  }
+}
+
+const wanted = asked();
+if (wanted === undefined) {
+  console.error(usage);
+  process.exitCode = 2;
+} else {
+  await play(wanted);
+}

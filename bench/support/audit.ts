@@ -1,0 +1,103 @@
+import { open, type FileHandle } from 'node:fs/promises';
+
+/** Writes down the requests of one user, and nothing of anybody else. */
+export function auditPolicy(user: string): string {
+  return `apiVersion: audit.k8s.io/v1
+kind: Policy
+omitStages: [RequestReceived]
+rules:
+  - level: Metadata
+    users: ["${user}"]
+  - level: None
+`;
+}
+
+/** What the operator asked of Kubernetes. */
+export interface KubernetesCounts {
+  readonly reads: number;
+  readonly writes: number;
+  readonly statusWrites: number;
+  readonly eventWrites: number;
+  readonly leaseWrites: number;
+  /** How often each verb was used on each resource, and how often it failed. */
+  readonly byVerb: ReadonlyMap<string, number>;
+  /** How long the API server took for each write, in ms: on a busy machine this is what everything else waits for. */
+  readonly writeMs: readonly number[];
+}
+
+interface AuditLine {
+  readonly requestReceivedTimestamp?: string;
+  readonly stageTimestamp?: string;
+  readonly stage?: string;
+  readonly verb?: string;
+  readonly objectRef?: { readonly resource?: string; readonly subresource?: string };
+  readonly responseStatus?: { readonly code?: number };
+}
+
+const chunkBytes = 1024 * 1024;
+const reading: ReadonlySet<string> = new Set(['get', 'list', 'watch']);
+
+/** Counts requests in the audit log of an API server, each line once. */
+export class AuditLog {
+  readonly #path: string;
+  #file: FileHandle | undefined;
+  #position = 0;
+  #rest = '';
+
+  constructor(path: string) {
+    this.#path = path;
+  }
+
+  /** What was asked since the last look. */
+  async take(): Promise<KubernetesCounts> {
+    this.#file ??= await open(this.#path);
+    const byVerb = new Map<string, number>();
+    const writeMs: number[] = [];
+    const buffer = Buffer.alloc(chunkBytes);
+    for (;;) {
+      const { bytesRead } = await this.#file.read(buffer, 0, chunkBytes, this.#position);
+      if (bytesRead === 0) break;
+      this.#position += bytesRead;
+      const lines = (this.#rest + buffer.toString('latin1', 0, bytesRead)).split('\n');
+      this.#rest = lines.pop() ?? '';
+      for (const line of lines) note(byVerb, writeMs, line);
+    }
+    return { ...summed(byVerb), writeMs };
+  }
+
+  async close(): Promise<void> {
+    await this.#file?.close();
+    this.#file = undefined;
+  }
+}
+
+function note(byVerb: Map<string, number>, writeMs: number[], line: string): void {
+  if (line === '') return;
+  const request = JSON.parse(line) as AuditLine;
+  const { stage, verb = '', objectRef, responseStatus } = request;
+  // A watch is written down when it begins and again when it ends.
+  if (verb === 'watch' ? stage !== 'ResponseStarted' : stage !== 'ResponseComplete') return;
+  const resource = objectRef?.resource ?? 'other';
+  const what = objectRef?.subresource === undefined ? resource : `${resource}/${objectRef.subresource}`;
+  const failed = (responseStatus?.code ?? 200) >= 400 ? ` ${responseStatus?.code}` : '';
+  const key = `${verb} ${what}${failed}`;
+  byVerb.set(key, (byVerb.get(key) ?? 0) + 1);
+  const { requestReceivedTimestamp = '', stageTimestamp = '' } = request;
+  if (!reading.has(verb)) writeMs.push(Date.parse(stageTimestamp) - Date.parse(requestReceivedTimestamp));
+}
+
+function summed(byVerb: ReadonlyMap<string, number>): Omit<KubernetesCounts, 'writeMs'> {
+  const total = (wanted: (verb: string, what: string) => boolean) =>
+    [...byVerb].reduce((sum, [key, count]) => {
+      const [verb = '', what = ''] = key.split(' ');
+      return wanted(verb, what) ? sum + count : sum;
+    }, 0);
+  return {
+    reads: total((verb) => reading.has(verb)),
+    writes: total((verb) => !reading.has(verb)),
+    statusWrites: total((verb, what) => !reading.has(verb) && what.endsWith('/status')),
+    eventWrites: total((verb, what) => !reading.has(verb) && what === 'events'),
+    leaseWrites: total((verb, what) => !reading.has(verb) && what === 'leases'),
+    byVerb,
+  };
+}

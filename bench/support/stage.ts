@@ -1,0 +1,140 @@
+/**
+ * Everything that a benchmark plays on: a control plane of its own that writes down each request, the simulator with the
+ * latency of a network, and the operator, each a process, all on loopback, all ended with the benchmark.
+ */
+import { mkdir, rm, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { execPath } from 'node:process';
+import { startControlPlane, type ControlPlane } from '../../src/cli/control-plane/control-plane.ts';
+import { Daemon } from '../../src/cli/control-plane/daemon.ts';
+import { freePorts } from '../../src/cli/control-plane/ports.ts';
+import { progressOn } from '../../src/cli/control-plane/progress.ts';
+import { findBinaries } from '../../src/cli/control-plane/sources.ts';
+import { realClock } from '../../src/cli/run.ts';
+import { clusterAt } from '../../src/cli/sandbox/cluster.ts';
+import { temporaryFolder } from '../../src/cli/sandbox/data-folder.ts';
+import { manifestsIn } from '../../src/cli/sandbox/manifests.ts';
+import { operator, operatorKubeconfig, ownCommands, simulator } from '../../src/cli/sandbox/programs.ts';
+import { surroundings } from '../../src/config.ts';
+import { openKube, type KubeClient } from '../../src/kube/client.ts';
+import { findCredentials } from '../../src/kube/credentials.ts';
+import { AuditLog, auditPolicy } from './audit.ts';
+import { Scrape } from './scrape.ts';
+import { ServiceCounts } from './service-counts.ts';
+import { secretName, workNamespace } from './workload.ts';
+
+/** What all benchmarks are told on the command line. */
+export interface BenchOptions {
+  readonly count: number;
+  readonly latencyMs: number;
+  /** `spec.refreshSeconds` of every alert; undefined for the default. */
+  readonly refreshSeconds: number | undefined;
+  readonly pollSeconds: number;
+  readonly logLevel: string;
+  /** Where the operator leaves its CPU profile when it ends. */
+  readonly profileDir: string | undefined;
+  readonly say: (text: string) => void;
+  /** Told each look at the progress. */
+  readonly debug: ((text: string) => void) | undefined;
+}
+
+/** A running stage. */
+export interface Stage {
+  readonly options: BenchOptions;
+  readonly plane: ControlPlane;
+  readonly api: KubeClient;
+  readonly service: ServiceCounts;
+  readonly audit: AuditLog;
+  readonly metrics: Scrape;
+  readonly operatorPid: () => number;
+  readonly startOperator: () => Promise<void>;
+  readonly stopOperator: () => Promise<void>;
+  /** Ends the operator as a crash would. */
+  readonly killOperator: () => Promise<void>;
+  readonly close: () => Promise<void>;
+}
+
+type Undo = () => Promise<unknown>;
+
+/** Sets the stage; the operator is not started yet. */
+export async function setStage(options: BenchOptions): Promise<Stage> {
+  const undo: Undo[] = [];
+  const close = async () => {
+    for (const step of undo.splice(0).toReversed()) await step();
+  };
+  try {
+    return await build(options, undo, close);
+  } catch (error) {
+    await close();
+    throw error;
+  }
+}
+
+async function build(options: BenchOptions, undo: Undo[], close: () => Promise<void>): Promise<Stage> {
+  const binaries = await findBinaries(surroundings(), progressOn(process.stderr));
+  const { dir, release } = await temporaryFolder('tests');
+  undo.push(release, () => rm(dir, { recursive: true, force: true, maxRetries: 5 }));
+  const plane = await startControlPlane({ dir, binaries, say: options.say, audit: auditPolicy('apphosting-operator') });
+  undo.push(() => plane.stop());
+  const [simulatorPort = 0, metricsPort = 0] = await freePorts(2);
+  const settings = { latency: options.latencyMs, reading: [], rateLimit: undefined, clock: undefined };
+  const hosting = new Daemon(inMemory(simulator(ownCommands, dir, simulatorPort, settings)));
+  await hosting.start();
+  undo.push(() => hosting.stop());
+  const credentials = await findCredentials({ clock: realClock, env: {}, kubeconfig: plane.kubeconfigPath });
+  const api = openKube({ credentials, clock: realClock });
+  undo.push(() => api.close());
+  await install(plane, `http://127.0.0.1:${simulatorPort}`);
+  await writePrivately(operatorKubeconfig(dir), plane.kubeconfig('operator'));
+  const worker = new Daemon(operatorProgram(options, dir, metricsPort));
+  undo.push(() => worker.stop());
+  return {
+    options,
+    plane,
+    api,
+    service: new ServiceCounts(`http://127.0.0.1:${simulatorPort}`),
+    audit: new AuditLog(plane.auditLogPath ?? ''),
+    metrics: new Scrape(`http://127.0.0.1:${metricsPort}`),
+    operatorPid: () => worker.pid ?? 0,
+    startOperator: () => worker.start(),
+    stopOperator: () => worker.stop(),
+    killOperator: () => worker.kill(),
+    close,
+  };
+}
+
+/** The simulator without its file: what is measured is the operator. */
+function inMemory(program: ReturnType<typeof simulator>): ReturnType<typeof simulator> {
+  const at = program.args.indexOf('--state');
+  return { ...program, args: [...program.args.slice(0, at), ...program.args.slice(at + 2)] };
+}
+
+function operatorProgram({ logLevel, profileDir }: BenchOptions, dir: string, port: number) {
+  const profiling = profileDir === undefined ? [] : ['--cpu-prof', `--cpu-prof-dir=${profileDir}`];
+  const commands = { ...ownCommands, operator: [...profiling, ...ownCommands.operator] };
+  const program = operator(commands, dir, port, [`--log-level ${logLevel}`]);
+  return { ...program, command: execPath, upWithinMs: 120_000, graceMs: 60_000 };
+}
+
+async function install(plane: ControlPlane, simulatorUrl: string): Promise<void> {
+  const cluster = clusterAt(plane);
+  try {
+    const crds = await manifestsIn(join(import.meta.dirname, '..', '..', 'crds'));
+    await Promise.all(crds.map((crd) => cluster.apply(crd)));
+    await cluster.established(crds.map(({ metadata }) => metadata.name));
+    await cluster.apply({ apiVersion: 'v1', kind: 'Namespace', metadata: { name: workNamespace } });
+    await cluster.apply({
+      apiVersion: 'v1',
+      kind: 'Secret',
+      metadata: { name: secretName, namespace: workNamespace },
+      stringData: { baseUrl: simulatorUrl, token: 'demo-admin', hook: 'https://hooks.example.com/bench' },
+    });
+  } finally {
+    await cluster.close();
+  }
+}
+
+async function writePrivately(path: string, text: string): Promise<void> {
+  await mkdir(dirname(path), { recursive: true, mode: 0o700 });
+  await writeFile(path, text, { mode: 0o600 });
+}

@@ -1,0 +1,142 @@
+import { group, version } from '../../src/engine/names.ts';
+import type { Resource } from '../../src/engine/ports.ts';
+import type { Stage } from './stage.ts';
+
+/** Where everything of a benchmark is. */
+export const workNamespace = 'bench';
+/** The Secret with the account's token and the webhooks' address. */
+export const secretName = 'hosting-credentials';
+
+const appliers = 12;
+const apiVersion = `${group}/${version}`;
+const metrics = ['cpu_percent', 'memory_percent', 'cpu_usage', 'memory_usage'] as const;
+
+const resource = (plural: string): Resource => ({ group, version, plural, namespaced: true });
+export const alerts = resource('metricalerts');
+const accounts = resource('hostingaccounts');
+
+/** Every kind of the workload, and the field of status with its id in the service. */
+export const workKinds = {
+  MetricAlert: { resource: alerts, idField: 'alertId' },
+  ContactPoint: { resource: resource('contactpoints'), idField: 'contactPointId' },
+  HostedApp: { resource: resource('hostedapps'), idField: 'appId' },
+  AppEnvironment: { resource: resource('appenvironments'), idField: 'appEnvId' },
+} as const satisfies Record<string, { resource: Resource; idField: string }>;
+
+type WorkKind = keyof typeof workKinds;
+
+/** How many of a count are of each kind: 5 % apps, 5 % environments, 20 % contact points, and alerts. */
+export function sharesOf(count: number): Readonly<Record<WorkKind, number>> {
+  const share = (part: number) => Math.max(1, Math.round(count * part));
+  const shares = { HostedApp: share(0.05), AppEnvironment: share(0.05), ContactPoint: share(0.2) };
+  const others = Object.values(shares).reduce((sum, one) => sum + one, 0);
+  return { ...shares, MetricAlert: Math.max(1, count - others) };
+}
+
+/** What the workload is, in words. */
+export function workloadInWords(count: number): string {
+  const { MetricAlert, ContactPoint, HostedApp, AppEnvironment } = sharesOf(count);
+  return `${MetricAlert} alerts, ${ContactPoint} contact points (a tenth of them webhooks with a Secret), ${HostedApp} apps to create and ${AppEnvironment} environments that exist and run, applied with ${appliers} connections, alerts last`;
+}
+
+/** The account and the environments, before anything is measured. */
+export async function prepare(stage: Stage): Promise<void> {
+  const { api, service, options } = stage;
+  for (let at = 0; at < sharesOf(options.count).AppEnvironment; at += 1) {
+    await service.control('POST', '/environments', {
+      appEnvId: environmentId(at),
+      appId: 'app_web',
+      name: `bench-${at}`,
+      cliEnvName: `bench-${at}`,
+      region: 'eu-west',
+      status: 'running',
+    });
+    for (const metric of metrics)
+      await service.control('POST', '/metrics', { appEnvId: environmentId(at), metric, value: 10 });
+  }
+  await api.create(accounts, workNamespace, {
+    apiVersion,
+    kind: 'HostingAccount',
+    metadata: { name: 'default', namespace: workNamespace },
+    spec: {
+      accountId: 'acc_demo',
+      credentialsRef: { name: secretName },
+      pollSeconds: options.pollSeconds,
+      budget: { requestsPerSecond: 200, concurrency: 16 },
+    },
+  });
+}
+
+/** Applies resources as a user would; `batch` tells one lot from the next. */
+export async function applyAll(stage: Stage, count: number, batch = 'a'): Promise<void> {
+  const shares = sharesOf(count);
+  const many = (length: number, one: (at: number) => Applied) => Array.from({ length }, (_, at) => one(at));
+  // The second lot has no environments of its own: each belongs to one resource.
+  const objects = [
+    ...many(shares.ContactPoint, (at) => contactPoint(batch, at)),
+    ...many(shares.HostedApp, (at) => app(batch, at)),
+    ...(batch === 'a' ? many(shares.AppEnvironment, environment) : []),
+    ...many(shares.MetricAlert + (batch === 'a' ? 0 : shares.AppEnvironment), (at) =>
+      alert(batch, at, shares, stage.options.refreshSeconds),
+    ),
+  ];
+  const waiting = objects.values();
+  const work = async () => {
+    for (const { kind, object } of waiting) await stage.api.create(workKinds[kind].resource, workNamespace, object);
+  };
+  await Promise.all(Array.from({ length: appliers }, work));
+}
+
+/** The name of an alert of a batch. */
+export function alertName(batch: string, at: number): string {
+  return `alert-${batch}-${at}`;
+}
+
+function environmentId(at: number): string {
+  return `env_bench_${at}`;
+}
+
+interface Applied {
+  readonly kind: WorkKind;
+  readonly object: object;
+}
+
+function contactPoint(batch: string, at: number): Applied {
+  const webhook = { urlFrom: { name: secretName, key: 'hook' }, httpMethod: 'POST' };
+  const spec = at % 10 === 0 ? { webhook } : { email: { addresses: [`on-call-${at}@example.com`] } };
+  return manifest('ContactPoint', `point-${batch}-${at}`, spec);
+}
+
+function app(batch: string, at: number): Applied {
+  const spec = { preset: 'CUSTOM', port: 8080, image: { reference: 'registry.example.com/team/api:1.4.2' } };
+  return manifest('HostedApp', `app-${batch}-${at}`, spec);
+}
+
+function environment(at: number): Applied {
+  const deploy = { image: 'registry.example.com/team/web:1.4.2' };
+  return manifest('AppEnvironment', `environment-${at}`, {
+    appEnvId: environmentId(at),
+    powerState: 'Running',
+    deploy,
+  });
+}
+
+function alert(
+  batch: string,
+  at: number,
+  { AppEnvironment, ContactPoint }: ReturnType<typeof sharesOf>,
+  refreshSeconds: number | undefined,
+): Applied {
+  return manifest('MetricAlert', alertName(batch, at), {
+    environmentRef: { name: `environment-${at % AppEnvironment}` },
+    metric: metrics[at % metrics.length],
+    operator: 'gt',
+    threshold: 80,
+    contactPoints: [{ contactPointRef: { name: `point-${batch}-${at % ContactPoint}` } }],
+    ...(refreshSeconds !== undefined && { refreshSeconds }),
+  });
+}
+
+function manifest(kind: WorkKind, name: string, spec: object): Applied {
+  return { kind, object: { apiVersion, kind, metadata: { name, namespace: workNamespace }, spec } };
+}

@@ -1,0 +1,139 @@
+/**
+ * What the work costs, counted and not timed: requests to the service and to Kubernetes for a batch of resources, at rest,
+ * and after a crash. The benchmarks measure the same with clocks.
+ */
+import { beforeAll, describe, expect, it } from 'vitest';
+import { InProcess } from '../support/in-process.ts';
+
+const shares = { HostedApp: 10, AppEnvironment: 10, ContactPoint: 40, MetricAlert: 140 } as const;
+const count = Object.values(shares).reduce((sum, one) => sum + one, 0);
+const reading: ReadonlySet<string> = new Set(['get', 'list', 'watch']);
+
+/** What was asked of the service; refreshes of alert states are an account's own and not counted. */
+interface Asked {
+  readonly reads: number;
+  readonly writes: number;
+}
+
+async function asked(world: InProcess): Promise<Asked> {
+  const { items } = (await world.control('GET', '/counts')) as {
+    items: readonly { method: string; path: string; requests: number }[];
+  };
+  const counted = items.filter(({ path }) => path !== '/alert/refresh');
+  const sum = (isRead: boolean) =>
+    counted.filter(({ method }) => (method === 'GET') === isRead).reduce((total, { requests }) => total + requests, 0);
+  return { reads: sum(true), writes: sum(false) };
+}
+
+function kubernetesWrites(world: InProcess, from = 0): readonly string[] {
+  const calls = world.kube.calls.slice(from).filter(({ verb }) => !reading.has(verb));
+  return calls.map(({ verb, plural, name }) => `${verb} ${plural} ${name}`);
+}
+
+function alertSpec(at: number): object {
+  return {
+    environmentRef: { name: `environment-${at % shares.AppEnvironment}` },
+    metric: 'cpu_percent',
+    operator: 'gt',
+    contactPoints: [{ contactPointRef: { name: `point-${at % shares.ContactPoint}` } }],
+  };
+}
+
+/** Everything at once, and what refers to something before what it refers to. */
+async function applyAll(world: InProcess): Promise<void> {
+  for (let at = 0; at < shares.AppEnvironment; at += 1) {
+    const appEnvId = `env_${at}`;
+    const names = { appEnvId, appId: 'app_web', name: `n-${at}`, cliEnvName: `n-${at}`, region: 'eu-west' };
+    await world.control('POST', '/environments', { ...names, status: 'running' });
+    await world.control('POST', '/metrics', { appEnvId, metric: 'cpu_percent', value: 10 });
+  }
+  for (let at = 0; at < shares.MetricAlert; at += 1) {
+    world.apply('MetricAlert', `alert-${at}`, alertSpec(at));
+  }
+  for (let at = 0; at < shares.AppEnvironment; at += 1) {
+    const deploy = { image: 'registry.example.com/team/web:1' };
+    world.apply('AppEnvironment', `environment-${at}`, { appEnvId: `env_${at}`, powerState: 'Running', deploy });
+  }
+  for (let at = 0; at < shares.ContactPoint; at += 1) {
+    world.apply('ContactPoint', `point-${at}`, { email: { addresses: [`p${at}@example.com`] } });
+  }
+  for (let at = 0; at < shares.HostedApp; at += 1) {
+    world.apply('HostedApp', `app-${at}`, {
+      preset: 'CUSTOM',
+      port: 8080,
+      image: { reference: 'registry.example.com/team/api:1.4.2' },
+    });
+  }
+}
+
+function ready(world: InProcess): number {
+  const names = Object.entries(shares).flatMap(([kind, share]) =>
+    Array.from({ length: share }, (_, at) => [kind, `${stems[kind as keyof typeof shares]}-${at}`] as const),
+  );
+  return names.filter(([kind, name]) => isReady(world.get(kind, name)?.status)).length;
+}
+
+const stems = { HostedApp: 'app', AppEnvironment: 'environment', ContactPoint: 'point', MetricAlert: 'alert' } as const;
+
+function isReady(status: unknown): boolean {
+  const { conditions = [] } = (status ?? {}) as { conditions?: readonly { type: string; status: string }[] };
+  return conditions.some((condition) => condition.type === 'Ready' && condition.status === 'True');
+}
+
+describe(`${count} resources`, () => {
+  const world = new InProcess();
+
+  beforeAll(async () => {
+    await world.start();
+    world.account({ budget: { requestsPerSecond: 200, concurrency: 16 } });
+    await world.run(5_000);
+  });
+
+  it('take one create each, 1.1 calls to the service and 5.5 requests to Kubernetes', async () => {
+    const [before, from] = [await asked(world), world.kube.calls.length];
+    await applyAll(world);
+
+    await world.run(30_000);
+    const used = await asked(world);
+    await world.run(300_000);
+
+    expect(ready(world)).toBe(count);
+    expect(used.writes - before.writes).toBe(count - shares.AppEnvironment);
+    expect(used.reads + used.writes - before.reads - before.writes).toBeLessThanOrEqual(1.1 * count);
+    expect(world.kube.calls.length - from).toBeLessThanOrEqual(5.5 * count);
+  });
+
+  it('take a poll of each list at rest, and nothing is written anywhere', async () => {
+    const [before, from] = [await asked(world), world.kube.calls.length];
+
+    await world.run(600_000);
+    const { reads, writes } = await asked(world);
+
+    // Apps, environments, contact points, and the alerts of each environment, every minute and a little more often.
+    const polls = 11 * (3 + shares.AppEnvironment);
+    expect(reads - before.reads).toBeLessThanOrEqual(polls);
+    expect(writes).toBe(before.writes);
+    expect(kubernetesWrites(world, from)).toEqual([]);
+  });
+
+  it('are found as they were by another process, which writes nothing anywhere', async () => {
+    const before = await asked(world);
+
+    await world.crash(120_000);
+    await world.run(200_000);
+
+    expect((await asked(world)).writes).toBe(before.writes);
+    expect(kubernetesWrites(world)).toEqual([]);
+    expect(ready(world)).toBe(count);
+  });
+
+  it('are counted: a change of each of ten alerts is ten calls and ten times two writes', async () => {
+    const [before, from] = [await asked(world), world.kube.calls.length];
+    for (let at = 0; at < 10; at += 1) world.apply('MetricAlert', `alert-${at}`, { ...alertSpec(at), threshold: 50 });
+
+    await world.run(200_000);
+
+    expect((await asked(world)).writes - before.writes).toBe(10);
+    expect(kubernetesWrites(world, from)).toHaveLength(20);
+  });
+});
