@@ -1,5 +1,6 @@
 /** Every file that is generated, as a value: writing, checking and testing work on the same list. */
 import type { KindIdentity } from '../engine/kind/define.ts';
+import { argoConfig } from './argocd.ts';
 import { manifest } from './manifest.ts';
 import { clusterWide, forUsers, namespaced, ownNamespace } from './rbac.ts';
 import { page, pageName } from './reference.ts';
@@ -13,17 +14,29 @@ export const wholeFolders: readonly string[] = ['crds'];
 
 /** The generated files, by path from the root of the repository. */
 export function outputs(kinds: readonly KindIdentity[], read: ReadFile): ReadonlyMap<string, string> {
-  const rbac = 'deploy/kustomize';
   return new Map([
     ...kinds.map((kind) => [`crds/${kind.plural}.yaml`, yaml([manifest(kind)])] as const),
-    [`${rbac}/base/rbac.yaml`, yaml([...ownNamespace(), ...forUsers(kinds)])],
-    [`${rbac}/overlays/cluster-wide/rbac.yaml`, yaml(clusterWide(kinds))],
-    [`${rbac}/overlays/namespaced/rbac.yaml`, yaml(namespaced(kinds))],
+    ...installed(kinds),
+    ['deploy/argocd/argocd-cm.yaml', yaml([argoConfig(kinds, (name) => read(`deploy/argocd/lua/${name}.lua`) ?? '')])],
     ...kinds.map((kind) => {
       const path = `docs/kinds/${pageName(kind.kind)}.md`;
       return [path, page(kind, read(path), sampleOf(kind, read))] as const;
     }),
   ]);
+}
+
+/** What is installed: neither Kustomize nor Helm reads a file outside of its own folder, so each has its copy. */
+function installed(kinds: readonly KindIdentity[]): readonly (readonly [string, string])[] {
+  const kustomize = 'deploy/kustomize';
+  const chart = 'deploy/helm/apphosting-operator/files';
+  const parts = [
+    [kinds.map(manifest), `${kustomize}/crds/crds.yaml`, `${chart}/crds.yaml`],
+    [forUsers(kinds), `${kustomize}/roles/rbac.yaml`, `${chart}/roles.yaml`],
+    [ownNamespace(), `${kustomize}/base/rbac.yaml`, `${chart}/own-namespace.yaml`],
+    [clusterWide(kinds), `${kustomize}/overlays/cluster-wide/rbac.yaml`, `${chart}/cluster-wide.yaml`],
+    [namespaced(kinds), `${kustomize}/overlays/namespaced/rbac.yaml`, `${chart}/namespaced.yaml`],
+  ] as const;
+  return parts.flatMap(([documents, ...paths]) => paths.map((path) => [path, yaml(documents)] as const));
 }
 
 /** The sample of a kind: it is the example of its page. */

@@ -36,11 +36,6 @@ function ownKinds(kinds: readonly KindIdentity[]): readonly PolicyRule[] {
     ),
     // Finalizers are metadata of the object itself.
     of(plurals(held), ['patch']),
-    // Needed where the plugin OwnerReferencesPermissionEnforcement is on.
-    of(
-      plurals(held).map((plural) => `${plural}/finalizers`),
-      ['update'],
-    ),
   ];
 }
 

@@ -9,13 +9,18 @@ import type { Reason } from './kind/reasons.ts';
 import { isRecord } from './memory.ts';
 import { isAllowed, type AllowedNamespaces } from './allowed-namespaces.ts';
 import { annotations, partsOfKey } from './names.ts';
-import type { Hosting, Json, Material, Service, ServiceSettings, WalkListener } from './ports.ts';
+import type { Clock, Hosting, Json, Material, Service, ServiceSettings, WalkListener } from './ports.ts';
 import type { AccountView, Adoption } from './kind/pass.ts';
+import type { Memory } from './kind/step.ts';
+
+/** How long the last token of an account that is being deleted may be used after its Secret has gone. */
+export const farewellMs = 600_000;
 
 /** The account kinds' spec as far as opening the service needs it. */
 interface AccountSpec {
   readonly accountId: string;
   readonly credentialsRef: { readonly name: string };
+  readonly dangerousCredentialsRef?: { readonly name: string };
   readonly mode?: 'Manage' | 'Observe';
   readonly pollSeconds?: number;
   readonly adoption?: Adoption;
@@ -26,11 +31,13 @@ interface AccountSpec {
 /** An account whose service is open. */
 export interface Session {
   readonly service: Service;
-  /** A second credential for the calls that a mistake makes expensive. */
-  readonly dangerous: Service | undefined;
+  /** A credential of its own for the calls that a mistake makes expensive, or why it cannot be used; undefined without one. */
+  readonly dangerous: Service | Closed | undefined;
   readonly print: string;
   readonly spec: AccountSpec;
   readonly scope: 'Namespaced' | 'Cluster';
+  /** The Secret went before the account: until then (monotonic) the token serves what is being deleted, and nothing else. */
+  readonly farewellUntil: number | undefined;
   /** What the account's own last pass said; undefined before the first. */
   standing: { readonly admitted: boolean; readonly reason: Reason; readonly message: string } | undefined;
   /** Why nothing may be created or deleted, when owned objects stopped showing. */
@@ -46,6 +53,7 @@ export interface Closed {
 }
 
 export interface AccountsOptions {
+  readonly clock: Clock;
   readonly hosting: Hosting;
   readonly material: Material;
   readonly print: (value: Json) => string;
@@ -58,6 +66,8 @@ export interface AccountsOptions {
 export class Accounts {
   readonly #options: AccountsOptions;
   readonly #sessions = new Map<string, Session>();
+  /** The settings that each account was opened with last, and when its Secret was found gone. */
+  readonly #last = new Map<string, { readonly settings: ServiceSettings; readonly goneAt: number | undefined }>();
 
   constructor(options: AccountsOptions) {
     this.#options = options;
@@ -79,18 +89,21 @@ export class Accounts {
 
   /** Opens the service of an account, or says why it cannot be. */
   async open(entry: Entry): Promise<Session | Closed> {
-    const settings = await this.#settings(entry);
-    if ('reason' in settings) {
+    const current = await this.#settings(entry, specOf(entry).credentialsRef.name);
+    const farewell = 'reason' in current ? this.#farewell(entry, current) : undefined;
+    if ('reason' in current && farewell === undefined) {
       await this.close(entry.key);
-      return settings;
+      return current;
     }
-    const { token, ...open } = settings;
-    const print = this.#options.print({ ...open, caBundle: open.caBundle ?? '', token });
+    const settings = farewell?.settings ?? current;
+    if ('reason' in settings) return settings;
+    if (farewell === undefined) this.#last.set(entry.key, { settings, goneAt: undefined });
+    const special = await this.#dangerousSettings(entry, settings);
+    const print = this.#options.print([printable(settings), special === undefined ? null : printable(special)]);
     const known = this.#sessions.get(entry.key);
     const spec = specOf(entry);
     if (known !== undefined && known.print === print) {
-      const session = Object.assign(known, { spec });
-      return session;
+      return Object.assign(known, { spec, farewellUntil: farewell?.until });
     }
     await this.close(entry.key);
     const service = this.#options.hosting.open(settings, this.#options.onWalk);
@@ -102,10 +115,11 @@ export class Accounts {
     }
     const session: Session = {
       service,
-      dangerous: undefined,
+      dangerous: special === undefined || 'reason' in special ? special : this.#openDangerous(special),
       print,
       spec,
       scope: entry.kind.scope,
+      farewellUntil: farewell?.until,
       standing: undefined,
       frozen: undefined,
       acceptedMissing: undefined,
@@ -118,6 +132,13 @@ export class Accounts {
     const session = this.#sessions.get(key);
     this.#sessions.delete(key);
     await session?.service.close();
+    if (session?.dangerous !== undefined && 'close' in session.dangerous) await session.dangerous.close();
+  }
+
+  /** The account has gone: nothing of it is kept. */
+  async forget(key: string): Promise<void> {
+    this.#last.delete(key);
+    await this.close(key);
   }
 
   async closeAll(): Promise<void> {
@@ -127,13 +148,29 @@ export class Accounts {
   /** What a pass sees of its account. */
   view(session: Session): AccountView {
     const { spec, service } = session;
+    const { pollIntervalMs, roundMs } = service.health();
     return {
       endpoint: service.endpoint,
       accountId: service.accountId,
       mode: this.#options.readOnly ? 'Observe' : (spec.mode ?? 'Manage'),
       adoption: spec.adoption ?? (session.scope === 'Namespaced' ? 'ById' : 'Never'),
       pollMs: (spec.pollSeconds ?? 60) * 1_000,
+      inEffect: { pollMs: pollIntervalMs, roundMs },
       frozen: session.frozen,
+    };
+  }
+
+  /** What is known of an account that cannot be used, for what was bound to it. */
+  viewWithout(account: Entry | undefined, { binding }: Memory<unknown>): AccountView {
+    const mode = account === undefined ? undefined : specOf(account).mode;
+    return {
+      endpoint: binding?.endpoint ?? '',
+      accountId: binding?.accountId ?? '',
+      mode: this.#options.readOnly ? 'Observe' : (mode ?? 'Manage'),
+      adoption: 'Never',
+      pollMs: 60_000,
+      inEffect: { pollMs: 60_000, roundMs: undefined },
+      frozen: undefined,
     };
   }
 
@@ -143,11 +180,45 @@ export class Accounts {
     return isAllowed(specOf(account).allowedNamespaces, namespace, this.#options.labelsOf(namespace));
   }
 
-  async #settings(entry: Entry): Promise<ServiceSettings | Closed> {
+  /** The second credential is for the same host and the same account; without a Secret that says so it is not used. */
+  async #dangerousSettings(entry: Entry, main: ServiceSettings): Promise<ServiceSettings | Closed | undefined> {
+    const name = specOf(entry).dangerousCredentialsRef?.name;
+    if (name === undefined) return undefined;
+    const settings = await this.#settings(entry, name);
+    const reason = 'DangerousCredential';
+    if ('reason' in settings) return { reason, message: `spec.dangerousCredentialsRef: ${settings.message}` };
+    if (settings.baseUrl === main.baseUrl) return settings;
+    return {
+      reason,
+      message: `spec.dangerousCredentialsRef: Secret ${name} has another baseUrl than the one of spec.credentialsRef`,
+    };
+  }
+
+  #openDangerous(settings: ServiceSettings): Service | Closed {
+    const service = this.#options.hosting.open(settings, () => undefined);
+    if (!('refused' in service)) return service;
+    return { reason: 'DangerousCredential', message: `spec.dangerousCredentialsRef: ${service.refused}` };
+  }
+
+  /** In a namespace that is being deleted the Secret may go first: what was opened with it last serves for a while. */
+  #farewell(entry: Entry, { reason }: Closed): { settings: ServiceSettings; until: number } | undefined {
+    const last = this.#last.get(entry.key);
+    if (reason !== 'SecretMissing' || last === undefined) return undefined;
+    const now = this.#options.clock.monotonic();
+    const goneAt = last.goneAt ?? now;
+    const until = goneAt + farewellMs;
+    if (until <= now) {
+      this.#last.delete(entry.key);
+      return undefined;
+    }
+    this.#last.set(entry.key, { ...last, goneAt });
+    return entry.object.metadata.deletionTimestamp === undefined ? undefined : { settings: last.settings, until };
+  }
+
+  async #settings(entry: Entry, name: string): Promise<ServiceSettings | Closed> {
     if (entry.spec.is === 'invalid') return { reason: 'InvalidSpec', message: entry.spec.message };
     const spec = specOf(entry);
     const namespace = partsOfKey(entry.key).namespace || this.#options.operatorNamespace;
-    const { name } = spec.credentialsRef;
     const secret = await this.#options.material.secret(namespace, name);
     const where = `Secret ${namespace}/${name}`;
     if (secret === undefined)
@@ -167,6 +238,13 @@ export class Accounts {
       concurrency: spec.budget?.concurrency ?? 4,
     };
   }
+}
+
+/** Settings as something to take a fingerprint of. */
+function printable(settings: ServiceSettings | Closed): Json {
+  if ('reason' in settings) return settings.message;
+  const { caBundle, ...rest } = settings;
+  return { ...rest, caBundle: caBundle ?? '' };
 }
 
 /** The spec of an account, which its schema has checked. */

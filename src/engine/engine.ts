@@ -10,9 +10,10 @@ import type { OperatorKey } from './fingerprint.ts';
 import { census, type Census } from './census.ts';
 import { Interests } from './interests.ts';
 import type { AnyKind } from './kind/define.ts';
+import type { Powers } from './kind/pass.ts';
 import type { Reason } from './kind/reasons.ts';
 import type { Verdict } from './kind/step.ts';
-import { annotations, isOlder, keyOf, keyOfObject, partsOfKey } from './names.ts';
+import { annotations, isOlder, keyOf, keyOfObject, partsOfKey, reconcileToken } from './names.ts';
 import type {
   CacheEvent,
   Clock,
@@ -63,7 +64,11 @@ export interface EngineOptions {
     readonly horizonMs: number;
     readonly workers: number;
     readonly readOnly: boolean;
+    /** What this process may do beyond the everyday; nothing without it. */
+    readonly powers?: Powers;
   };
+  /** The API server's own clock as last seen, where the client tells it. */
+  readonly serverDate?: () => { readonly dateMs: number; readonly seenAt: number } | undefined;
 }
 
 /** What the parts of a pass share. */
@@ -253,7 +258,7 @@ export class Engine {
     if (entry === undefined) return;
     for (const name of entry.ties) if (isClaim(name)) this.#wake(name);
     if (entry.kind.life === 'account') {
-      void this.#parts.accounts.close(key);
+      void this.#parts.accounts.forget(key);
       this.#wake(tie.account(key));
     } else this.#queue.enqueue(entry.account, urgencies.change);
   }
@@ -321,7 +326,7 @@ export class Engine {
 
   #noteForced(entry: Entry): void {
     const { metadata } = entry.object;
-    const token = metadata.annotations?.[annotations.reconcileAt];
+    const token = reconcileToken(entry.object);
     const recall = this.#parts.recalls.of(metadata.uid);
     this.#noteAccepted(entry);
     if (token === undefined || token === entry.recollection.lastHandledReconcileAt) recall.forced = undefined;
@@ -344,6 +349,7 @@ export class Engine {
   #concluded(entry: Entry, verdict: Verdict<unknown>): void {
     if (entry.kind.life !== 'account') return;
     const session = this.#parts.accounts.session(entry.key);
+    // An account that waits for those who use it must still serve them, or neither would ever go.
     const isKnown = session?.standing?.admitted === true || entry.recollection.memory.binding !== undefined;
     const admitted = verdict.is === 'ready' || (isKnown && passing.has(verdict.reason ?? 'InSync'));
     const before = session?.standing;

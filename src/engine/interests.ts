@@ -20,12 +20,12 @@ interface Followed {
 /** A view that remembers what was looked at. */
 export class RecordingView implements View {
   readonly looked: Looked = new Map();
-  readonly #service: Service;
+  readonly service: Service;
   readonly #freshSince: number;
 
   /** Walks that began before `freshSince` are as if they were not there: somebody asked to look again. */
   constructor(service: Service, freshSince: number = Number.NEGATIVE_INFINITY) {
-    this.#service = service;
+    this.service = service;
     this.#freshSince = freshSince;
   }
 
@@ -49,14 +49,21 @@ export class RecordingView implements View {
     return { walk: found.walk, items };
   }
 
+  /** The polled reads that were looked at and have not been walked since `at`. */
+  polledBefore(at: number = Number.NEGATIVE_INFINITY): readonly string[] {
+    const polled = [...this.looked.values()].filter(({ read }) => read.pace === 'poll');
+    const old = polled.filter(({ read }) => (this.service.snapshot(read)?.begunAt ?? at) < at);
+    return old.map(({ read }) => read.key);
+  }
+
   #walk<Item>(read: Read<Item>): Snapshot<Item> | undefined {
-    const walk = this.#service.snapshot(read);
+    const walk = this.service.snapshot(read);
     return walk !== undefined && walk.begunAt >= this.#freshSince ? walk : undefined;
   }
 
   problem(read: Read): ReadProblem | undefined {
     if (!this.looked.has(read.key)) this.looked.set(read.key, { read, ids: 'all' });
-    return this.#service.problem(read);
+    return this.service.problem(read);
   }
 }
 

@@ -1,6 +1,8 @@
 import { z } from 'zod';
 import type { Condition } from './conditions.ts';
 import type { AnyKind } from './kind/define.ts';
+import { fit, type Cut } from './kind/fit.ts';
+import { CommonStatus } from './kind/status.ts';
 import type { Drift, JournalEntry, Memory } from './kind/step.ts';
 
 const Journal = z.object({
@@ -85,32 +87,47 @@ export interface StatusParts {
   readonly wouldDo: string | undefined;
 }
 
-const longestList = 64;
+const mostCuts = 20;
 
-/** The whole status, without what is not stated; lists are cut to what the schema holds. */
+/** What people read of the shared part of status; the rest is what the engine must find again as it was. */
+const Shown = CommonStatus.pick({ conditions: true, drift: true, unverified: true, leftover: true, wouldDo: true });
+
+/** The whole status, without what is not stated; what people read is cut to what the schema holds, and says so. */
 export function renderStatus(kind: AnyKind, parts: StatusParts): Readonly<Record<string, unknown>> {
   const { memory } = parts;
   const facts: Readonly<Record<string, unknown>> = isRecord(memory.facts) ? memory.facts : {};
+  const own = fit(kind.facts, facts);
+  const shown = fit(Shown, {
+    conditions: [...parts.conditions] as z.output<typeof Shown>['conditions'],
+    drift: stated(parts.drift),
+    unverified: stated(parts.unverified),
+    leftover: stated(parts.leftover),
+    wouldDo: parts.wouldDo,
+  });
   const status: Record<string, unknown> = {
-    ...facts,
+    ...own.value,
+    ...shown.value,
     observedGeneration: parts.observedGeneration ?? -1,
-    conditions: parts.conditions,
     lastHandledReconcileAt: parts.lastHandledReconcileAt,
     ownership: memory.ownership,
     binding: memory.binding,
     journal: memory.journal,
     applied: memory.applied,
-    drift: cut(parts.drift),
-    unverified: cut(parts.unverified),
-    leftover: cut(parts.leftover),
-    wouldDo: parts.wouldDo?.slice(0, 1_024),
+    truncated: stated(truncated([...own.cut, ...shown.cut])),
   };
   if (kind.idField !== undefined) status[kind.idField] = memory.id;
   return Object.fromEntries(Object.entries(status).filter(([, value]) => value !== undefined));
 }
 
-function cut<Item>(list: readonly Item[]): readonly Item[] | undefined {
-  return list.length === 0 ? undefined : list.slice(0, longestList);
+function stated<Item>(list: readonly Item[]): Item[] | undefined {
+  return list.length === 0 ? undefined : [...list];
+}
+
+/** Each cut list once, with its greatest length. */
+function truncated(cuts: readonly Cut[]): readonly Cut[] {
+  const totals = new Map<string, number>();
+  for (const { field, total } of cuts) totals.set(field, Math.max(total, totals.get(field) ?? 0));
+  return [...totals].slice(0, mostCuts).map(([field, total]) => ({ field, total }));
 }
 
 /** Whether a value is a plain JSON object. */

@@ -13,6 +13,7 @@ export const annotations = {
   reconcileAt: 'apphosting.dev/reconcile-at',
   acceptEndpoint: 'apphosting.dev/accept-endpoint',
   acceptMissing: 'apphosting.dev/accept-missing',
+  onDelete: 'apphosting.dev/on-delete',
 } as const;
 
 /** Names an object within the cluster: `ContactPoint/team-a/on-call`; the namespace of a cluster-scoped one is empty. */
@@ -29,6 +30,13 @@ export function keyOfObject(object: KubeObject): string {
 export function partsOfKey(key: string): { readonly kind: string; readonly namespace: string; readonly name: string } {
   const [kind = '', namespace = '', ...name] = key.split('/');
   return { kind, namespace, name: name.join('/') };
+}
+
+const longestToken = 256;
+
+/** What `apphosting.dev/reconcile-at` asks for, as far as status can say that it was done. */
+export function reconcileToken({ metadata }: KubeObject): string | undefined {
+  return metadata.annotations?.[annotations.reconcileAt]?.slice(0, longestToken);
 }
 
 /** An object in the words of a message: `ContactPoint team-a/on-call`. */

@@ -4,20 +4,21 @@
  * It brings together what the step may know, asks the kind for the next single effect, performs it, writes down what came of
  * it, and asks again until there is nothing left to do. A crash between any two effects is the same as a slow pass.
  */
-import type { AnyKind } from './kind/define.ts';
-import type { Pass } from './kind/pass.ts';
+import type { Pass, View } from './kind/pass.ts';
 import type { Call, JournalEntry, Step, Verdict } from './kind/step.ts';
-import { entryInWords, tie, type Entry } from './book.ts';
+import { entryInWords, type Entry } from './book.ts';
 import { paused } from './conditions.ts';
 import { RecordingView } from './interests.ts';
 import { annotations } from './names.ts';
+import { blind, letGo, withWayOut } from './leaving.ts';
 import { recollect } from './memory.ts';
-import { contested, seenJournal } from './recall.ts';
-import { createTie, perform, remembering } from './perform.ts';
+import { OpenCreates } from './open-creates.ts';
+import { begin, perform, remembering, type Performed } from './perform.ts';
 import type { KubeObject, Outcome } from './ports.ts';
-import { claimantOf, dependentsOf, gather, referrersOf, subjectOf, type Surroundings } from './surroundings.ts';
+import { dependentsOf, gather, requestDigest, subjectOf, type Surroundings } from './surroundings.ts';
 import { record, concludePass, write, type Said } from './report.ts';
 import type { Parts } from './engine.ts';
+import { isObserving, passAgain, passOf, rebound, type Sighted } from './pass-of.ts';
 import type { Work, Worktable } from './worktable.ts';
 
 const mostSteps = 16;
@@ -32,10 +33,11 @@ export type Ended =
 
 export class Reconciler implements Worktable {
   readonly #parts: Parts;
-  readonly #reserved = new Map<string, { readonly tie: string; readonly where: string }>();
+  readonly #creates: OpenCreates;
 
   constructor(parts: Parts) {
     this.#parts = parts;
+    this.#creates = new OpenCreates(parts.book);
   }
 
   get clock(): Parts['clock'] {
@@ -51,7 +53,13 @@ export class Reconciler implements Worktable {
     const entry = this.#parts.book.get(key);
     if (entry === undefined) return { is: 'gone' };
     const work = this.#begin(entry);
+    if (entry.kind.finished?.(work.recollection.memory.facts) === true) {
+      this.#parts.interests.drop(key);
+      return { is: 'settled', againInMs: undefined };
+    }
     if (work.object.metadata.annotations?.[annotations.paused] === 'true') return this.#pause(work);
+    const kept = letGo(work, () => dependentsOf(this.#parts, entry));
+    if (kept !== undefined) return this.#release(work, kept.stays);
     if (entry.spec.is === 'invalid') {
       return this.#say(work, undefined, { is: 'stall', reason: 'InvalidSpec', message: entry.spec.message });
     }
@@ -61,6 +69,7 @@ export class Reconciler implements Worktable {
     }
     const around = await gather(entry, this.#parts);
     if ('verdict' in around) {
+      if (work.object.metadata.deletionTimestamp !== undefined) return this.#leave(work, around.verdict);
       return around.verdict === undefined
         ? { is: 'quiet', againInMs: 30_000 }
         : this.#say(work, undefined, around.verdict);
@@ -73,15 +82,30 @@ export class Reconciler implements Worktable {
   }
 
   reserve(key: string, entry: JournalEntry, pass: Pass<unknown, unknown>): boolean {
-    const name = createTie(entry);
-    if (name === undefined || entry.create === undefined) return true;
-    if (pass.creating(entry.create.collection, entry.create.name) !== undefined) return false;
-    this.#reserved.set(key, { tie: name, where: `${entry.endpoint}|${entry.accountId}` });
+    const { create } = entry;
+    if (create !== undefined && pass.creating(create.collection, create.name) !== undefined) return false;
+    this.#creates.reserve(key, entry);
     return true;
   }
 
   unreserve(key: string): void {
-    this.#reserved.delete(key);
+    this.#creates.unreserve(key);
+  }
+
+  readLive(work: Work): Promise<KubeObject | undefined> {
+    return this.#parts.writer.readLive(work.object);
+  }
+
+  stillWants(work: Work, pass: Pass<unknown, unknown>, call: Call<unknown>): boolean {
+    const session = this.#parts.accounts.session(work.entry.account);
+    if (session === undefined) return false;
+    const view = new RecordingView(session.service, work.recall.forced?.since);
+    const none = new Map<string, never>();
+    const around = { account: this.#parts.accounts.view(session), referred: none, secrets: none, configMaps: none };
+    const step = work.entry.kind.step(passAgain(this.#passOf(work, around, view), pass));
+    return (
+      step.is === 'call' && requestDigest(pass.print, step.call.request) === requestDigest(pass.print, call.request)
+    );
   }
 
   called(work: Work, call: Call<unknown>, outcome: Outcome): void {
@@ -102,10 +126,10 @@ export class Reconciler implements Worktable {
       unwrittenId: false,
       service: (credential) => {
         const open = session();
-        const service = credential === 'dangerous' ? (open?.dangerous ?? open?.service) : open?.service;
-        if (service === undefined) throw new Error('the account was closed during the pass');
-        return service;
+        if (open === undefined) throw new Error('the account was closed during the pass');
+        return credential === 'dangerous' ? (open.dangerous ?? open.service) : open.service;
       },
+      isSeparate: (credential) => credential === 'dangerous' && session()?.dangerous !== undefined,
     };
   }
 
@@ -113,15 +137,29 @@ export class Reconciler implements Worktable {
     let work = rebound(started, around);
     for (let count = 0; count < mostSteps; count += 1) {
       const view = new RecordingView(around.session.service, work.recall.forced?.since);
-      const pass = this.#passOf(work, around, view);
+      const pass = this.#passOf(work, { ...around, account: this.#parts.accounts.view(around.session) }, view);
       const step = work.entry.kind.step(pass);
       this.#parts.interests.replace(work.entry.key, around.session.service, view.looked);
+      // A walk from before our write and one that shows it undone look the same: the next one wakes in any case.
+      for (const read of view.polledBefore(work.recall.wrote?.at))
+        this.#parts.asked(view.service, read, work.entry.key);
       if ('note' in step && step.note !== undefined) work.recall.notes = step.note;
       const next = await this.#act(work, around, pass, step);
       if ('is' in next) return next;
       work = next;
     }
     throw new Error(`${entryInWords(started.entry)} does not come to an end after ${mostSteps} steps`);
+  }
+
+  /** A deletion whose account cannot be used goes as far as it comes without looking at the service. */
+  async #leave(work: Work, verdict: Verdict<unknown> | undefined): Promise<Ended> {
+    const { accounts, book } = this.#parts;
+    const account = accounts.viewWithout(book.get(work.entry.account), work.recollection.memory);
+    const nothing = { secrets: new Map(), configMaps: new Map(), referred: new Map() };
+    const step = work.entry.kind.step(this.#passOf(work, { ...nothing, account }, blind));
+    if (step.is === 'release') return this.#release(work, step.stays);
+    if (work.entry.kind.life === 'account' && step.is === 'wait') return this.#say(work, undefined, step);
+    return verdict === undefined ? { is: 'quiet', againInMs: 30_000 } : this.#say(work, undefined, verdict);
   }
 
   /** Carries out one step; the work to go on with, or how the pass ended. */
@@ -138,6 +176,8 @@ export class Reconciler implements Worktable {
         return this.#release(work, step.stays);
       case 'read':
         return this.#read(remembering(work, step.remember), around, pass, step);
+      case 'begin':
+        return this.#begun(remembering(work, step.remember), pass, step);
       case 'call':
         return this.#call(remembering(work, step.remember), pass, step.call);
       case 'ready':
@@ -148,21 +188,37 @@ export class Reconciler implements Worktable {
     }
   }
 
+  async #begun(
+    work: Work,
+    pass: Pass<unknown, unknown>,
+    step: Extract<Step<unknown>, { is: 'begin' }>,
+  ): Promise<Work | Ended> {
+    if (isObserving(work.entry.kind, pass)) return this.#observed(work, pass, step.words);
+    return this.#performed(await begin(this, work, pass, step.journal, step.words), pass);
+  }
+
+  /** What would be done, where nothing may be: a request that waits for it is not ready. */
+  #observed(work: Work, pass: Pass<unknown, unknown>, words: string): Promise<Ended> {
+    const message = 'only observed; status.wouldDo says what would be done';
+    const is = work.entry.kind.life === 'request' ? 'wait' : 'ready';
+    return this.#say(work, pass, { is, reason: 'Observed', message }, words);
+  }
+
   async #call(work: Work, pass: Pass<unknown, unknown>, call: Call<unknown>): Promise<Work | Ended> {
-    if (isObserving(work, pass)) {
-      const message = 'only observed; status.wouldDo says what would be done';
-      return this.#say(work, pass, { is: 'ready', reason: 'Observed', message }, call.words);
-    }
+    if (isObserving(work.entry.kind, pass)) return this.#observed(work, pass, call.words);
     const held = await this.#hold(work, pass);
     if ('is' in held) return held;
-    const performed = await perform(this, held, pass, call);
+    return this.#performed(await perform(this, held, pass, call), pass);
+  }
+
+  async #performed(performed: Performed, pass: Pass<unknown, unknown>): Promise<Work | Ended> {
     switch (performed.is) {
       case 'on':
         return performed.work;
       case 'quiet':
         return { is: 'quiet', againInMs: performed.retryInMs };
       case 'said': {
-        if (performed.verdict.note !== undefined) work.recall.notes = performed.verdict.note;
+        if (performed.verdict.note !== undefined) performed.work.recall.notes = performed.verdict.note;
         const ended = await this.#say(remembering(performed.work, performed.verdict.remember), pass, performed.verdict);
         return performed.backoff && ended.is === 'settled' ? { is: 'failing' } : ended;
       }
@@ -171,7 +227,8 @@ export class Reconciler implements Worktable {
 
   /** Makes sure that our finalizer is on before anything can be left behind in the service. */
   async #hold(work: Work, pass: Pass<unknown, unknown>): Promise<Work | Ended> {
-    if (!work.entry.kind.holds || pass.subject.held || pass.subject.deleting || isObserving(work, pass)) return work;
+    if (!work.entry.kind.holds || pass.subject.held || pass.subject.deleting || isObserving(work.entry.kind, pass))
+      return work;
     const held = await this.#parts.writer.hold(work.object);
     if (held.is !== 'written') return { is: 'quiet', againInMs: 200 };
     return this.#adopt(work, held.object);
@@ -196,7 +253,7 @@ export class Reconciler implements Worktable {
       const released = await this.#parts.writer.release(work.object);
       if (released.is === 'conflict') return { is: 'quiet', againInMs: 200 };
     }
-    if (work.entry.kind.life === 'account') await this.#parts.accounts.close(work.entry.key);
+    if (work.entry.kind.life === 'account') await this.#parts.accounts.forget(work.entry.key);
     return { is: 'gone' };
   }
 
@@ -208,6 +265,7 @@ export class Reconciler implements Worktable {
     step: Extract<Step<unknown>, { is: 'read' }>,
   ): Promise<Ended> {
     const { recall } = work;
+    // What came back from the service is written before anything is waited for.
     if (work.unwrittenId && (await this.write(work, undefined)) === undefined) return { is: 'quiet', againInMs: 200 };
     recall.askedAt ??= pass.askedAt;
     this.#parts.asked(around.session.service, step.read.key, work.entry.key);
@@ -245,7 +303,8 @@ export class Reconciler implements Worktable {
     verdict: Verdict<unknown>,
     wouldDo?: string,
   ): Promise<Ended> {
-    const said: Said = { verdict, pass: pass && this.#again(pass, work), wouldDo };
+    if (work.recollection.memory.journal === undefined) this.unreserve(work.entry.key);
+    const said: Said = { verdict: withWayOut(work, verdict), pass: pass && this.#again(pass, work), wouldDo };
     const ended = await concludePass(this.#parts, work, said);
     const service = this.#parts.accounts.session(work.entry.account)?.service;
     if (pass?.view instanceof RecordingView && service !== undefined) {
@@ -259,71 +318,9 @@ export class Reconciler implements Worktable {
     return { ...pass, memory: work.recollection.memory, wrote: work.recall.wrote, notes: work.recall.notes };
   }
 
-  #passOf(work: Work, around: Surroundings, view: RecordingView): Pass<unknown, unknown> {
-    const { clock, book, accounts, key, settings } = this.#parts;
-    const { recall, entry } = work;
-    const now = { monotonic: clock.monotonic(), wall: clock.wall() };
-    const { service } = around.session;
-    return {
-      subject: subjectOf(entry),
-      spec: entry.spec.is === 'valid' ? entry.spec.value : undefined,
-      memory: work.recollection.memory,
-      account: accounts.view(around.session),
-      view,
-      referred: (kind, name) => around.referred.get(`${kind}/${name}`),
-      secret: (name, field) => around.secrets.get(`${name}/${field}`),
-      configMap: (name, field) => around.configMaps.get(`${name}/${field}`),
-      claimant: (id) => claimantOf(entry, book, accounts, id),
-      referrers: (kind) => referrersOf(this.#parts, entry, kind),
-      dependents: () => dependentsOf(this.#parts, entry),
-      creating: (collection, name) =>
-        this.#creating(entry, `${service.endpoint}|${service.accountId}`, collection, name),
-      wrote: recall.wrote,
-      journalSeen: seenJournal(recall, work.recollection.memory.journal, now),
-      notes: recall.notes,
-      askedAt: recall.askedAt ?? now.monotonic,
-      quarantineMs: Math.max(0, this.#parts.quarantinedUntil() - now.monotonic),
-      horizonMs: settings.horizonMs,
-      marker: key.marker(service.endpoint, service.accountId, entry.object.metadata.uid),
-      print: (value) => key.print(value),
-      contested: contested(recall, now.monotonic),
-      wallMs: now.wall,
-      monotonicMs: now.monotonic,
-    };
+  #passOf(work: Work, around: Sighted, view: View): Pass<unknown, unknown> {
+    const creating = (collection: string, name: string) =>
+      this.#creates.other(work.entry, around.account, collection, name);
+    return passOf(this.#parts, work, around, { view, creating });
   }
-
-  /** Another object with an open create of this name, in this process or in a journal. */
-  #creating(entry: Entry, where: string, collection: string, name: string): string | undefined {
-    const wanted = tie.create(collection, name);
-    for (const [key, reserved] of this.#reserved) {
-      if (key === entry.key || reserved.tie !== wanted || reserved.where !== where) continue;
-      const other = this.#parts.book.get(key);
-      if (other !== undefined) return entryInWords(other);
-    }
-    for (const key of this.#parts.book.tiedBy(wanted)) {
-      const other = this.#parts.book.get(key);
-      const journal = other?.recollection.memory.journal;
-      if (other === undefined || journal === undefined || key === entry.key) continue;
-      if (`${journal.endpoint}|${journal.accountId}` === where) return entryInWords(other);
-    }
-    return undefined;
-  }
-}
-
-/** The owner of the account accepted another endpoint: what is bound is bound there from now on. */
-function rebound(work: Work, { session }: Surroundings): Work {
-  const { binding } = work.recollection.memory;
-  const { endpoint, accountId } = session.service;
-  if (work.entry.kind.life === 'account' || binding === undefined || binding.endpoint === endpoint) return work;
-  return remembering(work, { binding: { endpoint, accountId } });
-}
-
-function isObserving(work: Work, pass: Pass<unknown, unknown>): boolean {
-  return pass.account.mode === 'Observe' || modeOf(work.entry.kind, pass.spec) === 'Observe';
-}
-
-function modeOf(kind: AnyKind, spec: unknown): unknown {
-  if (kind.life !== 'long' || typeof spec !== 'object' || spec === null || !('lifecycle' in spec)) return undefined;
-  const { lifecycle } = spec;
-  return typeof lifecycle === 'object' && lifecycle !== null && 'mode' in lifecycle ? lifecycle.mode : undefined;
 }

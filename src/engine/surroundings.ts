@@ -1,11 +1,11 @@
 import type { Accounts, Session } from './accounts.ts';
 import { entryInWords, goesFirst, tie, type Book, type Entry } from './book.ts';
 import type { Needs } from './kind/define.ts';
-import type { Pass, Referred, Subject } from './kind/pass.ts';
+import type { Pass, Referred, Related, Subject } from './kind/pass.ts';
 import type { Verdict } from './kind/step.ts';
 import { isRecord } from './memory.ts';
 import { annotations, finalizer, inWords } from './names.ts';
-import type { Json, Material, Service } from './ports.ts';
+import type { Clock, Json, Material, Service } from './ports.ts';
 import type { Secret } from '../secret.ts';
 
 /** What surrounds an object: its account, and the Secrets, ConfigMaps and objects that its spec asks for. */
@@ -22,6 +22,7 @@ export interface Unready {
 }
 
 export interface Gathering {
+  readonly clock: Clock;
   readonly book: Book;
   readonly accounts: Accounts;
   readonly material: Material;
@@ -42,7 +43,7 @@ export async function gather(entry: Entry, gathering: Gathering): Promise<Surrou
   return { session, secrets, configMaps, referred };
 }
 
-async function sessionOf(entry: Entry, { book, accounts }: Gathering): Promise<Session | Unready> {
+async function sessionOf(entry: Entry, { book, accounts, clock }: Gathering): Promise<Session | Unready> {
   if (entry.kind.life === 'account') {
     const opened = await accounts.open(entry);
     return 'service' in opened ? opened : { verdict: { is: 'stall', ...opened } };
@@ -59,14 +60,19 @@ async function sessionOf(entry: Entry, { book, accounts }: Gathering): Promise<S
   const session = accounts.session(account.key);
   if (session === undefined) return { verdict: closedVerdict(account) };
   if (session.standing === undefined) return { verdict: undefined };
+  if (session.farewellUntil !== undefined) {
+    const serves = entry.object.metadata.deletionTimestamp !== undefined && clock.monotonic() < session.farewellUntil;
+    if (!serves) return unready(`${entryInWords(account)} is being deleted, and its Secret has gone`);
+  }
   if (!session.standing.admitted) return unready(`${entryInWords(account)}: ${session.standing.message}`);
   return mismatch(entry, account, session.service) ?? session;
 }
 
 function closedVerdict(account: Entry): Verdict<unknown> | undefined {
-  const stalled = account.recollection.conditions.find((condition) => condition.type === 'Stalled');
-  if (stalled === undefined) return undefined;
-  return unready(`${entryInWords(account)}: ${stalled.message}`).verdict;
+  const find = (type: string) => account.recollection.conditions.find((condition) => condition.type === type);
+  const isLeaving = account.object.metadata.deletionTimestamp !== undefined;
+  const why = find('Stalled') ?? (isLeaving ? find('Ready') : undefined);
+  return why === undefined ? undefined : unready(`${entryInWords(account)}: ${why.message}`).verdict;
 }
 
 /** What is bound stays with the endpoint and account it was bound in, unless the account's owner accepted another endpoint. */
@@ -75,7 +81,8 @@ function mismatch(entry: Entry, account: Entry, service: Service): Unready | und
   const bound = binding ?? journal;
   if (bound === undefined || (bound.endpoint === service.endpoint && bound.accountId === service.accountId))
     return undefined;
-  const accepted = account.object.metadata.annotations?.[annotations.acceptEndpoint] === service.endpoint;
+  const moves = entry.kind.life !== 'request';
+  const accepted = moves && account.object.metadata.annotations?.[annotations.acceptEndpoint] === service.endpoint;
   if (accepted && bound.accountId === service.accountId) return undefined;
   const message = `this object belongs to account ${bound.accountId} at ${bound.endpoint}, and its account is now ${service.accountId} at ${service.endpoint}; nothing is sent`;
   return { verdict: { is: 'stall', reason: 'EndpointChanged', message } };
@@ -167,6 +174,30 @@ export function claimantOf(
   const [first] = others.toSorted((a, b) => (goesFirst(a.object, b.object) ? -1 : 1));
   if (first === undefined) return undefined;
   return { name: entryInWords(first), goesFirst: goesFirst(first.object, entry.object) };
+}
+
+/** Resources of another kind in the same account of the service that claim an id. */
+export function relatedTo(
+  entry: Entry,
+  book: Book,
+  accounts: Accounts,
+  wanted: { readonly kind: string; readonly id: string },
+): readonly Related[] {
+  const mine = accounts.session(entry.account)?.service;
+  return book
+    .tiedBy(tie.claim(wanted.kind, wanted.id))
+    .flatMap((key) => (key === entry.key ? [] : (book.get(key) ?? [])))
+    .filter((other) => sameAccount(other, mine, accounts))
+    .map((other) => {
+      const { id, facts, journal } = other.recollection.memory;
+      return {
+        name: entryInWords(other),
+        id,
+        facts: isRecord(facts) ? facts : {},
+        inDoubt: journal !== undefined,
+        finished: other.kind.finished?.(facts) === true,
+      };
+    });
 }
 
 function sameAccount(other: Entry, mine: Service | undefined, accounts: Accounts): boolean {

@@ -53,19 +53,23 @@ function componentId({ spec, referred }: EnvironmentPass): string | undefined {
   return components?.find(({ name }) => name === spec.component)?.appEnvId;
 }
 
-/** The environments that the spec may mean; undefined before the list was read. */
-function candidates(pass: EnvironmentPass): readonly AppEnvItem[] | undefined {
+/** The environments that the spec may mean, as of a walk; undefined before the list was read. */
+function candidates(
+  pass: EnvironmentPass,
+): { readonly items: readonly AppEnvItem[]; readonly begunAt: number } | undefined {
   const { spec, view } = pass;
   const list = listOf(pass);
   const appId = appIdOf(pass);
   const id = spec.appEnvId ?? componentId(pass);
   if (id !== undefined) {
     const seen = view.one(list, id);
-    return seen && (seen.item === undefined ? [] : [seen.item]);
+    return seen && { items: seen.item === undefined ? [] : [seen.item], begunAt: seen.walk.begunAt };
   }
-  if (appId !== undefined) return view.group(list, appId)?.items.filter((item) => isNamed(pass, item));
-  const walk = view.all(list);
-  return walk && [...walk.items.values()].filter((item) => isNamed(pass, item));
+  const group = appId === undefined ? undefined : view.group(list, appId);
+  const walk = appId === undefined ? view.all(list) : group?.walk;
+  if (walk === undefined) return undefined;
+  const items = group?.items ?? [...walk.items.values()];
+  return { items: items.filter((item) => isNamed(pass, item)), begunAt: walk.begunAt };
 }
 
 function isNamed({ spec }: EnvironmentPass, item: AppEnvItem): boolean {
@@ -77,11 +81,13 @@ function isNamed({ spec }: EnvironmentPass, item: AppEnvItem): boolean {
 function bind(pass: EnvironmentPass): Step<Facts> {
   const found = candidates(pass);
   if (found === undefined) return readOf(pass, listOf(pass), Number.NEGATIVE_INFINITY);
-  const [only, other] = found;
-  if (only === undefined) return notFound(pass);
+  const [only, other] = found.items;
+  if (only === undefined) {
+    return found.begunAt < pass.askedAt ? readOf(pass, listOf(pass), pass.askedAt) : notFound(pass);
+  }
   if (other !== undefined) {
-    const ids = found.map(({ appEnvId }) => appEnvId).toSorted();
-    const message = `${found.length} environments are called so: ${ids.slice(0, 5).join(', ')}; name one by spec.appEnvId in another resource`;
+    const ids = found.items.map(({ appEnvId }) => appEnvId).toSorted();
+    const message = `${found.items.length} environments are called so: ${ids.slice(0, 5).join(', ')}; name one by spec.appEnvId in another resource`;
     return { is: 'stall', reason: 'Ambiguous', message };
   }
   const changed = changeOf(pass, only);
@@ -140,7 +146,7 @@ function missing(pass: EnvironmentPass, id: string, walk: Snapshot): Step<Facts>
   if (walk.begunAt - missedAt < pollMs) return { ...readOf(pass, listOf(pass), missedAt + pollMs), note: pass.notes };
   const note = { ...pass.notes, provedGone: 1 };
   if (frozen !== undefined) return { is: 'wait', reason: 'VisibilityLost', message: frozen, note };
-  const [successor, other] = (candidates(pass) ?? []).filter(({ appEnvId }) => appEnvId !== id);
+  const [successor, other] = (candidates(pass)?.items ?? []).filter(({ appEnvId }) => appEnvId !== id);
   if (successor !== undefined && other === undefined) {
     return claimedBy(pass, successor.appEnvId) ?? bindTo(pass, successor.appEnvId);
   }

@@ -10,7 +10,12 @@ let namespace: string;
 beforeEach(async () => {
   api = apiOf(sharedKubernetes());
   namespace = await freshNamespace(api);
-  const files = ['base/rbac.yaml', 'overlays/cluster-wide/rbac.yaml', 'overlays/namespaced/rbac.yaml'];
+  const files = [
+    'roles/rbac.yaml',
+    'base/rbac.yaml',
+    'overlays/cluster-wide/rbac.yaml',
+    'overlays/namespaced/rbac.yaml',
+  ];
   const flags = files.flatMap((file) => ['-f', join(kustomize, file)]);
   await kubectl(sharedKubernetes(), 'apply', '--server-side', '-n', namespace, ...flags);
 });

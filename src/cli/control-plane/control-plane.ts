@@ -7,7 +7,7 @@ import type { Credentials, User } from './credentials.ts';
 import { CannotStart } from './cannot-start.ts';
 import { Daemon } from './daemon.ts';
 import type { Ending, Program } from './daemon.ts';
-import { endLeftovers, runFolder } from './leftovers.ts';
+import { controlPlanePrograms, endLeftovers, runFolder } from './leftovers.ts';
 import { freePorts, isFree } from './ports.ts';
 import { apiServer, controllerManager, etcd } from './programs.ts';
 import type { Place } from './programs.ts';
@@ -70,7 +70,8 @@ interface Daemons {
 export async function startControlPlane(options: ControlPlaneOptions): Promise<ControlPlane> {
   const dir = resolve(options.dir);
   const place: Place = { run: runFolder(dir), logs: join(dir, 'logs') };
-  const ended = await endLeftovers(dir);
+  // Only its own: the sandbox starts the simulator in the same folder at the same time.
+  const ended = await endLeftovers(dir, controlPlanePrograms);
   if (ended > 0) options.say(`ended ${ended} processes that an earlier start left in ${dir}`);
   await mkdir(join(place.run, 'controller-manager'), { recursive: true, mode: 0o700 });
 

@@ -11,7 +11,9 @@ import { poll } from './deadline.ts';
  */
 
 const graceMs = 2000;
-const programs = new Set<string>([...Object.values(programNames), 'node']);
+/** The programs of a control plane, as the process table names them. */
+export const controlPlanePrograms: ReadonlySet<string> = new Set<string>(Object.values(programNames));
+const everyProgram: ReadonlySet<string> = new Set([...controlPlanePrograms, 'node']);
 
 /** The folder whose paths mark the processes of a data folder. */
 export function runFolder(dir: string): string {
@@ -19,15 +21,15 @@ export function runFolder(dir: string): string {
 }
 
 /** Whether a process was started for a data folder. */
-export function belongsTo(dir: string, { args }: Running): boolean {
+export function belongsTo(dir: string, { args }: Running, programs: ReadonlySet<string> = everyProgram): boolean {
   const mark = `${runFolder(dir)}/`;
   const [command = '', ...rest] = args;
   return programs.has(basename(command)) && rest.some((arg) => arg.startsWith(mark) || arg.includes(`=${mark}`));
 }
 
-/** Ends what an earlier start left running for a data folder; returns how many there were. */
-export async function endLeftovers(dir: string): Promise<number> {
-  const left = (await processTable()).filter((row) => row.pid !== process.pid && belongsTo(dir, row));
+/** Ends what an earlier start left running for a data folder, of these programs; returns how many there were. */
+export async function endLeftovers(dir: string, programs: ReadonlySet<string> = everyProgram): Promise<number> {
+  const left = (await processTable()).filter((row) => row.pid !== process.pid && belongsTo(dir, row, programs));
   for (const { pid } of left) signalTo(pid, 'SIGTERM');
   const gone = async () => ((await anyRunning(left)) ? undefined : true);
   if ((await poll(gone, { everyMs: 50, deadlineMs: graceMs })) === undefined) {

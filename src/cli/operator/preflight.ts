@@ -1,31 +1,68 @@
 import type { AnyKind } from '../../engine/kind/define.ts';
-import { KubeError, type KubeApi } from '../../engine/ports.ts';
-import { resourceOf } from './operator.ts';
+import { KubeError, type KubeApi, type Resource } from '../../engine/ports.ts';
+import { leaseResource } from '../../kube/lease-spec.ts';
+import { configMapResource, secretResource } from '../../kube/material.ts';
+import { namespaceResource, resourceOf } from './operator.ts';
+
+/** What the operator is about to do in a cluster. */
+export interface Plans {
+  readonly kinds: readonly AnyKind[];
+  /** The only namespace that is watched; undefined for all. */
+  readonly namespace: string | undefined;
+  readonly secretWatch: 'on' | 'off';
+  /** Where the lease and the operator's key are. */
+  readonly operatorNamespace: string;
+}
 
 /** Why the operator cannot work in this cluster, with what to do; undefined when it can. */
-export async function preflight(
-  api: KubeApi,
-  kinds: readonly AnyKind[],
-  namespace: string | undefined,
-): Promise<string | undefined> {
-  for (const kind of kinds) {
-    if (namespace !== undefined && kind.scope === 'Cluster') continue;
-    const { plural } = kind;
-    try {
-      await api.list(resourceOf(kind), { limit: 1, ...(namespace !== undefined && { namespace }) });
-    } catch (error) {
-      if (!(error instanceof KubeError)) throw error;
-      if (error.reason === 'notFound')
-        return `the resource ${plural} is not installed; install the CRDs: kubectl apply -f crds/`;
-      if (error.reason === 'forbidden') {
-        const where =
-          namespace === undefined ? 'in all namespaces; or watch one with --namespace' : `in namespace ${namespace}`;
-        return `this user may not list ${plural} ${where}; install the RBAC rules: kubectl apply -k deploy/kustomize/base`;
-      }
-      if (error.reason === 'unauthorized')
-        return 'the cluster does not accept our credentials; renew the kubeconfig or the service account';
-      return `the cluster cannot be used: ${error.message}`;
-    }
+export async function preflight(api: KubeApi, plans: Plans): Promise<string | undefined> {
+  const { namespace, operatorNamespace } = plans;
+  for (const resource of listed(plans)) {
+    const where =
+      namespace === undefined ? 'in all namespaces; or watch one with --namespace' : `in namespace ${namespace}`;
+    const look = () =>
+      api.list(resource, { limit: 1, metadataOnly: true, ...(namespace !== undefined && { namespace }) });
+    const problem = await problemOf(look, `list ${resource.plural} ${where}`, plans);
+    if (problem !== undefined) return problem;
+  }
+  for (const resource of [leaseResource, secretResource]) {
+    const look = () => api.get(resource, operatorNamespace, 'apphosting-operator');
+    const problem = await problemOf(look, `get ${resource.plural} in namespace ${operatorNamespace}`, plans);
+    if (problem !== undefined) return problem;
   }
   return undefined;
+}
+
+/** Everything that is listed and then watched. */
+function listed({ kinds, namespace, secretWatch }: Plans): readonly Resource[] {
+  return [
+    ...kinds.filter((kind) => namespace === undefined || kind.scope === 'Namespaced').map((kind) => resourceOf(kind)),
+    ...(secretWatch === 'on' ? [secretResource, configMapResource] : []),
+    ...(namespace === undefined ? [namespaceResource] : []),
+  ];
+}
+
+async function problemOf(
+  look: () => Promise<unknown>,
+  what: string,
+  { namespace }: Plans,
+): Promise<string | undefined> {
+  try {
+    await look();
+    return undefined;
+  } catch (error) {
+    if (!(error instanceof KubeError)) throw error;
+    switch (error.reason) {
+      case 'notFound':
+        return 'the cluster does not know our resources; install the CRDs: kubectl apply -f crds/';
+      case 'forbidden': {
+        const overlay = namespace === undefined ? 'cluster-wide' : 'namespaced';
+        return `this user may not ${what}; install the RBAC rules: kubectl apply -k deploy/kustomize/overlays/${overlay}`;
+      }
+      case 'unauthorized':
+        return 'the cluster does not accept our credentials; renew the kubeconfig or the service account';
+      default:
+        return `the cluster cannot be used: ${error.message}`;
+    }
+  }
 }

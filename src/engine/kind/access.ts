@@ -21,9 +21,10 @@ export const accesses: readonly Access[] = [
   {
     group: '',
     resources: ['configmaps'],
-    verbs: ['get'],
+    verbs: ['get', 'list', 'watch'],
     where: 'objects',
-    because: 'reads the ConfigMaps that specs name',
+    because:
+      'reads the ConfigMaps that specs name, and sees when they change; with --secret-watch=off only get is used',
   },
   {
     group: 'events.k8s.io',
@@ -35,7 +36,7 @@ export const accesses: readonly Access[] = [
   {
     group: '',
     resources: ['namespaces'],
-    verbs: ['get', 'list', 'watch'],
+    verbs: ['list', 'watch'],
     where: 'cluster',
     because: 'decides by labels which namespaces may use a ClusterHostingAccount',
   },
@@ -49,7 +50,7 @@ export const accesses: readonly Access[] = [
   {
     group: '',
     resources: ['secrets'],
-    verbs: ['get', 'create', 'update'],
+    verbs: ['get', 'create'],
     where: 'own',
     because: 'keeps the key of its fingerprints and marks, and reads the Secrets of cluster accounts',
   },

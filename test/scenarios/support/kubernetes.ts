@@ -42,11 +42,20 @@ export interface Api {
 
 /** Raw access to an API server. */
 export function apiOf(
+  access: Pick<SharedKubernetes, 'url' | 'ca' | 'adminToken'>,
+  token: string = access.adminToken,
+): Api {
+  const api = connect(access, token);
+  onTestFinished(() => api.close());
+  return api;
+}
+
+/** Raw access to an API server that somebody else closes. */
+export function connect(
   { url, ca, adminToken }: Pick<SharedKubernetes, 'url' | 'ca' | 'adminToken'>,
   token: string = adminToken,
-): Api {
+): Api & { readonly close: () => Promise<void> } {
   const dispatcher = new Agent({ connect: { ca } });
-  onTestFinished(() => dispatcher.destroy());
   const ask = async (method: 'GET' | 'POST' | 'PATCH' | 'DELETE', path: string, content?: unknown, type?: string) => {
     const { statusCode, body } = await request(`${url}${path}`, {
       method,
@@ -63,6 +72,7 @@ export function apiOf(
     post: (path, body) => ask('POST', path, body),
     patch: (path, body, contentType = 'application/merge-patch+json') => ask('PATCH', path, body, contentType),
     delete: (path) => ask('DELETE', path),
+    close: () => dispatcher.destroy(),
   };
 }
 

@@ -45,7 +45,8 @@ export async function setup({ provide }: TestProject): Promise<() => Promise<voi
   };
 }
 
-async function applyDefinitions(plane: Parameters<typeof clusterAt>[0]): Promise<void> {
+/** Has our definitions served by this cluster. */
+export async function applyDefinitions(plane: Parameters<typeof clusterAt>[0]): Promise<void> {
   if (!existsSync(crds)) return;
   const manifests = await manifestsIn(crds);
   const cluster = clusterAt(plane);

@@ -1,0 +1,5 @@
+if obj.metadata.annotations == nil then
+  obj.metadata.annotations = {}
+end
+obj.metadata.annotations["apphosting.dev/reconcile-at"] = os.date("!%Y-%m-%dT%XZ")
+return obj

@@ -1,0 +1,40 @@
+/** What Argo CD must be told of our kinds: how healthy they are, and what may be done to them from its page. */
+import type { KindIdentity } from '../engine/kind/define.ts';
+import { group } from './manifest.ts';
+
+const forAll = ['refresh', 'pause', 'resume'];
+// What activates, discards or resets is never one click away.
+const forOne: Readonly<Record<string, readonly string[]>> = {
+  AppEnvironment: ['redeploy', 'stop', 'start'],
+  DisasterProtection: ['validate-now'],
+};
+
+/** The names of the actions of a kind. */
+export function actionsOf({ kind }: Pick<KindIdentity, 'kind'>): readonly string[] {
+  return [...forAll, ...(forOne[kind] ?? [])];
+}
+
+/** The ConfigMap `argocd-cm`, to be merged into the one of an installation; `lua` reads a script by its name. */
+export function argoConfig(kinds: readonly KindIdentity[], lua: (name: string) => string): object {
+  const health = lua('health');
+  const discovery = lua('actions/discovery');
+  const data = kinds.flatMap((kind) => [
+    [`resource.customizations.health.${group}_${kind.kind}`, health],
+    [`resource.customizations.actions.${group}_${kind.kind}`, definitions(actionsOf(kind), discovery, lua)],
+  ]);
+  return {
+    apiVersion: 'v1',
+    kind: 'ConfigMap',
+    metadata: { name: 'argocd-cm', namespace: 'argocd', labels: { 'app.kubernetes.io/part-of': 'argocd' } },
+    data: Object.fromEntries(data),
+  };
+}
+
+function definitions(names: readonly string[], discovery: string, lua: (name: string) => string): string {
+  const each = names.map((name) => `- name: ${name}\n  action.lua: |\n${indented(lua(`actions/${name}`), 4)}`);
+  return `discovery.lua: |\n${indented(discovery, 2)}definitions:\n${each.join('')}`;
+}
+
+function indented(text: string, by: number): string {
+  return text.replaceAll(/^(?=.)/gmu, ' '.repeat(by));
+}

@@ -1,0 +1,26 @@
+import { LuaFactory, LuaLibraries } from 'wasmoon';
+
+/** Runs a script as Argo CD does: `obj` is the object, and there is no library for strings, files or processes. */
+export async function runLua(script: string, object: object): Promise<unknown> {
+  const engine = await new LuaFactory().createEngine({ openStandardLibs: false, enableProxy: false });
+  try {
+    for (const library of [LuaLibraries.Base, LuaLibraries.Table, LuaLibraries.OS]) engine.global.loadLibrary(library);
+    return await engine.doString(`obj = ${literal(object)}\n${script}`);
+  } finally {
+    engine.global.close();
+  }
+}
+
+/** A value as Lua writes it. */
+function literal(value: unknown): string {
+  if (value === undefined || value === null) return 'nil';
+  if (Array.isArray(value)) return `{${value.map(literal).join(',')}}`;
+  if (typeof value === 'object') {
+    const fields = Object.entries(value).filter(([, field]) => field !== undefined);
+    return `{${fields.map(([name, field]) => `[${literal(name)}]=${literal(field)}`).join(',')}}`;
+  }
+  if (typeof value === 'string') return `"${[...Buffer.from(value)].map(escaped).join('')}"`;
+  return String(value);
+}
+
+const escaped = (byte: number) => `\\${String(byte).padStart(3, '0')}`;

@@ -1,0 +1,88 @@
+import { conclude, paused, type Condition } from '../../src/engine/conditions.ts';
+import { reasons, type Reason } from '../../src/engine/kind/reasons.ts';
+import type { OwnCondition, Verdict } from '../../src/engine/kind/step.ts';
+
+/** What kstatus makes of an object, in its words. */
+export type Verdicts = 'Current' | 'InProgress' | 'Failed' | 'Terminating';
+
+/** An object as a tool sees it. */
+export interface Seen {
+  readonly apiVersion: string;
+  readonly kind: string;
+  readonly metadata: {
+    readonly name: string;
+    readonly namespace: string;
+    readonly generation: number;
+    readonly annotations?: Readonly<Record<string, string>>;
+    readonly deletionTimestamp?: string;
+  };
+  readonly status?: { readonly observedGeneration: number; readonly conditions?: readonly Condition[] };
+}
+
+/** One row of the table: a status that a kind can have, and what tools must make of it. */
+export interface Row {
+  readonly name: string;
+  readonly object: Seen;
+  readonly kstatus: Verdicts;
+}
+
+const wallMs = Date.UTC(2026, 0, 31, 12);
+const generation = 3;
+const own: readonly OwnCondition[] = [
+  { type: 'Propagated', status: 'False', reason: 'NotDeployedYet', message: 'not deployed to any region yet' },
+  { type: 'Firing', status: 'True', reason: 'Firing', message: 'the threshold was passed' },
+];
+
+function conditionsOf(verdict: Verdict<unknown>, drifted: readonly string[] = []): readonly Condition[] {
+  return conclude({ verdict, own, drifted, generation, previous: [], wallMs });
+}
+
+function seen(status: Seen['status'], metadata: Partial<Seen['metadata']> = {}): Seen {
+  return {
+    apiVersion: 'apphosting.dev/v1alpha1',
+    kind: 'ContactPoint',
+    metadata: { name: 'on-call', namespace: 'team-a', generation, ...metadata },
+    ...(status && { status }),
+  };
+}
+
+const observed = (conditions: readonly Condition[]) => ({ observedGeneration: generation, conditions });
+const ready = conditionsOf({ is: 'ready' });
+const hold = { annotations: { 'apphosting.dev/paused': 'true' } };
+
+/** Every verdict with every reason of the closed list, and what happens to an object besides. */
+export function rows(): readonly Row[] {
+  const names = Object.keys(reasons) as readonly Reason[];
+  const message = 'contact point "On call": said "no"; it\'s that';
+  const verdicts = names.flatMap((reason): readonly Row[] => [
+    row(`ready with ${reason}`, seen(observed(conditionsOf({ is: 'ready', reason, message }))), 'Current'),
+    row(`waiting with ${reason}`, seen(observed(conditionsOf({ is: 'wait', reason, message }))), 'InProgress'),
+    row(`stalled with ${reason}`, seen(observed(conditionsOf({ is: 'stall', reason, message }))), 'Failed'),
+  ]);
+  const waiting = conditionsOf({ is: 'wait', reason: 'Deleting', message });
+  return [
+    ...verdicts,
+    row('created a moment ago', seen({ observedGeneration: -1 }), 'InProgress'),
+    row('changed a moment ago', seen({ observedGeneration: generation - 1, conditions: ready }), 'InProgress'),
+    row('ready and drifted', seen(observed(conditionsOf({ is: 'ready' }, ['config.url']))), 'Current'),
+    row('ready and paused', seen(observed(paused(ready, generation, wallMs)), hold), 'Current'),
+    row('changed and paused', seen(observed(paused(ready, generation + 1, wallMs)), hold), 'InProgress'),
+    row('being deleted', seen(observed(waiting), { deletionTimestamp: '2026-01-31T12:00:00Z' }), 'Terminating'),
+  ];
+}
+
+function row(name: string, object: Seen, kstatus: Verdicts): Row {
+  return { name, object, kstatus };
+}
+
+/** What kstatus makes of a custom resource, stated anew: `npm run check:deploy` asks the real one. */
+export function kstatusOf({ metadata, status }: Seen): Verdicts {
+  if (metadata.deletionTimestamp !== undefined) return 'Terminating';
+  if (status !== undefined && status.observedGeneration !== metadata.generation) return 'InProgress';
+  for (const condition of status?.conditions ?? []) {
+    if (condition.type === 'Reconciling' && condition.status === 'True') return 'InProgress';
+    if (condition.type === 'Stalled' && condition.status === 'True') return 'Failed';
+  }
+  const about = status?.conditions?.find(({ type }) => type === 'Ready');
+  return about === undefined || about.status === 'True' ? 'Current' : 'InProgress';
+}

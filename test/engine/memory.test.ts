@@ -1,0 +1,53 @@
+import { describe, expect, it } from 'vitest';
+import { recollect, renderStatus, type StatusParts } from '../../src/engine/memory.ts';
+import { contactPoint } from '../../src/kinds/contact-point.ts';
+
+const journal = {
+  operation: 'create',
+  attempt: 1,
+  endpoint: 'api.example.com',
+  accountId: 'acc_1',
+  startedAt: '2026-01-01T00:00:00Z',
+  deadlineSeconds: 30,
+  digest: 'k:1',
+  payload: 'x'.repeat(40_000),
+};
+
+function parts(facts: object): StatusParts {
+  return {
+    memory: { id: 'cp_1', ownership: 'Created', binding: undefined, journal, applied: undefined, facts },
+    observedGeneration: 1,
+    conditions: [],
+    lastHandledReconcileAt: undefined,
+    drift: Array.from({ length: 150 }, (_none, nth) => ({
+      field: `f${nth}`,
+      desired: 'd'.repeat(5_000),
+      observed: '',
+    })),
+    unverified: [],
+    leftover: [],
+    wouldDo: undefined,
+  };
+}
+
+describe('a status', () => {
+  it('is cut to its schema, and names the lists that lost entries', () => {
+    const deployments = Array.from({ length: 120 }, (_none, nth) => ({ region: `r${nth}` }));
+
+    const status = renderStatus(contactPoint, parts({ type: 'email', deployments }));
+
+    expect(status['deployments']).toHaveLength(100);
+    expect(status['drift']).toHaveLength(100);
+    expect(JSON.stringify(status['drift'])).toContain('d…');
+    expect(status['truncated']).toEqual([
+      { field: 'deployments', total: 120 },
+      { field: 'drift', total: 150 },
+    ]);
+  });
+
+  it('carries id and journal as they are', () => {
+    const status = renderStatus(contactPoint, parts({}));
+
+    expect(recollect(contactPoint, status).memory).toMatchObject({ id: 'cp_1', journal });
+  });
+});

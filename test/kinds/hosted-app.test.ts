@@ -1,0 +1,221 @@
+import { describe, expect, it } from 'vitest';
+import { hostedApp } from '../../src/kinds/hosted-app.ts';
+import type { Facts } from '../../src/kinds/schema/hosted-app.ts';
+import { appOf, appsOf } from '../../src/hosting/requests.ts';
+import { bound, git, image, imageApplied, presets, shownApp, source } from './support/apps.ts';
+import { aPass, callIn, inShort, settledStep, shows, type PassOptions } from './support/pass.ts';
+
+interface Row extends PassOptions<Facts> {
+  readonly because: string;
+  readonly body: object;
+}
+
+const changes: readonly Row[] = [
+  {
+    because: 'another image',
+    spec: { ...image, image: { reference: 'r/mine:2' } },
+    memory: bound(imageApplied),
+    body: { image: 'r/mine:2' },
+  },
+  { because: 'another port', spec: { ...image, port: 9090 }, memory: bound(imageApplied), body: { port: 9090 } },
+  {
+    because: 'applied at once',
+    spec: { ...image, port: 9090, applyImmediately: true },
+    memory: bound(imageApplied),
+    body: { port: 9090, applyImmediately: true },
+  },
+  {
+    because: 'a builder',
+    spec: { ...image, builder: 'NIXPACKS' },
+    memory: bound(imageApplied),
+    body: { builder: 'NIXPACKS' },
+  },
+  {
+    because: 'registry credentials',
+    spec: { ...image, image: { ...image.image, pullSecretId: 'cred_1' }, buildPullSecretId: 'cred_2' },
+    memory: bound(imageApplied),
+    body: { imagePullAccountSecretId: 'cred_1', buildPullAccountSecretId: 'cred_2' },
+  },
+  {
+    because: 'registry credentials that are wanted no longer are cleared with the empty string',
+    spec: image,
+    memory: bound({ ...imageApplied, 'image.pullSecretId': 'cred_1', buildPullSecretId: 'cred_2' }),
+    body: { imagePullAccountSecretId: '', buildPullAccountSecretId: '' },
+  },
+  {
+    because: 'a health check that is wanted no longer is cleared as the interface clears it',
+    spec: image,
+    memory: bound({ ...imageApplied, 'healthCheck.path': '/', 'healthCheck.headersFrom': { a: 'b' } }),
+    body: { healthCheckPath: '', healthCheckHeaders: {} },
+  },
+  {
+    because: 'a Dockerfile from a ConfigMap in the place of a path',
+    spec: { ...source, source: { ...source.source, dockerfileFrom: { name: 'files', key: 'Dockerfile' } } },
+    configMaps: { 'files/Dockerfile': 'FROM scratch' },
+    shown: shownApp(git),
+    memory: bound({ port: 8080 }),
+    body: { customDockerfileContent: 'FROM scratch' },
+  },
+  {
+    because: 'back to a path',
+    spec: { ...source, source: { ...source.source, dockerfilePath: 'Dockerfile.prod' } },
+    shown: shownApp({ ...git, customDockerfileContentInUse: true, dockerfilePath: undefined }),
+    memory: bound({ port: 8080, 'source.dockerfileFrom': 'FROM scratch' }),
+    body: { dockerfilePath: 'Dockerfile.prod' },
+  },
+  {
+    because: 'a folder that is wanted no longer goes back to the usual one',
+    spec: source,
+    shown: shownApp({ ...git, contextDir: './web' }),
+    memory: bound({ port: 8080, 'source.contextDir': './web' }),
+    body: { contextDir: './' },
+  },
+  {
+    because: 'from source to image: useImage in the same request',
+    spec: image,
+    shown: shownApp(git),
+    memory: bound({ port: 8080 }),
+    body: { useImage: true, image: 'r/mine:1' },
+  },
+  {
+    because: 'one setting of a job: the settings go as a whole',
+    spec: { preset: 'JOB', image: { reference: 'r/mine:1' }, job: { command: 'migrate', backoffLimit: 3 } },
+    shown: shownApp({ dockerPreset: 'JOB', port: undefined }),
+    memory: bound({ 'image.reference': 'r/mine:1', 'job.command': 'migrate', 'job.backoffLimit': 2 }),
+    body: { jobConfig: { command: 'migrate', backoffLimit: 3 } },
+  },
+  {
+    because: 'a conversion to a function changes nothing else in its request',
+    spec: { ...image, preset: 'FUNCTION', port: 9090 },
+    memory: bound(imageApplied),
+    body: { dockerPreset: 'FUNCTION' },
+  },
+];
+
+const other: readonly (PassOptions<Facts> & { because: string; comesTo: string })[] = [
+  { because: 'a preset with a slip of a key', spec: { ...image, preset: 'NEXTJS' }, comesTo: 'stall UnknownPreset' },
+  {
+    because: 'another repository than the spec says',
+    spec: source,
+    shown: shownApp({ ...git, gitRepo: 'other' }),
+    memory: bound({ port: 8080 }),
+    comesTo: 'stall Immutable',
+  },
+  {
+    because: 'somebody changed the port and drift is only reported',
+    spec: { ...image, lifecycle: { drift: 'Report' } },
+    shown: shownApp({ port: 1 }),
+    memory: bound(imageApplied),
+    comesTo: 'ready Observed',
+  },
+  {
+    because: 'the list shows a newer time than the record that was read',
+    spec: image,
+    shown: shownApp({}, 5).filter(({ read }) => !read.key.startsWith('appAsOf')),
+    memory: bound(imageApplied),
+    comesTo: 'read appAsOf/app_1/5',
+  },
+  {
+    because: 'nothing differs',
+    spec: image,
+    memory: bound(imageApplied),
+    comesTo: 'ready InSync',
+  },
+  {
+    because: 'an app that holds data does not come back by itself',
+    spec: image,
+    shown: [...presets, shows(appsOf('acc_1'), [], 70_000), shows(appOf('app_1'), [], 70_000)],
+    memory: bound(imageApplied),
+    with: { notes: { missedAt: 5_000 } },
+    comesTo: 'stall ObjectGone',
+  },
+  {
+    because: 'deleting the resource retains the app by default',
+    spec: image,
+    subject: { deleting: true },
+    memory: bound(imageApplied),
+    comesTo: 'release',
+  },
+  {
+    because: 'an app that is only presumed to be ours is not deleted',
+    spec: { ...image, lifecycle: { onDelete: 'Delete' } },
+    subject: { deleting: true },
+    memory: { ...bound(imageApplied), ownership: 'Presumed' },
+    comesTo: 'release',
+  },
+  {
+    because: 'deleting was chosen',
+    spec: { ...image, lifecycle: { onDelete: 'Delete' } },
+    subject: { deleting: true },
+    memory: bound(imageApplied),
+    comesTo: 'DELETE /app {"appId":"app_1"}',
+  },
+];
+
+describe('an app', () => {
+  it.each(changes)('is sent only what differs: $because', ({ body, ...options }) => {
+    const call = callIn(settledStep(hostedApp, { shown: shownApp(), subject: { generation: 2 }, ...options }));
+
+    expect(call.request.endpoint).toBe('PATCH /app');
+    expect(call.request.body).toEqual({ appId: 'app_1', ...body });
+  });
+
+  it.each(other)('comes to rest or to the right call: $because', ({ comesTo, ...options }) => {
+    expect(inShort(settledStep(hostedApp, { shown: shownApp(), ...options }))).toBe(comesTo);
+  });
+
+  it('suggests the nearest preset', () => {
+    const step = settledStep(hostedApp, { spec: { ...image, preset: 'NEXTJS' }, shown: shownApp() });
+
+    expect(step).toMatchObject({
+      message: 'spec.preset NEXTJS is none of the presets of the account; did you mean NEXT_JS?',
+    });
+  });
+
+  it('does not send its image where an environment deploys one of its own', () => {
+    const step = settledStep(hostedApp, {
+      spec: { ...image, image: { reference: 'r/mine:2' } },
+      shown: shownApp(),
+      memory: bound(imageApplied),
+      referrers: () => [{ name: 'prod', spec: { deploy: { image: 'r/mine:3' } } }],
+    });
+
+    expect(inShort(step)).toBe('ready InSync');
+  });
+
+  it('remembers what waits in the environments, and sends it again once it is to be applied at once', () => {
+    const first = callIn(
+      settledStep(hostedApp, { spec: { ...image, port: 9090 }, shown: shownApp(), memory: bound(imageApplied) }),
+    );
+    const learned = first.committed({ appId: 'app_1', environmentsAffected: 2 });
+    const memory = { ...bound({ ...imageApplied, port: 9090 }), facts: learned?.facts ?? {} };
+    const again = settledStep(hostedApp, {
+      spec: { ...image, port: 9090, applyImmediately: true },
+      shown: shownApp({ port: 9090 }),
+      memory,
+    });
+
+    expect(learned?.facts).toEqual({ pendingChanges: ['port'], environmentsAffected: 2 });
+    expect(inShort(again)).toBe('PATCH /app {"appId":"app_1","port":9090,"applyImmediately":true}');
+    expect(callIn(again).committed({})?.facts?.pendingChanges).toBeUndefined();
+  });
+
+  it('keeps what cannot be cleared, and says so', () => {
+    const memory = bound({ ...imageApplied, 'healthCheck.port': 1, builder: 'NIXPACKS', 'job.command': 'x' });
+
+    const { leftover } = hostedApp.show(aPass(hostedApp, { spec: image, shown: shownApp(), memory }));
+
+    expect(leftover.toSorted()).toEqual(['builder', 'healthCheck.port', 'job.command']);
+  });
+
+  it('trusts its own write over a record that was read before it', () => {
+    const step = settledStep(hostedApp, {
+      spec: { ...image, port: 9090 },
+      shown: shownApp(),
+      memory: bound({ ...imageApplied, port: 9090 }),
+      with: { wrote: { at: 2_000, fields: { port: 9090 } }, monotonicMs: 900_000 },
+    });
+
+    expect(inShort(step)).toBe('ready InSync');
+  });
+});

@@ -1,0 +1,294 @@
+import { describe, expect, it } from 'vitest';
+import type { Memory } from '../../src/engine/kind/step.ts';
+import { memberAccess } from '../../src/kinds/member-access.ts';
+import type { Facts } from '../../src/kinds/schema/member-access.ts';
+import { appEnvsOf, memberAccessOf, type AppEnvItem } from '../../src/hosting/requests.ts';
+import { callIn, inShort, settledStep, shows, type PassOptions, type Shown } from './support/pass.ts';
+
+const list = appEnvsOf('acc_1');
+const access = memberAccessOf('acc_1', 'mem_1');
+
+function environments(...ids: readonly string[]): Shown {
+  return shows(
+    list,
+    ids.map((appEnvId) => ({ appEnvId, appId: 'app_1', name: appEnvId, status: 'running' }) as AppEnvItem),
+  );
+}
+
+function allowed(...ids: readonly string[]): Shown {
+  return shows(access, [{ membershipId: 'mem_1', allowedAppEnvIds: ids }]);
+}
+
+const restricted = (...ids: readonly string[]) => ({
+  membershipId: 'mem_1',
+  access: 'Restricted',
+  environments: ids.map((appEnvId) => ({ appEnvId })),
+});
+
+/** What is remembered after these ids were applied for the spec of a generation. */
+function applied(generation: number, ...ids: readonly string[]): Partial<Memory<Facts>> {
+  return {
+    id: 'mem_1',
+    ownership: 'Adopted',
+    applied: { generation, prints: {} },
+    facts: { setAppEnvIds: [...ids] },
+  };
+}
+
+const patch = (...ids: readonly string[]) =>
+  `PATCH /member/env-access ${JSON.stringify({ accountId: 'acc_1', membershipId: 'mem_1', allowedAppEnvIds: ids })}`;
+
+interface Row extends PassOptions<Facts> {
+  readonly because: string;
+  readonly comesTo: string;
+}
+
+const neverWider: readonly Row[] = [
+  {
+    because: 'a reference does not resolve',
+    spec: { ...restricted('a'), environments: [{ appEnvId: 'a' }, { environmentRef: { name: 'later' } }] },
+    shown: [environments('a', 'b'), allowed('a', 'b')],
+    memory: applied(0, 'a', 'b'),
+    comesTo: 'wait ReferenceNotReady',
+  },
+  {
+    because: 'no reference resolves and the member has full access that we never restricted',
+    spec: { membershipId: 'mem_1', access: 'Restricted', environments: [{ environmentRef: { name: 'later' } }] },
+    shown: [environments('a'), allowed()],
+    comesTo: 'wait ReferenceNotReady',
+  },
+  {
+    because: 'an environment of the spec is deleted and the service shortened the list by itself',
+    spec: restricted('a', 'b'),
+    shown: [environments('a'), allowed('a')],
+    memory: applied(1, 'a', 'b'),
+    comesTo: 'wait EnvironmentNotFound',
+  },
+  {
+    because: 'an environment is deleted and still in the list',
+    spec: restricted('a', 'b'),
+    shown: [environments('a'), allowed('a', 'b')],
+    memory: applied(1, 'a', 'b'),
+    comesTo: 'ready InSync',
+  },
+  {
+    because: 'the token suddenly sees none of the environments',
+    spec: restricted('a', 'b'),
+    shown: [environments(), allowed('a', 'b')],
+    memory: applied(1, 'a', 'b'),
+    comesTo: 'ready InSync',
+  },
+  {
+    because: 'a resource that was referred to has another id now: what we set stays until the spec is edited',
+    spec: { membershipId: 'mem_1', access: 'Restricted', environments: [{ environmentRef: { name: 'web' } }] },
+    referred: { 'AppEnvironment/web': { id: 'new', facts: {} } },
+    shown: [environments('old', 'new'), allowed('old')],
+    memory: applied(1, 'old'),
+    comesTo: patch('new', 'old'),
+  },
+  {
+    because: 'the list could not be read yet',
+    spec: restricted('a'),
+    shown: [environments('a')],
+    memory: applied(1, 'a'),
+    comesTo: 'read memberAccess/mem_1',
+  },
+  {
+    because: 'the membership does not exist',
+    spec: restricted('a'),
+    shown: [environments('a'), shows(access, [])],
+    comesTo: 'stall NotFound',
+  },
+  {
+    because: 'the service emptied the list, and no environment of the spec is left',
+    spec: restricted('a'),
+    shown: [environments('b'), allowed()],
+    memory: applied(1, 'a'),
+    comesTo: 'stall AccessWiderThanSpec',
+  },
+  {
+    because: 'another resource owns the membership',
+    spec: restricted('a'),
+    shown: [environments('a'), allowed()],
+    claimant: () => ({ name: 'MemberAccess team/older', goesFirst: true }),
+    comesTo: 'stall Claimed',
+  },
+  {
+    because: 'the account does not allow adoption',
+    spec: restricted('a'),
+    shown: [environments('a'), allowed()],
+    account: { adoption: 'Never' },
+    comesTo: 'stall AdoptionNotAllowed',
+  },
+];
+
+const shorterByEdit: readonly Row[] = [
+  {
+    because: 'the spec was edited: what we set and no longer want goes',
+    spec: restricted('a'),
+    shown: [environments('a', 'b'), allowed('a', 'b')],
+    subject: { generation: 2 },
+    memory: applied(1, 'a', 'b'),
+    comesTo: patch('a'),
+  },
+  {
+    because: 'what the service added by itself is kept by default',
+    spec: restricted('a'),
+    shown: [environments('a', 'b', 'c'), allowed('a', 'b', 'c')],
+    subject: { generation: 2 },
+    memory: applied(1, 'a', 'b'),
+    comesTo: patch('a', 'c'),
+  },
+  {
+    because: 'what the service added by itself is removed where the spec says so',
+    spec: { ...restricted('a'), serviceAdds: 'Remove' },
+    shown: [environments('a', 'c'), allowed('a', 'c')],
+    memory: applied(1, 'a'),
+    comesTo: patch('a'),
+  },
+  {
+    because: 'a fully open member is restricted for the first time',
+    spec: restricted('b', 'a'),
+    shown: [environments('a', 'b'), allowed()],
+    comesTo: patch('a', 'b'),
+  },
+  {
+    because: 'somebody removed an environment: it is put back',
+    spec: restricted('a', 'b'),
+    shown: [environments('a', 'b'), allowed('b')],
+    memory: applied(1, 'a', 'b'),
+    comesTo: patch('a', 'b'),
+  },
+];
+
+const closing: readonly Row[] = [
+  {
+    because: 'the service emptied the list: the whole list again',
+    spec: restricted('a', 'b'),
+    shown: [environments('a', 'b'), allowed()],
+    memory: applied(1, 'a', 'b'),
+    comesTo: patch('a', 'b'),
+  },
+  {
+    because: 'only some environments are left',
+    spec: restricted('a', 'b'),
+    shown: [environments('b'), allowed()],
+    memory: applied(1, 'a', 'b'),
+    comesTo: patch('b'),
+  },
+  {
+    because: 'a reference does not resolve any more: the rest closes it',
+    spec: { ...restricted('a'), environments: [{ appEnvId: 'a' }, { environmentRef: { name: 'gone' } }] },
+    shown: [environments('a'), allowed()],
+    memory: applied(1, 'a', 'x'),
+    comesTo: patch('a'),
+  },
+];
+
+const open: readonly Row[] = [
+  {
+    because: 'the spec says Full',
+    spec: { membershipId: 'mem_1', access: 'Full' },
+    shown: [allowed('a')],
+    comesTo: patch(),
+  },
+  {
+    because: 'GrantFullAccess was chosen and the resource is deleted',
+    spec: { ...restricted('a'), lifecycle: { onDelete: 'GrantFullAccess' } },
+    shown: [environments('a'), allowed('a')],
+    subject: { deleting: true },
+    memory: applied(1, 'a'),
+    comesTo: patch(),
+  },
+];
+
+const left: readonly Row[] = [
+  {
+    because: 'deleting leaves the restriction',
+    spec: restricted('a'),
+    shown: [environments('a'), allowed('a')],
+    subject: { deleting: true },
+    memory: applied(1, 'a'),
+    comesTo: 'release',
+  },
+  {
+    because: 'it was never applied',
+    spec: { ...restricted('a'), lifecycle: { onDelete: 'GrantFullAccess' } },
+    shown: [environments('a'), allowed('b')],
+    subject: { deleting: true },
+    comesTo: 'release',
+  },
+  {
+    because: 'the account is only observed',
+    spec: { ...restricted('a'), lifecycle: { onDelete: 'GrantFullAccess' } },
+    shown: [environments('a'), allowed('a')],
+    subject: { deleting: true },
+    account: { mode: 'Observe' },
+    memory: applied(1, 'a'),
+    comesTo: 'release',
+  },
+  {
+    because: 'the annotation says Retain',
+    spec: { ...restricted('a'), lifecycle: { onDelete: 'GrantFullAccess' } },
+    shown: [environments('a'), allowed('a')],
+    subject: { deleting: true, annotations: { 'apphosting.dev/on-delete': 'Retain' } },
+    memory: applied(1, 'a'),
+    comesTo: 'release',
+  },
+  {
+    because: 'an older resource owns the membership',
+    spec: { ...restricted('a'), lifecycle: { onDelete: 'GrantFullAccess' } },
+    shown: [environments('a'), allowed('a')],
+    subject: { deleting: true },
+    claimant: () => ({ name: 'MemberAccess team/older', goesFirst: true }),
+    memory: applied(1, 'a'),
+    comesTo: 'release',
+  },
+];
+
+describe('the access of a member', () => {
+  it.each(neverWider)('is not widened when $because', ({ comesTo, ...options }) => {
+    expect(inShort(settledStep(memberAccess, options))).toBe(comesTo);
+  });
+
+  it.each(shorterByEdit)('is what the spec says: $because', ({ comesTo, ...options }) => {
+    expect(inShort(settledStep(memberAccess, options))).toBe(comesTo);
+  });
+
+  it.each(closing)('is closed again at once: $because', ({ comesTo, ...options }) => {
+    const call = callIn(settledStep(memberAccess, options));
+
+    expect(inShort({ is: 'call', call })).toBe(comesTo);
+    expect(call.warns?.reason).toBe('AccessWiderThanSpec');
+  });
+
+  it.each(open)('is full only when $because', ({ comesTo, ...options }) => {
+    expect(inShort(settledStep(memberAccess, options))).toBe(comesTo);
+  });
+
+  it.each(left)('stays as it is at the end: $because', ({ comesTo, ...options }) => {
+    expect(inShort(settledStep(memberAccess, options))).toBe(comesTo);
+  });
+
+  it('is not fought over for ever', () => {
+    const step = settledStep(memberAccess, {
+      spec: restricted('a'),
+      shown: [environments('a'), allowed('a', 'b'), allowed()],
+      memory: applied(1, 'a', 'b'),
+      with: { contested: new Set(['environments']), wrote: undefined },
+    });
+
+    expect(inShort(step)).toBe('ready InSync');
+  });
+
+  it('is written over a list that was read for it, since the service adds to the list by itself', () => {
+    const step = settledStep(memberAccess, {
+      spec: restricted('a', 'b'),
+      shown: [environments('a', 'b'), allowed('a')],
+      memory: applied(0, 'a'),
+      with: { askedAt: 9_000 },
+    });
+
+    expect(inShort(step)).toBe('read memberAccess/mem_1');
+  });
+});

@@ -1,0 +1,85 @@
+import type { KubeObject } from '../../../src/engine/ports.ts';
+import { eventResource } from '../../../src/kube/events.ts';
+import { InProcess, type InProcessOptions } from '../../support/in-process.ts';
+import { flawsOf } from '../../support/status-checker.ts';
+
+/** A world with a Ready account. */
+export async function aWorld(options: InProcessOptions = {}): Promise<InProcess> {
+  const world = new InProcess(options);
+  await world.start();
+  world.account();
+  await world.run(5_000);
+  return world;
+}
+
+/** The status of an object, after it was checked for what no tool could read. */
+export function statusOf(world: InProcess, kind: string, name: string): Readonly<Record<string, unknown>> {
+  const object = world.get(kind, name);
+  if (object === undefined) throw new Error(`${kind} ${name} is not there`);
+  const flaws = flawsOf(object);
+  if (flaws.length > 0) throw new Error(`${kind} ${name}: ${flaws.join('; ')}`);
+  return (object.status ?? {}) as Readonly<Record<string, unknown>>;
+}
+
+/** A condition as `status/reason`, or undefined. */
+export function conditionOf(world: InProcess, kind: string, name: string, type = 'Ready'): string | undefined {
+  const object: KubeObject | undefined = world.get(kind, name);
+  const { conditions = [] } = (object?.status ?? {}) as {
+    conditions?: readonly { type: string; status: string; reason: string; message: string }[];
+  };
+  const found = conditions.find((condition) => condition.type === type);
+  return found && `${found.status}/${found.reason}`;
+}
+
+/** The message of a condition. */
+export function messageOf(world: InProcess, kind: string, name: string, type = 'Ready'): string {
+  const { conditions = [] } = (world.get(kind, name)?.status ?? {}) as {
+    conditions?: readonly { type: string; message: string }[];
+  };
+  return conditions.find((condition) => condition.type === type)?.message ?? '';
+}
+
+/** Everything that was committed in the service since, as `kind id`. */
+export async function commits(
+  world: InProcess,
+  after = 0,
+): Promise<readonly { kind: string; id: string; detail: Readonly<Record<string, unknown>> }[]> {
+  const { items } = (await world.control('GET', `/ledger?after=${after}`)) as {
+    items: readonly { kind: string; id: string; seq: number; detail: Readonly<Record<string, unknown>> }[];
+  };
+  return items;
+}
+
+/** The number of the newest commit. */
+export async function newest(world: InProcess): Promise<number> {
+  const { items } = (await world.control('GET', '/ledger')) as { items: readonly { seq: number }[] };
+  return items.at(-1)?.seq ?? 0;
+}
+
+/** Every request that changed something or tried to, since, with its body as the service got it. */
+export async function writesSince(world: InProcess, after: number): Promise<readonly string[]> {
+  const { items } = (await world.control('GET', `/requests?after=${after}`)) as {
+    items: readonly { seq: number; method: string; path: string; status: number }[];
+  };
+  return items
+    .filter(({ method }) => method !== 'GET')
+    .map(({ method, path, status }) => `${method} ${path} ${status}`);
+}
+
+/** The number of the newest request. */
+export async function newestRequest(world: InProcess): Promise<number> {
+  const { items } = (await world.control('GET', '/requests')) as { items: readonly { seq: number }[] };
+  return items.at(-1)?.seq ?? 0;
+}
+
+/** Every event that was published, as `type reason note`. */
+export function eventsOf(world: InProcess): readonly string[] {
+  return world.cluster
+    .all(eventResource)
+    .map(({ type, reason, note }) => `${String(type)} ${String(reason)} ${String(note)}`);
+}
+
+/** Asks for every field of an environment, those that the interface hides included. */
+export async function environmentOf(world: InProcess, id: string): Promise<Readonly<Record<string, unknown>>> {
+  return (await world.control('GET', `/environments/${id}`)) as Readonly<Record<string, unknown>>;
+}

@@ -1,0 +1,75 @@
+import { randomUUID } from 'node:crypto';
+import { readFile, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { execPath } from 'node:process';
+import { request } from 'undici';
+import { onTestFinished } from 'vitest';
+import type { ControlPlane } from '../../../src/cli/control-plane/control-plane.ts';
+import { Daemon } from '../../../src/cli/control-plane/daemon.ts';
+import { freePorts } from '../../../src/cli/control-plane/ports.ts';
+import { startSimulator, type Started } from '../../../src/simulator/start.ts';
+import { type Api, kubectl } from './kubernetes.ts';
+
+const root = join(import.meta.dirname, '..', '..', '..');
+
+/** The operator as an overlay deploys it: with the ServiceAccount's own token and the arguments of its Deployment. */
+export interface Deployed {
+  readonly namespace: string;
+  /** The name of its ServiceAccount in audit logs. */
+  readonly user: string;
+  readonly simulator: Started;
+  readonly log: () => Promise<string>;
+  readonly stop: () => Promise<void>;
+}
+
+/** Folders and names of what is applied. */
+export const overlays = join(root, 'deploy', 'kustomize', 'overlays');
+
+/** Applies an overlay, and runs what its Deployment would run as a process of this machine, against a simulator. */
+export async function deployed(plane: ControlPlane, api: Api, overlay: string, namespace: string): Promise<Deployed> {
+  await kubectl(plane, 'apply', '-k', join(overlays, overlay));
+  const simulator = await startSimulator();
+  onTestFinished(() => simulator.close());
+  const kubeconfig = join(dirname(plane.kubeconfigPath), `deployed-${randomUUID().slice(0, 8)}`);
+  await writeFile(kubeconfig, plane.kubeconfig({ name: 'operator', token: await tokenOf(api, namespace) }));
+  const [port = 0] = await freePorts(1);
+  const listen = `127.0.0.1:${port}`;
+  const fromDeployment = (await argumentsOf(api, namespace)).filter((arg) => !arg.startsWith('--metrics-listen'));
+  const here = ['--kubeconfig', kubeconfig, '--metrics-listen', listen, '--allow-insecure-loopback'];
+  const logPath = `${kubeconfig}.log`;
+  const daemon = new Daemon({
+    name: 'the operator',
+    command: execPath,
+    args: [join(root, 'src', 'main.ts'), ...fromDeployment, ...here, '--operator-namespace', namespace],
+    logPath,
+    isUp: () => answersOk(`http://${listen}/readyz`),
+    upWithinMs: 60_000,
+    graceMs: 30_000,
+  });
+  await daemon.start();
+  onTestFinished(() => daemon.stop());
+  const user = `system:serviceaccount:${namespace}:apphosting-operator`;
+  return { namespace, user, simulator, log: () => readFile(logPath, 'utf8'), stop: () => daemon.stop() };
+}
+
+async function tokenOf(api: Api, namespace: string): Promise<string> {
+  const path = `/api/v1/namespaces/${namespace}/serviceaccounts/apphosting-operator/token`;
+  const { body } = await api.post(path, { spec: { expirationSeconds: 3_600 } });
+  return (body as { status: { token: string } }).status.token;
+}
+
+async function argumentsOf(api: Api, namespace: string): Promise<readonly string[]> {
+  const { body } = await api.get(`/apis/apps/v1/namespaces/${namespace}/deployments/apphosting-operator`);
+  const { spec } = body as { spec: { template: { spec: { containers: readonly { args: readonly string[] }[] } } } };
+  return (spec.template.spec.containers[0]?.args ?? []).map((arg) => arg.replace('$(POD_NAMESPACE)', namespace));
+}
+
+async function answersOk(url: string): Promise<boolean> {
+  try {
+    const { statusCode, body } = await request(url, { signal: AbortSignal.timeout(2_000) });
+    await body.dump();
+    return statusCode === 200;
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,54 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { dirname, join } from 'node:path';
+import process from 'node:process';
+import { poll, within } from '../../../src/cli/control-plane/deadline.ts';
+import { sharedKubernetes } from './kubernetes.ts';
+
+/** The program as a process of its own. */
+export interface Running {
+  readonly pid: number;
+  /** Everything it has printed. */
+  readonly output: () => string;
+  /** Its exit code once it has ended; null when a signal ended it. */
+  readonly ended: Promise<number | null>;
+  readonly signal: (signal: NodeJS.Signals) => void;
+  /** Ends it, whatever state it is in. */
+  readonly end: () => Promise<void>;
+}
+
+const main = join(import.meta.dirname, '..', '..', '..', 'src', 'main.ts');
+
+/** Starts `apphosting ARGS…`, away from whatever cluster the environment names. */
+export function startProgram(args: readonly string[]): Running {
+  const { KUBECONFIG: _none, ...rest } = process.env;
+  // Tests start the program a hundred times: the second time it is compiled already.
+  const compiled = join(dirname(sharedKubernetes().kubeconfigPath), 'run', 'compiled');
+  const environment = { ...rest, NODE_COMPILE_CACHE: compiled };
+  const child = spawn(process.execPath, [main, ...args], { env: environment, stdio: ['ignore', 'pipe', 'pipe'] });
+  let printed = '';
+  for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk) => (printed += String(chunk)));
+  const ended = once(child, 'close').then(([code]: (number | null)[]) => code ?? null);
+  return {
+    pid: child.pid ?? 0,
+    output: () => printed,
+    ended,
+    signal: (signal) => void child.kill(signal),
+    end: async () => {
+      child.kill('SIGCONT');
+      child.kill('SIGTERM');
+      if ((await within(10_000, ended)) === undefined) child.kill('SIGKILL');
+      await ended;
+    },
+  };
+}
+
+/** Waits until what a program printed matches, and returns the match. */
+export async function printed(running: Running, pattern: RegExp, deadlineMs = 60_000): Promise<RegExpExecArray> {
+  let over = false;
+  void running.ended.then(() => (over = true));
+  const look = async () => pattern.exec(running.output()) ?? undefined;
+  const found = await poll(look, { everyMs: 25, deadlineMs, over: () => over });
+  if (found === undefined) throw new Error(`it does not print ${String(pattern)}, but:\n${running.output()}`);
+  return found;
+}

@@ -1,0 +1,195 @@
+import { randomUUID } from 'node:crypto';
+import { poll } from '../../../src/cli/control-plane/deadline.ts';
+import type { Condition } from '../../../src/engine/conditions.ts';
+import type { KubeObject } from '../../../src/engine/ports.ts';
+import type { HostingService } from './hosting-service.ts';
+import type { Api } from './kubernetes.ts';
+
+const group = '/apis/apphosting.dev/v1alpha1';
+
+/** The plural of each kind that tenants use. */
+const plurals = {
+  HostingAccount: 'hostingaccounts',
+  ContactPoint: 'contactpoints',
+  MetricAlert: 'metricalerts',
+} as const;
+
+/** A kind that tenants use. */
+export type TenantKind = keyof typeof plurals;
+
+/** A user of the operator: a namespace, and an account of the service that nobody else uses. */
+export class Tenant {
+  readonly namespace: string;
+  readonly accountId: string;
+  readonly token: string;
+  /** An environment that alerts can be made for. */
+  readonly appEnvId: string;
+  readonly #api: Api;
+  readonly service: HostingService;
+
+  private constructor(api: Api, service: HostingService, namespace: string, accountId: string, appEnvId: string) {
+    this.#api = api;
+    this.service = service;
+    this.namespace = namespace;
+    this.accountId = accountId;
+    this.appEnvId = appEnvId;
+    this.token = `planted-token-${accountId}`;
+  }
+
+  /** A new tenant in a namespace of its own, or in this one. */
+  static async arrive(api: Api, service: HostingService, given?: string): Promise<Tenant> {
+    const unique = randomUUID().slice(0, 8);
+    const namespace = given ?? `t-${unique}`;
+    const accountId = `acc_${unique}`;
+    if (given === undefined) await api.post('/api/v1/namespaces', { metadata: { name: namespace } });
+    await service.control('POST', '/accounts', { accountId, name: unique });
+    const token = `planted-token-${accountId}`;
+    const membership = { accountId, role: 'admin', permissions: ['manageMembers', 'secretsAccess'] };
+    await service.control('POST', '/tokens', { token, memberships: [membership], currentAccountId: accountId });
+    const app = { accountId, name: 'shop', dockerPreset: 'POSTGRESQL', port: 5432 };
+    const made = (await service.call(token, 'POST', '/app', app)) as { appId: string };
+    const environment = { appId: made.appId, name: 'prod', region: 'eu-west', status: 'running' };
+    const { appEnvId } = (await service.control('POST', '/environments', environment)) as { appEnvId: string };
+    return new Tenant(api, service, namespace, accountId, appEnvId);
+  }
+
+  /** The credentials and the account `default`. */
+  async openAccount(spec: object = {}, annotations: Readonly<Record<string, string>> = {}): Promise<void> {
+    await this.secret('hosting-credentials', { baseUrl: this.service.url, token: this.token });
+    const credentialsRef = { name: 'hosting-credentials' };
+    const wanted = { accountId: this.accountId, credentialsRef, pollSeconds: 10, budget: { requestsPerSecond: 50 } };
+    await this.apply('HostingAccount', 'default', { ...wanted, ...spec }, annotations);
+  }
+
+  /** Creates an object or changes it to this. */
+  async apply(
+    kind: TenantKind,
+    name: string,
+    spec: object,
+    annotations: Readonly<Record<string, string>> = {},
+  ): Promise<void> {
+    const metadata = { name, namespace: this.namespace, annotations };
+    const object = { apiVersion: 'apphosting.dev/v1alpha1', kind, metadata, spec };
+    const path = `${this.path(kind, name)}?fieldManager=tests&force=true`;
+    const { status, body } = await this.#api.patch(path, object, 'application/apply-patch+yaml');
+    if (status >= 300) throw new Error(`${kind} ${name} is not accepted: ${JSON.stringify(body)}`);
+  }
+
+  async secret(name: string, values: Readonly<Record<string, string>>): Promise<void> {
+    const metadata = { name, namespace: this.namespace };
+    const object = { apiVersion: 'v1', kind: 'Secret', metadata, stringData: values };
+    const path = `/api/v1/namespaces/${this.namespace}/secrets/${name}?fieldManager=tests&force=true`;
+    const { status, body } = await this.#api.patch(path, object, 'application/apply-patch+yaml');
+    if (status >= 300) throw new Error(`Secret ${name} is not accepted: ${JSON.stringify(body)}`);
+  }
+
+  async removeSecret(name: string): Promise<void> {
+    await this.#api.delete(`/api/v1/namespaces/${this.namespace}/secrets/${name}`);
+  }
+
+  async get(kind: TenantKind, name: string): Promise<KubeObject | undefined> {
+    const { status, body } = await this.#api.get(this.path(kind, name));
+    return status === 200 ? (body as KubeObject) : undefined;
+  }
+
+  async delete(kind: TenantKind, name: string): Promise<void> {
+    await this.#api.delete(this.path(kind, name));
+  }
+
+  /** Deletes all that it has in the cluster, and waits until that is gone. */
+  async clear(): Promise<void> {
+    const collection = (kind: TenantKind) => `${group}/namespaces/${this.namespace}/${plurals[kind]}`;
+    for (const kind of ['MetricAlert', 'ContactPoint', 'HostingAccount'] as const) {
+      await this.#api.delete(collection(kind));
+      const look = async () => {
+        const { items } = (await this.#api.get(collection(kind))).body as { items: readonly unknown[] };
+        return items.length === 0 ? true : undefined;
+      };
+      const gone = await poll(look, { everyMs: 200, deadlineMs: 60_000 });
+      if (gone === undefined) throw new Error(`every ${kind} should be gone: ${await this.everythingWritten()}`);
+    }
+  }
+
+  async leave(): Promise<void> {
+    await this.#api.delete(`/api/v1/namespaces/${this.namespace}`);
+  }
+
+  /** Whether its namespace has gone. */
+  async hasLeft(): Promise<boolean> {
+    return (await this.#api.get(`/api/v1/namespaces/${this.namespace}`)).status === 404;
+  }
+
+  /** A field of status. */
+  async status(kind: TenantKind, name: string, field: string): Promise<unknown> {
+    const object = await this.get(kind, name);
+    return (object?.status as Readonly<Record<string, unknown>> | undefined)?.[field];
+  }
+
+  async condition(kind: TenantKind, name: string, type: string): Promise<Condition | undefined> {
+    const conditions = (await this.status(kind, name, 'conditions')) as readonly Condition[] | undefined;
+    return conditions?.find((condition) => condition.type === type);
+  }
+
+  /** Waits until Ready is `STATUS/REASON` for the newest generation, and returns its message. */
+  async becomes(kind: TenantKind, name: string, wanted: string, deadlineMs = 40_000): Promise<string> {
+    let last = 'there is no such object';
+    const look = async () => {
+      const object = await this.get(kind, name);
+      const { conditions = [] } = (object?.status ?? {}) as { conditions?: readonly Condition[] };
+      const ready = conditions.find(({ type }) => type === 'Ready');
+      last = JSON.stringify(conditions);
+      const isCurrent = ready?.observedGeneration === object?.metadata.generation;
+      return ready !== undefined && isCurrent && `${ready.status}/${ready.reason}` === wanted
+        ? ready.message
+        : undefined;
+    };
+    const message = await poll(look, { everyMs: 100, deadlineMs });
+    if (message === undefined) throw new Error(`${kind} ${name} does not become ${wanted}: ${last}`);
+    return message;
+  }
+
+  /** Waits until an object is gone from the cluster. */
+  async goes(kind: TenantKind, name: string, deadlineMs = 40_000): Promise<void> {
+    const look = async () => ((await this.get(kind, name)) === undefined ? true : undefined);
+    if ((await poll(look, { everyMs: 100, deadlineMs })) !== undefined) return;
+    throw new Error(`${kind} ${name} does not go: ${JSON.stringify((await this.get(kind, name))?.status)}`);
+  }
+
+  /** Contact points that the service holds for this account. */
+  async contactPoints(): Promise<readonly { readonly contactPointId: string; readonly name: string }[]> {
+    const path = `/contact-points?accountId=${this.accountId}`;
+    const listed = (await this.service.call(this.token, 'GET', path)) as {
+      contactPoints: readonly { contactPointId: string; name: string }[];
+    };
+    return listed.contactPoints;
+  }
+
+  /** Commits of this account, by kind of commit. */
+  async commits(kind?: string): Promise<number> {
+    const ledger = await this.service.ledger();
+    return ledger.filter((row) => row.accountId === this.accountId && (kind === undefined || row.kind === kind)).length;
+  }
+
+  /** The reasons of the events about an object, one per event. */
+  async events(
+    name: string,
+  ): Promise<readonly { readonly reason: string; readonly type: string; readonly note: string }[]> {
+    const { body } = await this.#api.get(`/apis/events.k8s.io/v1/namespaces/${this.namespace}/events`);
+    const { items } = body as {
+      items: readonly { reason: string; type: string; note: string; regarding: { name: string } }[];
+    };
+    return items.filter(({ regarding }) => regarding.name === name);
+  }
+
+  /** Everything that the operator wrote into the namespace. */
+  async everythingWritten(): Promise<string> {
+    const kinds = Object.values(plurals).map((plural) => `${group}/namespaces/${this.namespace}/${plural}`);
+    const paths = [...kinds, `/apis/events.k8s.io/v1/namespaces/${this.namespace}/events`];
+    const answers = await Promise.all(paths.map((path) => this.#api.get(path)));
+    return JSON.stringify(answers.map(({ body }) => body));
+  }
+
+  path(kind: TenantKind, name: string): string {
+    return `${group}/namespaces/${this.namespace}/${plurals[kind]}/${name}`;
+  }
+}
