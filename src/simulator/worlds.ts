@@ -79,9 +79,9 @@ function plantTokens(world: World): void {
 
 function plantApps(world: World): void {
   const accountId = 'acc_demo';
-  const git = { gitNamespace: 'demo', gitRepo: 'web', gitInstallationId: 'git_demo' };
+  const source = { gitNamespace: 'demo', gitRepo: 'web', gitInstallationId: 'git_demo', dockerfilePath: 'Dockerfile' };
   const image = (name: string) => ({ useImage: true, image: `registry.example/demo/${name}:1` });
-  createApp(world, { appId: 'app_web', accountId, name: 'web', port: 3000, ...git, ...image('web') });
+  createApp(world, { appId: 'app_web', accountId, name: 'web', port: 3000, ...source, ...image('web') });
   createApp(world, { appId: 'app_db', accountId, name: 'orders-db', dockerPreset: 'POSTGRESQL', port: 5432 });
   createApp(world, {
     appId: 'app_fn',

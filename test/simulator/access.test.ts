@@ -122,6 +122,18 @@ describe('permissions', () => {
     expect((await on.get(path)).status).toBe(200);
   });
 
+  it('lets nobody without Manage Members change what a member may see', async () => {
+    const on = box();
+    await on.control('POST', '/tokens', { token: 'plain', memberships: [{ accountId: 'acc_demo', role: 'admin' }] });
+    const change = { accountId: 'acc_demo', membershipId: 'mem_demo', allowedAppEnvIds: ['env_web_prod'] };
+
+    const refused = await on.patch('/member/env-access', change, 'plain');
+
+    expect(refused.status).toBe(403);
+    const { body } = await on.get('/member/env-access?accountId=acc_demo&membershipId=mem_demo');
+    expect(body.allowedAppEnvIds).toEqual([]);
+  });
+
   it('reveals secrets only with Secrets Access, which Admin alone does not confer', async () => {
     const on = box();
     const contactPointId = await contactPoint(on);

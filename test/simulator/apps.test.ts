@@ -43,6 +43,14 @@ describe('POST /app', () => {
     expect(app).toMatchObject({ dockerfilePath: 'Dockerfile', customDockerfileContentInUse: false, useImage: false });
   });
 
+  it('shows the default dockerfilePath on the CUSTOM app of the demo world too', async () => {
+    const on = box();
+
+    const app = await shown(on, 'app_web');
+
+    expect(app).toMatchObject({ dockerPreset: 'CUSTOM', dockerfilePath: 'Dockerfile', useImage: true });
+  });
+
   it('has no default dockerfilePath with customDockerfileContent or another preset', async () => {
     const on = box();
 

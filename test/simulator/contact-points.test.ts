@@ -60,6 +60,11 @@ describe('POST /contact-point', () => {
       ['chat_webhook_b', { webhookUrl: 'http://hooks.example.com' }, 'it must be https'],
       ['chat_webhook_b', { webhookUrl: 'https://retired.example/x' }, 'retired connectors are rejected'],
       ['chat_webhook_b', { webhookUrl: 'https://a.retired.example/x' }, 'and everything under them'],
+      [
+        'chat_webhook_b',
+        { webhookUrl: 'https://a.retired.example./x' },
+        'also when the host ends with the dot of the root',
+      ],
       ['chat_webhook_b', { webhookUrl: hook, channel: '#ops' }, 'it has no optional config'],
       ['chat_webhook_c', { webhookUrl: hook }, 'it must be on the chat host'],
       ['chat_webhook_c', { webhookUrl: 'http://chat.example.com/x' }, 'it must be https'],

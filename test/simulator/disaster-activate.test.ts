@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { type Fields, HOUR, setting, SETTLED, WARM } from './disaster-setting.ts';
+import { DAY, type Fields, HOUR, setting, SETTLED, WARM } from './disaster-setting.ts';
 
 const DATABASE = { sourceAppEnvId: 'env_db_prod', target: { envName: 'planned', appName: 'orders-planned' } };
 const NEW_APP = { envName: 'recovered', createNewApp: true, appName: 'web-recovered' };
@@ -33,6 +33,21 @@ describe('activate', () => {
       cutoffAt: body['cutoffAt'],
       completedAt: expect.any(String),
     });
+  });
+
+  it('takes no snapshots and begins no scheduled check while an activation runs', async () => {
+    const at = setting();
+    const configurationId = await at.protect();
+    await at.tell(configurationId, { failSteps: 10_000 });
+    await at.activate(configurationId);
+    const before = await at.points(configurationId);
+
+    at.advance(2 * DAY);
+
+    const after = await at.configuration(configurationId);
+    expect(after.activeOperation).toMatchObject({ kind: 'activation' });
+    expect(after.activities.filter(({ kind }) => kind === 'validation')).toEqual([]);
+    expect(await at.points(configurationId)).toEqual(before);
   });
 
   it('goes through its phases in order', async () => {

@@ -24,7 +24,7 @@ function url(protocols: readonly string[], hostAllowed: (host: string) => boolea
     if (parsed === undefined || !protocols.includes(parsed.protocol)) {
       throw invalid(`${name} must be an address that begins with ${protocols.map((each) => `${each}//`).join(' or ')}`);
     }
-    if (!hostAllowed(parsed.hostname)) throw invalid(`${name}: this host is not accepted`);
+    if (!hostAllowed(parsed.hostname.replace(/\.$/, ''))) throw invalid(`${name}: this host is not accepted`);
     return given;
   };
 }

@@ -12,7 +12,7 @@ import {
   configurations,
   DUE,
   journaledCalls,
-  keep,
+  keepTicked,
   recoveryPoints,
   retainedDisks,
 } from './rows.ts';
@@ -74,5 +74,5 @@ function wake(world: World, { configurationId }: { readonly configurationId: str
   const configuration = configurationOf(world, configurationId);
   if (configuration === undefined) return;
   clearDisks(world, configuration.sourceAppEnvId, 'expired');
-  keep(world, tick(configuration, momentOf(world, configuration)));
+  keepTicked(world, configuration, tick(configuration, momentOf(world, configuration)));
 }

@@ -69,10 +69,19 @@ function pointsOf(world: World, configurationId: string): readonly StoredPoint[]
   return world.of(recoveryPoints).where('configuration', configurationId);
 }
 
-/** Puts what came of a call or a timer into the world: rows, timer, ledger, and what follows outside. */
+/** Puts what came of a timer into the world; most change no point, and then none is looked at. */
+export function keepTicked(world: World, before: Configuration, outcome: Outcome): void {
+  if (outcome.configuration.points !== before.points) keepPoints(world, before.points, outcome.configuration);
+  keepRow(world, outcome);
+}
+
+/** Puts what came of a call into the world: rows, timer, ledger, and what follows outside. */
 export function keep(world: World, outcome: Outcome, requestId?: string): void {
-  const { configuration, happenings } = outcome;
-  keepPoints(world, configuration);
+  keepPoints(world, pointsOf(world, outcome.configuration.configurationId), outcome.configuration);
+  keepRow(world, outcome, requestId);
+}
+
+function keepRow(world: World, { configuration, happenings }: Outcome, requestId?: string): void {
   const { points: _points, ...row } = configuration;
   const timer = wokenAt(world, configuration);
   world.of(configurations).put(timer === undefined ? row : { ...row, timer });
@@ -89,12 +98,13 @@ export function wipe(world: World, configuration: Configuration, happenings: rea
   for (const happening of happenings) note(world, configuration, happening);
 }
 
-function keepPoints(world: World, { configurationId, points }: Configuration): void {
+/** The points of a configuration are the newest ones of a sequence: it loses them at its beginning, and gains them at its end. */
+function keepPoints(world: World, before: readonly RecoveryPoint[], { configurationId, points }: Configuration): void {
   const rows = world.of(recoveryPoints);
-  const kept = new Set(points.map(({ pointId }) => pointId));
-  for (const { pointId } of pointsOf(world, configurationId)) if (!kept.has(pointId)) rows.remove(pointId);
-  for (const point of points)
-    if (!rows.has(point.pointId)) rows.put({ ...point, configurationId, createdAt: point.cutoffAt });
+  const oldest = points[0]?.sequence ?? Infinity;
+  for (const { pointId, sequence } of before) if (sequence < oldest) rows.remove(pointId);
+  const newest = points.findLastIndex(({ pointId }) => rows.has(pointId));
+  for (const point of points.slice(newest + 1)) rows.put({ ...point, configurationId, createdAt: point.cutoffAt });
 }
 
 function wokenAt(world: World, configuration: Configuration): StoredConfiguration['timer'] {
