@@ -23,6 +23,8 @@ export async function runProgram(
   child.stderr.on('data', (chunk) => (printed.stderr += String(chunk)));
   child.once('error', reject);
   child.once('close', (code) => resolve({ code: code ?? 1, ...printed }));
+  // A program that reads nothing may end before we have written.
+  child.stdin.on('error', () => undefined);
   child.stdin.end(options.input ?? '');
   return promise;
 }

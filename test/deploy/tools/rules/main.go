@@ -13,7 +13,6 @@ import (
 	"github.com/prometheus/common/model"
 	"github.com/prometheus/common/promslog"
 	"github.com/prometheus/prometheus/model/labels"
-	"github.com/prometheus/prometheus/promql/parser"
 	"github.com/prometheus/prometheus/promql/promqltest"
 	"github.com/prometheus/prometheus/rules"
 	"sigs.k8s.io/yaml"
@@ -69,17 +68,15 @@ func (t test) run(path string, tested map[string]bool, fail func(string)) (names
 	for _, series := range t.Series {
 		load = append(load, "  "+series.Series+" "+series.Values)
 	}
-	language := parser.NewParser(parser.Options{})
-	suite, err := promqltest.NewLazyLoader(strings.Join(load, "\n"), promqltest.LazyLoaderOpts{EnableAtModifier: true, EnableNegativeOffset: true, Parser: language})
+	suite, err := promqltest.NewLazyLoader(strings.Join(load, "\n"), promqltest.LazyLoaderOpts{EnableAtModifier: true, EnableNegativeOffset: true})
 	check(err)
 	defer suite.Close()
 	manager := rules.NewManager(&rules.ManagerOptions{
-		QueryFunc:    rules.EngineQueryFunc(suite.QueryEngine(), suite.Storage()),
-		AppendableV2: suite.Storage(),
-		Context:      context.Background(),
-		NotifyFunc:   func(context.Context, string, ...*rules.Alert) {},
-		Logger:       promslog.NewNopLogger(),
-		Parser:       language,
+		QueryFunc:  rules.EngineQueryFunc(suite.QueryEngine(), suite.Storage()),
+		Appendable: suite.Storage(),
+		Context:    context.Background(),
+		NotifyFunc: func(context.Context, string, ...*rules.Alert) {},
+		Logger:     promslog.NewNopLogger(),
 	})
 	groups, errs := manager.LoadGroups(step, labels.EmptyLabels(), "", nil, false, path)
 	for _, err := range errs {
