@@ -69,9 +69,9 @@ async function operate(settings: RunSettings): Promise<number> {
   const stop = new AbortController();
   for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, () => stop.abort(signal));
   try {
-    const problem = await preflight(api, { ...settings, kinds });
-    if (problem !== undefined) return complain(`apphosting run: ${problem}`, 1);
     const operatorNamespace = settings.operatorNamespace ?? settings.namespace ?? credentials.namespace ?? 'default';
+    const problem = await preflight(api, { ...settings, kinds, operatorNamespace });
+    if (problem !== undefined) return complain(`apphosting run: ${problem}`, 1);
     const key = await operatorKey(api, operatorNamespace);
     const hosting = openHosting({
       clock: realClock,

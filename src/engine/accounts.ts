@@ -167,7 +167,7 @@ export class Accounts {
       mode: this.#options.readOnly ? 'Observe' : (mode ?? 'Manage'),
       adoption: 'Never',
       pollMs: 60_000,
-      inEffect: { pollMs: 0, roundMs: undefined },
+      inEffect: { pollMs: 60_000, roundMs: undefined },
       frozen: undefined,
     };
   }

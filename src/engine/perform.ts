@@ -5,7 +5,6 @@
  * an id that came back is written before anything else is done; nothing is sent by a process that may no longer act.
  */
 import { conclude } from './conditions.ts';
-import { tie } from './book.ts';
 import type { Pass } from './kind/pass.ts';
 import type { Call, JournalEntry, Memory, Verdict } from './kind/step.ts';
 import { isoSeconds } from './conditions.ts';
@@ -131,9 +130,4 @@ async function send(
 export function remembering(work: Work, remember: Partial<Memory<unknown>> | undefined): Work {
   if (remember === undefined) return work;
   return { ...work, recollection: { ...work.recollection, memory: { ...work.recollection.memory, ...remember } } };
-}
-
-/** The tie of an open create, by which others wait for it. */
-export function createTie(entry: JournalEntry): string | undefined {
-  return entry.create === undefined ? undefined : tie.create(entry.create.collection, entry.create.name);
 }

@@ -7,14 +7,15 @@
 import type { AnyKind } from './kind/define.ts';
 import type { AccountView, Pass, View } from './kind/pass.ts';
 import type { Call, JournalEntry, Step, Verdict } from './kind/step.ts';
-import { entryInWords, tie, type Entry } from './book.ts';
+import { entryInWords, type Entry } from './book.ts';
 import { paused } from './conditions.ts';
 import { RecordingView } from './interests.ts';
 import { annotations } from './names.ts';
 import { blind, letGo, withWayOut } from './leaving.ts';
 import { recollect } from './memory.ts';
 import { contested, seenJournal } from './recall.ts';
-import { createTie, perform, remembering } from './perform.ts';
+import { OpenCreates } from './open-creates.ts';
+import { perform, remembering } from './perform.ts';
 import type { KubeObject, Outcome } from './ports.ts';
 import { claimantOf, dependentsOf, gather, referrersOf, subjectOf, type Surroundings } from './surroundings.ts';
 import { record, concludePass, write, type Said } from './report.ts';
@@ -36,10 +37,11 @@ export type Ended =
 
 export class Reconciler implements Worktable {
   readonly #parts: Parts;
-  readonly #reserved = new Map<string, { readonly tie: string; readonly where: string }>();
+  readonly #creates: OpenCreates;
 
   constructor(parts: Parts) {
     this.#parts = parts;
+    this.#creates = new OpenCreates(parts.book);
   }
 
   get clock(): Parts['clock'] {
@@ -80,15 +82,14 @@ export class Reconciler implements Worktable {
   }
 
   reserve(key: string, entry: JournalEntry, pass: Pass<unknown, unknown>): boolean {
-    const name = createTie(entry);
-    if (name === undefined || entry.create === undefined) return true;
-    if (pass.creating(entry.create.collection, entry.create.name) !== undefined) return false;
-    this.#reserved.set(key, { tie: name, where: `${entry.endpoint}|${entry.accountId}` });
+    const { create } = entry;
+    if (create !== undefined && pass.creating(create.collection, create.name) !== undefined) return false;
+    this.#creates.reserve(key, entry);
     return true;
   }
 
   unreserve(key: string): void {
-    this.#reserved.delete(key);
+    this.#creates.unreserve(key);
   }
 
   called(work: Work, call: Call<unknown>, outcome: Outcome): void {
@@ -297,8 +298,7 @@ export class Reconciler implements Worktable {
       claimant: (id) => claimantOf(entry, book, accounts, id),
       referrers: (kind) => referrersOf(this.#parts, entry, kind),
       dependents: () => dependentsOf(this.#parts, entry),
-      creating: (collection, name) =>
-        this.#creating(entry, `${account.endpoint}|${account.accountId}`, collection, name),
+      creating: (collection, name) => this.#creates.other(entry, account, collection, name),
       wrote: recall.wrote,
       journalSeen: seenJournal(recall, work.recollection.memory.journal, now),
       notes: recall.notes,
@@ -311,23 +311,6 @@ export class Reconciler implements Worktable {
       wallMs: now.wall,
       monotonicMs: now.monotonic,
     };
-  }
-
-  /** Another object with an open create of this name, in this process or in a journal. */
-  #creating(entry: Entry, where: string, collection: string, name: string): string | undefined {
-    const wanted = tie.create(collection, name);
-    for (const [key, reserved] of this.#reserved) {
-      if (key === entry.key || reserved.tie !== wanted || reserved.where !== where) continue;
-      const other = this.#parts.book.get(key);
-      if (other !== undefined) return entryInWords(other);
-    }
-    for (const key of this.#parts.book.tiedBy(wanted)) {
-      const other = this.#parts.book.get(key);
-      const journal = other?.recollection.memory.journal;
-      if (other === undefined || journal === undefined || key === entry.key) continue;
-      if (`${journal.endpoint}|${journal.accountId}` === where) return entryInWords(other);
-    }
-    return undefined;
   }
 }
 

@@ -12,7 +12,7 @@ const mostAttempts = 2;
 
 /** The environment as it was before a call, in one short text. */
 function markOf({ status = '', updatedAtMs }: AppEnvItem): string {
-  return `${updatedAtMs ?? ''} ${status}`;
+  return `${updatedAtMs ?? ''} ${status.slice(0, 64)}`;
 }
 
 /** Sends the action, after a look that began for it. */
@@ -85,7 +85,7 @@ export function resolveDoubt(
   }
   if (action === undefined) return { is: 'again', remember: { journal: undefined } };
   if (entry.attempt < mostAttempts) return act(pass, item, action, entry.attempt + 1);
-  const message = `${words} twice, and nothing shows that it was carried out; change what is deployed to try again`;
+  const message = `${words} twice, and nothing shows that it was carried out; change what is deployed, or the annotation apphosting.dev/redeploy-at, to try again`;
   return { is: 'stall', reason: 'DeployInDoubt', message };
 }
 

@@ -29,6 +29,8 @@ export const redeployAnnotation = 'apphosting.dev/redeploy-at';
 /** Marks the fingerprint of what was taken as it was and never sent. */
 const assumed = '~';
 const most = 10;
+/** A status holds 600 fingerprints; what is wanted must be among them. */
+const mostPrints = 590;
 
 /** A call that must not happen twice, and what to remember when it was carried out. */
 export interface Action {
@@ -153,7 +155,9 @@ export function leftoverOf(pass: EnvironmentPass): readonly string[] {
 export function deployment(pass: EnvironmentPass, appEnvId: string): Action {
   const { deploy } = pass.spec;
   const wanted = partsOf(pass);
-  const digest = pass.print([deployValue(pass.spec), wanted, isStartupLeft(pass)]);
+  // A new token of the annotation asks again, also for what was given up.
+  const token = isRedeployDue(pass) ? (pass.subject.annotations[redeployAnnotation] ?? '') : '';
+  const digest = pass.print([deployValue(pass.spec), wanted, isStartupLeft(pass), token]);
   const done = (how: Done) => deployed(pass, how);
   if (deploy?.image !== undefined) {
     const { image } = deploy;
@@ -250,16 +254,18 @@ function deployed(pass: EnvironmentPass, { body, at, attempt }: Done): Partial<M
   };
 }
 
-/** What has been sent by now: what travels with this deployment, and what is left over from before. */
+/** What has been sent by now: what travels with this deployment, and as much of what is left over as status holds. */
 function sentPrints(pass: EnvironmentPass): Readonly<Record<string, string>> {
   const { deploy } = pass.spec;
-  const known = Object.entries(printsIn(pass)).filter(([field]) => !field.startsWith(assumed));
   const takes = (field: string) => deploy?.image !== undefined || (deploy?.build !== undefined && field === 'startup');
-  const kept = known.filter(([field]) => field !== 'startup' || !isStartupLeft(pass) || !takes(field));
   const now = Object.entries(partsOf(pass)).filter(([field]) => takes(field));
-  return {
-    ...Object.fromEntries(kept),
-    ...Object.fromEntries(now.map(([field, value]) => [field, pass.print(value)])),
+  const sent = {
     deploy: pass.print(deployValue(pass.spec)),
+    ...Object.fromEntries(now.map(([field, value]) => [field, pass.print(value)])),
   };
+  const isCleared = (field: string) => field === 'startup' && isStartupLeft(pass) && takes(field);
+  const kept = Object.entries(printsIn(pass))
+    .filter(([field]) => !field.startsWith(assumed) && !(field in sent) && !isCleared(field))
+    .slice(0, mostPrints - Object.keys(sent).length);
+  return { ...sent, ...Object.fromEntries(kept) };
 }

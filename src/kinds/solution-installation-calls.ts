@@ -14,6 +14,8 @@ export type SolutionPass = Pass<Spec, Facts>;
 const recheckMs = 5_000;
 const clockSlackMs = 5_000;
 const collection = 'solutions';
+/** As many as a journal holds. */
+const mostExcluded = 1_000;
 
 /** The inputs as they are now, those from Secrets looked up. */
 export function inputsOf(pass: SolutionPass): Readonly<Record<string, Json>> {
@@ -50,7 +52,11 @@ export function create(pass: SolutionPass, attempt: number): Step<Facts> {
     const message = `${creating} is installing "${spec.appName}"; this one goes next`;
     return { is: 'wait', reason: 'CreateInProgress', message, retryInMs: 2_000 };
   }
-  const excluded = pass.memory.journal?.create?.excluded ?? relatedTo(pass).map(({ appId }) => appId);
+  const excluded =
+    pass.memory.journal?.create?.excluded ??
+    relatedTo(pass)
+      .map(({ appId }) => appId)
+      .slice(0, mostExcluded);
   const posted = install(pass);
   if (posted.is !== 'call') return posted;
   const digest = pass.print(posted.call.request.body ?? null);
@@ -147,14 +153,14 @@ export function resolveDoubt(pass: SolutionPass, entry: JournalEntry): Step<Fact
     const message = `the answer to the installation was lost and ${traces.slice(0, 5).join(', ')} may be its components; put the installation's id into spec.installationId, or delete these apps to install again`;
     return { is: 'stall', reason: 'InstallationIdUnknown', message };
   }
+  if (entry.conflicted !== undefined) {
+    const message = `install solution "${pass.spec.solution}": ${entry.conflicted}`;
+    return { is: 'stall', reason: 'Rejected', message, remember: { journal: undefined } };
+  }
   if (walk.begunAt < settledAt) {
     const by = new Date(journalSeen.wall + entry.deadlineSeconds * 1_000 + horizonMs).toISOString();
     const message = `the answer to the installation of "${pass.spec.appName}" was lost; if no component shows by ${by}, it is installed again`;
     return { is: 'wait', reason: 'InDoubt', message, retryInMs: recheckMs };
-  }
-  if (entry.conflicted !== undefined) {
-    const message = `install solution "${pass.spec.solution}": ${entry.conflicted}`;
-    return { is: 'stall', reason: 'Rejected', message, remember: { journal: undefined } };
   }
   return create(pass, entry.attempt + 1);
 }

@@ -1,13 +1,13 @@
 import { describe, expect, it } from 'vitest';
 import { isRecord } from '../../src/engine/memory.ts';
 import { secretResource } from '../../src/kube/material.ts';
-import { InProcess, namespace } from '../support/in-process.ts';
+import { InProcess, namespace, type InProcessOptions } from '../support/in-process.ts';
 
 const email = { email: { addresses: ['ops@example.com'] } };
 
 /** A world with a Ready account, and a Ready contact point `ops` of this spec. */
-async function aWorld(spec: object = email): Promise<InProcess> {
-  const world = new InProcess();
+async function aWorld(spec: object = email, options: InProcessOptions = {}): Promise<InProcess> {
+  const world = new InProcess(options);
   await world.start();
   world.account();
   await world.run(5_000);
@@ -111,5 +111,17 @@ describe('an account that is deleted', () => {
     await world.run(2_000);
 
     expect(world.get('HostingAccount', 'default')).toBeUndefined();
+  });
+});
+
+describe('a deletion', () => {
+  it('ends although looking takes longer than a lost call could', async () => {
+    const world = await aWorld(email, { horizonMs: 0 });
+
+    world.delete('ContactPoint', 'ops');
+    await world.run(30_000);
+
+    expect(world.get('ContactPoint', 'ops')).toBeUndefined();
+    expect((await kinds(world)).filter((kind) => kind === 'contactPoint.deleted')).toHaveLength(1);
   });
 });

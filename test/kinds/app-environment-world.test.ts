@@ -111,10 +111,8 @@ describe('an AppEnvironment in a world', () => {
 
   it('leaves what runs alone when status is lost, until the spec changes', async () => {
     const world = await aDeployedWorld();
-    const object = world.get(kind, name);
     world.delete(kind, name);
     await world.run(2_000);
-    world.apply(kind, name, object?.spec ?? {});
     world.apply(kind, name, { ...spec, deploy: { image: 'r/x:1' } });
     await world.run(130_000);
     const assumed = conditionOf(world, kind, name);

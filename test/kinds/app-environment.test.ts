@@ -1,136 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import type { JournalEntry, Memory } from '../../src/engine/kind/step.ts';
 import { appEnvironment } from '../../src/kinds/app-environment.ts';
-import type { Facts } from '../../src/kinds/schema/app-environment.ts';
-import { appEnvsOf, type AppEnvItem } from '../../src/hosting/requests.ts';
-import { aPass, callIn, inShort, print, settledStep, shows, type PassOptions, type Shown } from './support/pass.ts';
-
-const list = appEnvsOf('acc_1');
-
-function anEnvironment(change: Partial<AppEnvItem> = {}): AppEnvItem {
-  return {
-    appEnvId: 'env_1',
-    appId: 'app_1',
-    name: 'prod',
-    cliEnvName: 'mine-prod',
-    hosts: [],
-    status: 'running',
-    updatedAtMs: 100,
-    ...change,
-  } as unknown as AppEnvItem;
-}
-
-function shown(change: Partial<AppEnvItem> = {}, begunAt?: number): readonly Shown[] {
-  return [shows(list, [anEnvironment(change)], begunAt)];
-}
-
-/** What is remembered of an environment to which these parts were sent. */
-function deployed(parts: Readonly<Record<string, unknown>>, facts: Facts = {}): Partial<Memory<Facts>> {
-  const prints = Object.entries(parts).map(([field, value]) => [field, print(value as never)]);
-  return {
-    id: 'env_1',
-    ownership: 'Adopted',
-    applied: { generation: 1, prints: Object.fromEntries(prints) },
-    facts: { deploy: { revision: 'r/x:1', outcome: 'Running' }, ...facts },
-  };
-}
-
-const fresh: Partial<Memory<Facts>> = { id: 'env_1', ownership: 'Adopted' };
-const byId = { appEnvId: 'env_1' };
-const one = { ...byId, deploy: { image: 'r/x:1' } };
-const oneSent = { deploy: { image: 'r/x:1' } };
-
-type Row = PassOptions<Facts> & { readonly because: string; readonly comesTo: string };
-
-const bindings: readonly Row[] = [
-  { because: 'its id', spec: byId, shown: shown(), comesTo: 'ready InSync' },
-  { because: 'its cliEnvName', spec: { cliEnvName: 'mine-prod' }, shown: shown(), comesTo: 'ready InSync' },
-  {
-    because: 'its name in an app',
-    spec: { appId: 'app_1', environmentName: 'prod' },
-    shown: shown(),
-    comesTo: 'ready InSync',
-  },
-  {
-    because: 'its name in an app of this namespace',
-    spec: { appRef: { name: 'mine' }, environmentName: 'prod' },
-    referred: { 'HostedApp/mine': { id: 'app_1', facts: {} } },
-    account: { adoption: 'Never' },
-    shown: shown(),
-    comesTo: 'ready InSync',
-  },
-  {
-    because: 'a component of a solution',
-    spec: { solutionRef: { name: 'workers' }, component: 'api' },
-    referred: {
-      'SolutionInstallation/workers': { id: '', facts: { components: [{ name: 'api', appEnvId: 'env_1' }] } },
-    },
-    shown: shown(),
-    comesTo: 'ready InSync',
-  },
-  {
-    because: 'an id that is not there',
-    spec: { appEnvId: 'env_9' },
-    shown: shown(),
-    comesTo: 'wait EnvironmentNotFound',
-  },
-  {
-    because: 'a name that two have',
-    spec: { appId: 'app_1', environmentName: 'prod' },
-    shown: [shows(list, [anEnvironment(), anEnvironment({ appEnvId: 'env_2' })])],
-    comesTo: 'stall Ambiguous',
-  },
-  {
-    because: 'an id in an account that does not allow adoption',
-    spec: byId,
-    account: { adoption: 'Never' },
-    shown: shown(),
-    comesTo: 'stall AdoptionNotAllowed',
-  },
-  {
-    because: 'one that an older resource has',
-    spec: byId,
-    shown: shown(),
-    claimant: () => ({ name: 'AppEnvironment team/older', goesFirst: true }),
-    comesTo: 'stall Claimed',
-  },
-  {
-    because: 'one that a younger resource has',
-    spec: byId,
-    shown: shown(),
-    claimant: () => ({ name: 'AppEnvironment team/younger', goesFirst: false }),
-    comesTo: 'ready InSync',
-  },
-  {
-    because: 'one that is called otherwise by now',
-    spec: { appId: 'app_1', environmentName: 'prod' },
-    memory: fresh,
-    shown: shown({ name: 'old' }),
-    comesTo: 'stall EnvironmentChanged',
-  },
-  {
-    because: 'one that moved to another app',
-    spec: { appId: 'app_1', environmentName: 'prod' },
-    memory: fresh,
-    shown: shown({ appId: 'app_2' }),
-    comesTo: 'stall EnvironmentChanged',
-  },
-  {
-    because: 'one that a list does not show any more',
-    spec: byId,
-    memory: fresh,
-    shown: [shows(list, [])],
-    comesTo: 'wait ObjectMissing',
-  },
-  {
-    because: 'one that is proved gone, with a successor of its name',
-    spec: { appId: 'app_1', environmentName: 'prod' },
-    memory: { ...fresh, facts: { deploy: { revision: 'r/x:0' } } },
-    shown: [shows(list, [anEnvironment({ appEnvId: 'env_2' })], 70_000)],
-    with: { notes: { missedAt: 5_000 } },
-    comesTo: 'ready InSync',
-  },
-];
+import { byId, deployed, fresh, one, oneSent, shown, type Row } from './support/environments.ts';
+import { aPass, callIn, inShort, settledStep } from './support/pass.ts';
 
 const deployments: readonly Row[] = [
   {
@@ -325,214 +196,9 @@ const deployments: readonly Row[] = [
   },
 ];
 
-const powers: readonly Row[] = [
-  {
-    because: 'it is to stop',
-    spec: { ...byId, powerState: 'Stopped' },
-    memory: deployed({}),
-    shown: shown(),
-    comesTo: 'POST /app-env/stop {"appEnvId":"env_1"}',
-  },
-  {
-    because: 'it is stopped as it should be',
-    spec: { ...byId, powerState: 'Stopped' },
-    memory: deployed({}),
-    shown: shown({ status: 'stopped' }),
-    comesTo: 'ready InSync',
-  },
-  {
-    because: 'it is to start',
-    spec: { ...byId, powerState: 'Running' },
-    memory: deployed({}),
-    shown: shown({ status: 'STOPPED' }),
-    comesTo: 'POST /app-env/start {"appEnvId":"env_1"}',
-  },
-  {
-    because: 'nothing is said of it',
-    spec: byId,
-    memory: deployed({}),
-    shown: shown({ status: 'stopped' }),
-    comesTo: 'ready InSync',
-  },
-  {
-    because: 'a deployment is held while it is to be stopped',
-    spec: { ...byId, powerState: 'Stopped', deploy: { image: 'r/x:2' } },
-    memory: deployed(oneSent),
-    shown: shown({ status: 'stopped' }),
-    comesTo: 'ready DeployHeld',
-  },
-  {
-    because: 'a deployment is held while somebody has stopped it',
-    spec: { ...byId, deploy: { image: 'r/x:2' } },
-    memory: deployed(oneSent),
-    shown: shown({ status: 'stopped' }),
-    comesTo: 'ready DeployHeld',
-  },
-  {
-    because: 'a held deployment goes instead of a start',
-    spec: { ...byId, powerState: 'Running', deploy: { image: 'r/x:2' } },
-    memory: deployed(oneSent),
-    shown: shown({ status: 'stopped' }),
-    comesTo: 'POST /app-env/deploy-image {"appEnvId":"env_1","image":"r/x:2"}',
-  },
-  {
-    because: 'a redeployment is held',
-    spec: { ...one, powerState: 'Stopped' },
-    subject: { annotations: { 'apphosting.dev/redeploy-at': 'b' } },
-    memory: deployed(oneSent),
-    shown: shown({ status: 'stopped' }),
-    comesTo: 'ready DeployHeld',
-  },
-  {
-    because: 'drift is only reported',
-    spec: { ...byId, powerState: 'Running', lifecycle: { drift: 'Report' } },
-    memory: deployed({}),
-    shown: shown({ status: 'stopped' }),
-    comesTo: 'ready Observed',
-  },
-  {
-    because: 'somebody else keeps stopping it',
-    spec: { ...byId, powerState: 'Running' },
-    memory: deployed({}),
-    shown: shown({ status: 'stopped' }),
-    with: { contested: new Set(['powerState']) },
-    comesTo: 'stall Contested',
-  },
-  {
-    because: 'the list still shows what was before our stop',
-    spec: { ...byId, powerState: 'Stopped' },
-    memory: deployed({}),
-    shown: shown({}, 9_500),
-    with: { notes: { calledAt: 9_000, updatedAtBefore: 100 }, wrote: { at: 9_000, fields: {} } },
-    comesTo: 'wait Updating',
-  },
-];
-
-const second: Partial<Memory<Facts>> = deployed(oneSent);
-const spec2 = { ...byId, deploy: { image: 'r/x:2' } };
-const startedAt = new Date(1_767_225_600_000).toISOString();
-
-function entry(change: Partial<JournalEntry> = {}): JournalEntry {
-  return {
-    operation: 'deploy-image',
-    attempt: 1,
-    endpoint: 'api.example.com',
-    accountId: 'acc_1',
-    startedAt,
-    deadlineSeconds: 30,
-    digest: print([{ image: 'r/x:2' }, {}, false]),
-    before: '100 running',
-    ...change,
-  };
-}
-
-const after = 1_767_225_601_000;
-const late = {
-  journalSeen: { monotonic: 10_000, wall: 1_767_225_600_000 },
-  monotonicMs: 200_000,
-  wallMs: 1_767_225_790_000,
-};
-
-const doubts: readonly Row[] = [
-  {
-    because: 'the list was read before the call',
-    memory: { ...second, journal: entry() },
-    shown: shown({}, 9_000),
-    spec: spec2,
-    comesTo: 'read appEnvs',
-  },
-  {
-    because: 'nothing shows yet',
-    memory: { ...second, journal: entry() },
-    shown: shown({}, 10_000),
-    spec: spec2,
-    comesTo: 'wait InDoubt',
-  },
-  {
-    because: 'it is being updated since',
-    memory: { ...second, journal: entry() },
-    shown: shown({ status: 'UPDATING', updatedAtMs: after }, 10_000),
-    spec: spec2,
-    comesTo: 'wait Updating',
-  },
-  {
-    because: 'it was updated since and runs',
-    memory: { ...second, journal: entry() },
-    shown: shown({ updatedAtMs: after }, 10_000),
-    spec: spec2,
-    comesTo: 'ready InSync',
-  },
-  {
-    because: 'it is being updated since before the call: not by us',
-    memory: { ...second, journal: entry() },
-    shown: shown({ status: 'UPDATING', updatedAtMs: 200 }, 10_000),
-    spec: spec2,
-    comesTo: 'wait InDoubt',
-  },
-  {
-    because: 'nothing shows until the end: once more',
-    memory: { ...second, journal: entry() },
-    shown: shown({}, 190_000),
-    spec: spec2,
-    with: late,
-    comesTo: 'POST /app-env/deploy-image {"appEnvId":"env_1","image":"r/x:2"}',
-  },
-  {
-    because: 'nothing shows after the second time: given up',
-    memory: { ...second, journal: entry({ attempt: 2 }) },
-    shown: shown({}, 190_000),
-    spec: spec2,
-    with: late,
-    comesTo: 'stall DeployInDoubt',
-  },
-  {
-    because: 'something else is wanted by now',
-    memory: { ...second, journal: entry({ attempt: 2 }) },
-    shown: shown({}, 190_000),
-    spec: { ...byId, deploy: { image: 'r/x:3' } },
-    with: late,
-    comesTo: 'POST /app-env/deploy-image {"appEnvId":"env_1","image":"r/x:3"}',
-  },
-];
-
 describe('an environment', () => {
-  it.each(bindings)('is bound by $because', ({ comesTo, ...options }) => {
-    expect(inShort(settledStep(appEnvironment, options))).toBe(comesTo);
-  });
-
   it.each(deployments)('is deployed to when it should be: $because', ({ comesTo, ...options }) => {
     expect(inShort(settledStep(appEnvironment, options))).toBe(comesTo);
-  });
-
-  it.each(powers)('runs or stands still as said: $because', ({ comesTo, ...options }) => {
-    expect(inShort(settledStep(appEnvironment, options))).toBe(comesTo);
-  });
-
-  it.each(doubts)('is not deployed to twice in doubt: $because', ({ comesTo, ...options }) => {
-    expect(inShort(settledStep(appEnvironment, options))).toBe(comesTo);
-  });
-
-  it('writes down before a deployment how the environment looked', () => {
-    const call = callIn(settledStep(appEnvironment, { spec: spec2, memory: second, shown: shown() }));
-
-    expect(call.journal).toMatchObject({ operation: 'deploy-image', attempt: 1, before: '100 running' });
-  });
-
-  it('counts a deployment that was repeated after a doubt', () => {
-    const call = callIn(
-      settledStep(appEnvironment, {
-        spec: spec2,
-        memory: { ...second, journal: entry() },
-        shown: shown({}, 190_000),
-        with: late,
-      }),
-    );
-
-    expect(call.committed({ success: true, contentId: 'c_3' })?.facts?.deploy).toMatchObject({
-      revision: 'r/x:2',
-      contentId: 'c_3',
-      repeatedAfterDoubt: 1,
-    });
   });
 
   it('reads a rotated Secret as a variable that changed', () => {
@@ -550,10 +216,26 @@ describe('an environment', () => {
     expect(JSON.stringify(call.committed({ success: true }))).not.toContain('new');
   });
 
+  it('forgets what is left over before it forgets what is wanted', () => {
+    const old = Object.fromEntries(Array.from({ length: 700 }, (_, index) => [`env.OLD_${index}`, '1']));
+    const env = [{ name: 'A', value: '1' }];
+    const call = callIn(
+      settledStep(appEnvironment, { spec: { ...one, env }, memory: deployed({ ...old, ...oneSent }), shown: shown() }),
+    );
+
+    const prints = call.committed({ success: true })?.applied?.prints ?? {};
+    expect(Object.keys(prints).length).toBeLessThanOrEqual(600);
+    expect(Object.keys(prints).slice(0, 2)).toEqual(['deploy', 'env.A']);
+  });
+
   it('keeps the last ten deployments, newest first', () => {
     const history = Array.from({ length: 10 }, (_, index) => ({ revision: `r/x:${index}` }));
     const call = callIn(
-      settledStep(appEnvironment, { spec: spec2, memory: deployed(oneSent, { history }), shown: shown() }),
+      settledStep(appEnvironment, {
+        spec: { ...byId, deploy: { image: 'r/x:2' } },
+        memory: deployed(oneSent, { history }),
+        shown: shown(),
+      }),
     );
 
     const after10 = call.committed({ success: true })?.facts?.history ?? [];

@@ -12,6 +12,10 @@ export interface Life {
   readonly edited: object;
   /** The ids that the service holds for this resource. */
   readonly made: (world: InProcess) => Promise<readonly string[]>;
+  /** The service keeps it after the resource is deleted. */
+  readonly stays?: boolean;
+  /** Reasons other than Ready with which it may come to rest after a disturbance, since only people can go on. */
+  readonly endsWith?: readonly string[];
   /** Values that must never be seen anywhere but in their Secret and in the service. */
   readonly planted: readonly string[];
 }
@@ -23,6 +27,18 @@ async function named(world: InProcess, collection: string, id: string, name: str
   };
   const rows = collections[collection] ?? [];
   return rows.filter((row) => row['name'] === name).map((row) => String(row[id]));
+}
+
+interface Contents {
+  readonly contents: readonly { readonly contentId: string; readonly image: string }[];
+}
+
+/** The content versions of an image, whatever the interface shows; an uncertain deployment may make a second one. */
+async function deployed(world: InProcess, appEnvId: string, prefix: string): Promise<readonly string[]> {
+  const { contents } = (await world.control('GET', `/environments/${appEnvId}`)) as Contents;
+  const images = contents.filter(({ image }) => image.startsWith(prefix)).map(({ image }) => image);
+  const isDoubled = images.some((image) => images.filter((other) => other === image).length > 2);
+  return isDoubled ? images : [...new Set(images)].slice(-1);
 }
 
 const hookUrl = 'https://hook.example.com/planted-hook-secret';
@@ -99,5 +115,62 @@ export const lives: readonly Life[] = [
     },
     made: (world) => named(world, 'apps', 'appId', 'shop'),
     planted: ['planted-probe-token'],
+  },
+  {
+    kind: 'AppEnvironment',
+    name: 'staging',
+    arrange: async (world) => world.secret('db', { password: 'planted-db-password' }),
+    spec: {
+      appEnvId: 'env_web_staging',
+      powerState: 'Running',
+      deploy: { image: 'registry.example.com/shop:1', onBind: 'Deploy' },
+      env: [{ name: 'PASSWORD', valueFrom: { secretKeyRef: { name: 'db', key: 'password' } } }],
+    },
+    edited: {
+      appEnvId: 'env_web_staging',
+      powerState: 'Running',
+      deploy: { image: 'registry.example.com/shop:2' },
+      startup: { command: 'node server.js' },
+    },
+    made: (world) => deployed(world, 'env_web_staging', 'registry.example.com/shop'),
+    stays: true,
+    planted: ['planted-db-password'],
+  },
+  {
+    kind: 'SolutionInstallation',
+    name: 'jobs',
+    arrange: async () => undefined,
+    spec: { solution: 'queue-worker', appName: 'jobs', region: 'eu-west' },
+    edited: {
+      solution: 'queue-worker',
+      appName: 'jobs',
+      region: 'eu-west',
+      lifecycle: { onMissing: 'Recreate' },
+    },
+    made: (world) => named(world, 'apps', 'appId', 'jobs-api'),
+    stays: true,
+    endsWith: ['InstallationIdUnknown'],
+    planted: [],
+  },
+  {
+    kind: 'MemberAccess',
+    name: 'contractor',
+    arrange: async () => undefined,
+    spec: { membershipId: 'mem_demo', access: 'Restricted', environments: [{ appEnvId: 'env_web_staging' }] },
+    edited: {
+      membershipId: 'mem_demo',
+      access: 'Restricted',
+      environments: [{ appEnvId: 'env_web_prod' }, { appEnvId: 'env_db_prod' }],
+    },
+    made: async (world) => {
+      const { collections } = (await world.control('GET', '/world')) as {
+        collections: { memberships: readonly { membershipId: string; allowedAppEnvIds: readonly string[] }[] };
+      };
+      return collections.memberships
+        .filter(({ membershipId, allowedAppEnvIds }) => membershipId === 'mem_demo' && allowedAppEnvIds.length > 0)
+        .map(({ membershipId }) => membershipId);
+    },
+    stays: true,
+    planted: [],
   },
 ];

@@ -340,6 +340,13 @@ describe('in the end', () => {
     expect(planted.length).toBeGreaterThan(20);
   });
 
+  it('nothing was told twice', async () => {
+    for (const tenant of tenants) {
+      const told = (await tenant.events('ops')).map(({ type, reason, note }) => `${type} ${reason}: ${note}`);
+      expect(told).toEqual([...new Set(told)]);
+    }
+  });
+
   it.skipIf(!namespacesEnd)(
     'every namespace is deleted with everything in it, the account and its Secret included',
     async () => {

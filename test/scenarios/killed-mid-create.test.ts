@@ -100,7 +100,7 @@ class Lane {
 }
 
 describe('an operator that is killed while it creates', () => {
-  it(`has created nothing twice and lost nothing after ${lanes * killsEach} deaths`, { timeout: 300_000 }, async () => {
+  it(`has created nothing twice and lost nothing after ${lanes * killsEach} deaths`, { timeout: 480_000 }, async () => {
     const open = await Promise.all(Array.from({ length: lanes }, () => Lane.open()));
     try {
       await Promise.all(

@@ -1,5 +1,6 @@
 import type { AnyKind } from '../../engine/kind/define.ts';
 import { KubeError, type KubeApi, type Resource } from '../../engine/ports.ts';
+import { leaseResource } from '../../kube/lease-spec.ts';
 import { configMapResource, secretResource } from '../../kube/material.ts';
 import { namespaceResource, resourceOf } from './operator.ts';
 
@@ -9,12 +10,24 @@ export interface Plans {
   /** The only namespace that is watched; undefined for all. */
   readonly namespace: string | undefined;
   readonly secretWatch: 'on' | 'off';
+  /** Where the lease and the operator's key are. */
+  readonly operatorNamespace: string;
 }
 
 /** Why the operator cannot work in this cluster, with what to do; undefined when it can. */
 export async function preflight(api: KubeApi, plans: Plans): Promise<string | undefined> {
+  const { namespace, operatorNamespace } = plans;
   for (const resource of listed(plans)) {
-    const problem = await tryToList(api, resource, plans.namespace);
+    const where =
+      namespace === undefined ? 'in all namespaces; or watch one with --namespace' : `in namespace ${namespace}`;
+    const look = () =>
+      api.list(resource, { limit: 1, metadataOnly: true, ...(namespace !== undefined && { namespace }) });
+    const problem = await problemOf(look, `list ${resource.plural} ${where}`, plans);
+    if (problem !== undefined) return problem;
+  }
+  for (const resource of [leaseResource, secretResource]) {
+    const look = () => api.get(resource, operatorNamespace, 'apphosting-operator');
+    const problem = await problemOf(look, `get ${resource.plural} in namespace ${operatorNamespace}`, plans);
     if (problem !== undefined) return problem;
   }
   return undefined;
@@ -29,22 +42,27 @@ function listed({ kinds, namespace, secretWatch }: Plans): readonly Resource[] {
   ];
 }
 
-async function tryToList(api: KubeApi, resource: Resource, namespace: string | undefined): Promise<string | undefined> {
-  const { plural } = resource;
+async function problemOf(
+  look: () => Promise<unknown>,
+  what: string,
+  { namespace }: Plans,
+): Promise<string | undefined> {
   try {
-    await api.list(resource, { limit: 1, metadataOnly: true, ...(namespace !== undefined && { namespace }) });
+    await look();
     return undefined;
   } catch (error) {
     if (!(error instanceof KubeError)) throw error;
-    if (error.reason === 'notFound')
-      return `the resource ${plural} is not installed; install the CRDs: kubectl apply -f crds/`;
-    if (error.reason === 'forbidden') {
-      const where =
-        namespace === undefined ? 'in all namespaces; or watch one with --namespace' : `in namespace ${namespace}`;
-      return `this user may not list ${plural} ${where}; install the RBAC rules: kubectl apply -k deploy/kustomize/overlays/cluster-wide`;
+    switch (error.reason) {
+      case 'notFound':
+        return 'the cluster does not know our resources; install the CRDs: kubectl apply -f crds/';
+      case 'forbidden': {
+        const overlay = namespace === undefined ? 'cluster-wide' : 'namespaced';
+        return `this user may not ${what}; install the RBAC rules: kubectl apply -k deploy/kustomize/overlays/${overlay}`;
+      }
+      case 'unauthorized':
+        return 'the cluster does not accept our credentials; renew the kubeconfig or the service account';
+      default:
+        return `the cluster cannot be used: ${error.message}`;
     }
-    if (error.reason === 'unauthorized')
-      return 'the cluster does not accept our credentials; renew the kubeconfig or the service account';
-    return `the cluster cannot be used: ${error.message}`;
   }
 }

@@ -58,8 +58,8 @@ function removeBound<Spec, Facts, Item>(
   pass: Pass<Spec, Facts>,
   id: string,
 ): Step<Facts> {
-  const removedAt = pass.notes['removedAt'];
-  if (removedAt !== undefined && pass.monotonicMs - removedAt < pass.horizonMs) {
+  const { removedAt, sentAt } = pass.notes;
+  if (removedAt !== undefined) {
     const single = plan.single(id);
     const direct = pass.view.one(single, id);
     if (direct === undefined || direct.walk.begunAt < removedAt) return readOf(pass, single, removedAt);
@@ -67,13 +67,15 @@ function removeBound<Spec, Facts, Item>(
       const stays = plan.staysBehind?.(pass);
       return { is: 'release', ...(stays !== undefined && { stays }) };
     }
-    return {
-      is: 'wait',
-      reason: 'Deleting',
-      message: `${plan.noun} ${id} was deleted and still shows; waiting until it is gone`,
-      retryInMs: lagMs,
-      note: { removedAt: Math.max(removedAt, direct.walk.begunAt + 1) },
-    };
+    if (sentAt !== undefined && pass.monotonicMs - sentAt < pass.horizonMs) {
+      return {
+        is: 'wait',
+        reason: 'Deleting',
+        message: `${plan.noun} ${id} was deleted and still shows; waiting until it is gone`,
+        retryInMs: lagMs,
+        note: { removedAt: Math.max(removedAt, direct.walk.begunAt + 1), sentAt },
+      };
+    }
   }
   if (pass.account.frozen !== undefined) {
     return { is: 'wait', reason: 'VisibilityLost', message: pass.account.frozen };
@@ -90,7 +92,7 @@ function removeBound<Spec, Facts, Item>(
       words: `delete ${plan.noun} "${plan.name(pass)}"`,
       urgency: 'dangerous',
       committed: () => ({}),
-      note: (at) => ({ removedAt: at }),
+      note: (at) => ({ removedAt: at, sentAt: at }),
       refused: (refusal) => blocked(plan, pass, id, refusal),
     },
   };

@@ -1,0 +1,104 @@
+import { describe, expect, it } from 'vitest';
+import { appsOf } from '../../src/hosting/requests.ts';
+import { hostedApp } from '../../src/kinds/hosted-app.ts';
+import type { Facts } from '../../src/kinds/schema/hosted-app.ts';
+import { image, presets } from './support/apps.ts';
+import { callIn, settledStep, shows, type PassOptions } from './support/pass.ts';
+
+interface Row extends PassOptions<Facts> {
+  readonly because: string;
+  readonly body: object;
+}
+
+const creations: readonly Row[] = [
+  {
+    because: 'an image',
+    spec: image,
+    body: { name: 'mine', dockerPreset: 'CUSTOM', port: 8080, useImage: true, image: 'r/mine:1' },
+  },
+  {
+    because: 'a git source with everything that creation takes',
+    spec: {
+      name: 'Mine',
+      preset: 'NEXT_JS',
+      presetVersion: 'NEXT_JS_NODE_JS_22',
+      port: 3000,
+      source: {
+        git: { namespace: 'team', repo: 'mine', installationId: '7' },
+        contextDir: './web',
+        dockerfilePath: 'deploy/Dockerfile',
+        buildArgs: 'A=1',
+      },
+      builder: 'NIXPACKS',
+    },
+    body: {
+      name: 'Mine',
+      dockerPreset: 'NEXT_JS',
+      dockerPresetVersion: 'NEXT_JS_NODE_JS_22',
+      port: 3000,
+      useImage: false,
+      gitNamespace: 'team',
+      gitRepo: 'mine',
+      gitInstallationId: '7',
+      contextDir: './web',
+      dockerfilePath: 'deploy/Dockerfile',
+      buildArgs: 'A=1',
+    },
+  },
+  {
+    because: "a source that the service's command line pushes, with a Dockerfile from a ConfigMap",
+    spec: { port: 80, source: { cliDeployment: true, dockerfileFrom: { name: 'files', key: 'Dockerfile' } } },
+    configMaps: { 'files/Dockerfile': 'FROM scratch' },
+    body: {
+      name: 'mine',
+      dockerPreset: 'CUSTOM',
+      port: 80,
+      useImage: false,
+      isCliDeployment: true,
+      customDockerfileContent: 'FROM scratch',
+    },
+  },
+  {
+    because: 'a database with its size and settings',
+    spec: {
+      preset: 'POSTGRESQL',
+      port: 5432,
+      database: { containers: 2, disk: 20, withPersistence: true, settings: { max_connections: '200', ssl: 'true' } },
+    },
+    body: {
+      name: 'mine',
+      dockerPreset: 'POSTGRESQL',
+      port: 5432,
+      containers: 2,
+      disk: 20,
+      withPersistence: true,
+      databaseSettings: { max_connections: 200, ssl: true },
+    },
+  },
+  {
+    because: 'a job, which needs no port',
+    spec: {
+      preset: 'JOB',
+      image: { reference: 'r/mine:1' },
+      job: { command: 'migrate', shell: true, backoffLimit: 2, concurrency: { key: 'concurrencyPolicy', value: '1' } },
+    },
+    body: {
+      name: 'mine',
+      dockerPreset: 'JOB',
+      useImage: true,
+      image: 'r/mine:1',
+      jobConfig: { command: 'migrate', shell: true, backoffLimit: 2, concurrencyPolicy: 1 },
+    },
+  },
+];
+
+describe('an app', () => {
+  it.each(creations)('is created from $because', ({ body, ...options }) => {
+    const shown = [...presets, shows(appsOf('acc_1'), [])];
+    const call = callIn(settledStep(hostedApp, { shown, ...options }));
+
+    expect(call.request.endpoint).toBe('POST /app');
+    expect(call.request.body).toEqual({ accountId: 'acc_1', ...body });
+    expect(call.journal?.create).toEqual({ collection: 'apps', name: expect.any(String), excluded: [] });
+  });
+});

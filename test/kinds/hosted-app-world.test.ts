@@ -1,0 +1,116 @@
+import { describe, expect, it } from 'vitest';
+import { aWorld, commits, conditionOf, eventsOf, messageOf, statusOf, writesSince } from './support/world.ts';
+
+const image = { port: 8080, image: { reference: 'r/mine:1' } };
+
+describe('HostedApp in a world', () => {
+  it('shows the environments of the app as they come and change', async () => {
+    const world = await aWorld();
+    world.apply('HostedApp', 'api', image);
+    await world.run(5_000);
+    const { appId } = statusOf(world, 'HostedApp', 'api');
+    await world.control('POST', '/environments', { appEnvId: 'env_api', appId, name: 'prod', region: 'eu-west' });
+    await world.run(70_000);
+
+    expect(statusOf(world, 'HostedApp', 'api')['environments']).toEqual([
+      { id: 'env_api', name: 'prod', region: 'eu-west', status: 'stopped' },
+    ]);
+  });
+
+  it('corrects what somebody changed within a poll', async () => {
+    const world = await aWorld();
+    world.apply('HostedApp', 'api', image);
+    await world.run(70_000);
+    const { appId } = statusOf(world, 'HostedApp', 'api');
+    await world.request('PATCH', '/app', { appId, port: 1 });
+    await world.run(70_000);
+
+    const { body } = await world.request('GET', `/app?appId=${String(appId)}`);
+    expect(body).toMatchObject({ port: 8080 });
+    expect(await writesSince(world, 0)).toEqual(['POST /app 200', 'PATCH /app 200', 'PATCH /app 200']);
+  });
+
+  it('waits with its deletion while an environment is protected, and says why', async () => {
+    const world = await aWorld();
+    world.apply('HostedApp', 'api', { ...image, lifecycle: { onDelete: 'Delete' } });
+    await world.run(5_000);
+    const { appId } = statusOf(world, 'HostedApp', 'api');
+    await world.control('POST', '/environments', {
+      appEnvId: 'env_api',
+      appId,
+      name: 'prod',
+      region: 'eu-west',
+      preventDestroy: true,
+    });
+    world.delete('HostedApp', 'api');
+    await world.run(40_000);
+    const blocked = [conditionOf(world, 'HostedApp', 'api'), messageOf(world, 'HostedApp', 'api')];
+    await world.control('PATCH', '/environments/env_api', { preventDestroy: false });
+    await world.run(700_000);
+
+    expect(blocked[0]).toBe('False/DeletionBlocked');
+    expect(blocked[1]).toContain('preventDestroy');
+    expect(world.get('HostedApp', 'api')).toBeUndefined();
+  });
+
+  it.each(['pending', 'failed'])('waits while the termination of sandboxes is %s', async (sandboxTermination) => {
+    const world = await aWorld();
+    world.apply('HostedApp', 'api', { ...image, lifecycle: { onDelete: 'Delete' } });
+    await world.run(5_000);
+    const { appId } = statusOf(world, 'HostedApp', 'api');
+    await world.control('PATCH', `/apps/${String(appId)}`, { sandboxTermination });
+    world.delete('HostedApp', 'api');
+    await world.run(40_000);
+    const blocked = conditionOf(world, 'HostedApp', 'api');
+    await world.control('PATCH', `/apps/${String(appId)}`, { sandboxTermination: 'done' });
+    await world.run(700_000);
+
+    expect(blocked).toBe('False/DeletionBlocked');
+    expect(world.get('HostedApp', 'api')).toBeUndefined();
+  });
+
+  it('tells by an event that the volumes of a deleted database stay', async () => {
+    const world = await aWorld();
+    world.apply('HostedApp', 'db', { preset: 'POSTGRESQL', port: 5432, lifecycle: { onDelete: 'Delete' } });
+    await world.run(5_000);
+    world.delete('HostedApp', 'db');
+    await world.run(10_000);
+
+    expect(world.get('HostedApp', 'db')).toBeUndefined();
+    expect(eventsOf(world)).toContainEqual(expect.stringContaining('the volumes of this database stay in the service'));
+  });
+
+  it('presumes the app to be its own when the answer to its creation was lost, and writes again what is not shown', async () => {
+    const world = await aWorld();
+    let hit = false;
+    world.interference = ({ method, path }) => {
+      if (hit || method !== 'POST' || !path.endsWith('/app')) return undefined;
+      hit = true;
+      return 'loseAnswer';
+    };
+    world.apply('HostedApp', 'api', image);
+    await world.run(10_000);
+
+    expect(statusOf(world, 'HostedApp', 'api')).toMatchObject({ ownership: 'Presumed', appId: expect.any(String) });
+    expect((await commits(world)).map(({ kind }) => kind)).toEqual(['app.created', 'app.updated']);
+  });
+
+  it('says until when a lost creation is in doubt', async () => {
+    const world = await aWorld();
+    let hit = false;
+    world.interference = ({ method, path }) => {
+      if (hit || method !== 'POST' || !path.endsWith('/app')) return undefined;
+      hit = true;
+      return 'loseBefore';
+    };
+    world.apply('HostedApp', 'api', image);
+    await world.run(10_000);
+    const doubt = [conditionOf(world, 'HostedApp', 'api'), messageOf(world, 'HostedApp', 'api')];
+    await world.run(200_000);
+
+    expect(doubt[0]).toBe('False/InDoubt');
+    expect(doubt[1]).toMatch(/by 2026-01-01T00:0\d:\d\d/);
+    expect(conditionOf(world, 'HostedApp', 'api')).toBe('True/InSync');
+    expect((await commits(world)).map(({ kind }) => kind)).toEqual(['app.created']);
+  });
+});

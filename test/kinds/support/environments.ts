@@ -1,0 +1,41 @@
+import type { Memory } from '../../../src/engine/kind/step.ts';
+import { appEnvsOf, type AppEnvItem } from '../../../src/hosting/requests.ts';
+import type { Facts } from '../../../src/kinds/schema/app-environment.ts';
+import { print, shows, type PassOptions, type Shown } from './pass.ts';
+
+export const list = appEnvsOf('acc_1');
+
+export function anEnvironment(change: Partial<AppEnvItem> = {}): AppEnvItem {
+  return {
+    appEnvId: 'env_1',
+    appId: 'app_1',
+    name: 'prod',
+    cliEnvName: 'mine-prod',
+    hosts: [],
+    status: 'running',
+    updatedAtMs: 100,
+    ...change,
+  } as unknown as AppEnvItem;
+}
+
+export function shown(change: Partial<AppEnvItem> = {}, begunAt?: number): readonly Shown[] {
+  return [shows(list, [anEnvironment(change)], begunAt)];
+}
+
+/** What is remembered of an environment to which these parts were sent. */
+export function deployed(parts: Readonly<Record<string, unknown>>, facts: Facts = {}): Partial<Memory<Facts>> {
+  const prints = Object.entries(parts).map(([field, value]) => [field, print(value as never)]);
+  return {
+    id: 'env_1',
+    ownership: 'Adopted',
+    applied: { generation: 1, prints: Object.fromEntries(prints) },
+    facts: { deploy: { revision: 'r/x:1', outcome: 'Running' }, ...facts },
+  };
+}
+
+export const fresh: Partial<Memory<Facts>> = { id: 'env_1', ownership: 'Adopted' };
+export const byId = { appEnvId: 'env_1' };
+export const one = { ...byId, deploy: { image: 'r/x:1' } };
+export const oneSent = { deploy: { image: 'r/x:1' } };
+
+export type Row = PassOptions<Facts> & { readonly because: string; readonly comesTo: string };

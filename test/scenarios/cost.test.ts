@@ -1,0 +1,98 @@
+import { readFile } from 'node:fs/promises';
+import process from 'node:process';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { field, textOf } from '../../src/cli/sandbox/cluster.ts';
+import { connect, eventually, sharedKubernetes } from './support/kubernetes.ts';
+import { startHostingService, type HostingService } from './support/hosting-service.ts';
+import { aPost, startOperator, type OperatorProcess, type Post } from './support/operator-process.ts';
+import { Tenant } from './support/tenant.ts';
+
+const api = connect(sharedKubernetes());
+let service: HostingService;
+let post: Post;
+let operator: OperatorProcess;
+let tenant: Tenant;
+
+beforeAll(async () => {
+  [service, post] = await Promise.all([startHostingService(), aPost(sharedKubernetes(), api, 'namespaced')]);
+  operator = await startOperator(post, '--namespace', post.namespace);
+  tenant = await Tenant.arrive(api, service, post.namespace);
+  await tenant.openAccount();
+  await tenant.becomes('HostingAccount', 'default', 'True/InSync');
+  const { appEnvId } = tenant;
+  await service.control('POST', '/metrics', { appEnvId, metric: 'cpu_percent', value: 1 });
+});
+
+afterAll(async () => {
+  await tenant.clear();
+  await operator.end();
+  await service.end();
+  await api.close();
+});
+
+/** What the operator asked of the API server since a moment, watches and its lease aside, as `VERB resource/subresource`. */
+async function askedSince(since: number): Promise<readonly string[]> {
+  const lines = (await readFile(sharedKubernetes().auditLogPath, 'utf8')).trimEnd().split('\n');
+  const rows: readonly unknown[] = lines.map((line) => JSON.parse(line));
+  return rows.flatMap((row) => {
+    const resource = textOf(field(row, 'objectRef', 'resource'));
+    const verb = textOf(field(row, 'verb'));
+    const isOurs = field(row, 'user', 'username') === post.user && resource !== 'leases' && verb !== 'watch';
+    if (!isOurs || Date.parse(textOf(field(row, 'requestReceivedTimestamp'))) < since) return [];
+    return [`${verb} ${resource}/${textOf(field(row, 'objectRef', 'subresource'))}`];
+  });
+}
+
+const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
+
+describe('what a resource costs', () => {
+  const count = 10;
+  const names = Array.from({ length: count }, (_none, nth) => `cost-${nth}`);
+  const contactPoint = () => ({ webhook: { urlFrom: { name: 'hook', key: 'url' } } });
+  const alert = () => ({
+    appEnvId: tenant.appEnvId,
+    metric: 'cpu_percent',
+    operator: 'gt',
+    contactPoints: [{ contactPointRef: { name: 'cost-0' } }],
+  });
+
+  it.each([
+    ['ContactPoint', contactPoint, 'POST', '/contact-point'],
+    ['MetricAlert', alert, 'POST', '/app-env/alert'],
+  ] as const)('a %s ends with at most six requests to Kubernetes and one POST', async (kind, specOf, method, path) => {
+    await tenant.secret('hook', { url: 'https://hook.example.com/1' });
+    await pause(1_500);
+    const since = Date.now();
+
+    await Promise.all(names.map((name) => tenant.apply(kind, name, specOf())));
+    await Promise.all(names.map((name) => tenant.becomes(kind, name, 'True/InSync')));
+    await pause(5_000);
+
+    const asked = await askedSince(since);
+    const posts = (await service.requests()).filter((seen) => seen.method === method && seen.path.endsWith(path));
+    process.stdout.write(
+      `${kind}: ${asked.length / count} requests to Kubernetes each, ${posts.length / count} POST\n`,
+    );
+    expect(posts).toHaveLength(count);
+    expect(asked.length / count, asked.toSorted().join('\n')).toBeLessThanOrEqual(6);
+  });
+
+  it('is nothing at rest: no write to Kubernetes but the lease, and reads of lists only', async () => {
+    const states = () => Promise.all(names.map((name) => tenant.status('MetricAlert', name, 'state')));
+    await eventually(
+      'every alert has been refreshed',
+      async () => (await states()).every((state) => state === 'Normal'),
+      60_000,
+    );
+    await pause(3_000);
+    const since = Date.now();
+    const [last] = (await service.requests()).slice(-1);
+
+    await pause(21_000);
+
+    const sent = (await service.requests(last?.seq)).map((seen) => `${seen.method} ${seen.path.split('/').at(-1)}`);
+    expect(await askedSince(since)).toEqual([]);
+    expect(sent.filter((call) => !call.startsWith('GET') && call !== 'POST refresh')).toEqual([]);
+    expect(sent.filter((call) => call.startsWith('GET')).length).toBeLessThanOrEqual(3 * 6);
+  });
+});
