@@ -20,8 +20,8 @@ type input struct {
 	Health      string                           `json:"health"`
 	Expressions kustomize.HealthCheckExpressions `json:"expressions"`
 	Rows        []struct {
-		Name   string                 `json:"name"`
-		Object map[string]interface{} `json:"object"`
+		Name   string          `json:"name"`
+		Object json.RawMessage `json:"object"`
 	} `json:"rows"`
 }
 
@@ -40,7 +40,8 @@ func main() {
 	check(err)
 	rows := []output{}
 	for _, row := range in.Rows {
-		object := &unstructured.Unstructured{Object: row.Object}
+		object := &unstructured.Unstructured{}
+		check(object.UnmarshalJSON(row.Object))
 		upstream, err := status.Compute(object)
 		check(err)
 		flux, err := fluxstatus.Compute(object)
@@ -50,7 +51,7 @@ func main() {
 		if err == nil {
 			found = string(expressed.Status)
 		}
-		rows = append(rows, output{row.Name, string(upstream.Status), string(flux.Status), found, argo(in.Health, row.Object)})
+		rows = append(rows, output{row.Name, string(upstream.Status), string(flux.Status), found, argo(in.Health, object.Object)})
 	}
 	check(json.NewEncoder(os.Stdout).Encode(rows))
 }
@@ -87,6 +88,8 @@ func value(machine *lua.LState, from interface{}) lua.LValue {
 		return table
 	case string:
 		return lua.LString(from)
+	case int64:
+		return lua.LNumber(from)
 	case float64:
 		return lua.LNumber(from)
 	case bool:
