@@ -298,6 +298,70 @@ export const runCommand = {
 /** What `apphosting run` was asked to do. */
 export type RunSettings = Settings<(typeof runCommand)['flags']>;
 
+const clusterFlags = {
+  kubeconfig: {
+    help: 'the cluster to read from; else KUBECONFIG, the pod, ~/.kube/config',
+    value: 'FILE',
+    schema: z.string().optional(),
+  },
+  context: {
+    help: 'a context of the kubeconfig other than its current one',
+    value: 'NAME',
+    schema: z.string().optional(),
+  },
+  namespace: {
+    help: 'the namespace of the protection; else that of the context',
+    value: 'NAME',
+    schema: z.string().optional(),
+  },
+};
+
+/** The flags of `apphosting points`. */
+export const pointsCommand = {
+  name: 'points NAME',
+  summary: 'Lists the recovery points of the DisasterProtection NAME, newest first, with age and size.',
+  flags: clusterFlags,
+} satisfies CommandLine<Flags>;
+
+/** The flags of `apphosting activate`. */
+export const activateCommand = {
+  name: 'activate NAME',
+  summary:
+    'Prints the manifest of a RecoveryActivation of the DisasterProtection NAME: one recovery point, pinned, with an end to its\nvalidity. It applies nothing: read it, fill in what is left open, and create it yourself.',
+  flags: {
+    ...clusterFlags,
+    point: {
+      help: 'the recovery point: latest, or enough of the beginning of its id',
+      value: 'latest|ID',
+      schema: z.string('must be latest or the beginning of an id').min(1, 'must be latest or the beginning of an id'),
+    },
+    confirm: {
+      help: 'the source that is lost, as APP/ENVIRONMENT; without it the manifest has a place for it',
+      value: 'APP/ENVIRONMENT',
+      schema: z
+        .string()
+        .regex(/^[^/]+\/[^/]+$/, 'must look like APP/ENVIRONMENT')
+        .optional(),
+    },
+    environmentName: {
+      help: 'the name of the recovered environment; else the one that the protection has saved',
+      value: 'NAME',
+      schema: z.string().min(1, 'must be a name').optional(),
+    },
+    appName: {
+      help: 'the name of the new app; else the one that the protection has saved',
+      value: 'NAME',
+      schema: z.string().min(1, 'must be a name').optional(),
+    },
+    validMinutes: {
+      help: 'for how long the manifest may be used',
+      value: 'N',
+      fallback: '60',
+      schema: wholeNumber(1, 1_440),
+    },
+  },
+} satisfies CommandLine<Flags>;
+
 /** The environment as credentials and proxies are looked for in it. */
 export function wholeEnvironment(): Readonly<Record<string, string | undefined>> {
   return env;

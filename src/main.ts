@@ -15,6 +15,14 @@ const commands: Readonly<Record<string, Entry>> = {
     summary: 'the operator: makes the hosting service match the resources of a cluster',
     load: async () => (await import('./cli/run.ts')).run,
   },
+  points: {
+    summary: 'the recovery points of a protection',
+    load: async () => (await import('./cli/points.ts')).points,
+  },
+  activate: {
+    summary: 'a manifest that activates one recovery point, to review and create',
+    load: async () => (await import('./cli/activate.ts')).activate,
+  },
   sandbox: {
     summary: 'everything on this machine: Kubernetes, the service in a box, the operator, samples',
     load: async () => (await import('./cli/sandbox.ts')).sandbox,

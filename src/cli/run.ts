@@ -109,6 +109,11 @@ async function operate(settings: RunSettings): Promise<number> {
       selector: settings.selector,
       secretWatch: settings.secretWatch,
       readOnly: settings.readOnly,
+      powers: {
+        activation: settings.enableActivation,
+        accountReset: settings.enableAccountReset,
+        processStartedAt: realClock.wall(),
+      },
       horizonMs: settings.horizonSeconds * 1_000,
       workers: settings.workers,
     });

@@ -20,6 +20,7 @@ export const farewellMs = 600_000;
 interface AccountSpec {
   readonly accountId: string;
   readonly credentialsRef: { readonly name: string };
+  readonly dangerousCredentialsRef?: { readonly name: string };
   readonly mode?: 'Manage' | 'Observe';
   readonly pollSeconds?: number;
   readonly adoption?: Adoption;
@@ -30,8 +31,8 @@ interface AccountSpec {
 /** An account whose service is open. */
 export interface Session {
   readonly service: Service;
-  /** A second credential for the calls that a mistake makes expensive. */
-  readonly dangerous: Service | undefined;
+  /** A credential of its own for the calls that a mistake makes expensive, or why it cannot be used; undefined without one. */
+  readonly dangerous: Service | Closed | undefined;
   readonly print: string;
   readonly spec: AccountSpec;
   readonly scope: 'Namespaced' | 'Cluster';
@@ -88,7 +89,7 @@ export class Accounts {
 
   /** Opens the service of an account, or says why it cannot be. */
   async open(entry: Entry): Promise<Session | Closed> {
-    const current = await this.#settings(entry);
+    const current = await this.#settings(entry, specOf(entry).credentialsRef.name);
     const farewell = 'reason' in current ? this.#farewell(entry, current) : undefined;
     if ('reason' in current && farewell === undefined) {
       await this.close(entry.key);
@@ -97,8 +98,8 @@ export class Accounts {
     const settings = farewell?.settings ?? current;
     if ('reason' in settings) return settings;
     if (farewell === undefined) this.#last.set(entry.key, { settings, goneAt: undefined });
-    const { token, ...open } = settings;
-    const print = this.#options.print({ ...open, caBundle: open.caBundle ?? '', token });
+    const special = await this.#dangerousSettings(entry, settings);
+    const print = this.#options.print([printable(settings), special === undefined ? null : printable(special)]);
     const known = this.#sessions.get(entry.key);
     const spec = specOf(entry);
     if (known !== undefined && known.print === print) {
@@ -114,7 +115,7 @@ export class Accounts {
     }
     const session: Session = {
       service,
-      dangerous: undefined,
+      dangerous: special === undefined || 'reason' in special ? special : this.#openDangerous(special),
       print,
       spec,
       scope: entry.kind.scope,
@@ -131,6 +132,7 @@ export class Accounts {
     const session = this.#sessions.get(key);
     this.#sessions.delete(key);
     await session?.service.close();
+    if (session?.dangerous !== undefined && 'close' in session.dangerous) await session.dangerous.close();
   }
 
   /** The account has gone: nothing of it is kept. */
@@ -178,6 +180,26 @@ export class Accounts {
     return isAllowed(specOf(account).allowedNamespaces, namespace, this.#options.labelsOf(namespace));
   }
 
+  /** The second credential is for the same host and the same account; without a Secret that says so it is not used. */
+  async #dangerousSettings(entry: Entry, main: ServiceSettings): Promise<ServiceSettings | Closed | undefined> {
+    const name = specOf(entry).dangerousCredentialsRef?.name;
+    if (name === undefined) return undefined;
+    const settings = await this.#settings(entry, name);
+    const reason = 'DangerousCredential';
+    if ('reason' in settings) return { reason, message: `spec.dangerousCredentialsRef: ${settings.message}` };
+    if (settings.baseUrl === main.baseUrl) return settings;
+    return {
+      reason,
+      message: `spec.dangerousCredentialsRef: Secret ${name} has another baseUrl than the one of spec.credentialsRef`,
+    };
+  }
+
+  #openDangerous(settings: ServiceSettings): Service | Closed {
+    const service = this.#options.hosting.open(settings, () => undefined);
+    if (!('refused' in service)) return service;
+    return { reason: 'DangerousCredential', message: `spec.dangerousCredentialsRef: ${service.refused}` };
+  }
+
   /** In a namespace that is being deleted the Secret may go first: what was opened with it last serves for a while. */
   #farewell(entry: Entry, { reason }: Closed): { settings: ServiceSettings; until: number } | undefined {
     const last = this.#last.get(entry.key);
@@ -193,11 +215,10 @@ export class Accounts {
     return entry.object.metadata.deletionTimestamp === undefined ? undefined : { settings: last.settings, until };
   }
 
-  async #settings(entry: Entry): Promise<ServiceSettings | Closed> {
+  async #settings(entry: Entry, name: string): Promise<ServiceSettings | Closed> {
     if (entry.spec.is === 'invalid') return { reason: 'InvalidSpec', message: entry.spec.message };
     const spec = specOf(entry);
     const namespace = partsOfKey(entry.key).namespace || this.#options.operatorNamespace;
-    const { name } = spec.credentialsRef;
     const secret = await this.#options.material.secret(namespace, name);
     const where = `Secret ${namespace}/${name}`;
     if (secret === undefined)
@@ -217,6 +238,13 @@ export class Accounts {
       concurrency: spec.budget?.concurrency ?? 4,
     };
   }
+}
+
+/** Settings as something to take a fingerprint of. */
+function printable(settings: ServiceSettings | Closed): Json {
+  if ('reason' in settings) return settings.message;
+  const { caBundle, ...rest } = settings;
+  return { ...rest, caBundle: caBundle ?? '' };
 }
 
 /** The spec of an account, which its schema has checked. */

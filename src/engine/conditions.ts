@@ -1,3 +1,4 @@
+import { isoSeconds } from './kind/moment.ts';
 import type { OwnCondition, Verdict } from './kind/step.ts';
 
 /** A condition as it stands in status. */
@@ -91,9 +92,4 @@ function stamp(
     observedGeneration: generation,
     lastTransitionTime: since,
   };
-}
-
-/** A time as metav1.Time has it: whole seconds. */
-export function isoSeconds(wallMs: number): string {
-  return new Date(wallMs).toISOString().replace(/\.\d{3}Z$/, 'Z');
 }

@@ -10,6 +10,7 @@ import type { OperatorKey } from './fingerprint.ts';
 import { census, type Census } from './census.ts';
 import { Interests } from './interests.ts';
 import type { AnyKind } from './kind/define.ts';
+import type { Powers } from './kind/pass.ts';
 import type { Reason } from './kind/reasons.ts';
 import type { Verdict } from './kind/step.ts';
 import { annotations, isOlder, keyOf, keyOfObject, partsOfKey, reconcileToken } from './names.ts';
@@ -63,7 +64,11 @@ export interface EngineOptions {
     readonly horizonMs: number;
     readonly workers: number;
     readonly readOnly: boolean;
+    /** What this process may do beyond the everyday; nothing without it. */
+    readonly powers?: Powers;
   };
+  /** The API server's own clock as last seen, where the client tells it. */
+  readonly serverDate?: () => { readonly dateMs: number; readonly seenAt: number } | undefined;
 }
 
 /** What the parts of a pass share. */

@@ -6,8 +6,10 @@
  */
 import { conclude } from './conditions.ts';
 import type { Pass } from './kind/pass.ts';
-import type { Call, JournalEntry, Memory, Verdict } from './kind/step.ts';
-import { isoSeconds } from './conditions.ts';
+import type { Call, Intent, JournalEntry, Memory, Verdict } from './kind/step.ts';
+import type { KubeObject, Service } from './ports.ts';
+import { annotations } from './names.ts';
+import { isoSeconds } from './kind/moment.ts';
 import { corrected } from './recall.ts';
 import { settle } from './settle.ts';
 import { requestDigest } from './surroundings.ts';
@@ -32,7 +34,7 @@ export async function perform(
   pass: Pass<unknown, unknown>,
   call: Call<unknown>,
 ): Promise<Performed> {
-  const digest = requestDigest(pass.print, call.request);
+  const digest = call.journal?.digest ?? requestDigest(pass.print, call.request);
   const { refused } = work.recall;
   if (refused?.digest === digest && pass.monotonicMs - refused.at < refusedForMs) {
     return { is: 'said', work, verdict: refused.verdict, backoff: false };
@@ -40,7 +42,53 @@ export async function perform(
   if (table.leadership.mayAct() !== undefined) return { is: 'quiet', retryInMs: 2_000 };
   const ready = await prepare(table, work, pass, call);
   if (ready === undefined) return { is: 'quiet', retryInMs: 200 };
-  return send(table, ready, pass, call, digest);
+  const { notes } = work.recall;
+  // What is not sent leaves no trace in what the next step knows.
+  if (call.resumes === true) work.recall.notes = pass.notes;
+  const service = work.service(call.credential);
+  if ('reason' in service) {
+    const verdict: Verdict<unknown> = { is: 'wait', ...service, message: `${call.words}: ${service.message}` };
+    return { is: 'said', work: ready, verdict, backoff: true };
+  }
+  const unproven = await prove(ready, call, service);
+  if (unproven !== undefined) return { is: 'said', work: ready, verdict: unproven, backoff: true };
+  if (call.confirm === 'live' && !isSame(await table.readLive(ready), ready)) return { is: 'quiet', retryInMs: 1_000 };
+  work.recall.notes = notes;
+  return send(table, ready, pass, call, { digest, service });
+}
+
+/** Writes an entry into the journal without sending anything. */
+export async function begin(
+  table: Worktable,
+  work: Work,
+  pass: Pass<unknown, unknown>,
+  intent: Intent,
+  words: string,
+): Promise<Performed> {
+  if (table.leadership.mayAct() !== undefined) return { is: 'quiet', retryInMs: 2_000 };
+  const begun = await enter(table, work, pass, intent, words);
+  return begun === undefined ? { is: 'quiet', retryInMs: 200 } : { is: 'on', work: begun };
+}
+
+/** A credential of its own is used for nothing before it has shown that it sees the account; undefined when it has. */
+async function prove(work: Work, call: Call<unknown>, service: Service): Promise<Verdict<unknown> | undefined> {
+  if (call.proof === undefined || !work.isSeparate(call.credential)) return undefined;
+  const outcome = await service.send(call.proof, { urgency: call.urgency, mayDispatch: () => undefined });
+  if (outcome.is === 'committed') return undefined;
+  const message = `${call.words}: the credential of spec.dangerousCredentialsRef cannot read the account: ${outcome.message}`;
+  return { is: 'wait', reason: 'DangerousCredential', message };
+}
+
+/** Whether the object is what the decision was about: the same one, unchanged, not deleted and not held. */
+function isSame(live: KubeObject | undefined, { object }: Work): boolean {
+  const { metadata } = live ?? {};
+  return (
+    metadata !== undefined &&
+    metadata.uid === object.metadata.uid &&
+    metadata.generation === object.metadata.generation &&
+    metadata.deletionTimestamp === undefined &&
+    metadata.annotations?.[annotations.paused] !== 'true'
+  );
 }
 
 /** Brings everything into status that must stand there before the call; undefined when somebody else was first. */
@@ -52,8 +100,19 @@ async function prepare(
 ): Promise<Work | undefined> {
   const written = work.unwrittenId ? await table.write(work, undefined) : work;
   if (written === undefined || call.journal === undefined) return written;
+  return enter(table, written, pass, call.journal, call.words);
+}
+
+/** Writes an entry into status with uid and resourceVersion; undefined when somebody else was first. */
+async function enter(
+  table: Worktable,
+  work: Work,
+  pass: Pass<unknown, unknown>,
+  intent: Intent,
+  words: string,
+): Promise<Work | undefined> {
   const entry: JournalEntry = {
-    ...call.journal,
+    ...intent,
     endpoint: pass.account.endpoint,
     accountId: pass.account.accountId,
     startedAt: isoSeconds(pass.wallMs),
@@ -65,7 +124,11 @@ async function prepare(
     work.recollection.conditions.length > 0
       ? work.recollection.conditions
       : conclude({
-          verdict: { is: 'wait', reason: 'Creating', message: call.words },
+          verdict: {
+            is: 'wait',
+            reason: entry.create === undefined || entry.requestId !== undefined ? 'Requesting' : 'Creating',
+            message: words,
+          },
           own: [],
           drifted: [],
           generation: pass.subject.generation,
@@ -86,14 +149,19 @@ async function send(
   work: Work,
   pass: Pass<unknown, unknown>,
   call: Call<unknown>,
-  digest: string,
+  { digest, service }: { readonly digest: string; readonly service: Service },
 ): Promise<Performed> {
   const { recall } = work;
   const until = pass.monotonicMs + deadlineSeconds * 1_000;
-  const outcome = await work.service(call.credential).send(call.request, {
+  const outcome = await service.send(call.request, {
     urgency: call.urgency,
-    mayDispatch: () =>
-      table.leadership.mayAct() ?? (table.clock.monotonic() > until ? 'waited too long in the queue' : undefined),
+    mayDispatch: () => {
+      const no = table.leadership.mayAct();
+      if (no !== undefined) return no;
+      if (table.clock.monotonic() > until) return 'waited too long in the queue';
+      if (call.confirm !== 'live' || table.stillWants(work, pass, call)) return undefined;
+      return 'what it was decided on is no longer so';
+    },
   });
   const now = table.clock.monotonic();
   table.called(work, call, outcome);
@@ -112,8 +180,11 @@ async function send(
   }
   if (settlement.is === 'doubt') {
     recall.askedAt = now;
-    return { is: 'on', work: remembering(work, settlement.remember) };
+    const learned = remembering(work, settlement.remember);
+    const stored = settlement.remember?.journal === undefined ? learned : await table.write(learned, undefined);
+    return stored === undefined ? { is: 'quiet', retryInMs: 200 } : { is: 'on', work: stored };
   }
+  if (call.resumes === true) recall.notes = pass.notes;
   const { verdict } = settlement;
   if (settlement.final) recall.refused = { digest, at: now, verdict };
   const id = verdict.remember?.id;

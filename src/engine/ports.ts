@@ -272,6 +272,8 @@ export interface KubeApi {
     operations: readonly PatchOperation[],
   ): Promise<KubeObject>;
   delete(resource: Resource, namespace: string | undefined, name: string): Promise<void>;
+  /** The API server's clock as of its last answer, and the monotonic time at which it was seen. */
+  serverDate?(): { readonly dateMs: number; readonly seenAt: number } | undefined;
 }
 
 /** Why the Kubernetes API did not do what was asked. */
@@ -315,6 +317,8 @@ export type Written =
 
 /** Writes what the operator owns of a custom resource: its status and its finalizer. */
 export interface ObjectWriter {
+  /** The object as it stands in the cluster now, not as a cache has it. */
+  readLive(object: KubeObject): Promise<KubeObject | undefined>;
   /** The whole status, with uid and resourceVersion. */
   writeStatus(object: KubeObject, status: object): Promise<Written>;
   /**

@@ -4,8 +4,7 @@
  * It brings together what the step may know, asks the kind for the next single effect, performs it, writes down what came of
  * it, and asks again until there is nothing left to do. A crash between any two effects is the same as a slow pass.
  */
-import type { AnyKind } from './kind/define.ts';
-import type { AccountView, Pass, View } from './kind/pass.ts';
+import type { Pass, View } from './kind/pass.ts';
 import type { Call, JournalEntry, Step, Verdict } from './kind/step.ts';
 import { entryInWords, type Entry } from './book.ts';
 import { paused } from './conditions.ts';
@@ -13,17 +12,14 @@ import { RecordingView } from './interests.ts';
 import { annotations } from './names.ts';
 import { blind, letGo, withWayOut } from './leaving.ts';
 import { recollect } from './memory.ts';
-import { contested, seenJournal } from './recall.ts';
 import { OpenCreates } from './open-creates.ts';
-import { perform, remembering } from './perform.ts';
+import { begin, perform, remembering, type Performed } from './perform.ts';
 import type { KubeObject, Outcome } from './ports.ts';
-import { claimantOf, dependentsOf, gather, referrersOf, subjectOf, type Surroundings } from './surroundings.ts';
+import { dependentsOf, gather, requestDigest, subjectOf, type Surroundings } from './surroundings.ts';
 import { record, concludePass, write, type Said } from './report.ts';
 import type { Parts } from './engine.ts';
+import { isObserving, passAgain, passOf, rebound, type Sighted } from './pass-of.ts';
 import type { Work, Worktable } from './worktable.ts';
-
-/** What surrounds an object, with its account as decisions see it. */
-type Sighted = Omit<Surroundings, 'session'> & { readonly account: AccountView };
 
 const mostSteps = 16;
 const quietReadMs = 5_000;
@@ -57,6 +53,10 @@ export class Reconciler implements Worktable {
     const entry = this.#parts.book.get(key);
     if (entry === undefined) return { is: 'gone' };
     const work = this.#begin(entry);
+    if (entry.kind.finished?.(work.recollection.memory.facts) === true) {
+      this.#parts.interests.drop(key);
+      return { is: 'settled', againInMs: undefined };
+    }
     if (work.object.metadata.annotations?.[annotations.paused] === 'true') return this.#pause(work);
     const kept = letGo(work, () => dependentsOf(this.#parts, entry));
     if (kept !== undefined) return this.#release(work, kept.stays);
@@ -92,6 +92,22 @@ export class Reconciler implements Worktable {
     this.#creates.unreserve(key);
   }
 
+  readLive(work: Work): Promise<KubeObject | undefined> {
+    return this.#parts.writer.readLive(work.object);
+  }
+
+  stillWants(work: Work, pass: Pass<unknown, unknown>, call: Call<unknown>): boolean {
+    const session = this.#parts.accounts.session(work.entry.account);
+    if (session === undefined) return false;
+    const view = new RecordingView(session.service, work.recall.forced?.since);
+    const none = new Map<string, never>();
+    const around = { account: this.#parts.accounts.view(session), referred: none, secrets: none, configMaps: none };
+    const step = work.entry.kind.step(passAgain(this.#passOf(work, around, view), pass));
+    return (
+      step.is === 'call' && requestDigest(pass.print, step.call.request) === requestDigest(pass.print, call.request)
+    );
+  }
+
   called(work: Work, call: Call<unknown>, outcome: Outcome): void {
     record(this.#parts, work, call, outcome);
   }
@@ -110,10 +126,10 @@ export class Reconciler implements Worktable {
       unwrittenId: false,
       service: (credential) => {
         const open = session();
-        const service = credential === 'dangerous' ? (open?.dangerous ?? open?.service) : open?.service;
-        if (service === undefined) throw new Error('the account was closed during the pass');
-        return service;
+        if (open === undefined) throw new Error('the account was closed during the pass');
+        return credential === 'dangerous' ? (open.dangerous ?? open.service) : open.service;
       },
+      isSeparate: (credential) => credential === 'dangerous' && session()?.dangerous !== undefined,
     };
   }
 
@@ -160,6 +176,8 @@ export class Reconciler implements Worktable {
         return this.#release(work, step.stays);
       case 'read':
         return this.#read(remembering(work, step.remember), around, pass, step);
+      case 'begin':
+        return this.#begun(remembering(work, step.remember), pass, step);
       case 'call':
         return this.#call(remembering(work, step.remember), pass, step.call);
       case 'ready':
@@ -170,21 +188,37 @@ export class Reconciler implements Worktable {
     }
   }
 
+  async #begun(
+    work: Work,
+    pass: Pass<unknown, unknown>,
+    step: Extract<Step<unknown>, { is: 'begin' }>,
+  ): Promise<Work | Ended> {
+    if (isObserving(work.entry.kind, pass)) return this.#observed(work, pass, step.words);
+    return this.#performed(await begin(this, work, pass, step.journal, step.words), pass);
+  }
+
+  /** What would be done, where nothing may be: a request that waits for it is not ready. */
+  #observed(work: Work, pass: Pass<unknown, unknown>, words: string): Promise<Ended> {
+    const message = 'only observed; status.wouldDo says what would be done';
+    const is = work.entry.kind.life === 'request' ? 'wait' : 'ready';
+    return this.#say(work, pass, { is, reason: 'Observed', message }, words);
+  }
+
   async #call(work: Work, pass: Pass<unknown, unknown>, call: Call<unknown>): Promise<Work | Ended> {
-    if (isObserving(work, pass)) {
-      const message = 'only observed; status.wouldDo says what would be done';
-      return this.#say(work, pass, { is: 'ready', reason: 'Observed', message }, call.words);
-    }
+    if (isObserving(work.entry.kind, pass)) return this.#observed(work, pass, call.words);
     const held = await this.#hold(work, pass);
     if ('is' in held) return held;
-    const performed = await perform(this, held, pass, call);
+    return this.#performed(await perform(this, held, pass, call), pass);
+  }
+
+  async #performed(performed: Performed, pass: Pass<unknown, unknown>): Promise<Work | Ended> {
     switch (performed.is) {
       case 'on':
         return performed.work;
       case 'quiet':
         return { is: 'quiet', againInMs: performed.retryInMs };
       case 'said': {
-        if (performed.verdict.note !== undefined) work.recall.notes = performed.verdict.note;
+        if (performed.verdict.note !== undefined) performed.work.recall.notes = performed.verdict.note;
         const ended = await this.#say(remembering(performed.work, performed.verdict.remember), pass, performed.verdict);
         return performed.backoff && ended.is === 'settled' ? { is: 'failing' } : ended;
       }
@@ -193,7 +227,8 @@ export class Reconciler implements Worktable {
 
   /** Makes sure that our finalizer is on before anything can be left behind in the service. */
   async #hold(work: Work, pass: Pass<unknown, unknown>): Promise<Work | Ended> {
-    if (!work.entry.kind.holds || pass.subject.held || pass.subject.deleting || isObserving(work, pass)) return work;
+    if (!work.entry.kind.holds || pass.subject.held || pass.subject.deleting || isObserving(work.entry.kind, pass))
+      return work;
     const held = await this.#parts.writer.hold(work.object);
     if (held.is !== 'written') return { is: 'quiet', againInMs: 200 };
     return this.#adopt(work, held.object);
@@ -230,6 +265,7 @@ export class Reconciler implements Worktable {
     step: Extract<Step<unknown>, { is: 'read' }>,
   ): Promise<Ended> {
     const { recall } = work;
+    // What came back from the service is written before anything is waited for.
     if (work.unwrittenId && (await this.write(work, undefined)) === undefined) return { is: 'quiet', againInMs: 200 };
     recall.askedAt ??= pass.askedAt;
     this.#parts.asked(around.session.service, step.read.key, work.entry.key);
@@ -267,6 +303,7 @@ export class Reconciler implements Worktable {
     verdict: Verdict<unknown>,
     wouldDo?: string,
   ): Promise<Ended> {
+    if (work.recollection.memory.journal === undefined) this.unreserve(work.entry.key);
     const said: Said = { verdict: withWayOut(work, verdict), pass: pass && this.#again(pass, work), wouldDo };
     const ended = await concludePass(this.#parts, work, said);
     const service = this.#parts.accounts.session(work.entry.account)?.service;
@@ -282,52 +319,8 @@ export class Reconciler implements Worktable {
   }
 
   #passOf(work: Work, around: Sighted, view: View): Pass<unknown, unknown> {
-    const { clock, book, accounts, key, settings } = this.#parts;
-    const { account } = around;
-    const { recall, entry } = work;
-    const now = { monotonic: clock.monotonic(), wall: clock.wall() };
-    return {
-      subject: subjectOf(entry),
-      spec: entry.spec.is === 'valid' ? entry.spec.value : undefined,
-      memory: work.recollection.memory,
-      account,
-      view,
-      referred: (kind, name) => around.referred.get(`${kind}/${name}`),
-      secret: (name, field) => around.secrets.get(`${name}/${field}`),
-      configMap: (name, field) => around.configMaps.get(`${name}/${field}`),
-      claimant: (id) => claimantOf(entry, book, accounts, id),
-      referrers: (kind) => referrersOf(this.#parts, entry, kind),
-      dependents: () => dependentsOf(this.#parts, entry),
-      creating: (collection, name) => this.#creates.other(entry, account, collection, name),
-      wrote: recall.wrote,
-      journalSeen: seenJournal(recall, work.recollection.memory.journal, now),
-      notes: recall.notes,
-      askedAt: recall.askedAt ?? now.monotonic,
-      quarantineMs: Math.max(0, this.#parts.quarantinedUntil() - now.monotonic),
-      horizonMs: settings.horizonMs,
-      marker: key.marker(account.endpoint, account.accountId, entry.object.metadata.uid),
-      print: (value) => key.print(value),
-      contested: contested(recall, now.monotonic),
-      wallMs: now.wall,
-      monotonicMs: now.monotonic,
-    };
+    const creating = (collection: string, name: string) =>
+      this.#creates.other(work.entry, around.account, collection, name);
+    return passOf(this.#parts, work, around, { view, creating });
   }
-}
-
-/** The owner of the account accepted another endpoint: what is bound is bound there from now on. */
-function rebound(work: Work, { session }: Surroundings): Work {
-  const { binding } = work.recollection.memory;
-  const { endpoint, accountId } = session.service;
-  if (work.entry.kind.life === 'account' || binding === undefined || binding.endpoint === endpoint) return work;
-  return remembering(work, { binding: { endpoint, accountId } });
-}
-
-function isObserving(work: Work, pass: Pass<unknown, unknown>): boolean {
-  return pass.account.mode === 'Observe' || modeOf(work.entry.kind, pass.spec) === 'Observe';
-}
-
-function modeOf(kind: AnyKind, spec: unknown): unknown {
-  if (kind.life !== 'long' || typeof spec !== 'object' || spec === null || !('lifecycle' in spec)) return undefined;
-  const { lifecycle } = spec;
-  return typeof lifecycle === 'object' && lifecycle !== null && 'mode' in lifecycle ? lifecycle.mode : undefined;
 }

@@ -30,7 +30,7 @@ export async function concludePass(parts: Parts, work: Work, said: Said): Promis
   const { generation = 0 } = work.object.metadata;
   const conditions = conclude({
     verdict,
-    own: showing?.conditions ?? keptConditions(work),
+    own: overlaid(verdict.conditions ?? [], showing?.conditions ?? keptConditions(work)),
     drifted: showing?.drift.map((row) => row.field) ?? [],
     generation,
     previous: work.recollection.conditions,
@@ -55,7 +55,17 @@ export async function concludePass(parts: Parts, work: Work, said: Said): Promis
     parts.events.record({ regarding: work.object, action: 'Observe', ...notice });
   }
   parts.concluded(work.entry, verdict);
+  if (work.entry.kind.finished?.(facts) === true) {
+    // One more pass, which only lets go of what it looked at.
+    return { is: 'settled', againInMs: 1 };
+  }
   return { is: 'settled', againInMs: againIn(parts, verdict) };
+}
+
+/** Conditions that the verdict states, and the shown ones of other types. */
+function overlaid(stated: readonly OwnCondition[], shown: readonly OwnCondition[]): readonly OwnCondition[] {
+  const types = new Set(stated.map(({ type }) => type));
+  return [...stated, ...shown.filter(({ type }) => !types.has(type))];
 }
 
 /** Writes what the work remembers, unless status says it already; undefined when somebody else was first. */

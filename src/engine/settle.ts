@@ -6,7 +6,7 @@ export type Settlement<Facts> =
   /** Done: remember this and decide anew. */
   | { readonly is: 'done'; readonly remember: Partial<Memory<Facts>>; readonly identified: boolean }
   /** Not known: the entry stays in the journal, and the next step looks before it acts. */
-  | { readonly is: 'doubt'; readonly remember: Partial<Memory<Facts>> }
+  | { readonly is: 'doubt'; readonly remember: Partial<Memory<Facts>> | undefined }
   /** Not done: say so. */
   | {
       readonly is: 'said';
@@ -20,7 +20,9 @@ export type Settlement<Facts> =
  * Turns the outcome of a call into what to remember and what to say. The entry of a call that was certainly not carried out
  * is cleared; the entry of one in doubt stays, so that the next step looks before it acts.
  */
-export function settle<Facts>(call: Call<Facts>, outcome: Outcome, memory: Memory<Facts>): Settlement<Facts> {
+export function settle<Facts>(call: Call<Facts>, answered: Outcome, memory: Memory<Facts>): Settlement<Facts> {
+  const outcome = understood(call, answered);
+  if (call.resumes === true) return resumed(call, outcome, memory);
   if (outcome.is === 'committed') return committed(call, outcome.body, memory);
   if (outcome.is === 'notFound' && call.request.effect === 'remove') return committed(call, undefined, memory);
   if (outcome.is === 'notSent') return waiting(call, 'ServiceUnavailable', outcome.message, { journal: undefined });
@@ -37,6 +39,40 @@ export function settle<Facts>(call: Call<Facts>, outcome: Outcome, memory: Memor
   return refused(call, outcome, memory);
 }
 
+/** An answer that says no in its body is a no, whatever its status. */
+function understood<Facts>(call: Call<Facts>, outcome: Outcome): Outcome {
+  const no = outcome.is === 'committed' ? call.saidNo?.(outcome.body) : undefined;
+  if (outcome.is !== 'committed' || no === undefined) return outcome;
+  return { is: 'refused', status: 200, message: no, body: outcome.body };
+}
+
+/**
+ * What came of an entry that was open already. It may have been sent before, so that nothing but an answer that says yes ends
+ * it here: after a no the kind looks once more, and what was not sent this time leaves it as it was.
+ */
+function resumed<Facts>(call: Call<Facts>, outcome: Outcome, memory: Memory<Facts>): Settlement<Facts> {
+  const kept = { journal: memory.journal };
+  switch (outcome.is) {
+    case 'committed':
+      return committed(call, outcome.body, memory);
+    case 'notSent':
+      return waiting(call, 'ServiceUnavailable', outcome.message, kept);
+    case 'notExecuted':
+      if (outcome.why !== 'forbidden') return notExecuted(call, outcome, kept);
+      return saidNo(outcome.message, memory);
+    case 'refused':
+    case 'conflict':
+    case 'notFound':
+      return saidNo(outcome.message, memory);
+    case 'inDoubt':
+      return { is: 'doubt', remember: {} };
+  }
+}
+
+function saidNo<Facts>(message: string, { journal }: Memory<Facts>): Settlement<Facts> {
+  return { is: 'doubt', remember: journal && { journal: { ...journal, conflicted: message.slice(0, 200) } } };
+}
+
 function committed<Facts>(call: Call<Facts>, body: unknown, memory: Memory<Facts>): Settlement<Facts> {
   const remember = call.committed(body);
   if (remember === undefined) {
@@ -46,7 +82,7 @@ function committed<Facts>(call: Call<Facts>, body: unknown, memory: Memory<Facts
   return {
     is: 'done',
     remember: { journal: undefined, ...remember },
-    identified: identified || call.journal !== undefined,
+    identified: identified || call.journal !== undefined || call.resumes === true,
   };
 }
 
@@ -70,8 +106,11 @@ function refused<Facts>(call: Call<Facts>, outcome: Refusal, memory: Memory<Fact
   }
 }
 
-function notExecuted<Facts>(call: Call<Facts>, outcome: Extract<Refusal, { is: 'notExecuted' }>): Settlement<Facts> {
-  const remember = { journal: undefined };
+function notExecuted<Facts>(
+  call: Call<Facts>,
+  outcome: Extract<Refusal, { is: 'notExecuted' }>,
+  remember: Partial<Memory<Facts>> = { journal: undefined },
+): Settlement<Facts> {
   switch (outcome.why) {
     case 'throttled': {
       const verdict: Verdict<Facts> = {

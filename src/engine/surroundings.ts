@@ -1,7 +1,7 @@
 import type { Accounts, Session } from './accounts.ts';
 import { entryInWords, goesFirst, tie, type Book, type Entry } from './book.ts';
 import type { Needs } from './kind/define.ts';
-import type { Pass, Referred, Subject } from './kind/pass.ts';
+import type { Pass, Referred, Related, Subject } from './kind/pass.ts';
 import type { Verdict } from './kind/step.ts';
 import { isRecord } from './memory.ts';
 import { annotations, finalizer, inWords } from './names.ts';
@@ -81,7 +81,8 @@ function mismatch(entry: Entry, account: Entry, service: Service): Unready | und
   const bound = binding ?? journal;
   if (bound === undefined || (bound.endpoint === service.endpoint && bound.accountId === service.accountId))
     return undefined;
-  const accepted = account.object.metadata.annotations?.[annotations.acceptEndpoint] === service.endpoint;
+  const moves = entry.kind.life !== 'request';
+  const accepted = moves && account.object.metadata.annotations?.[annotations.acceptEndpoint] === service.endpoint;
   if (accepted && bound.accountId === service.accountId) return undefined;
   const message = `this object belongs to account ${bound.accountId} at ${bound.endpoint}, and its account is now ${service.accountId} at ${service.endpoint}; nothing is sent`;
   return { verdict: { is: 'stall', reason: 'EndpointChanged', message } };
@@ -173,6 +174,30 @@ export function claimantOf(
   const [first] = others.toSorted((a, b) => (goesFirst(a.object, b.object) ? -1 : 1));
   if (first === undefined) return undefined;
   return { name: entryInWords(first), goesFirst: goesFirst(first.object, entry.object) };
+}
+
+/** Resources of another kind in the same account of the service that claim an id. */
+export function relatedTo(
+  entry: Entry,
+  book: Book,
+  accounts: Accounts,
+  wanted: { readonly kind: string; readonly id: string },
+): readonly Related[] {
+  const mine = accounts.session(entry.account)?.service;
+  return book
+    .tiedBy(tie.claim(wanted.kind, wanted.id))
+    .flatMap((key) => (key === entry.key ? [] : (book.get(key) ?? [])))
+    .filter((other) => sameAccount(other, mine, accounts))
+    .map((other) => {
+      const { id, facts, journal } = other.recollection.memory;
+      return {
+        name: entryInWords(other),
+        id,
+        facts: isRecord(facts) ? facts : {},
+        inDoubt: journal !== undefined,
+        finished: other.kind.finished?.(facts) === true,
+      };
+    });
 }
 
 function sameAccount(other: Entry, mine: Service | undefined, accounts: Accounts): boolean {

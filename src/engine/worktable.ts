@@ -1,3 +1,4 @@
+import type { Closed } from './accounts.ts';
 import type { Entry } from './book.ts';
 import type { Pass } from './kind/pass.ts';
 import type { Call, JournalEntry } from './kind/step.ts';
@@ -14,7 +15,10 @@ export interface Work {
   readonly recall: Recall;
   /** An id came back from the service that status does not carry yet. */
   readonly unwrittenId: boolean;
-  readonly service: (credential: 'dangerous' | undefined) => Service;
+  /** The service behind a credential; why it cannot be used, where it is one of its own. */
+  readonly service: (credential: 'dangerous' | undefined) => Service | Closed;
+  /** Whether a credential is another one than that of everyday calls. */
+  readonly isSeparate: (credential: 'dangerous' | undefined) => boolean;
 }
 
 /** What performing a call needs from the frame around the step. */
@@ -26,6 +30,10 @@ export interface Worktable {
   /** Takes the right to create under this name; false when another object has it. */
   reserve(key: string, entry: JournalEntry, pass: Pass<unknown, unknown>): boolean;
   unreserve(key: string): void;
+  /** The object as it stands in the cluster now. */
+  readLive(work: Work): Promise<KubeObject | undefined>;
+  /** Whether the kind, asked again in this very tick, still wants exactly this call. */
+  stillWants(work: Work, pass: Pass<unknown, unknown>, call: Call<unknown>): boolean;
   /** A call was sent: events, metrics, log. */
   called(work: Work, call: Call<unknown>, outcome: Outcome): void;
 }

@@ -25,6 +25,11 @@ export class ResourceWriter implements ObjectWriter {
     this.#status = new StatusWriter({ ...options, ownWrites: this.#ownWrites });
   }
 
+  readLive(object: KubeObject): Promise<KubeObject | undefined> {
+    const { api, resourceOf } = this.#options;
+    return api.get(resourceOf(object), object.metadata.namespace, object.metadata.name);
+  }
+
   async writeStatus(object: KubeObject, status: object): Promise<Written> {
     return asWritten(await this.#status.write(this.#options.resourceOf(object), object, status), object);
   }

@@ -41,6 +41,11 @@ export class Log<T extends { readonly seq: number }> {
     return first === undefined ? [] : this.#items.slice(Math.max(0, seq + 1 - first.seq));
   }
 
+  /** The number of the newest; 0 when there is none. */
+  get lastSeq(): number {
+    return this.#items.at(-1)?.seq ?? 0;
+  }
+
   clear(): void {
     this.#items = [];
   }

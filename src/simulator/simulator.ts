@@ -10,6 +10,7 @@ import { ControlSurface, controlPrefix } from './control/surface.ts';
 import { addressOf, type Reply, type Request, type Stream } from './exchange.ts';
 import { faults } from './faults.ts';
 import type { Journal } from './journal.ts';
+import { servePage } from './page/serve.ts';
 import { PublicInterface, publicPrefix } from './public.ts';
 import { changeReadings, defaultReadings, type Readings } from './readings.ts';
 import { RequestLog } from './requests.ts';
@@ -98,6 +99,7 @@ export function createSimulator(options: SimulatorOptions = {}): Simulator {
       const { path } = addressOf(request.url);
       if (path.startsWith(`${publicPrefix}/`)) return service.handle(request);
       if (path.startsWith(`${controlPrefix}/`)) return surface.handle(request);
+      if (path === '/') return Promise.resolve(servePage(request));
       return Promise.resolve(service.broken(404, 'there is nothing at this path'));
     },
     advance: (ms) => clockwork.advance(ms),

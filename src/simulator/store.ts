@@ -8,6 +8,7 @@ import { type AnyCollection, type Collection, type Rows, Table } from './collect
 import { History } from './history.ts';
 import { type Commit, type Entry, Log } from './ledger.ts';
 import type { Readings } from './readings.ts';
+import { RecentChanges } from './recent.ts';
 import { type SavedWorld, settings, type Step } from './saved.ts';
 import { type Timer, TimerQueue, timers } from './timers.ts';
 
@@ -65,6 +66,8 @@ export class Store implements World {
   #now = 0;
   #seq = 0;
   readonly ledger = new Log<Commit>(ledgerLength);
+  /** Which rows changed of late. */
+  readonly recent = new RecentChanges();
   /** Called, inside the transaction, with the id of an environment that is being deleted. */
   onForget: (appEnvId: string) => void = () => undefined;
   /** Called with every commit, before anything is answered. */
@@ -93,6 +96,7 @@ export class Store implements World {
     this.#seed = saved.seed;
     this.#now = saved.now;
     this.#seq = saved.ledgerSeq;
+    this.recent.startAgain();
     this.ledger.clear();
     for (const commit of saved.ledger) this.ledger.push(commit);
     for (const collection of this.#collections) {
@@ -249,6 +253,7 @@ export class Store implements World {
       return { seq: this.#seq, at: this.#now, requestSeq: cause?.requestSeq ?? null, token, ...entry };
     });
     for (const commit of ledger) this.ledger.push(commit);
+    for (const { collection, id } of changes) this.recent.note(collection.name, id);
     this.onStep({
       at: this.#now,
       rows: changes.map(({ collection, id, after }) => [collection.name, id, after ?? null]),

@@ -27,6 +27,8 @@ export interface InProcessOptions {
   readonly seed?: number;
   readonly horizonMs?: number;
   readonly readOnly?: boolean;
+  /** What the operator is started with, but for the time. */
+  readonly powers?: { readonly activation: boolean; readonly accountReset: boolean };
 }
 
 /** One line that somebody wrote anywhere: log, event, status. */
@@ -48,6 +50,10 @@ export class InProcess {
       return this.why;
     },
   };
+  /** How far the clocks of Kubernetes and of the service are ahead of this machine's. */
+  readonly ahead = { clusterMs: 0, serviceMs: 0 };
+  /** What operators that start from now on may do. */
+  powers: InProcessOptions['powers'];
   interference: Interference = () => undefined;
   kube: MemoryKube;
   operator: Operator;
@@ -57,6 +63,7 @@ export class InProcess {
 
   constructor(options: InProcessOptions = {}) {
     this.#options = options;
+    this.powers = options.powers;
     const entropy = new SeededEntropy((options.seed ?? 1) + 1_000);
     this.cluster = new MemoryCluster(this.clock, entropy);
     this.service = createSimulator({
@@ -234,7 +241,8 @@ export class InProcess {
       if (reply === 'aborted' || what === 'loseAnswer') return { failed: 'connection', message: 'reset' };
       if (what === 'hangAfter') return timedOut(request.signal);
       if (what !== undefined) return forged(what.afterwards);
-      return received(reply, request.signal);
+      const dateMs = this.clock.wall() + this.ahead.serviceMs;
+      return received(dated(reply, dateMs), request.signal);
     };
   }
 
@@ -255,7 +263,9 @@ export class InProcess {
     });
     return createOperator({
       kinds: options.kinds ?? allKinds,
-      api: this.kube,
+      api: Object.assign(this.kube, {
+        serverDate: () => ({ dateMs: this.clock.wall() + this.ahead.clusterMs, seenAt: this.clock.monotonic() }),
+      }),
       hosting,
       leadership: this.leadership,
       clock: this.clock,
@@ -269,10 +279,17 @@ export class InProcess {
       selector: undefined,
       secretWatch: 'on',
       readOnly: options.readOnly ?? false,
+      powers: { activation: false, accountReset: false, ...this.powers, processStartedAt: this.clock.wall() },
       horizonMs: options.horizonMs ?? 120_000,
       workers: 8,
     });
   }
+}
+
+/** What the server of a real service adds to every answer. */
+function dated(reply: Reply, dateMs: number): Reply {
+  if (reply.kind !== 'answered') return reply;
+  return { ...reply, headers: { date: new Date(dateMs).toUTCString(), ...reply.headers } };
 }
 
 /** The finalizer that holds an object, for assertions. */

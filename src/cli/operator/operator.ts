@@ -7,6 +7,7 @@ import { group, version } from '../../engine/names.ts';
 import { Engine } from '../../engine/engine.ts';
 import type { OperatorKey } from '../../engine/fingerprint.ts';
 import type { AnyKind } from '../../engine/kind/define.ts';
+import type { Powers } from '../../engine/kind/pass.ts';
 import type {
   Clock,
   Entropy,
@@ -42,6 +43,8 @@ export interface OperatorOptions {
   readonly selector: string | undefined;
   readonly secretWatch: 'on' | 'off';
   readonly readOnly: boolean;
+  /** What this process may do beyond the everyday; nothing without it. */
+  readonly powers?: Powers;
   readonly horizonMs: number;
   readonly workers: number;
 }
@@ -101,7 +104,13 @@ export function createOperator(options: OperatorOptions): Operator {
     writer,
     material,
     labelsOf: (name) => labels?.get(undefined, name)?.metadata.labels ?? (labels === undefined ? undefined : {}),
-    settings: { horizonMs: options.horizonMs, workers: options.workers, readOnly: options.readOnly },
+    settings: {
+      horizonMs: options.horizonMs,
+      workers: options.workers,
+      readOnly: options.readOnly,
+      ...(options.powers !== undefined && { powers: options.powers }),
+    },
+    serverDate: () => api.serverDate?.(),
   });
   const reflectors = kinds.map(
     (kind) =>

@@ -63,6 +63,8 @@ export interface KindDefinition<Spec, Facts> {
   readonly needs: (spec: Spec) => Needs;
   /** Ids in the service that this object claims besides the one in its status. */
   readonly claims?: (spec: Spec) => readonly string[];
+  /** A request that came to its end: from then on nothing is read, sent or written for it. */
+  readonly finished?: (facts: Facts) => boolean;
   readonly step: (pass: Pass<Spec, Facts>) => Step<Facts>;
   readonly show: (pass: Pass<Spec, Facts>) => Showing<Facts>;
 }

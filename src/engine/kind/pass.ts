@@ -57,6 +57,28 @@ export interface Referred {
   readonly facts: Readonly<Record<string, unknown>>;
 }
 
+/** Another resource of ours that names the same id of the service. */
+export interface Related {
+  /** In words: `RecoveryActivation team/orders`. */
+  readonly name: string;
+  readonly id: string | undefined;
+  readonly facts: Readonly<Record<string, unknown>>;
+  /** A call of it was begun whose end is not known. */
+  readonly inDoubt: boolean;
+  /** A request that came to its end. */
+  readonly finished: boolean;
+}
+
+/** What whoever started this process has allowed it. */
+export interface Powers {
+  /** Calls that activate, discard or wipe. */
+  readonly activation: boolean;
+  /** Wiping a whole account. */
+  readonly accountReset: boolean;
+  /** Wall time. */
+  readonly processStartedAt: number;
+}
+
 /** Everything a decision may depend on. Pure data and pure look-ups: the same pass gives the same step. */
 export interface Pass<Spec, Facts> {
   readonly subject: Subject;
@@ -76,6 +98,12 @@ export interface Pass<Spec, Facts> {
   readonly dependents: () => { readonly count: number; readonly first: readonly string[] };
   /** Another resource with an open create of this name in this collection, in words. */
   readonly creating: (collection: string, name: string) => string | undefined;
+  /** Resources of another kind in the same account that name this id of the service; absent where none can. */
+  readonly related?: (kind: string, id: string) => readonly Related[];
+  /** What this process may do beyond the everyday; absent means nothing. */
+  readonly powers?: Powers;
+  /** What the API server's own clock shows now, where it has shown one. */
+  readonly clusterMs?: number;
   /** What we wrote to the object since this process started, newest value per field. */
   readonly wrote: { readonly at: number; readonly fields: Readonly<Record<string, Json>> } | undefined;
   /** When this process first saw the open journal entry, on both of its clocks. */

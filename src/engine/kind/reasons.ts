@@ -7,6 +7,7 @@ export const reasons = {
   // Waiting
   ReadingService: 'Waiting for the first complete read of the service.',
   Creating: 'The object is being created in the service.',
+  Requesting: 'The request is written down and about to be sent to the service.',
   Updating: 'The object is being changed in the service.',
   Deleting: 'The object is being deleted in the service.',
   InDoubt: 'A call was sent and its outcome is not known; the service is being watched until it is.',
@@ -18,6 +19,8 @@ export const reasons = {
   AccountNotReady: 'The account that this object belongs to cannot be used; its own conditions say why.',
   Throttled: 'The service asked to slow down; the call is repeated when it allows.',
   ServiceUnavailable: 'The service did not answer, or answered with an error of its own; retried with growing pauses.',
+  DangerousCredential:
+    'The Secret of spec.dangerousCredentialsRef is missing, names another host, or its token does not see the account; the call is not made with any other.',
   NotLeader: 'Another replica acts at the moment.',
   InternalError: 'The operator made a mistake of its own; its log has the details. Retried with growing pauses.',
   DeletionBlocked:
@@ -64,6 +67,51 @@ export const reasons = {
     'Objects that are owned suddenly do not show in the lists; nothing is created or deleted until that is resolved.',
   JournalDamaged:
     'The journal in status was changed by somebody and cannot be read; nothing is sent until status.journal is removed.',
+  // Disaster readiness: waiting
+  Preparing: 'The service prepares the recovery; it is not ready for the first time yet.',
+  InProgress: 'The service has accepted the request and works on it; status.stage shows how far it is.',
+  OperationInProgress: 'The service works on another operation of the same configuration.',
+  ClockUnsure:
+    'The clocks of this machine, of Kubernetes and of the service are more than 60 seconds apart, or none of the last two shows; nothing is sent until they agree.',
+  CleanupPending: 'The service still cleans up; the message says what happens next.',
+  // Disaster readiness: final for the resource
+  ActivationDisabled:
+    'The operator was started without --enable-activation (or, for a whole account, --enable-account-reset), or after this resource was created; the resource stays as it is. Create another one.',
+  Expired: 'spec.validUntil has passed, so nothing is sent any more. Create another resource.',
+  Superseded:
+    'What the resource pins is no longer so: the configuration, its generation, the recovery point or the operation changed. Look again and create another resource.',
+  DestinationMismatch:
+    'The names in spec.target are not the ones of the warm destination. Copy status.warmDestination of the protection.',
+  ActivationUnavailable: 'The service says that the source cannot be activated; the message carries its reason.',
+  ConfirmationMismatch: 'spec.confirmation or spec.confirmationName is not the name of the source.',
+  AlreadyActivated:
+    'The configuration was activated, or is being activated. If another activation is meant, name the earlier one in spec.afterOperationId.',
+  OperationNotActive: 'The operation that the resource names is not the one that the service works on.',
+  OperationFailed: 'The service ended the operation without the result that was asked for.',
+  // Disaster readiness: the protection
+  ConfigurationGone: 'The protection is gone from the service. It is not set up again until spec.enrolment is raised.',
+  WipedByReset: 'A DisasterReset wiped the protection. It is not set up again until spec.enrolment is raised.',
+  RecoveryReady: 'The service says that a recovery would work.',
+  NeedsAttention: 'The service says that the protection needs attention; the message carries its reason.',
+  ChainRollover: 'A new chain of snapshots is being built; until it is complete, recovery is not ready.',
+  CatchingUp: 'The standby has not applied all changes yet.',
+  RpoExceeded: 'The newest data that can be recovered is older than the target allows, by far.',
+  SustainedStandby: 'The standby runs at its full size for good, since the usual size was too slow.',
+  SeedBoost: 'The standby runs at a larger size while it makes its first copy.',
+  UnknownState: 'The service shows a state that its interface does not explain; it is not taken for ready.',
+  NotDisclosed: 'The service does not show it.',
+  CaughtUp: 'The standby has applied all changes.',
+  ActivationPossible: 'Nothing that the service shows stands in the way of an activation.',
+  NoRecoveryPoint: 'The service lists no recovery point.',
+  NothingPending: 'The service shows no clean-up that is pending.',
+  // Disaster readiness: requests
+  Accepted: 'The service accepted the request.',
+  NotSent: 'Nothing was sent to the service yet.',
+  Promoted: 'The recovered environment is live.',
+  NotPromoted: 'The recovered environment is not live.',
+  ScheduleEstablished: 'Validations also run by schedule.',
+  NoSchedule: 'Validations do not run by schedule for this configuration yet.',
+  Succeeded: 'The request reached its end as it should.',
   // Ready, with something to say
   DeployAssumed:
     'The environment ran already when it was bound: what it runs counts as deployed until the spec or redeploy-at changes.',

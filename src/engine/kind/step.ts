@@ -34,6 +34,9 @@ export interface JournalEntry {
   readonly payload?: string;
 }
 
+/** A journal entry without what the engine knows itself. */
+export type Intent = Omit<JournalEntry, 'endpoint' | 'accountId' | 'startedAt' | 'deadlineSeconds'>;
+
 /** What the engine keeps about an object between passes; all of it stands in status. */
 export interface Memory<Facts> {
   readonly id: string | undefined;
@@ -62,7 +65,16 @@ export interface Call<Facts> {
   /** Which credential of the account signs it. */
   readonly credential?: 'dangerous';
   /** Present for a call that must not happen twice: it is written to status before anything is sent. */
-  readonly journal?: Omit<JournalEntry, 'endpoint' | 'accountId' | 'startedAt' | 'deadlineSeconds'>;
+  readonly journal?: Intent;
+  /** Sends the entry that is open in the journal: what comes of the call is what came of the entry. */
+  readonly resumes?: true;
+  /**
+   * Before the bytes go out, the object is read live (the same, not deleted, not held), and in the tick of dispatch the kind
+   * is asked again with what is known by then: it must still want exactly this call.
+   */
+  readonly confirm?: 'live';
+  /** A read that a credential of its own must be able to do before it is used for this call. */
+  readonly proof?: Request;
   /** Fields this call writes, as the service will show them: trusted over reads that began before it. */
   readonly wrote?: (body: unknown) => Readonly<Record<string, Json>>;
   /** What to remember when it was done; undefined when the answer cannot be read, which leaves a create in doubt. */
@@ -75,6 +87,8 @@ export interface Call<Facts> {
   readonly tells?: (body: unknown) => Told | undefined;
   /** Fields whose earlier correction somebody undid; too many in a row make them contested. */
   readonly corrects?: readonly string[];
+  /** An answer that says no although its status says yes, in its own words. */
+  readonly saidNo?: (body: unknown) => string | undefined;
   /** Turns an answer that says no into a step, where the general reading is not enough. */
   readonly refused?: (outcome: Refusal) => Verdict<Facts> | undefined;
 }
@@ -93,8 +107,10 @@ interface Aside<Facts> {
 }
 
 /** What status should say now. */
-export type Verdict<Facts> = Aside<Facts> &
-  (
+export type Verdict<Facts> = Aside<Facts> & {
+  /** Conditions that follow from this verdict and not from what the service shows; each goes before the shown one of its type. */
+  readonly conditions?: readonly OwnCondition[];
+} & (
     | { readonly is: 'ready'; readonly reason?: Reason; readonly message?: string }
     | {
         readonly is: 'wait';
@@ -110,6 +126,8 @@ export type Verdict<Facts> = Aside<Facts> &
 export type Step<Facts> =
   | Verdict<Facts>
   | (Aside<Facts> & { readonly is: 'call'; readonly call: Call<Facts> })
+  /** Writes down what is about to be sent, and sends nothing: the next step looks again and then resumes it. */
+  | (Aside<Facts> & { readonly is: 'begin'; readonly journal: Intent; readonly words: string })
   /** A read that must have begun at or after `since` (monotonic). */
   | (Aside<Facts> & { readonly is: 'read'; readonly read: Read; readonly since: number })
   /** Something was learned that changes the next step: remember it and go on. */

@@ -44,6 +44,7 @@ export function shownList<Schema extends z.ZodType>(schema: Schema): z.ZodType<r
 /** A text, or the null that means something of its own. */
 export const textOrNull: z.ZodType<string | null | undefined> = z
   .unknown()
+  .optional()
   .transform((value) => (typeof value === 'string' || value === null ? value : undefined));
 
 /** A date as milliseconds since the epoch, with or without milliseconds in its text. */

@@ -102,6 +102,8 @@ const RecoveryPoint = shown('A recovery point: what an activation must name.', {
 
 const Source = shown('The environment as a source of recovery.', {
   eligible: flag('Whether it can be protected.').optional(),
+  appName: text('The name of its app.', { max: 256 }).optional(),
+  environmentName: text('The name of the environment.', { max: 256 }).optional(),
   region: word('Where it runs.').optional(),
   eligibleDestinations: listOf('The regions that it can be recovered in.', word('A region.'), { max: 50 }).optional(),
   unsupportedReasons: listOf('Why it cannot be protected.', text('A reason.', { max: 256 }), { max: 50 }).optional(),

@@ -9,6 +9,7 @@ import { invalid, taken } from '../refusal.ts';
 import type { LoggedRequest, RequestLog } from '../requests.ts';
 import { savedWorld, settings } from '../saved.ts';
 import type { StartWorld } from '../worlds.ts';
+import { viewOf } from '../page/view.ts';
 import type { OwnRoute } from './surface.ts';
 
 interface Parts {
@@ -32,6 +33,12 @@ export function ownRoutes(parts: Parts): readonly OwnRoute[] {
     ...worldRoutes(parts),
     ...logRoutes(parts),
     ...readingRoutes(parts.clockwork),
+    {
+      method: 'GET',
+      path: '/view',
+      does: 'the world as the page shows it, without secrets; with epoch= and after=REVISION only what changed',
+      own: ({ query }) => ok(viewOf(parts.clockwork, parts.requests, query)),
+    },
     { method: 'GET', path: '/events', does: 'the ledger and the requests as they happen', own: () => parts.events },
   ];
   return routes;

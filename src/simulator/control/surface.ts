@@ -89,7 +89,8 @@ function json(answer: Answer): Answered {
   };
 }
 
-function refused(refusal: Refusal): Answered {
+/** A refusal as the control surface answers it. */
+export function refused(refusal: Refusal): Answered {
   const answered = json({ status: refusal.status, body: { error: refusal.message } });
   return { ...answered, headers: { ...answered.headers, ...refusal.headers } };
 }

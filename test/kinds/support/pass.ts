@@ -154,6 +154,8 @@ export function inShort(step: Step<unknown>): string {
     case 'wait':
     case 'stall':
       return `${step.is} ${step.reason}`;
+    case 'begin':
+      return `begin ${step.journal.operation}`;
     case 'again':
     case 'release':
       return step.is;

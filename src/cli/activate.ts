@@ -1,0 +1,126 @@
+import { stringify } from 'yaml';
+import { activateCommand } from '../config.ts';
+import { apiVersion } from './api-version.ts';
+import { ageOf, parseNamed, readProtection, type Point, type Protection } from './protection.ts';
+import { realClock } from './run.ts';
+
+/** `apphosting activate NAME --point latest`: prints a manifest, and applies nothing. */
+export async function activate(args: readonly string[]): Promise<number> {
+  const parsed = parseNamed(activateCommand, args);
+  if (parsed.kind === 'help') {
+    process.stdout.write(parsed.text);
+    return 0;
+  }
+  if (parsed.kind === 'wrong') return complain(parsed.line, 2);
+  try {
+    const protection = await readProtection(parsed.settings, realClock);
+    if (typeof protection === 'string') return complain(`apphosting activate: ${protection}`, 1);
+    const manifest = manifestOf(protection, parsed.settings, realClock.wall());
+    if ('refused' in manifest) return complain(`apphosting activate: ${manifest.refused}`, 1);
+    process.stdout.write(manifest.text);
+    return 0;
+  } catch (error) {
+    return complain(`apphosting activate: ${error instanceof Error ? error.message : String(error)}`, 1);
+  }
+}
+
+function complain(line: string, code: number): number {
+  process.stderr.write(`${line}\n`);
+  return code;
+}
+
+/** What a person decides about an activation. */
+export interface Choice {
+  readonly point: string;
+  readonly confirm?: string | undefined;
+  readonly environmentName?: string | undefined;
+  readonly appName?: string | undefined;
+  readonly validMinutes: number;
+}
+
+/** The manifest that activates one point, or why there is none. */
+export function manifestOf(
+  protection: Protection,
+  choice: Choice,
+  nowMs: number,
+): { readonly text: string } | { readonly refused: string } {
+  const point = pointOf(protection, choice.point);
+  if (typeof point === 'string') return { refused: point };
+  const target = targetOf(protection, choice);
+  if (target === undefined) {
+    return { refused: 'the protection has saved no names; give --environment-name, and --app-name for a new app' };
+  }
+  const source = protection.facts.source;
+  const known = source?.appName === undefined ? undefined : `${source.appName}/${source.environmentName ?? ''}`;
+  if (choice.confirm !== undefined && known !== undefined && choice.confirm !== known) {
+    return { refused: `--confirm ${choice.confirm} is not the source of this protection` };
+  }
+  const stamp = new Date(nowMs).toISOString().replaceAll(/[-:]/g, '').slice(0, 15).toLowerCase();
+  const { configurationId, facts } = protection;
+  const manifest = {
+    apiVersion,
+    kind: 'RecoveryActivation',
+    metadata: { name: `${protection.name.slice(0, 200)}-${stamp}`, namespace: protection.namespace },
+    spec: {
+      ...(protection.spec.accountRef !== undefined && { accountRef: protection.spec.accountRef }),
+      protectionRef: { name: protection.name },
+      configurationId,
+      recoveryPoint: {
+        selectedOperationId: point.selectedOperationId,
+        pointId: point.pointId,
+        cutoffTime: point.cutoffTime,
+        configurationGeneration: point.configurationGeneration,
+      },
+      target,
+      confirmation: choice.confirm ?? 'FILL-IN/FILL-IN',
+      validUntil: new Date(nowMs + choice.validMinutes * 60_000).toISOString().replace(/\.\d{3}Z$/, 'Z'),
+      ...(facts.activationResult?.operationId !== undefined && { afterOperationId: 'FILL-IN' }),
+    },
+  };
+  return { text: `${notesOn(protection, point, choice, nowMs)}${stringify(manifest)}` };
+}
+
+/** The point that was meant; a sentence where it is none or more than one. */
+function pointOf({ facts }: Protection, asked: string): Point | string {
+  const { recoveryPoints = [] } = facts;
+  const [newest] = recoveryPoints;
+  if (newest === undefined) return 'the service lists no recovery point';
+  if (asked === 'latest') return newest;
+  const found = recoveryPoints.filter(({ pointId }) => pointId.startsWith(asked));
+  const [only] = found;
+  if (only === undefined) return `no recovery point begins with ${asked}; apphosting points lists them`;
+  return found.length === 1 ? only : `${found.length} recovery points begin with ${asked}; give more of the id`;
+}
+
+/** The names: exactly those of a warm destination, else what was chosen or saved. */
+function targetOf({ facts, spec }: Protection, choice: Choice): object | undefined {
+  const saved = facts.warmDestination ?? facts.plannedDestination ?? spec.target;
+  const isWarm = facts.warmDestination !== undefined;
+  const environmentName = isWarm ? saved?.environmentName : (choice.environmentName ?? saved?.environmentName);
+  if (environmentName === undefined) return undefined;
+  const appName = isWarm ? saved?.appName : (choice.appName ?? saved?.appName);
+  const createNewApp = !isWarm && choice.appName !== undefined ? true : (saved?.createNewApp ?? false);
+  return { environmentName, ...(createNewApp && appName !== undefined && { appName }), createNewApp };
+}
+
+/** What a person must know and confirm, as comments above the manifest. */
+function notesOn({ facts, doubt }: Protection, point: Point, { confirm, validMinutes }: Choice, nowMs: number): string {
+  const lines = [
+    `Activates data up to ${point.cutoffTime}, ${ageOf(point.cutoffTime, nowMs)} ago; everything newer is lost there.`,
+    `May be used for ${validMinutes} minutes. It is not applied: review it, then create it with kubectl create -f.`,
+    'Creating it may cost money. DNS is not switched, and no client is reconnected.',
+    ...(doubt === undefined ? [] : [`NOT READY: ${doubt}`]),
+    ...(confirm === undefined
+      ? ['Fill in spec.confirmation: the app and the environment that are lost, as APP/ENVIRONMENT.']
+      : []),
+    'If the source may still be writing and cannot be stopped, two sides write. If you accept that, add to spec:',
+    '  writerSafety: Acknowledged',
+    ...(facts.activationResult === undefined
+      ? []
+      : [
+          `This configuration was activated before, by operation ${facts.activationResult.operationId ?? '(not shown)'}.`,
+          'To activate once more, write that id into spec.afterOperationId; otherwise do not create this.',
+        ]),
+  ];
+  return lines.map((line) => `# ${line}\n`).join('');
+}

@@ -1,0 +1,61 @@
+import { pointsCommand } from '../config.ts';
+import { ageOf, parseNamed, readProtection, type Point, type Protection } from './protection.ts';
+import { realClock } from './run.ts';
+
+/** `apphosting points NAME`: the recovery points of a protection. */
+export async function points(args: readonly string[]): Promise<number> {
+  const parsed = parseNamed(pointsCommand, args);
+  if (parsed.kind === 'help') {
+    process.stdout.write(parsed.text);
+    return 0;
+  }
+  if (parsed.kind === 'wrong') return complain(parsed.line, 2);
+  try {
+    const protection = await readProtection(parsed.settings, realClock);
+    if (typeof protection === 'string') return complain(`apphosting points: ${protection}`, 1);
+    process.stdout.write(tableOf(protection, realClock.wall()));
+    return 0;
+  } catch (error) {
+    return complain(`apphosting points: ${error instanceof Error ? error.message : String(error)}`, 1);
+  }
+}
+
+function complain(line: string, code: number): number {
+  process.stderr.write(`${line}\n`);
+  return code;
+}
+
+/** The points as a table, newest first. */
+export function tableOf({ facts, doubt }: Protection, nowMs: number): string {
+  const { recoveryPoints = [] } = facts;
+  if (recoveryPoints.length === 0) return 'The service lists no recovery point.\n';
+  const rows = recoveryPoints.map((point) => [
+    point.pointId.slice(0, 12),
+    ageOf(point.cutoffTime, nowMs),
+    point.cutoffTime,
+    String(point.configurationGeneration),
+    sizeOf(point),
+  ]);
+  const header = ['POINT', 'AGE', 'CUTOFF', 'GENERATION', 'SIZE'];
+  const widths = header.map((title, column) => Math.max(title.length, ...rows.map((row) => row[column]?.length ?? 0)));
+  const lines = [header, ...rows].map((row) =>
+    row
+      .map((cell, column) => cell.padEnd(widths[column] ?? 0))
+      .join('  ')
+      .trimEnd(),
+  );
+  const warning = doubt === undefined ? [] : ['', `Recovery is not ready: ${doubt}`];
+  return [...lines, ...warning, ''].join('\n');
+}
+
+/** What a recovery from the point would need, as far as it is known. */
+function sizeOf({ sizing }: Point): string {
+  if (sizing === undefined) return '-';
+  const parts = [
+    sizing.replicas === undefined ? undefined : `${sizing.replicas} replicas`,
+    sizing.cpu === undefined ? undefined : `${sizing.cpu} CPU`,
+    sizing.memoryMb === undefined ? undefined : `${sizing.memoryMb} MB`,
+    sizing.volumeCapacities === undefined ? undefined : sizing.volumeCapacities.join('+'),
+  ].filter((part) => part !== undefined);
+  return parts.length === 0 ? '-' : parts.join(', ');
+}

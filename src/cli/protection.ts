@@ -1,0 +1,95 @@
+/** A DisasterProtection as it stands in the cluster, for the commands that help to activate it. */
+import { parseFlags, wholeEnvironment, type CommandLine, type Flag, type Parsed, type Settings } from '../config.ts';
+import { group, version } from '../engine/names.ts';
+import type { Clock } from '../engine/ports.ts';
+import { Facts, Spec } from '../kinds/schema/disaster-protection.ts';
+import { openKube } from '../kube/client.ts';
+import { findCredentials } from '../kube/credentials.ts';
+
+/** What the commands need to know of a protection. */
+export interface Protection {
+  readonly name: string;
+  readonly namespace: string;
+  readonly configurationId: string;
+  readonly spec: Spec;
+  readonly facts: Facts;
+  /** The message of RecoveryReady, when it is not True. */
+  readonly doubt: string | undefined;
+}
+
+/** One recovery point, as status lists it. */
+export type Point = NonNullable<Facts['recoveryPoints']>[number];
+
+/** The name before the flags, and the flags. */
+export function parseNamed<F extends Readonly<Record<string, Flag<unknown>>>>(
+  command: CommandLine<F>,
+  args: readonly string[],
+): Parsed<Settings<F> & { readonly name: string }> {
+  const [name, ...rest] = args;
+  const asked = name === undefined || name === '--help' || name === '-h';
+  const parsed = parseFlags(command, asked ? ['--help'] : rest);
+  if (parsed.kind !== 'settings' || name === undefined) return parsed as Exclude<typeof parsed, { kind: 'settings' }>;
+  if (!/^[a-z0-9][-a-z0-9.]*$/.test(name)) {
+    return { kind: 'wrong', line: `apphosting ${command.name}: "${name}" is not the name of a DisasterProtection` };
+  }
+  return { kind: 'settings', settings: { ...parsed.settings, name } };
+}
+
+/** Reads a protection from the cluster; a sentence where that is not possible. */
+export async function readProtection(
+  asked: {
+    readonly name: string;
+    readonly kubeconfig: string | undefined;
+    readonly context: string | undefined;
+    readonly namespace: string | undefined;
+  },
+  clock: Clock,
+): Promise<Protection | string> {
+  const { kubeconfig, context, name } = asked;
+  const credentials = await findCredentials({
+    clock,
+    env: wholeEnvironment(),
+    ...(kubeconfig !== undefined && { kubeconfig }),
+    ...(context !== undefined && { context }),
+  });
+  const api = openKube({ credentials, clock });
+  try {
+    const namespace = asked.namespace ?? credentials.namespace ?? 'default';
+    const resource = { group, version, plural: 'disasterprotections', namespaced: true };
+    const object = await api.get(resource, namespace, name);
+    if (object === undefined) return `there is no DisasterProtection ${namespace}/${name}`;
+    return protectionFrom({ name, namespace, spec: object.spec, status: object.status });
+  } finally {
+    await api.close();
+  }
+}
+
+/** A protection from its object; a sentence where it has nothing to activate. */
+export function protectionFrom(object: {
+  readonly name: string;
+  readonly namespace: string;
+  readonly spec: unknown;
+  readonly status: unknown;
+}): Protection | string {
+  const { name, namespace } = object;
+  const spec = Spec.safeParse(object.spec);
+  const facts = Facts.safeParse(object.status ?? {});
+  const { configurationId, conditions = [] } = (object.status ?? {}) as {
+    configurationId?: unknown;
+    conditions?: readonly { readonly type: string; readonly status: string; readonly message: string }[];
+  };
+  if (!spec.success || !facts.success || typeof configurationId !== 'string') {
+    return `DisasterProtection ${namespace}/${name} is not bound to a configuration yet`;
+  }
+  const ready = conditions.find(({ type }) => type === 'RecoveryReady');
+  const doubt = ready?.status === 'True' ? undefined : (ready?.message ?? 'its readiness is not known');
+  return { name, namespace, configurationId, spec: spec.data, facts: facts.data, doubt };
+}
+
+/** How old something is, in the two largest units. */
+export function ageOf(moment: string, nowMs: number): string {
+  const minutes = Math.max(0, Math.floor((nowMs - Date.parse(moment)) / 60_000));
+  if (minutes < 60) return `${minutes}m`;
+  if (minutes < 1_440) return `${Math.floor(minutes / 60)}h${minutes % 60}m`;
+  return `${Math.floor(minutes / 1_440)}d${Math.floor((minutes % 1_440) / 60)}h`;
+}

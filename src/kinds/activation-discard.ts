@@ -1,0 +1,165 @@
+import { defineKind } from '../engine/kind/define.ts';
+import { isoSeconds } from '../engine/kind/moment.ts';
+import type { Pass } from '../engine/kind/pass.ts';
+import type { Step } from '../engine/kind/step.ts';
+import {
+  drConfigurationsOf,
+  postDisasterReadinessDiscardActivation,
+  receiptOf,
+  type ConfigurationItem,
+  type Discarding,
+} from '../hosting/requests.ts';
+import { expired, never, type Fence } from './approval.ts';
+import { activeIdOf, lookAt, operationIn, type SeenConfiguration } from './configurations.ts';
+import { ended, provenTwice, stepOnce, underWay, type OncePlan } from './one-shot.ts';
+import { isWhole } from './recovery-activation-content.ts';
+import { movedOn } from './recovery-activation-fences.ts';
+import { requestIdOf } from './request-id.ts';
+import { identity, type Facts, type Spec } from './schema/activation-discard.ts';
+
+type DiscardPass = Pass<Spec, Facts>;
+
+function bodyOf({ spec, account, memory }: DiscardPass): Discarding {
+  const content = {
+    accountId: account.accountId,
+    configurationId: spec.configurationId,
+    operationId: spec.operationId,
+    expectedGeneration: spec.configurationGeneration,
+  };
+  const requestId = memory.facts.requestId ?? requestIdOf('discard/v1', { endpoint: account.endpoint, ...content });
+  return { ...content, requestId, discardAcknowledged: true };
+}
+
+/** Whether the history shows that the operation was discarded: the only proof besides a receipt of ours. */
+function wasDiscarded(configuration: ConfigurationItem | undefined, operationId: string): boolean {
+  const { outcome } = (configuration && operationIn(configuration, operationId)) ?? {};
+  return outcome !== undefined && /^discard/i.test(outcome);
+}
+
+function fence(pass: DiscardPass, { configuration, walk }: SeenConfiguration): Step<Facts> | Fence | undefined {
+  const { configurationId, operationId, validUntil, configurationGeneration, protectionRef } = pass.spec;
+  const { journal } = pass.memory;
+  if (journal !== undefined && !isWhole(bodyOf(pass), journal)) {
+    return never('JournalDamaged', 'status.journal does not carry what the spec asks for; nothing is sent');
+  }
+  const late = expired(pass, walk, validUntil);
+  if (late !== undefined) return late;
+  if (configuration === undefined) {
+    const message = `the service shows no configuration ${configurationId}`;
+    const read = drConfigurationsOf(pass.account.accountId);
+    const unsure = provenTwice<Spec, Facts>(pass, read, walk, { reason: 'ObjectMissing', message });
+    return unsure ?? never('Superseded', message);
+  }
+  const known = pass.referred('DisasterProtection', protectionRef.name)?.id;
+  if (known !== configurationId) {
+    const message = `DisasterProtection ${protectionRef.name} has configuration ${known ?? '(none)'}, not ${configurationId}`;
+    return never('Superseded', message);
+  }
+  const activeId = activeIdOf(configuration);
+  if (activeId === operationId) return movedOn(configuration.generation, configurationGeneration);
+  if (configuration.activationResult?.operationId === operationId) {
+    return never('AlreadyActivated', `activation ${operationId} is live; it cannot be discarded any more`);
+  }
+  return never('OperationNotActive', `the service works on ${activeId ?? 'no operation'}, not on ${operationId}`);
+}
+
+/** Waits until the service has cleaned up: the operation is not the active one any more. */
+function follow(pass: DiscardPass, { configuration, walk }: SeenConfiguration): Step<Facts> {
+  const { operationId } = pass.spec;
+  const facts = factsOf(pass, configuration);
+  if (configuration?.activationResult?.operationId === operationId) {
+    const message = `activation ${operationId} became live before it could be discarded`;
+    return ended(pass, { is: 'stall', reason: 'AlreadyActivated', message }, { facts });
+  }
+  if (configuration !== undefined && activeIdOf(configuration) === operationId) {
+    const message = `the service cleans up after operation ${operationId}`;
+    return { is: 'wait', reason: 'CleanupPending', message, note: {} };
+  }
+  const message = `operation ${operationId} is discarded`;
+  const read = drConfigurationsOf(pass.account.accountId);
+  const unsure = provenTwice<Spec, Facts>(pass, read, walk, { reason: 'CleanupPending', message });
+  return unsure ?? ended(pass, { is: 'ready', reason: 'Succeeded', message }, { facts });
+}
+
+function factsOf({ memory, spec }: DiscardPass, configuration: ConfigurationItem | undefined): Facts {
+  const stage = configuration && operationIn(configuration, spec.operationId)?.phase?.slice(0, 64);
+  const cleanup = configuration?.pendingCleanup;
+  const shown = cleanup && Object.entries(cleanup).filter(([, value]) => value !== undefined);
+  return {
+    ...memory.facts,
+    ...(stage !== undefined && { stage }),
+    ...(shown !== undefined && { pendingCleanup: Object.fromEntries(shown) }),
+  };
+}
+
+const plan: OncePlan<Spec, Facts, SeenConfiguration> = {
+  noun: 'discard',
+  power: () => 'activation',
+  facts: (pass) => ({
+    requestId: bodyOf(pass).requestId,
+    configurationId: pass.spec.configurationId,
+    generation: pass.spec.configurationGeneration,
+  }),
+  look: (pass, since) => lookAt(pass, { configurationId: pass.spec.configurationId, appEnvId: undefined, since }),
+  walkOf: ({ walk }) => walk,
+  trace: ({ memory, spec, wallMs }, { configuration }) =>
+    wasDiscarded(configuration, spec.operationId)
+      ? {
+          id: spec.operationId,
+          ownership: 'Presumed',
+          journal: undefined,
+          facts: { ...memory.facts, acceptedAt: isoSeconds(wallMs) },
+        }
+      : undefined,
+  fence,
+  intent: (pass) => {
+    const body = bodyOf(pass);
+    return {
+      operation: 'discard',
+      attempt: 1,
+      digest: pass.print({ ...body }),
+      requestId: body.requestId,
+      payload: JSON.stringify(body),
+      create: { collection: 'discard', name: body.configurationId, excluded: [] },
+    };
+  },
+  words: ({ spec }) => `discard activation ${spec.operationId}`,
+  call: (pass, { payload = JSON.stringify(bodyOf(pass)) }) => ({
+    // The entry was compared with the spec before.
+    request: postDisasterReadinessDiscardActivation(JSON.parse(payload) as Discarding),
+    credential: 'dangerous',
+    proof: drConfigurationsOf(pass.account.accountId).first,
+    committed: (body) => {
+      const { operationId = pass.spec.operationId, phase } = receiptOf(body) ?? {};
+      const facts: Facts = {
+        ...pass.memory.facts,
+        acceptedAt: isoSeconds(pass.wallMs),
+        ...(phase !== undefined && { stage: phase.slice(0, 64) }),
+      };
+      return { facts, id: operationId, ownership: 'Created' };
+    },
+  }),
+  follow,
+};
+
+function show(pass: DiscardPass) {
+  const found = lookAt(pass, {
+    configurationId: pass.spec.configurationId,
+    appEnvId: undefined,
+    since: Number.NEGATIVE_INFINITY,
+  });
+  const facts = factsOf(pass, 'is' in found ? undefined : found.configuration);
+  return { facts, conditions: underWay(pass), drift: [], unverified: [], leftover: [] };
+}
+
+/** The end of an activation that is not live yet. */
+export const activationDiscard = defineKind<Spec, Facts>({
+  ...identity,
+  needs: ({ protectionRef }) => ({
+    references: [{ kind: 'DisasterProtection', name: protectionRef.name, field: 'protectionRef' }],
+  }),
+  claims: ({ configurationId }) => [configurationId],
+  finished: ({ finishedAt }) => finishedAt !== undefined,
+  step: (pass) => stepOnce(plan, pass),
+  show,
+});

@@ -1,0 +1,86 @@
+/** Whether a dangerous request may be sent at all now: the operator's powers, the three clocks, and how long it is valid. */
+import type { Pass } from '../engine/kind/pass.ts';
+import type { Reason } from '../engine/kind/reasons.ts';
+import type { Snapshot } from '../engine/ports.ts';
+
+/** Why nothing is sent: for good, or until something changes. */
+export interface Fence {
+  readonly reason: Reason;
+  readonly message: string;
+  readonly final: boolean;
+}
+
+/** What every request about a configuration keeps. */
+export interface RequestFacts {
+  readonly stage?: string | undefined;
+  readonly requestId?: string | undefined;
+  readonly configurationId?: string | undefined;
+  readonly generation?: number | undefined;
+  readonly acceptedAt?: string | undefined;
+  readonly finishedAt?: string | undefined;
+}
+
+const apartMs = 60_000;
+const longestMs = 24 * 3_600_000;
+const wholeSecondMs = 1_000;
+
+/** Says no for good. */
+export function never(reason: Reason, message: string): Fence {
+  return { reason, message, final: true };
+}
+
+/** Says no for now. */
+export function notYet(reason: Reason, message: string): Fence {
+  return { reason, message, final: false };
+}
+
+/** Whether the operator lacks the power for this object: it was not given, or only after the object was made. */
+export function powerless<Spec, Facts>(
+  { powers, subject, memory }: Pass<Spec, Facts>,
+  power: 'activation' | 'accountReset',
+): Fence | undefined {
+  const flag = power === 'activation' ? '--enable-activation' : '--enable-account-reset';
+  if (powers?.[power] !== true || !powers.activation) {
+    return never('ActivationDisabled', `the operator runs without ${flag}; nothing is sent, now or later`);
+  }
+  // A creation timestamp has whole seconds.
+  const older = subject.createdAtMs + wholeSecondMs <= powers.processStartedAt;
+  if (!older || memory.binding !== undefined) return undefined;
+  const message =
+    'this resource is older than the operator, and no operator with the power took it up before; nothing is sent';
+  return never('ActivationDisabled', message);
+}
+
+/** Whether the approval still holds by the latest of all clocks, and whether the clocks agree enough to say so. */
+export function expired<Spec, Facts>(
+  pass: Pass<Spec, Facts>,
+  walk: Pick<Snapshot, 'begunAt' | 'dateMs'>,
+  validUntil: string,
+): Fence | undefined {
+  const { subject, wallMs, clusterMs, monotonicMs } = pass;
+  const serviceMs = walk.dateMs === undefined ? undefined : walk.dateMs + monotonicMs - walk.begunAt;
+  const remote = [clusterMs, serviceMs].filter((clock) => clock !== undefined);
+  const clocks = [wallMs, ...remote];
+  const latest = Math.max(...clocks);
+  const until = Date.parse(validUntil);
+  if (!(latest <= until)) return never('Expired', `spec.validUntil ${validUntil} has passed`);
+  if (until > subject.createdAtMs + longestMs + wholeSecondMs) {
+    const message = `spec.validUntil ${validUntil} is more than 24 hours after this resource was created`;
+    return never('InvalidSpec', message);
+  }
+  if (remote.length === 0) {
+    return notYet(
+      'ClockUnsure',
+      'neither Kubernetes nor the service shows its clock, so nobody can say what time it is',
+    );
+  }
+  const writtenAt = Date.parse(pass.memory.journal?.startedAt ?? '');
+  const known = Number.isNaN(writtenAt) ? subject.createdAtMs : Math.max(writtenAt, subject.createdAtMs);
+  if (latest - Math.min(...clocks) > apartMs || latest < known - apartMs) {
+    return notYet(
+      'ClockUnsure',
+      'the clocks of the operator, of Kubernetes and of the service are more than 60 seconds apart; nothing is sent until they agree',
+    );
+  }
+  return undefined;
+}

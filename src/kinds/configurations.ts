@@ -1,0 +1,93 @@
+/** What the service shows of one configuration, for the requests that are about it. */
+import type { Pass } from '../engine/kind/pass.ts';
+import { readOf } from '../engine/kind/reading.ts';
+import type { Step } from '../engine/kind/step.ts';
+import type { Snapshot } from '../engine/ports.ts';
+import {
+  drConfigurationsOf,
+  drSourcesOf,
+  type ConfigurationItem,
+  type DrOperation,
+  type SourceItem,
+} from '../hosting/requests.ts';
+
+/** A configuration as one complete walk shows it, with its source. */
+export interface SeenConfiguration {
+  readonly walk: Snapshot;
+  readonly configuration: ConfigurationItem | undefined;
+  readonly source: SourceItem | undefined;
+}
+
+/** Looks for a configuration in a walk begun at or after `since`; `appEnvId` is the source where the service does not show it. */
+export function lookAt<Spec, Facts>(
+  pass: Pass<Spec, Facts>,
+  asked: { readonly configurationId: string; readonly appEnvId: string | undefined; readonly since: number },
+): Step<Facts> | SeenConfiguration {
+  const { accountId } = pass.account;
+  const read = drConfigurationsOf(accountId);
+  const found = pass.view.one(read, asked.configurationId);
+  if (found === undefined || found.walk.begunAt < asked.since) return readOf(pass, read, asked.since);
+  const appEnvId = found.item?.sourceAppEnvId ?? asked.appEnvId;
+  const sources = drSourcesOf(accountId);
+  const source = pass.view.one(sources, appEnvId ?? '');
+  if (source === undefined && pass.view.problem(sources) === undefined) {
+    return readOf(pass, sources, Number.NEGATIVE_INFINITY);
+  }
+  return { walk: found.walk, configuration: found.item, source: source?.item };
+}
+
+/** Whether a configuration keeps a standby. */
+export function isWarm({ settings, warmDestination, standby, warmRecoveryOperationId }: ConfigurationItem): boolean {
+  const { mode } = settings ?? {};
+  if (mode !== undefined) return mode.toLowerCase() === 'warm';
+  return warmDestination !== undefined || standby !== undefined || warmRecoveryOperationId !== undefined;
+}
+
+/** An operation by its id, as the active one or in the history. */
+export function operationIn(
+  { activeOperation, activities }: ConfigurationItem,
+  operationId: string | undefined,
+): DrOperation | undefined {
+  if (operationId === undefined) return undefined;
+  const recorded = activities.find((activity) => activity.operationId === operationId);
+  return activeOperation?.operationId === operationId ? { ...recorded, ...definedIn(activeOperation) } : recorded;
+}
+
+function definedIn(operation: DrOperation): DrOperation {
+  const rows = Object.entries(operation).filter(([, value]) => value !== undefined);
+  // Only undefined fields are left out, and those may be.
+  return Object.fromEntries(rows) as unknown as DrOperation;
+}
+
+/** The id of the operation that the service works on, if any. */
+export function activeIdOf({ activeOperationId, activeOperation }: ConfigurationItem): string | undefined {
+  return activeOperationId ?? activeOperation?.operationId;
+}
+
+/** Every operation that is shown. */
+export function operationIdsOf(configuration: ConfigurationItem): readonly string[] {
+  const { activities, activationResult, warmRecoveryOperationId } = configuration;
+  const ids = [
+    activeIdOf(configuration),
+    activationResult?.operationId,
+    warmRecoveryOperationId,
+    ...activities.map(({ operationId }) => operationId),
+  ];
+  return [...new Set(ids.filter((id) => id !== undefined))].slice(0, 1_000);
+}
+
+/** Whether an operation is an activation, as far as the service says. */
+export function isActivation({ kind }: Pick<DrOperation, 'kind'>): boolean {
+  return kind !== undefined && /activat/i.test(kind);
+}
+
+/** Whether an operation certainly ended without bringing anything to life. */
+export function endedInVain({ endedAt, outcome }: DrOperation): boolean {
+  return endedAt !== undefined && outcome !== undefined && /^(failed|discarded|superseded|cancell?ed)$/i.test(outcome);
+}
+
+/** Whether two moments are the same, however they are written. */
+export function sameMoment(a: string | undefined, b: string | undefined): boolean {
+  if (a === undefined || b === undefined) return false;
+  return a === b || Date.parse(a) === Date.parse(b);
+}

@@ -1,0 +1,198 @@
+/**
+ * Setting up and changing a protection: one item a call, written down before it is sent.
+ *
+ * The service knows the call by its requestId and by the generation that it expects: a repeat of the same bytes is answered with
+ * what the first one did, and a generation that has moved on ends the attempt.
+ */
+import type { JournalEntry, Memory, Step } from '../engine/kind/step.ts';
+import type { Snapshot } from '../engine/ports.ts';
+import {
+  configureResultOf,
+  drSourcesOf,
+  postDisasterReadinessConfigure,
+  type ConfigurationItem,
+  type Protection,
+} from '../hosting/requests.ts';
+import { activeIdOf, isActivation, operationIn } from './configurations.ts';
+import { desiredOf, differenceOf, itemOf, type ProtectionPass } from './disaster-protection-settings.ts';
+import { requestIdOf } from './request-id.ts';
+import type { Facts } from './schema/disaster-protection.ts';
+
+/** A complete walk over the configurations of an account. */
+export type Walk = Snapshot<ConfigurationItem>;
+
+/** How old a read may be on which something is sent, and how long after a lost answer the same bytes are sent again. */
+export const resendMs = 15_000;
+const refusedForMs = 600_000;
+
+/** The protected environment. */
+export function environmentOf({ spec, referred, memory }: ProtectionPass): string {
+  const found = spec.environmentRef && referred('AppEnvironment', spec.environmentRef.name)?.id;
+  return spec.appEnvId ?? found ?? memory.facts.appEnvId ?? '';
+}
+
+/** The configuration of the environment, by whatever the service shows of the two. */
+export function ofEnvironment(pass: ProtectionPass, walk: Walk): ConfigurationItem | undefined {
+  const appEnvId = environmentOf(pass);
+  const bySource = pass.view.one(drSourcesOf(pass.account.accountId), appEnvId)?.item?.configurationId;
+  return [...walk.items.values()].find((item) =>
+    item.sourceAppEnvId === undefined ? item.configurationId === bySource : item.sourceAppEnvId === appEnvId,
+  );
+}
+
+/** What to remember when a configuration is bound. */
+export function bound(pass: ProtectionPass, id: string, made: 'Created' | 'Adopted'): Partial<Memory<Facts>> {
+  const { endpoint, accountId } = pass.account;
+  const known = pass.memory.id === id;
+  const ownership = known ? (pass.memory.ownership ?? made) : made;
+  const fresh = known ? {} : { applied: undefined };
+  return { id, ownership, binding: { endpoint, accountId }, journal: undefined, ...fresh };
+}
+
+/** What keeps settings from being sent while the configuration is being activated, discarded or wiped. */
+export function underway(pass: ProtectionPass, configuration: ConfigurationItem): Step<Facts> | undefined {
+  const { configurationId } = configuration;
+  const kinds = ['RecoveryActivation', 'ActivationDiscard', 'DisasterReset'];
+  const other = kinds
+    .flatMap((kind) => pass.related?.(kind, configurationId) ?? [])
+    .find(({ finished, facts, inDoubt }) => !finished && (inDoubt || facts['acceptedAt'] !== undefined));
+  const active = operationIn(configuration, activeIdOf(configuration));
+  const what =
+    other?.name ?? (active !== undefined && isActivation(active) ? `operation ${active.operationId}` : undefined);
+  if (what === undefined) return undefined;
+  return { is: 'wait', reason: 'OperationInProgress', message: `${what} is under way; settings are sent after it` };
+}
+
+/** What a call does, in words. */
+function words(pass: ProtectionPass, isNew: boolean): string {
+  return `${isNew ? 'set up' : 'change'} the protection of environment ${environmentOf(pass)}`;
+}
+
+/** Writes the call down; it is sent by the next step, and again with the same bytes when its answer is lost. */
+export function configure(
+  pass: ProtectionPass,
+  configuration: ConfigurationItem | undefined,
+  facts: Facts,
+): Step<Facts> {
+  if (pass.account.frozen !== undefined) return { is: 'wait', reason: 'VisibilityLost', message: pass.account.frozen };
+  const appEnvId = environmentOf(pass);
+  const other = pass.creating('protection', appEnvId);
+  if (other !== undefined) {
+    const message = `${other} is setting up a protection of the same environment`;
+    return { is: 'wait', reason: 'CreateInProgress', message, retryInMs: 2_000 };
+  }
+  const item = itemOf(pass, appEnvId, configuration);
+  // Made up for this attempt: a later enrolment with the same content must not be answered with an operation that is gone.
+  const requestId = requestIdOf('configure/v1', {
+    uid: pass.subject.uid,
+    at: pass.wallMs,
+    ticks: pass.monotonicMs,
+    appEnvId,
+    expectedGeneration: item.expectedGeneration,
+  });
+  const body: Protection = {
+    accountId: pass.account.accountId,
+    common: {},
+    items: [{ ...item, requestId }],
+  };
+  return {
+    is: 'begin',
+    words: words(pass, configuration === undefined),
+    journal: {
+      operation: 'configure',
+      attempt: pass.spec.enrolment ?? 1,
+      digest: pass.print({ ...item }),
+      requestId,
+      payload: JSON.stringify(body),
+      create: {
+        collection: 'protection',
+        name: appEnvId,
+        excluded: configuration === undefined ? [] : [configuration.configurationId],
+      },
+    },
+    remember: { facts },
+    note: { unsent: 1 },
+  };
+}
+
+/** A call was written down: its effect shows, or the service said no, or the same bytes are sent. */
+export function resolve(pass: ProtectionPass, walk: Walk, journal: JournalEntry): Step<Facts> {
+  const body = JSON.parse(journal.payload ?? '{}') as Protection;
+  const [item] = body.items;
+  if (item === undefined) return { is: 'again', remember: { journal: undefined } };
+  const now = ofEnvironment(pass, walk);
+  if (now !== undefined && now.generation > item.expectedGeneration) {
+    const remember = { ...bound(pass, now.configurationId, 'Created'), applied: appliedNow(pass) };
+    return { is: 'again', remember, note: {} };
+  }
+  if (item.expectedGeneration > 0 && now === undefined)
+    return { is: 'again', remember: { journal: undefined }, note: {} };
+  if (journal.conflicted !== undefined) return refused(pass, now, journal, journal.conflicted);
+  const busy = now === undefined ? undefined : underway(pass, now);
+  if (busy !== undefined) return busy;
+  const sentAt = pass.notes['sentAt'] ?? Number.NEGATIVE_INFINITY;
+  if (pass.monotonicMs - sentAt < resendMs) {
+    const message = `${words(pass, item.expectedGeneration === 0)}: the answer was lost; the service is watched for what came of it`;
+    return { is: 'wait', reason: 'InDoubt', message, retryInMs: 5_000 };
+  }
+  return {
+    is: 'call',
+    call: {
+      request: postDisasterReadinessConfigure(body),
+      words: words(pass, item.expectedGeneration === 0),
+      urgency: 'edit',
+      resumes: true,
+      confirm: 'live',
+      ...(item.expectedGeneration > 0 && { corrects: differingFields(pass, now) }),
+      saidNo: (answer) => {
+        const result = configureResultOf(answer, item.sourceAppEnvId);
+        return result?.success === false
+          ? (result.error ?? 'the service refused the item without a reason')
+          : undefined;
+      },
+      committed: (answer) => {
+        const result = configureResultOf(answer, item.sourceAppEnvId);
+        if (result?.success !== true || result.configurationId === undefined) return undefined;
+        const facts: Facts = {
+          ...pass.memory.facts,
+          ...(result.generation !== undefined && { generation: result.generation }),
+        };
+        return {
+          ...bound(pass, result.configurationId, 'Created'),
+          applied: appliedNow(pass),
+          facts,
+        };
+      },
+    },
+    note: { sentAt: pass.monotonicMs },
+  };
+}
+
+/** The service said no: its words stay until the spec or the configuration changes, or for ten minutes. */
+function refused(
+  pass: ProtectionPass,
+  now: ConfigurationItem | undefined,
+  { digest }: JournalEntry,
+  said: string,
+): Step<Facts> {
+  const refusedAt = pass.notes['refusedAt'] ?? pass.monotonicMs;
+  const same = pass.print({ ...itemOf(pass, environmentOf(pass), now) }) === digest;
+  if (!same || pass.monotonicMs - refusedAt >= refusedForMs) {
+    return { is: 'again', remember: { journal: undefined }, note: {} };
+  }
+  const message = `${words(pass, now === undefined)}: ${said}`;
+  return { is: 'stall', reason: 'Rejected', message, note: { refusedAt } };
+}
+
+function differingFields(pass: ProtectionPass, configuration: ConfigurationItem | undefined): readonly string[] {
+  const isDrift = pass.memory.applied?.generation === pass.subject.generation;
+  return configuration === undefined || !isDrift ? [] : differenceOf(pass, configuration).differing;
+}
+
+/** What was sent, as fingerprints for the fields that the service may not show back. */
+function appliedNow(pass: ProtectionPass): NonNullable<Memory<Facts>['applied']> {
+  const stated = Object.entries(desiredOf(pass.spec)).flatMap(([field, wanted]) =>
+    wanted === undefined ? [] : [[field, pass.print(wanted)] as const],
+  );
+  return { generation: pass.subject.generation, prints: Object.fromEntries(stated) };
+}

@@ -1,0 +1,224 @@
+/** What status shows of a protection: everything that the service discloses, and nothing that it does not. */
+import { isDeepStrictEqual } from 'node:util';
+import type { Snapshot } from '../engine/ports.ts';
+import type {
+  ConfigurationItem,
+  DestinationNames,
+  DrOperation,
+  PointItem,
+  ProtectionSettings,
+  SourceItem,
+} from '../hosting/requests.ts';
+import { activeIdOf, operationIn } from './configurations.ts';
+import type { ProtectionPass } from './disaster-protection-settings.ts';
+import type { Facts } from './schema/disaster-protection.ts';
+
+/** Everything that a protection shows was read from this. */
+export interface Shown {
+  readonly appEnvId: string;
+  readonly configuration: ConfigurationItem;
+  readonly source: SourceItem | undefined;
+  readonly points: Snapshot<PointItem> | undefined;
+}
+
+type Row = Readonly<Record<string, unknown>>;
+
+const longestList = 20;
+
+/** Only what is stated; undefined when nothing is. */
+function stated<Result>(row: Row | undefined): Result | undefined {
+  if (row === undefined) return undefined;
+  const rows = Object.entries(row).filter(([, value]) => value !== undefined);
+  // Each caller names the shape that its own rows have.
+  return rows.length === 0 ? undefined : (Object.fromEntries(rows) as Result);
+}
+
+function seconds(milliseconds: number | undefined): number | undefined {
+  return milliseconds === undefined ? undefined : Math.floor(milliseconds / 1_000);
+}
+
+function settingsFacts(settings: ProtectionSettings | undefined): Facts['settings'] {
+  return stated({
+    destinationRegion: settings?.destinationRegion,
+    mode: settings?.mode,
+    storageCredentialId: settings?.storageCredentialId ?? undefined,
+    snapshotIntervalSeconds: seconds(settings?.snapshotIntervalMs),
+    validationIntervalSeconds: seconds(settings?.validationIntervalMs),
+    rpoTargetSeconds: seconds(settings?.rpoTargetMs),
+    rtoTargetSeconds: seconds(settings?.rtoTargetMs),
+    sameRegionAcknowledged: settings?.sameRegionAcknowledged,
+  });
+}
+
+function names(shown: DestinationNames | undefined): Facts['plannedDestination'] {
+  return stated(shown && { environmentName: shown.envName, appName: shown.appName, createNewApp: shown.createNewApp });
+}
+
+type OperationFacts = NonNullable<Facts['operations']>[number];
+
+function operationFacts(operation: DrOperation, requestId: string | undefined): OperationFacts {
+  const { operationId, kind, phase, outcome, failedSteps, startedAt, endedAt, cutoffAt, validationCleanup } = operation;
+  const rest: Partial<OperationFacts> | undefined = stated({
+    kind: kind?.slice(0, 64),
+    stage: phase?.slice(0, 64),
+    outcome: outcome?.slice(0, 64),
+    failedSteps,
+    startedAt,
+    endedAt,
+    cutoffTime: cutoffAt,
+    requestId,
+    validationCleanup: stated({ ...validationCleanup }),
+  });
+  return { operationId, ...rest };
+}
+
+/** The service's history with the requests of ours that began it, and our own that it forgot; newest first. */
+function operations(pass: ProtectionPass, configuration: ConfigurationItem): Facts['operations'] {
+  const before = pass.memory.facts.operations ?? [];
+  const requests = new Map(before.map(({ operationId, requestId }) => [operationId, requestId]));
+  for (const { id, facts } of pass.related?.('RecoveryActivation', configuration.configurationId) ?? []) {
+    const { requestId } = facts;
+    if (id !== undefined && typeof requestId === 'string') requests.set(id, requestId);
+  }
+  const active = operationIn(configuration, activeIdOf(configuration));
+  const recorded = configuration.activities.some(({ operationId }) => operationId === active?.operationId);
+  const shown = [...(active === undefined || recorded ? [] : [active]), ...configuration.activities].map((operation) =>
+    operationFacts(operation, requests.get(operation.operationId)),
+  );
+  const ids = new Set(shown.map(({ operationId }) => operationId));
+  const kept = before.filter(({ operationId, requestId }) => requestId !== undefined && !ids.has(operationId));
+  const all = [...shown, ...kept].toSorted((a, b) => compareTimes(b.startedAt, a.startedAt));
+  return all.length === 0 ? undefined : all.slice(0, longestList);
+}
+
+function compareTimes(a: string | undefined, b: string | undefined): number {
+  return Date.parse(a ?? '') - Date.parse(b ?? '') || 0;
+}
+
+function recoveryPoints(points: Snapshot<PointItem> | undefined, generation: number): Facts['recoveryPoints'] {
+  const newest = [...(points?.items.values() ?? [])]
+    .toSorted((a, b) => compareTimes(b.cutoffAt, a.cutoffAt) || (a.pointId < b.pointId ? -1 : 1))
+    .slice(0, longestList);
+  if (newest.length === 0) return undefined;
+  return newest.map((point) => ({
+    selectedOperationId: point.selectedOperationId,
+    pointId: point.pointId,
+    cutoffTime: point.cutoffAt,
+    configurationGeneration: point.generation ?? generation,
+    ...(point.availabilityRequiresVerification !== undefined && {
+      availabilityRequiresVerification: point.availabilityRequiresVerification,
+    }),
+    ...sizingOf(point),
+  }));
+}
+
+const amounts = ['zClouds', 'cpu', 'cpuRequest', 'memoryMb', 'memoryRequestMb'] as const;
+
+/** The size as far as it is shown in a form that makes sense. */
+function sizingOf({ retainedSizing }: PointItem): { readonly sizing?: object } {
+  if (retainedSizing === undefined) return {};
+  const usable = (value: unknown) => (typeof value === 'number' && value >= 0 ? value : undefined);
+  const replicas = usable(retainedSizing['replicas']) ?? usable(retainedSizing['replicaCount']);
+  const capacities = retainedSizing['volumeCapacities'];
+  const sizing = stated<object>({
+    replicas: Number.isInteger(replicas) ? replicas : undefined,
+    ...Object.fromEntries(amounts.map((name) => [name, usable(retainedSizing[name])])),
+    volumeCapacities: Array.isArray(capacities)
+      ? capacities.filter((capacity) => typeof capacity === 'string').slice(0, 50)
+      : undefined,
+  });
+  return sizing === undefined ? {} : { sizing };
+}
+
+function sourceFacts(source: SourceItem | undefined): Facts['source'] {
+  if (source === undefined) return undefined;
+  const listed = <Item>(items: readonly Item[]) => (items.length === 0 ? undefined : items.slice(0, 50));
+  return stated({
+    appName: source.appName,
+    environmentName: source.environmentName,
+    eligible: source.eligible,
+    region: source.region,
+    eligibleDestinations: listed(source.eligibleDestinations),
+    unsupportedReasons: listed(source.unsupportedReasons.map((reason) => reason.slice(0, 256))),
+    volumes: listed(source.volumes.map((volume) => stated({ ...volume }) ?? {})),
+    suggestedSettings: settingsFacts(source.suggestedSettings),
+    target: stated(source.target && { ...source.target }),
+    pendingCleanup: stated(source.pendingCleanup && { ...source.pendingCleanup }),
+  });
+}
+
+function resultFacts({ activationResult }: ConfigurationItem): Facts['activationResult'] {
+  if (activationResult === undefined) return undefined;
+  const { cutoffAt, ...result } = activationResult;
+  return stated({ ...result, cutoffTime: cutoffAt });
+}
+
+/** Values that move while nothing happens; they are written together with something else only. */
+function movingFacts({ recoveryPointAgeMs, standbyPace }: ConfigurationItem) {
+  return {
+    readiness: stated<Row>({ recoveryPointAgeSeconds: seconds(recoveryPointAgeMs) }),
+    standby: stated<Row>({
+      lastApplySeconds: standbyPace?.lastApplySeconds && Math.round(standbyPace.lastApplySeconds),
+      lastApplyBytes: standbyPace?.lastApplyBytes,
+    }),
+  };
+}
+
+function withoutMoving(facts: Facts): Facts {
+  const { recoveryPointAgeSeconds: _age, ...readiness } = facts.readiness ?? {};
+  const { lastApplySeconds: _seconds, lastApplyBytes: _bytes, ...standby } = facts.standby ?? {};
+  const fixed = { readiness: stated<Row>(readiness), standby: stated<Row>(standby) };
+  const { readiness: _readiness, standby: _standby, ...rest } = facts;
+  return { ...rest, ...stated<Row>(fixed) };
+}
+
+/** The status of a protection. */
+export function protectionFacts(pass: ProtectionPass, shown: Shown): Facts {
+  const { configuration, source, points, appEnvId } = shown;
+  const { enrolment, firstReadyTime, operations: _ledger, ...before } = pass.memory.facts;
+  const active = operationIn(configuration, activeIdOf(configuration));
+  const requestOf = (id: string | undefined) =>
+    pass.memory.facts.operations?.find(({ operationId }) => operationId === id)?.requestId;
+  const fixed: Facts = {
+    appEnvId,
+    generation: configuration.generation,
+    ...stated<Facts>({
+      enrolment,
+      firstReadyTime,
+      settings: settingsFacts(configuration.settings),
+      readiness: stated({
+        state: configuration.readiness?.state?.slice(0, 128),
+        reason: configuration.readiness?.reason?.slice(0, 128),
+        warnings: configuration.readiness?.warnings.slice(0, 50),
+        cutoffTime: configuration.readiness?.cutoffAt,
+      }),
+      standby: stated(configuration.standby && { ...configuration.standby }),
+      activeOperation: active && operationFacts(active, requestOf(active.operationId)),
+      warmValidationOperationId: configuration.warmValidationOperationId,
+      warmRecoveryOperationId: configuration.warmRecoveryOperationId,
+      warmDestination: names(configuration.warmDestination),
+      plannedDestination: names(configuration.plannedDestination),
+      activationUnavailableReason: configuration.activationUnavailableReason?.slice(0, 256),
+      activationResult: resultFacts(configuration),
+      canRequestDiscard: configuration.canRequestDiscard,
+      validationSchedule: stated({
+        established: configuration.validationScheduleEstablished,
+        nextValidationAt: configuration.nextValidationAt,
+        nextSnapshotAt: configuration.nextSnapshotAt,
+      }),
+      recoveryPoints: points === undefined ? before.recoveryPoints : recoveryPoints(points, configuration.generation),
+      operations: operations(pass, configuration),
+      source: sourceFacts(source) ?? before.source,
+      pendingCleanup: stated(configuration.pendingCleanup && { ...configuration.pendingCleanup }),
+    }),
+  };
+  if (isDeepStrictEqual(withoutMoving(pass.memory.facts), fixed)) return pass.memory.facts;
+  const moving = movingFacts(configuration);
+  return {
+    ...fixed,
+    ...stated<Facts>({
+      readiness: fixed.readiness && { ...fixed.readiness, ...moving.readiness },
+      standby: fixed.standby && { ...fixed.standby, ...moving.standby },
+    }),
+  };
+}

@@ -1,0 +1,162 @@
+/** What a protection asks for, what the service shows of it, and the call that brings the one to the other. */
+import { sameValue, shown } from '../engine/kind/compare.ts';
+import type { Pass } from '../engine/kind/pass.ts';
+import type { Fields } from '../engine/kind/plan.ts';
+import type { Drift } from '../engine/kind/step.ts';
+import type { Json } from '../engine/ports.ts';
+import type { ConfigurationItem, DestinationNames, ProtectionItem } from '../hosting/requests.ts';
+import type { Facts, Spec } from './schema/disaster-protection.ts';
+
+/** A pass over a protection. */
+export type ProtectionPass = Pass<Spec, Facts>;
+
+const perSecond = 1_000;
+
+function milliseconds(seconds: number | undefined): number | undefined {
+  return seconds === undefined ? undefined : seconds * perSecond;
+}
+
+/** Storage by three words, since the interface tells left out, null and an id apart. */
+function storageOf({ storage }: Spec): string | undefined {
+  switch (storage?.source) {
+    case undefined:
+      return undefined;
+    case 'Inherited':
+      return 'Inherited';
+    case 'Platform':
+      return 'Platform';
+    case 'Credential':
+      return `Credential ${storage.credentialId ?? ''}`;
+  }
+}
+
+function shownStorage(credentialId: string | null | undefined): string {
+  if (credentialId === undefined) return 'Inherited';
+  return credentialId === null ? 'Platform' : `Credential ${credentialId}`;
+}
+
+function names({ envName, appName, createNewApp }: DestinationNames): Json {
+  const isNew = createNewApp ?? false;
+  return { environmentName: envName ?? '', createNewApp: isNew, ...(isNew && { appName: appName ?? '' }) };
+}
+
+function wantedNames({ target }: Spec): DestinationNames | undefined {
+  if (target === undefined) return undefined;
+  const { environmentName, appName, createNewApp } = target;
+  return { envName: environmentName.trim(), appName: appName?.trim(), createNewApp };
+}
+
+/** What the spec states; what it leaves open is the service's choice. */
+export function desiredOf(spec: Spec): Fields {
+  const wanted = wantedNames(spec);
+  return {
+    destinationRegion: spec.destinationRegion,
+    mode: spec.mode,
+    storage: storageOf(spec),
+    snapshotIntervalMs: milliseconds(spec.snapshotIntervalSeconds),
+    validationIntervalMs: milliseconds(spec.validationIntervalSeconds),
+    rpoTargetMs: milliseconds(spec.rpoTargetSeconds),
+    rtoTargetMs: milliseconds(spec.rtoTargetSeconds),
+    sameRegion: spec.sameRegion === undefined ? undefined : true,
+    target: wanted && names(wanted),
+  };
+}
+
+/** The same as the service shows it; a field that it does not show is absent. */
+export function observedOf({ settings, warmDestination, plannedDestination }: ConfigurationItem, spec: Spec): Fields {
+  const destination = warmDestination ?? plannedDestination;
+  return {
+    ...(settings !== undefined && {
+      destinationRegion: settings.destinationRegion,
+      mode: settings.mode === undefined ? undefined : settings.mode.toLowerCase() === 'warm' ? 'Warm' : 'Cold',
+      storage: shownStorage(settings.storageCredentialId),
+      snapshotIntervalMs: settings.snapshotIntervalMs,
+      validationIntervalMs: settings.validationIntervalMs,
+      rpoTargetMs: settings.rpoTargetMs,
+      rtoTargetMs: settings.rtoTargetMs,
+      sameRegion: settings.sameRegionAcknowledged,
+    }),
+    target: destination && names(namedAlike(destination, spec)),
+  };
+}
+
+/** A database always gets a new app, whether the spec says so or not. */
+function namedAlike(destination: DestinationNames, { target }: Spec): DestinationNames {
+  const implied = target?.appName !== undefined && target.createNewApp === undefined;
+  return implied && destination.appName === target.appName ? { ...destination, createNewApp: false } : destination;
+}
+
+/** How the spec differs from what the service shows, and what it cannot show. */
+export interface ProtectionDifference {
+  readonly differing: readonly string[];
+  readonly unsent: readonly string[];
+  readonly prints: Readonly<Record<string, string>>;
+  readonly drift: readonly Drift[];
+}
+
+/** Compares field by field; a stated field that the service does not show counts by what was last sent. */
+export function differenceOf(pass: ProtectionPass, configuration: ConfigurationItem): ProtectionDifference {
+  const observed = observedOf(configuration, pass.spec);
+  const differing: string[] = [];
+  const unsent: string[] = [];
+  const prints: Record<string, string> = {};
+  const drift: Drift[] = [];
+  for (const [field, wanted] of Object.entries(desiredOf(pass.spec))) {
+    if (wanted === undefined) continue;
+    const seen = observed[field];
+    if (seen === undefined) {
+      const print = pass.print(wanted);
+      prints[field] = print;
+      const recorded = pass.memory.applied;
+      const unchanged = recorded?.generation === pass.subject.generation;
+      if (recorded?.prints[field] !== print && !unchanged) unsent.push(field);
+    } else if (!sameValue(wanted, seen)) {
+      differing.push(field);
+      drift.push({ field, desired: shown(wanted, false), observed: shown(seen, false) });
+    }
+  }
+  return { differing, unsent, prints, drift };
+}
+
+/**
+ * The item that is sent. An edit is the whole item: what the spec leaves open and the service shows is sent as it is, since a
+ * value that is left out would fall back to the default, and another storage would mean new copies.
+ */
+export function itemOf(
+  pass: ProtectionPass,
+  appEnvId: string,
+  configuration: ConfigurationItem | undefined,
+): Omit<ProtectionItem, 'requestId'> {
+  const { spec } = pass;
+  const { settings } = configuration ?? {};
+  const destination = configuration?.warmDestination ?? configuration?.plannedDestination;
+  const mode = spec.mode?.toLowerCase() ?? settings?.mode?.toLowerCase();
+  const target = wantedNames(spec) ?? destination;
+  const storage = spec.storage === undefined ? settings?.storageCredentialId : credentialOf(spec.storage);
+  const sameRegion = spec.sameRegion !== undefined || settings?.sameRegionAcknowledged === true;
+  const rows = {
+    destinationRegion: spec.destinationRegion ?? settings?.destinationRegion,
+    mode: mode === 'warm' || mode === 'cold' ? mode : undefined,
+    snapshotIntervalMs: milliseconds(spec.snapshotIntervalSeconds) ?? settings?.snapshotIntervalMs,
+    validationIntervalMs: milliseconds(spec.validationIntervalSeconds) ?? settings?.validationIntervalMs,
+    rpoTargetMs: milliseconds(spec.rpoTargetSeconds) ?? settings?.rpoTargetMs,
+    rtoTargetMs: milliseconds(spec.rtoTargetSeconds) ?? settings?.rtoTargetMs,
+    sameRegionAcknowledged: sameRegion ? true : undefined,
+    target: target && (withoutUndefined({ ...target }) as ProtectionItem['target']),
+    storageCredentialId: storage,
+  };
+  return {
+    sourceAppEnvId: appEnvId,
+    expectedGeneration: configuration?.generation ?? 0,
+    ...(withoutUndefined(rows) as Partial<ProtectionItem>),
+  };
+}
+
+function credentialOf({ source, credentialId }: NonNullable<Spec['storage']>): string | null | undefined {
+  if (source === 'Inherited') return undefined;
+  return source === 'Platform' ? null : credentialId;
+}
+
+function withoutUndefined(rows: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
+  return Object.fromEntries(Object.entries(rows).filter(([, value]) => value !== undefined));
+}

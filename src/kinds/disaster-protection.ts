@@ -1,0 +1,188 @@
+import { isoSeconds } from '../engine/kind/moment.ts';
+import { defineKind } from '../engine/kind/define.ts';
+import { readOf } from '../engine/kind/reading.ts';
+import type { Step } from '../engine/kind/step.ts';
+import { drConfigurationsOf, drPointsOf, drSourcesOf, type ConfigurationItem } from '../hosting/requests.ts';
+import { isRecoveryReady, protectionConditions } from './disaster-protection-conditions.ts';
+import {
+  bound,
+  configure,
+  environmentOf,
+  ofEnvironment,
+  resendMs,
+  resolve,
+  underway,
+  type Walk,
+} from './disaster-protection-configure.ts';
+import { protectionFacts, type Shown } from './disaster-protection-facts.ts';
+import { differenceOf, type ProtectionPass } from './disaster-protection-settings.ts';
+import { provenTwice } from './one-shot.ts';
+import { identity, type Facts, type Spec } from './schema/disaster-protection.ts';
+
+/** The next step: an open call first, then the configuration that is bound, and only then one to make. */
+function step(pass: ProtectionPass): Step<Facts> {
+  if (pass.subject.deleting) return { is: 'release' };
+  const { accountId } = pass.account;
+  const { id, journal } = pass.memory;
+  const read = drConfigurationsOf(accountId);
+  const walk = pass.view.all(read);
+  const since =
+    journal === undefined
+      ? Math.max(id === undefined ? pass.askedAt : Number.NEGATIVE_INFINITY, pass.wrote?.at ?? Number.NEGATIVE_INFINITY)
+      : Math.max(pass.journalSeen.monotonic, pass.monotonicMs - resendMs);
+  if (walk === undefined || walk.begunAt < since) return readOf(pass, read, since);
+  const sources = drSourcesOf(accountId);
+  if (pass.view.one(sources, environmentOf(pass)) === undefined && pass.view.problem(sources) === undefined) {
+    return readOf(pass, sources, Number.NEGATIVE_INFINITY);
+  }
+  if (journal !== undefined) return resolve(pass, walk, journal);
+  const wanted = pass.spec.enrolment ?? 1;
+  if (id === undefined || wanted > (pass.memory.facts.enrolment ?? wanted)) return enrol(pass, walk);
+  const claimant = pass.claimant(id);
+  if (claimant?.goesFirst === true) {
+    const message = `configuration ${id} belongs to ${claimant.name}, which is older; one protection has one owner`;
+    return { is: 'stall', reason: 'Claimed', message };
+  }
+  const configuration = walk.items.get(id);
+  return configuration === undefined ? gone(pass, walk, id) : keep(pass, configuration);
+}
+
+/** Nothing is bound, or it is to be enrolled anew: takes what is there, or sets it up. */
+function enrol(pass: ProtectionPass, walk: Walk): Step<Facts> {
+  const existing = ofEnvironment(pass, walk);
+  const wanted = pass.spec.enrolment ?? 1;
+  const facts: Facts = { ...pass.memory.facts, appEnvId: environmentOf(pass), enrolment: wanted };
+  const mayAdopt = pass.account.adoption !== 'Never' && pass.spec.lifecycle?.adoption !== 'Never';
+  if (existing !== undefined) {
+    const { configurationId } = existing;
+    const claimant = pass.claimant(configurationId);
+    if (claimant !== undefined && configurationId !== pass.memory.id && claimant.goesFirst) {
+      const message = `configuration ${configurationId} belongs to ${claimant.name}, which is older; one protection has one owner`;
+      return { is: 'stall', reason: 'Claimed', message };
+    }
+    if (!mayAdopt && configurationId !== pass.memory.id) {
+      const message = `the environment is protected by configuration ${configurationId} that this resource did not make, and adoption is Never here; the account's spec.adoption must allow ById`;
+      return { is: 'stall', reason: 'AdoptionNotAllowed', message };
+    }
+    return { is: 'again', remember: { ...bound(pass, configurationId, 'Adopted'), facts }, note: {} };
+  }
+  if (!mayAdopt && pass.spec.appEnvId !== undefined) {
+    const message =
+      "spec.appEnvId names an environment by id, and adoption is Never here; the account's spec.adoption must allow ById";
+    return { is: 'stall', reason: 'AdoptionNotAllowed', message };
+  }
+  return configure(pass, undefined, facts);
+}
+
+/** A configuration that was ours and does not show: nothing is set up again by itself. */
+function gone(pass: ProtectionPass, walk: Walk, id: string): Step<Facts> {
+  if (pass.account.frozen !== undefined) {
+    return {
+      is: 'wait',
+      reason: 'VisibilityLost',
+      message: pass.account.frozen,
+      note: { ...pass.notes, provedGone: 1 },
+    };
+  }
+  const wroteAt = pass.wrote?.at ?? Number.NEGATIVE_INFINITY;
+  const missing = `the service shows no configuration ${id}`;
+  if (walk.begunAt < wroteAt + pass.horizonMs) {
+    return { is: 'wait', reason: 'ObjectMissing', message: `${missing} yet`, retryInMs: 10_000 };
+  }
+  const read = drConfigurationsOf(pass.account.accountId);
+  const unsure = provenTwice<Spec, Facts>(pass, read, walk, { reason: 'ObjectMissing', message: missing });
+  if (unsure !== undefined) return unsure;
+  const wiped = pass.related?.('DisasterReset', id).find(({ facts }) => facts['acceptedAt'] !== undefined);
+  const how = wiped === undefined ? '' : `; ${wiped.name} wiped it`;
+  const message = `${missing}${how}; to protect the environment again, raise spec.enrolment to ${(pass.memory.facts.enrolment ?? 1) + 1}`;
+  return {
+    is: 'stall',
+    reason: wiped === undefined ? 'ConfigurationGone' : 'WipedByReset',
+    message,
+    note: { ...pass.notes, provedGone: 1 },
+  };
+}
+
+function keep(pass: ProtectionPass, configuration: ConfigurationItem): Step<Facts> {
+  const { generation: known = 0 } = pass.memory.facts;
+  if (configuration.generation < known && pass.wrote !== undefined) {
+    const message = `the list still shows generation ${configuration.generation}, and the service answered ${known}`;
+    return { is: 'wait', reason: 'ReadingService', message, retryInMs: 5_000 };
+  }
+  const difference = differenceOf(pass, configuration);
+  const changed = [...difference.differing, ...difference.unsent];
+  if (changed.length > 0) return correct(pass, configuration, changed, difference.unsent.length === 0);
+  const { applied, facts } = pass.memory;
+  const { generation } = pass.subject;
+  if (applied?.generation !== generation || facts.enrolment === undefined) {
+    const enrolment = facts.enrolment ?? pass.spec.enrolment ?? 1;
+    return {
+      is: 'again',
+      remember: { applied: { generation, prints: difference.prints }, facts: { ...facts, enrolment } },
+    };
+  }
+  const points = drPointsOf(pass.account.accountId, configuration.configurationId);
+  if (pass.view.all(points) === undefined && pass.view.problem(points) === undefined) {
+    return readOf(pass, points, Number.NEGATIVE_INFINITY);
+  }
+  if (facts.firstReadyTime !== undefined) return { is: 'ready', note: {} };
+  if (isRecoveryReady({ configuration })) {
+    return { is: 'again', remember: { facts: { ...facts, firstReadyTime: isoSeconds(pass.wallMs) } } };
+  }
+  const state = configuration.readiness?.state ?? '(not shown)';
+  const message = `the settings are applied; waiting until the service says for the first time that recovery is ready (it says ${state})`;
+  return { is: 'wait', reason: 'Preparing', message, note: {} };
+}
+
+function correct(
+  pass: ProtectionPass,
+  configuration: ConfigurationItem,
+  changed: readonly string[],
+  shownOnly: boolean,
+): Step<Facts> {
+  const isDrift = pass.memory.applied?.generation === pass.subject.generation;
+  const contested = isDrift ? changed.filter((field) => pass.contested.has(field)) : [];
+  if (contested.length > 0) {
+    const message = `somebody else keeps changing ${contested.join(', ')} of configuration ${configuration.configurationId}; it is left as it is until the spec changes`;
+    return { is: 'stall', reason: 'Contested', message };
+  }
+  if (isDrift && shownOnly && pass.spec.lifecycle?.drift === 'Report') {
+    const message = `differs from the spec in ${changed.join(', ')}; drift is only reported`;
+    return { is: 'ready', reason: 'Observed', message };
+  }
+  return underway(pass, configuration) ?? configure(pass, configuration, pass.memory.facts);
+}
+
+function show(pass: ProtectionPass) {
+  const { id, facts } = pass.memory;
+  const nothing = { facts, conditions: [], drift: [], unverified: [], leftover: [] };
+  if (id === undefined) return nothing;
+  const { accountId } = pass.account;
+  const configuration = pass.view.one(drConfigurationsOf(accountId), id)?.item;
+  if (configuration === undefined) return nothing;
+  const appEnvId = environmentOf(pass);
+  const source = pass.view.one(drSourcesOf(accountId), appEnvId)?.item;
+  const points = pass.view.all(drPointsOf(accountId, id));
+  const shown: Shown = { appEnvId, configuration, source, points };
+  const difference = differenceOf(pass, configuration);
+  return {
+    facts: protectionFacts(pass, shown),
+    conditions: protectionConditions(shown),
+    drift: difference.drift,
+    unverified: Object.keys(difference.prints).toSorted(),
+    leftover: [],
+  };
+}
+
+/** Protection of one environment against the loss of its region. */
+export const disasterProtection = defineKind<Spec, Facts>({
+  ...identity,
+  needs: ({ environmentRef }) => ({
+    references:
+      environmentRef === undefined
+        ? []
+        : [{ kind: 'AppEnvironment', name: environmentRef.name, field: 'environmentRef' }],
+  }),
+  step,
+  show,
+});

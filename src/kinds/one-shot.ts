@@ -1,0 +1,263 @@
+/**
+ * A request that is made once: the order that validation, activation, discard and reset share.
+ *
+ * Guarantees: what is sent stands in status before anything is read for the last time; the fences are asked before every send
+ * and resend; after a doubt the same bytes are sent or none; an end is for good.
+ */
+import { isoSeconds } from '../engine/kind/moment.ts';
+import type { Pass } from '../engine/kind/pass.ts';
+import { readOf } from '../engine/kind/reading.ts';
+import type { Reason } from '../engine/kind/reasons.ts';
+import type {
+  Call,
+  CreateIntent,
+  Intent,
+  JournalEntry,
+  Memory,
+  OwnCondition,
+  Step,
+  Verdict,
+} from '../engine/kind/step.ts';
+import type { Read, Snapshot } from '../engine/ports.ts';
+import { powerless, type Fence, type RequestFacts } from './approval.ts';
+
+/** What one kind of request decides for itself. */
+export interface OncePlan<Spec, Facts extends RequestFacts, Seen> {
+  /** In lower case: `activation`. */
+  readonly noun: string;
+  /** The power that the operator needs for it; undefined for a request that everybody with the resource may make. */
+  readonly power: (spec: Spec) => 'activation' | 'accountReset' | undefined;
+  /** What is known before anything is read. */
+  readonly facts: (pass: Pass<Spec, Facts>) => Partial<Facts>;
+  /** What the service shows, from reads begun at or after `since` (monotonic). */
+  readonly look: (pass: Pass<Spec, Facts>, since: number) => Step<Facts> | Seen;
+  readonly walkOf: (seen: Seen) => Snapshot;
+  /** What to remember when what is asked for is there already, and is ours. */
+  readonly trace: (pass: Pass<Spec, Facts>, seen: Seen) => Partial<Memory<Facts>> | undefined;
+  readonly fence: (pass: Pass<Spec, Facts>, seen: Seen) => Step<Facts> | Fence | undefined;
+  readonly intent: (pass: Pass<Spec, Facts>, seen: Seen) => Intent;
+  readonly words: (pass: Pass<Spec, Facts>) => string;
+  readonly call: (
+    pass: Pass<Spec, Facts>,
+    journal: JournalEntry,
+  ) => Pick<Call<Facts>, 'request' | 'committed' | 'credential' | 'proof'>;
+  /** The service said no to what was sent; without it, that is the end. */
+  readonly refused?: (pass: Pass<Spec, Facts>, seen: Seen, words: string) => Step<Facts> | undefined;
+  /** Nothing identifies the request to the service, so that a lost one must be out of the way before it is repeated. */
+  readonly unidentified?: true;
+  readonly follow: (pass: Pass<Spec, Facts>, seen: Seen) => Step<Facts>;
+}
+
+/** How old a read may be on which something is sent. */
+const freshMs = 15_000;
+/** How long after a lost answer the same bytes are sent again. */
+const resendMs = 15_000;
+const watchMs = 5_000;
+/** How far apart two walks must be to prove that something is gone. */
+const provenApartMs = 10_000;
+
+/** The next step for a request. */
+export function stepOnce<Spec, Facts extends RequestFacts, Seen>(
+  plan: OncePlan<Spec, Facts, Seen>,
+  pass: Pass<Spec, Facts>,
+): Step<Facts> {
+  if (pass.subject.deleting) return { is: 'release' };
+  const { journal, binding, facts } = pass.memory;
+  const accepted = facts.acceptedAt !== undefined;
+  if (!accepted && journal === undefined) {
+    const off = offFence(plan, pass);
+    if (off !== undefined) return stop(pass, off);
+    if (binding === undefined) return takeUp(plan, pass);
+  }
+  const { monotonicMs, journalSeen, askedAt } = pass;
+  const open = Math.max(journalSeen.monotonic, monotonicMs - freshMs);
+  const seen = plan.look(pass, accepted ? Number.NEGATIVE_INFINITY : journal === undefined ? askedAt : open);
+  if (isStep(seen)) return seen;
+  if (accepted) return plan.follow(pass, seen);
+  const traced = plan.trace(pass, seen);
+  if (traced !== undefined) return { is: 'again', remember: traced, note: {} };
+  return journal === undefined ? first(plan, pass, seen) : resolve(plan, pass, seen, journal);
+}
+
+function isStep<Facts, Seen>(value: Step<Facts> | Fence | Seen): value is Step<Facts> {
+  return typeof value === 'object' && value !== null && 'is' in value;
+}
+
+function offFence<Spec, Facts extends RequestFacts, Seen>(
+  plan: OncePlan<Spec, Facts, Seen>,
+  pass: Pass<Spec, Facts>,
+): Fence | undefined {
+  const power = plan.power(pass.spec);
+  return power === undefined ? undefined : powerless(pass, power);
+}
+
+function takeUp<Spec, Facts extends RequestFacts, Seen>(
+  plan: OncePlan<Spec, Facts, Seen>,
+  pass: Pass<Spec, Facts>,
+): Step<Facts> {
+  const { endpoint, accountId } = pass.account;
+  const facts: Facts = { ...pass.memory.facts, ...plan.facts(pass) };
+  return { is: 'again', remember: { binding: { endpoint, accountId }, facts } };
+}
+
+/** Nothing was written down yet: every fence, and then the entry. */
+function first<Spec, Facts extends RequestFacts, Seen>(
+  plan: OncePlan<Spec, Facts, Seen>,
+  pass: Pass<Spec, Facts>,
+  seen: Seen,
+): Step<Facts> {
+  const fence = plan.fence(pass, seen);
+  if (fence !== undefined) return isStep<Facts, Seen>(fence) ? fence : stop(pass, fence);
+  const journal = plan.intent(pass, seen);
+  const held = heldBack(pass, journal.create);
+  if (held !== undefined) return held;
+  return { is: 'begin', journal, words: plan.words(pass), note: { unsent: 1 } };
+}
+
+/** What holds any request back for a while, whatever it asks for. */
+function heldBack<Spec, Facts>(pass: Pass<Spec, Facts>, create: CreateIntent | undefined): Step<Facts> | undefined {
+  if (pass.account.frozen !== undefined) {
+    return { is: 'wait', reason: 'VisibilityLost', message: pass.account.frozen };
+  }
+  if (pass.quarantineMs > 0) {
+    const message =
+      'this operator has just taken over; nothing is sent until calls of its predecessor can no longer arrive';
+    return { is: 'wait', reason: 'TakeOver', message, retryInMs: pass.quarantineMs };
+  }
+  const other = create === undefined ? undefined : pass.creating(create.collection, create.name);
+  if (other === undefined) return undefined;
+  const message = `${other} is under way for the same configuration; this one is looked at again after it`;
+  return { is: 'wait', reason: 'OperationInProgress', message, retryInMs: watchMs };
+}
+
+/** An entry is open: it was never sent, or its answer is lost, or the service said no. */
+function resolve<Spec, Facts extends RequestFacts, Seen>(
+  plan: OncePlan<Spec, Facts, Seen>,
+  pass: Pass<Spec, Facts>,
+  seen: Seen,
+  journal: JournalEntry,
+): Step<Facts> {
+  const { notes, monotonicMs } = pass;
+  const limbo = limboOf(pass, journal, plan.walkOf(seen));
+  if (journal.conflicted !== undefined) {
+    if (!limbo.settled) return inDoubt(plan, pass, limbo.untilMs, `the service said: ${journal.conflicted}`);
+    const own = plan.refused?.(pass, seen, journal.conflicted);
+    return (
+      own ?? stop(pass, { reason: 'Rejected', message: `${plan.words(pass)}: ${journal.conflicted}`, final: true })
+    );
+  }
+  const fence = offFence(plan, pass) ?? plan.fence(pass, seen);
+  if (fence !== undefined) {
+    if (isStep<Facts, Seen>(fence)) return fence;
+    if (limbo.settled || !fence.final) return stop(pass, fence);
+    return inDoubt(plan, pass, limbo.untilMs, `${fence.message}; nothing more is sent`);
+  }
+  const held = heldBack(pass, undefined);
+  if (held !== undefined) return held;
+  const sentAt = notes['sentAt'] ?? Number.NEGATIVE_INFINITY;
+  const mustWait = plan.unidentified === true ? !limbo.settled : monotonicMs - sentAt < resendMs;
+  if (mustWait) return inDoubt(plan, pass, limbo.untilMs, 'the answer was lost');
+  return {
+    is: 'call',
+    call: {
+      ...plan.call(pass, journal),
+      words: plan.words(pass),
+      urgency: plan.power(pass.spec) === undefined ? 'edit' : 'dangerous',
+      resumes: true,
+      confirm: 'live',
+    },
+    note: { sentAt: monotonicMs, ...(notes['unsent'] !== undefined && { first: 1 }) },
+  };
+}
+
+/** Whether a call of this entry may still arrive, and until when. */
+function limboOf<Spec, Facts>(
+  { notes, journalSeen, horizonMs, monotonicMs, wallMs }: Pass<Spec, Facts>,
+  journal: JournalEntry,
+  walk: Snapshot,
+): { readonly settled: boolean; readonly untilMs: number } {
+  const sentAt = Math.max(journalSeen.monotonic, notes['sentAt'] ?? Number.NEGATIVE_INFINITY);
+  const until = sentAt + journal.deadlineSeconds * 1_000 + horizonMs;
+  const untilMs = wallMs + until - monotonicMs;
+  const neverSent = notes['unsent'] !== undefined;
+  const answered = journal.conflicted !== undefined && notes['first'] !== undefined;
+  return { settled: neverSent || answered || walk.begunAt >= until, untilMs };
+}
+
+function inDoubt<Spec, Facts extends RequestFacts, Seen>(
+  plan: OncePlan<Spec, Facts, Seen>,
+  pass: Pass<Spec, Facts>,
+  untilMs: number,
+  why: string,
+): Step<Facts> {
+  const until = isoSeconds(Math.ceil(untilMs / 1_000) * 1_000);
+  const message = `${plan.words(pass)}: ${why}; until ${until} the service is watched for what came of it`;
+  return { is: 'wait', reason: 'InDoubt', message, retryInMs: watchMs };
+}
+
+/** The verdict of a fence: the end, or a wait. */
+export function stop<Spec, Facts extends RequestFacts>(pass: Pass<Spec, Facts>, fence: Fence): Verdict<Facts> {
+  const { reason, message } = fence;
+  if (!fence.final) return { is: 'wait', reason, message, retryInMs: 30_000 };
+  return ended(pass, { is: 'stall', reason, message });
+}
+
+/** The end of a request, for good. */
+export function ended<Spec, Facts extends RequestFacts>(
+  pass: Pass<Spec, Facts>,
+  end: { readonly is: 'ready' | 'stall'; readonly reason: Reason; readonly message: string },
+  more: Partial<Memory<Facts>> = {},
+): Verdict<Facts> {
+  const facts: Facts = { ...(more.facts ?? pass.memory.facts), finishedAt: isoSeconds(pass.wallMs) };
+  const rest = { remember: { ...more, journal: undefined, facts }, note: {}, conditions: endConditions(pass, end) };
+  const { is, reason, message } = end;
+  return is === 'ready' ? { is, reason, message, ...rest } : { is, reason, message, ...rest };
+}
+
+function endConditions<Spec, Facts extends RequestFacts>(
+  { memory }: Pass<Spec, Facts>,
+  { is, reason, message }: { readonly is: 'ready' | 'stall'; readonly reason: Reason; readonly message: string },
+): readonly OwnCondition[] {
+  const succeeded = is === 'ready';
+  const accepted = succeeded || memory.facts.acceptedAt !== undefined;
+  const refusal: OwnCondition = { type: 'Accepted', status: 'False', reason, message };
+  return [
+    ...(accepted ? [acceptedCondition()] : [refusal]),
+    { type: 'Succeeded', status: succeeded ? 'True' : 'False', reason, message },
+  ];
+}
+
+function acceptedCondition(): OwnCondition {
+  return { type: 'Accepted', status: 'True', reason: 'Accepted', message: 'the service accepted the request' };
+}
+
+/** Accepted and Succeeded while a request is under way. */
+export function underWay<Spec, Facts extends RequestFacts>({ memory }: Pass<Spec, Facts>): readonly OwnCondition[] {
+  const succeeded: OwnCondition = {
+    type: 'Succeeded',
+    status: 'Unknown',
+    reason: memory.facts.acceptedAt === undefined ? 'NotSent' : 'InProgress',
+    message: 'it has not come to its end',
+  };
+  if (memory.facts.acceptedAt !== undefined) return [acceptedCondition(), succeeded];
+  const doubt = memory.journal !== undefined;
+  const message = doubt ? 'written down; what came of it is not known' : 'nothing was sent yet';
+  return [{ type: 'Accepted', status: 'Unknown', reason: doubt ? 'InDoubt' : 'NotSent', message }, succeeded];
+}
+
+/** Undefined once two complete walks, far enough apart, agree; otherwise what to do until they do. */
+export function provenTwice<Spec, Facts>(
+  pass: Pass<Spec, Facts>,
+  read: Read,
+  walk: Snapshot,
+  said: { readonly reason: Reason; readonly message: string },
+): Step<Facts> | undefined {
+  const { missedAt } = pass.notes;
+  if (missedAt === undefined) {
+    return { is: 'wait', ...said, retryInMs: provenApartMs, note: { ...pass.notes, missedAt: walk.begunAt } };
+  }
+  if (walk.begunAt - missedAt >= provenApartMs) return undefined;
+  const dueIn = missedAt + provenApartMs - pass.monotonicMs;
+  if (dueIn > 0) return { is: 'wait', ...said, retryInMs: Math.ceil(dueIn) };
+  return readOf(pass, read, missedAt + provenApartMs);
+}

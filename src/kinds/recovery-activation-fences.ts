@@ -1,0 +1,151 @@
+/**
+ * What must hold before an activation is sent, and before it is sent again. All of it is read live; what is not shown does not
+ * hold, and the first thing that does not hold is the end of the request.
+ */
+import type { Step } from '../engine/kind/step.ts';
+import { drConfigurationsOf, type ConfigurationItem, type DestinationNames } from '../hosting/requests.ts';
+import { expired, never, notYet, type Fence } from './approval.ts';
+import { activeIdOf, endedInVain, isActivation, isWarm, operationIn } from './configurations.ts';
+import { provenTwice } from './one-shot.ts';
+import {
+  bodyOf,
+  isWhole,
+  namesOf,
+  protectionOf,
+  type ActivationPass,
+  type Seen,
+} from './recovery-activation-content.ts';
+import type { Facts, Spec } from './schema/recovery-activation.ts';
+
+/** What keeps an activation from being sent now; undefined when nothing does. */
+export function fenceOf(pass: ActivationPass, seen: Seen): Step<Facts> | Fence | undefined {
+  const { configuration, walk } = seen;
+  const { journal } = pass.memory;
+  if (journal !== undefined && !isWhole(bodyOf(pass), journal)) {
+    return never('JournalDamaged', 'status.journal does not carry what the spec asks for; nothing is sent');
+  }
+  const late = expired(pass, walk, pass.spec.validUntil);
+  if (late !== undefined) return late;
+  if (configuration === undefined) return missing(pass, seen);
+  return (
+    superseded(pass, configuration) ??
+    confirmation(pass, seen) ??
+    unavailable(configuration) ??
+    activated(pass.spec, configuration) ??
+    busy(configuration) ??
+    destination(pass.spec, configuration) ??
+    point(pass, seen)
+  );
+}
+
+function missing(pass: ActivationPass, { walk }: Seen): Step<Facts> | Fence {
+  const { configurationId } = pass.spec;
+  const message = `the service shows no configuration ${configurationId}`;
+  const read = drConfigurationsOf(pass.account.accountId);
+  const unsure = provenTwice<Spec, Facts>(pass, read, walk, { reason: 'ObjectMissing', message });
+  return unsure ?? never('Superseded', message);
+}
+
+/** The protection and the service must both still have what is pinned. */
+function superseded(pass: ActivationPass, configuration: ConfigurationItem): Fence | undefined {
+  const { configurationId, protectionRef, recoveryPoint } = pass.spec;
+  const known = protectionOf(pass)?.id;
+  if (known !== configurationId) {
+    const message = `DisasterProtection ${protectionRef.name} has configuration ${known ?? '(none)'}, not ${configurationId}`;
+    return never('Superseded', message);
+  }
+  return movedOn(configuration.generation, recoveryPoint.configurationGeneration);
+}
+
+/** The generation must be the pinned one; an older one is a list that lags. */
+export function movedOn(shown: number, pinned: number): Fence | undefined {
+  if (shown === pinned) return undefined;
+  const message = `the configuration has generation ${shown}, and the spec pins ${pinned}`;
+  return shown > pinned ? never('Superseded', message) : notYet('ReadingService', message);
+}
+
+function confirmation(pass: ActivationPass, { source }: Seen): Fence | undefined {
+  const remembered = protectionOf(pass)?.source;
+  const appName = source?.appName ?? remembered?.appName;
+  const environmentName = source?.environmentName ?? remembered?.environmentName;
+  if (appName === undefined || environmentName === undefined) {
+    return notYet(
+      'ConfirmationMismatch',
+      'the service does not show the names of the source, so that spec.confirmation cannot be checked',
+    );
+  }
+  if (pass.spec.confirmation === `${appName}/${environmentName}`) return undefined;
+  return never('ConfirmationMismatch', `spec.confirmation must be ${appName}/${environmentName}`);
+}
+
+function unavailable({ activationUnavailableReason }: ConfigurationItem): Fence | undefined {
+  if (activationUnavailableReason === undefined) return undefined;
+  return never('ActivationUnavailable', `the service says: ${activationUnavailableReason}`);
+}
+
+/** Any activation that led somewhere, or may yet, blocks another one unless the spec names it. */
+function activated({ afterOperationId }: Spec, configuration: ConfigurationItem): Fence | undefined {
+  const { activationResult, activities } = configuration;
+  const hint = 'if another activation is meant, name it in spec.afterOperationId';
+  if (activationResult !== undefined && activationResult.operationId !== (afterOperationId ?? '')) {
+    return never(
+      'AlreadyActivated',
+      `operation ${activationResult.operationId ?? '(not shown)'} activated it; ${hint}`,
+    );
+  }
+  const activeId = activeIdOf(configuration);
+  const active = operationIn(configuration, activeId);
+  if (activeId !== undefined && active !== undefined && isActivation(active)) {
+    return never('AlreadyActivated', `activation ${activeId} is under way`);
+  }
+  const earlier = activities.find(
+    (activity) => isActivation(activity) && !endedInVain(activity) && activity.operationId !== afterOperationId,
+  );
+  if (earlier === undefined) return undefined;
+  return never('AlreadyActivated', `the history shows activation ${earlier.operationId}; ${hint}`);
+}
+
+/** A settled standby keeps its receiver as the active operation; everything else is somebody's work. */
+function busy(configuration: ConfigurationItem): Fence | undefined {
+  const activeId = activeIdOf(configuration);
+  if (activeId === undefined || activeId === configuration.warmRecoveryOperationId) return undefined;
+  return never(
+    'OperationInProgress',
+    `the service works on operation ${activeId}; wait for its end and create another resource`,
+  );
+}
+
+function destination(spec: Spec, configuration: ConfigurationItem): Fence | undefined {
+  if (!isWarm(configuration)) return undefined;
+  const { warmDestination } = configuration;
+  if (warmDestination === undefined) {
+    return never(
+      'DestinationMismatch',
+      'the service does not show the warm destination, so that spec.target cannot be checked',
+    );
+  }
+  const wanted = namesOf(spec);
+  const same =
+    warmDestination.envName === wanted.envName &&
+    (warmDestination.createNewApp ?? false) === wanted.createNewApp &&
+    (!wanted.createNewApp || warmDestination.appName === wanted.appName);
+  return same ? undefined : never('DestinationMismatch', `spec.target must be ${inWords(warmDestination)}`);
+}
+
+function inWords({ envName, appName, createNewApp }: DestinationNames): string {
+  const app = createNewApp === true ? ` in the new app "${appName ?? ''}"` : '';
+  return `environment "${envName ?? ''}"${app}, as status.warmDestination of the protection says`;
+}
+
+/** The point must be listed now, and its moment be written exactly as it is pinned. */
+function point({ spec }: ActivationPass, { point: live, pointsGeneration }: Seen): Fence | undefined {
+  const { pointId, cutoffTime, configurationGeneration } = spec.recoveryPoint;
+  if (live === undefined) return never('Superseded', `the service does not list recovery point ${pointId} any more`);
+  if (live.cutoffAt !== cutoffTime) {
+    return never(
+      'Superseded',
+      `the moment of recovery point ${pointId} is ${live.cutoffAt}, and the spec pins ${cutoffTime}`,
+    );
+  }
+  return pointsGeneration === undefined ? undefined : movedOn(pointsGeneration, configurationGeneration);
+}

@@ -1,0 +1,255 @@
+import { defineKind } from '../engine/kind/define.ts';
+import { isoSeconds } from '../engine/kind/moment.ts';
+import { readOf } from '../engine/kind/reading.ts';
+import type { JournalEntry, Memory, OwnCondition, Step } from '../engine/kind/step.ts';
+import {
+  drConfigurationsOf,
+  drPointsOf,
+  postDisasterReadinessActivate,
+  receiptOf,
+  type Activation,
+  type ConfigurationItem,
+  type DrOperation,
+} from '../hosting/requests.ts';
+import { activeIdOf, isActivation, lookAt, operationIdsOf, operationIn, sameMoment } from './configurations.ts';
+import { ended, provenTwice, stepOnce, underWay, type OncePlan } from './one-shot.ts';
+import {
+  activationId,
+  bodyOf,
+  namesOf,
+  protectionOf,
+  type ActivationPass,
+  type Seen,
+} from './recovery-activation-content.ts';
+import { fenceOf } from './recovery-activation-fences.ts';
+import { identity, type Facts, type Spec } from './schema/recovery-activation.ts';
+
+type Result = NonNullable<ConfigurationItem['activationResult']>;
+
+/** Reads the configuration, its source and the pinned point; the point only while something may still be sent. */
+function look(pass: ActivationPass, since: number): Step<Facts> | Seen {
+  const { configurationId, recoveryPoint } = pass.spec;
+  const found = lookAt(pass, { configurationId, appEnvId: protectionOf(pass)?.appEnvId, since });
+  if ('is' in found) return found;
+  if (pass.memory.facts.acceptedAt !== undefined || found.configuration === undefined) {
+    return { ...found, point: undefined, pointsGeneration: undefined };
+  }
+  const read = drPointsOf(pass.account.accountId, configurationId);
+  const points = pass.view.one(read, `${recoveryPoint.selectedOperationId}/${recoveryPoint.pointId}`);
+  if (points === undefined || points.walk.begunAt < since) return readOf(pass, read, since);
+  return { ...found, point: points.item, pointsGeneration: points.item?.generation };
+}
+
+/** Our own activation, when it is there although this resource does not know it: by its id, its result, or a lost answer. */
+function trace(pass: ActivationPass, { configuration, source }: Seen): Partial<Memory<Facts>> | undefined {
+  if (configuration === undefined) return undefined;
+  const requestId = bodyOf(pass).requestId;
+  const recorded = protectionOf(pass)?.operations.find((operation) => operation.requestId === requestId);
+  if (recorded !== undefined && operationIdsOf(configuration).includes(recorded.operationId)) {
+    return adopted(pass, recorded.operationId, 'Created');
+  }
+  const { activationResult } = configuration;
+  const repeats = (pass.spec.attempt ?? 1) > 1;
+  if (activationResult?.operationId !== undefined && !repeats && isOurs(pass, activationResult, source)) {
+    return adopted(pass, activationResult.operationId, 'Presumed');
+  }
+  const { journal } = pass.memory;
+  if (journal === undefined || pass.notes['unsent'] !== undefined) return undefined;
+  const fresh = newOperation(pass, configuration, journal, false);
+  return fresh === undefined ? undefined : adopted(pass, fresh.operationId, 'Presumed');
+}
+
+function adopted(
+  { memory, wallMs }: ActivationPass,
+  id: string,
+  ownership: 'Created' | 'Presumed',
+): Partial<Memory<Facts>> {
+  return { id, ownership, journal: undefined, facts: { ...memory.facts, acceptedAt: isoSeconds(wallMs) } };
+}
+
+/** A result is ours when the point, its moment and all names are, and it is not the one that the spec comes after. */
+function isOurs({ spec }: ActivationPass, result: Result, source: Seen['source']): boolean {
+  const { pointId, cutoffTime } = spec.recoveryPoint;
+  if (result.operationId === spec.afterOperationId || result.pointId !== pointId) return false;
+  return sameMoment(result.cutoffAt, cutoffTime) && namesMatch(spec, result, source) === true;
+}
+
+/** Whether the recovered environment has the names of the spec; undefined where the service does not show them. */
+function namesMatch(spec: Spec, result: Result, source: Seen['source']): boolean | undefined {
+  const { target } = source ?? {};
+  if (target?.appEnvId === undefined || target.appEnvId !== result.targetAppEnvId) return undefined;
+  const wanted = namesOf(spec);
+  if (target.environmentName === undefined || target.environmentName !== wanted.envName) {
+    return target.environmentName === undefined ? undefined : false;
+  }
+  return target.appName === (wanted.createNewApp ? wanted.appName : (source?.appName ?? target.appName));
+}
+
+/** An activation that was not there when the entry was written, with exactly our moment, and that no other resource has. */
+function newOperation(
+  pass: ActivationPass,
+  configuration: ConfigurationItem,
+  journal: JournalEntry,
+  isAccepted: boolean,
+): DrOperation | undefined {
+  const excluded = new Set([...(journal.create?.excluded ?? []), pass.spec.afterOperationId]);
+  const active = operationIn(configuration, activeIdOf(configuration));
+  const candidates = [...(active === undefined ? [] : [active]), ...configuration.activities];
+  return candidates.find(
+    (operation) =>
+      !excluded.has(operation.operationId) &&
+      pass.claimant(operation.operationId) === undefined &&
+      (operation.kind === undefined ? operation === active : isActivation(operation)) &&
+      (operation.cutoffAt === undefined
+        ? isAccepted
+        : sameMoment(operation.cutoffAt, pass.spec.recoveryPoint.cutoffTime)),
+  );
+}
+
+/** Waits for the end of an accepted activation. */
+function follow(pass: ActivationPass, seen: Seen): Step<Facts> {
+  const { configuration, source } = seen;
+  const { id, journal, ownership } = pass.memory;
+  if (configuration === undefined) return vanished(pass, seen);
+  if (id === undefined) {
+    const fresh = journal && newOperation(pass, configuration, journal, true);
+    if (fresh !== undefined) return { is: 'again', remember: adopted(pass, fresh.operationId, 'Presumed') };
+  }
+  const { activationResult } = configuration;
+  if (activationResult?.operationId !== undefined && activationResult.operationId === id) {
+    const foreign =
+      ownership === 'Presumed' &&
+      (namesMatch(pass.spec, activationResult, source) === false ||
+        (activationResult.pointId !== undefined && activationResult.pointId !== pass.spec.recoveryPoint.pointId));
+    if (foreign) {
+      const message = `operation ${id} activated the configuration, but with another point or other names than the spec`;
+      return ended(pass, { is: 'stall', reason: 'Superseded', message }, { facts: factsOf(pass, seen) });
+    }
+    return promoted(pass, seen, activationResult);
+  }
+  if (id !== undefined && activeIdOf(configuration) === id) {
+    const stage = operationIn(configuration, id)?.phase;
+    const message = `the service works on operation ${id}${stage === undefined ? '' : ` (${stage})`}`;
+    return { is: 'wait', reason: 'InProgress', message, note: {} };
+  }
+  return vanished(pass, seen);
+}
+
+function promoted(pass: ActivationPass, seen: Seen, result: Result): Step<Facts> {
+  const facts = { ...factsOf(pass, seen), result: resultFacts(result) };
+  const message = `environment ${result.targetAppEnvId ?? '(not shown)'} is live`;
+  const end = ended(pass, { is: 'ready', reason: 'Succeeded', message }, { facts });
+  const condition: OwnCondition = { type: 'Promoted', status: 'True', reason: 'Promoted', message };
+  return { ...end, conditions: [...(end.conditions ?? []), condition] };
+}
+
+function resultFacts({ cutoffAt, ...result }: Result): NonNullable<Facts['result']> {
+  const rows = Object.entries({ ...result, cutoffTime: cutoffAt }).filter(([, value]) => value !== undefined);
+  return Object.fromEntries(rows);
+}
+
+/** Accepted, and neither active nor a result: over only when two walks agree, late enough for a list that lags. */
+function vanished(pass: ActivationPass, seen: Seen): Step<Facts> {
+  const { id } = pass.memory;
+  const operation = seen.configuration && operationIn(seen.configuration, id);
+  const name = id === undefined ? 'the activation' : `operation ${id}`;
+  const message = `${name} is neither under way nor did it activate the configuration`;
+  const since = pass.notes['followedSince'] ?? pass.monotonicMs;
+  const note = { ...pass.notes, followedSince: since };
+  if (operation?.endedAt === undefined && seen.walk.begunAt < since + pass.horizonMs) {
+    return { is: 'wait', reason: 'InProgress', message: `${message} yet`, retryInMs: 10_000, note };
+  }
+  const read = drConfigurationsOf(pass.account.accountId);
+  const unsure = provenTwice<Spec, Facts>({ ...pass, notes: note }, read, seen.walk, { reason: 'InProgress', message });
+  if (unsure !== undefined) return unsure;
+  const outcome = operation?.outcome === undefined ? '' : `; the service says: ${operation.outcome}`;
+  const facts = factsOf(pass, seen);
+  return ended(pass, { is: 'stall', reason: 'OperationFailed', message: `${message}${outcome}` }, { facts });
+}
+
+function factsOf({ memory }: ActivationPass, { configuration }: Seen): Facts {
+  const stage = configuration && operationIn(configuration, memory.id)?.phase?.slice(0, 64);
+  return { ...memory.facts, ...(stage !== undefined && { stage }) };
+}
+
+const plan: OncePlan<Spec, Facts, Seen> = {
+  noun: 'activation',
+  power: () => 'activation',
+  facts: ({ spec, account }) => ({
+    requestId: activationId({ spec, account }),
+    configurationId: spec.configurationId,
+    generation: spec.recoveryPoint.configurationGeneration,
+  }),
+  look,
+  walkOf: ({ walk }) => walk,
+  trace,
+  fence: fenceOf,
+  intent: (pass, { configuration }) => {
+    const body = bodyOf(pass);
+    const excluded = configuration === undefined ? [] : operationIdsOf(configuration);
+    return {
+      operation: 'activate',
+      attempt: pass.spec.attempt ?? 1,
+      digest: pass.print({ ...body }),
+      requestId: body.requestId,
+      payload: JSON.stringify(body),
+      create: { collection: 'activation', name: body.configurationId, excluded },
+    };
+  },
+  words: ({ spec }) => `activate configuration ${spec.configurationId} from ${spec.recoveryPoint.cutoffTime}`,
+  call: (pass, { payload = JSON.stringify(bodyOf(pass)) }) => ({
+    // The entry was compared with the spec before.
+    request: postDisasterReadinessActivate(JSON.parse(payload) as Activation),
+    credential: 'dangerous',
+    proof: drConfigurationsOf(pass.account.accountId).first,
+    committed: (body) => {
+      const { operationId, phase } = receiptOf(body) ?? {};
+      const facts: Facts = {
+        ...pass.memory.facts,
+        acceptedAt: isoSeconds(pass.wallMs),
+        ...(phase !== undefined && { stage: phase.slice(0, 64) }),
+      };
+      return operationId === undefined
+        ? { facts, journal: pass.memory.journal }
+        : { facts, id: operationId, ownership: 'Created' };
+    },
+  }),
+  follow,
+};
+
+function promotedCondition(pass: ActivationPass): OwnCondition {
+  const { result } = pass.memory.facts;
+  if (result !== undefined) {
+    return { type: 'Promoted', status: 'True', reason: 'Promoted', message: 'the recovered environment is live' };
+  }
+  return { type: 'Promoted', status: 'False', reason: 'NotPromoted', message: 'no result of this activation is shown' };
+}
+
+function show(pass: ActivationPass) {
+  const found = lookAt(pass, {
+    configurationId: pass.spec.configurationId,
+    appEnvId: undefined,
+    since: Number.NEGATIVE_INFINITY,
+  });
+  const facts =
+    'is' in found ? pass.memory.facts : factsOf(pass, { ...found, point: undefined, pointsGeneration: undefined });
+  return {
+    facts,
+    conditions: [...underWay(pass), promotedCondition(pass)],
+    drift: [],
+    unverified: [],
+    leftover: [],
+  };
+}
+
+/** The take-over of a protected environment from one recovery point, once. */
+export const recoveryActivation = defineKind<Spec, Facts>({
+  ...identity,
+  needs: ({ protectionRef }) => ({
+    references: [{ kind: 'DisasterProtection', name: protectionRef.name, field: 'protectionRef' }],
+  }),
+  claims: ({ configurationId }) => [configurationId],
+  finished: ({ finishedAt }) => finishedAt !== undefined,
+  step: (pass) => stepOnce(plan, pass),
+  show,
+});

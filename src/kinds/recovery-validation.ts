@@ -1,0 +1,182 @@
+import { defineKind } from '../engine/kind/define.ts';
+import { isoSeconds } from '../engine/kind/moment.ts';
+import type { Pass } from '../engine/kind/pass.ts';
+import type { JournalEntry, OwnCondition, Step } from '../engine/kind/step.ts';
+import {
+  drConfigurationsOf,
+  postDisasterReadinessValidate,
+  receiptOf,
+  type ConfigurationItem,
+  type Validation,
+} from '../hosting/requests.ts';
+import { never, notYet, type Fence } from './approval.ts';
+import { activeIdOf, lookAt, operationIdsOf, operationIn, type SeenConfiguration } from './configurations.ts';
+import { ended, provenTwice, stepOnce, underWay, type OncePlan } from './one-shot.ts';
+import { requestIdOf } from './request-id.ts';
+import { identity, type Facts, type Spec } from './schema/recovery-validation.ts';
+
+type ValidationPass = Pass<Spec, Facts>;
+
+/** The configuration of the protection when the request was written down, or now. */
+function configurationIdOf({ spec, memory, referred }: ValidationPass): string {
+  return memory.facts.configurationId ?? referred('DisasterProtection', spec.protectionRef.name)?.id ?? '';
+}
+
+function bodyOf(pass: ValidationPass, expectedGeneration: number): Validation {
+  const { endpoint, accountId } = pass.account;
+  const content = { accountId, configurationId: configurationIdOf(pass), expectedGeneration };
+  const runId = pass.spec.runId ?? pass.subject.name;
+  return { ...content, requestId: requestIdOf('validate/v1', { endpoint, ...content, runId }) };
+}
+
+/** The body that was written down; its generation was resolved once. */
+function sentBody({ payload }: JournalEntry): Validation {
+  return JSON.parse(payload ?? '{}') as Validation;
+}
+
+function fence(pass: ValidationPass, { configuration, walk }: SeenConfiguration): Step<Facts> | Fence | undefined {
+  const configurationId = configurationIdOf(pass);
+  if (configuration === undefined) {
+    const message = `the service shows no configuration ${configurationId}`;
+    const read = drConfigurationsOf(pass.account.accountId);
+    const unsure = provenTwice<Spec, Facts>(pass, read, walk, { reason: 'ObjectMissing', message });
+    return unsure ?? never('Superseded', message);
+  }
+  const { journal } = pass.memory;
+  if (journal !== undefined && sentBody(journal).expectedGeneration !== configuration.generation) {
+    return never('Superseded', `the configuration has generation ${configuration.generation} by now`);
+  }
+  return busy(configuration, journal);
+}
+
+/** Another operation must end first; a settled standby permits a check beside it, and an operation of ours is answered again. */
+function busy(configuration: ConfigurationItem, journal: JournalEntry | undefined): Fence | undefined {
+  const activeId = activeIdOf(configuration);
+  if (activeId === undefined || activeId === configuration.warmValidationOperationId) return undefined;
+  if (journal?.create !== undefined && !journal.create.excluded.includes(activeId)) return undefined;
+  return notYet(
+    'OperationInProgress',
+    `the service works on operation ${activeId}; a validation needs a completed enrolment and no other operation`,
+  );
+}
+
+function follow(pass: ValidationPass, { configuration, walk }: SeenConfiguration): Step<Facts> {
+  const { id } = pass.memory;
+  const operation = configuration && operationIn(configuration, id);
+  const facts = factsOf(pass, configuration);
+  if (operation?.endedAt !== undefined) {
+    const { outcome } = operation;
+    if (outcome !== undefined && /^succe/i.test(outcome)) {
+      return ended(pass, { is: 'ready', reason: 'Succeeded', message: 'the recovery worked in isolation' }, { facts });
+    }
+    const known = outcome !== undefined;
+    const message = known
+      ? `the service says: ${outcome}; recovery is blocked until the clean-up is verified and a later validation succeeds`
+      : 'the validation ended, and the service does not show how';
+    return ended(pass, { is: 'stall', reason: known ? 'OperationFailed' : 'UnknownState', message }, { facts });
+  }
+  const running = `the service validates as operation ${id ?? '(not shown)'}`;
+  const isActive = configuration !== undefined && id !== undefined && activeIdOf(configuration) === id;
+  if (operation !== undefined || isActive || id === undefined) {
+    return { is: 'wait', reason: 'InProgress', message: running, note: {} };
+  }
+  const since = pass.notes['followedSince'] ?? pass.monotonicMs;
+  const note = { ...pass.notes, followedSince: since };
+  if (walk.begunAt < since + pass.horizonMs) {
+    return { is: 'wait', reason: 'InProgress', message: running, retryInMs: 10_000, note };
+  }
+  const message = `operation ${id} is not shown any more`;
+  const read = drConfigurationsOf(pass.account.accountId);
+  const unsure = provenTwice<Spec, Facts>({ ...pass, notes: note }, read, walk, { reason: 'InProgress', message });
+  return unsure ?? ended(pass, { is: 'stall', reason: 'UnknownState', message }, { facts });
+}
+
+function factsOf({ memory }: ValidationPass, configuration: ConfigurationItem | undefined): Facts {
+  const operation = configuration && operationIn(configuration, memory.id);
+  const { phase, validationCleanup } = operation ?? {};
+  const cleanup = validationCleanup && Object.entries(validationCleanup).filter(([, value]) => value !== undefined);
+  return {
+    ...memory.facts,
+    ...(phase !== undefined && { stage: phase.slice(0, 64) }),
+    ...(cleanup !== undefined && { validationCleanup: Object.fromEntries(cleanup) }),
+  };
+}
+
+const plan: OncePlan<Spec, Facts, SeenConfiguration> = {
+  noun: 'validation',
+  power: () => undefined,
+  facts: (pass) => ({ configurationId: configurationIdOf(pass) }),
+  look: (pass, since) => lookAt(pass, { configurationId: configurationIdOf(pass), appEnvId: undefined, since }),
+  walkOf: ({ walk }) => walk,
+  trace: () => undefined,
+  fence,
+  intent: (pass, { configuration }) => {
+    const body = bodyOf(pass, configuration?.generation ?? 0);
+    const excluded = configuration === undefined ? [] : operationIdsOf(configuration);
+    return {
+      operation: 'validate',
+      attempt: 1,
+      digest: pass.print({ ...body }),
+      requestId: body.requestId,
+      payload: JSON.stringify(body),
+      create: { collection: 'validation', name: body.configurationId, excluded },
+    };
+  },
+  words: (pass) => `validate configuration ${configurationIdOf(pass)}`,
+  call: (pass, journal) => {
+    const body = sentBody(journal);
+    return {
+      request: postDisasterReadinessValidate(body),
+      committed: (answer) => {
+        const { operationId, generation, phase } = receiptOf(answer) ?? {};
+        if (operationId === undefined) return undefined;
+        const facts: Facts = {
+          ...pass.memory.facts,
+          requestId: body.requestId,
+          generation: generation ?? body.expectedGeneration,
+          acceptedAt: isoSeconds(pass.wallMs),
+          ...(phase !== undefined && { stage: phase.slice(0, 64) }),
+        };
+        return { facts, id: operationId, ownership: 'Created' };
+      },
+    };
+  },
+  follow,
+};
+
+/** Whether validations also run by schedule: to be known before one is asked for by hand. */
+function scheduled({ validationScheduleEstablished }: ConfigurationItem): readonly OwnCondition[] {
+  if (validationScheduleEstablished === undefined) return [];
+  const message = validationScheduleEstablished
+    ? 'validations also run by schedule; this one does not change it'
+    : 'validations do not run by schedule for this configuration yet; this one does not start the schedule';
+  const reason = validationScheduleEstablished ? 'ScheduleEstablished' : 'NoSchedule';
+  return [{ type: 'Scheduled', status: validationScheduleEstablished ? 'True' : 'False', reason, message }];
+}
+
+function show(pass: ValidationPass) {
+  const found = lookAt(pass, {
+    configurationId: configurationIdOf(pass),
+    appEnvId: undefined,
+    since: Number.NEGATIVE_INFINITY,
+  });
+  const configuration = 'is' in found ? undefined : found.configuration;
+  return {
+    facts: factsOf(pass, configuration),
+    conditions: [...underWay(pass), ...(configuration === undefined ? [] : scheduled(configuration))],
+    drift: [],
+    unverified: [],
+    leftover: [],
+  };
+}
+
+/** One trial of a recovery, in isolation. */
+export const recoveryValidation = defineKind<Spec, Facts>({
+  ...identity,
+  needs: ({ protectionRef }) => ({
+    references: [{ kind: 'DisasterProtection', name: protectionRef.name, field: 'protectionRef' }],
+  }),
+  finished: ({ finishedAt }) => finishedAt !== undefined,
+  step: (pass) => stepOnce(plan, pass),
+  show,
+});

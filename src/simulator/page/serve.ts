@@ -1,0 +1,54 @@
+import { createHash } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+
+import { refused, requireLoopback } from '../control/surface.ts';
+import type { Answered, Request } from '../exchange.ts';
+import { Refusal } from '../refusal.ts';
+
+const file = new URL('./page.html', import.meta.url);
+
+/** Serves the page at `/`, to this machine only. */
+export function servePage(request: Request): Answered {
+  try {
+    requireLoopback(request);
+    if (request.method !== 'GET' && request.method !== 'HEAD') {
+      throw new Refusal(405, 'this path knows GET only', {}, { allow: 'GET, HEAD' });
+    }
+    const body = readFileSync(file, 'utf8');
+    return { kind: 'answered', status: 200, headers: headersFor(body), body, committed: false };
+  } catch (error) {
+    if (error instanceof Refusal) return refused(error);
+    throw error;
+  }
+}
+
+/** What runs on the page is what stands in its file, word for word; and no text can become markup. */
+function headersFor(html: string): Readonly<Record<string, string>> {
+  const policy = [
+    "default-src 'none'",
+    `script-src ${hashOf(html, 'script')}`,
+    `style-src ${hashOf(html, 'style')}`,
+    "connect-src 'self'",
+    'img-src data:',
+    "base-uri 'none'",
+    "form-action 'none'",
+    "frame-ancestors 'none'",
+    "require-trusted-types-for 'script'",
+    "trusted-types 'none'",
+  ];
+  return {
+    'content-type': 'text/html; charset=utf-8',
+    'content-security-policy': policy.join('; '),
+    'x-content-type-options': 'nosniff',
+    'referrer-policy': 'no-referrer',
+    'cross-origin-opener-policy': 'same-origin',
+    'cross-origin-resource-policy': 'same-origin',
+    'cache-control': 'no-store',
+  };
+}
+
+function hashOf(html: string, tag: 'script' | 'style'): string {
+  const start = html.indexOf('>', html.indexOf(`<${tag}>`)) + 1;
+  const content = html.slice(start, html.indexOf(`</${tag}>`, start));
+  return `'sha256-${createHash('sha256').update(content).digest('base64')}'`;
+}

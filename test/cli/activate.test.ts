@@ -1,0 +1,97 @@
+import { describe, expect, it } from 'vitest';
+import { parse } from 'yaml';
+import { manifestOf } from '../../src/cli/activate.ts';
+import { tableOf } from '../../src/cli/points.ts';
+import { protectionFrom, type Protection } from '../../src/cli/protection.ts';
+import { Spec } from '../../src/kinds/schema/recovery-activation.ts';
+
+const nowMs = Date.UTC(2026, 0, 31, 12);
+const [newest, older] = ['a1'.repeat(32), 'a2'.repeat(32)];
+
+function aProtection(more: object = {}): Protection {
+  const point = (pointId: string, cutoffTime: string) => ({
+    selectedOperationId: 'op_1',
+    pointId,
+    cutoffTime,
+    configurationGeneration: 3,
+    sizing: { replicas: 1, cpu: 2, memoryMb: 4096, volumeCapacities: ['10Gi'] },
+  });
+  const protection = protectionFrom({
+    name: 'orders',
+    namespace: 'team',
+    spec: { appEnvId: 'env_1' },
+    status: {
+      configurationId: 'cfg_1',
+      source: { appName: 'orders', environmentName: 'prod' },
+      plannedDestination: { environmentName: 'recovered', appName: 'orders-recovered', createNewApp: true },
+      recoveryPoints: [point(newest, '2026-01-31T11:55:00.000Z'), point(older, '2026-01-30T11:00:00.000Z')],
+      conditions: [{ type: 'RecoveryReady', status: 'True', message: '' }],
+      ...more,
+    },
+  });
+  if (typeof protection === 'string') throw new Error(protection);
+  return protection;
+}
+
+describe('apphosting activate', () => {
+  it('prints a manifest that is pinned, expires and is valid', () => {
+    const choice = { point: 'latest', confirm: 'orders/prod', validMinutes: 60 };
+    const manifest = manifestOf(aProtection(), choice, nowMs);
+    const object = parse('text' in manifest ? manifest.text : '') as { kind: string; spec: unknown };
+
+    expect(object).toMatchObject({
+      kind: 'RecoveryActivation',
+      metadata: { name: 'orders-20260131t120000', namespace: 'team' },
+    });
+    expect(Spec.parse(object.spec)).toMatchObject({
+      configurationId: 'cfg_1',
+      recoveryPoint: { pointId: newest, cutoffTime: '2026-01-31T11:55:00.000Z', configurationGeneration: 3 },
+      target: { environmentName: 'recovered', appName: 'orders-recovered', createNewApp: true },
+      confirmation: 'orders/prod',
+      validUntil: '2026-01-31T13:00:00Z',
+    });
+  });
+
+  it('leaves the confirmation to a person, and says what there is to know', () => {
+    const doubtful = aProtection({ conditions: [{ type: 'RecoveryReady', status: 'False', message: 'too old' }] });
+    const manifest = manifestOf(doubtful, { point: 'a2', validMinutes: 5 }, nowMs);
+
+    expect(manifest).toMatchObject({ text: expect.stringContaining('confirmation: FILL-IN/FILL-IN') });
+    expect(manifest).toMatchObject({ text: expect.stringContaining('# NOT READY: too old') });
+    expect(manifest).toMatchObject({ text: expect.stringContaining('1d1h ago') });
+  });
+
+  it('takes exactly the names of a warm destination, whatever was asked', () => {
+    const warmDestination = { environmentName: 'standby', createNewApp: false };
+    const choice = { point: 'latest', environmentName: 'other', appName: 'other', validMinutes: 5 };
+    const manifest = manifestOf(aProtection({ warmDestination }), choice, nowMs);
+    const object = parse('text' in manifest ? manifest.text : '') as { spec: { target: object } };
+
+    expect(object.spec.target).toEqual({ environmentName: 'standby', createNewApp: false });
+  });
+
+  it.each([
+    ['a2222', 'no recovery point begins with a2222'],
+    ['a', '2 recovery points begin with a'],
+  ])('refuses --point %s', (point, expected) => {
+    expect(manifestOf(aProtection(), { point, validMinutes: 5 }, nowMs)).toMatchObject({
+      refused: expect.stringContaining(expected),
+    });
+  });
+
+  it('refuses to confirm another source', () => {
+    const choice = { point: 'latest', confirm: 'orders/staging', validMinutes: 5 };
+
+    expect(manifestOf(aProtection(), choice, nowMs)).toHaveProperty('refused');
+  });
+});
+
+describe('apphosting points', () => {
+  it('lists points with age and size, newest first', () => {
+    const lines = tableOf(aProtection(), nowMs).split('\n');
+
+    expect(lines[0]).toMatch(/^POINT +AGE +CUTOFF +GENERATION +SIZE$/);
+    expect(lines[1]).toMatch(/^a1a1a1a1a1a1 +5m +.* 1 replicas, 2 CPU, 4096 MB, 10Gi$/);
+    expect(lines[2]).toMatch(/^a2a2a2a2a2a2 +1d1h/);
+  });
+});

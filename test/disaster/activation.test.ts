@@ -1,0 +1,278 @@
+import { describe, expect, it } from 'vitest';
+import type { Disturbance } from '../support/disturbed-wire.ts';
+import type { InProcess } from '../support/in-process.ts';
+import {
+  aProtectedWorld,
+  anActivation,
+  committed,
+  conditionOf,
+  flaws,
+  sentenceOf,
+  statusOf,
+  target,
+  type ProtectionStatus,
+} from './support.ts';
+
+const kind = 'RecoveryActivation';
+const activate = '/api/public/v1/disaster-readiness/activate';
+
+/** Disturbs the first so many calls of the activation. */
+function disturb(world: InProcess, what: Disturbance, times = 1): { readonly seen: () => number } {
+  let seen = 0;
+  world.interference = ({ method, path }) => {
+    if (method !== 'POST' || path !== activate) return undefined;
+    seen += 1;
+    return seen <= times ? what : undefined;
+  };
+  return { seen: () => seen };
+}
+
+async function activations(world: InProcess): Promise<number> {
+  return committed(world, 'activation.accepted');
+}
+
+describe('an activation', () => {
+  it('happens once, is mirrored to its end and then left alone', async () => {
+    const world = await aProtectedWorld();
+    expect(conditionOf(world, 'DisasterProtection', 'orders', 'Ready')).toBe('True/InSync');
+    world.apply(kind, 'now', anActivation(world));
+
+    await world.run(600_000);
+    const end = world.get(kind, 'now');
+    await world.run(600_000);
+
+    expect(await activations(world)).toBe(1);
+    expect(conditionOf(world, kind, 'now', 'Succeeded')).toBe('True/Succeeded');
+    expect(conditionOf(world, kind, 'now', 'Promoted')).toBe('True/Promoted');
+    expect(statusOf(world, kind, 'now')).toMatchObject({
+      result: { engine: 'postgresql' },
+      finishedAt: expect.any(String),
+    });
+    expect(world.get(kind, 'now')).toEqual(end);
+    expect(flaws(world, ['DisasterProtection', 'orders'], [kind, 'now'])).toEqual([]);
+  });
+
+  const disturbances: readonly (readonly [string, Disturbance])[] = [
+    ['the connection is refused', 'refuseConnection'],
+    ['the request is lost', 'loseBefore'],
+    ['the answer is lost', 'loseAnswer'],
+    ['nothing ever comes, and nothing was done', 'hangBefore'],
+    ['nothing ever comes, and it was done', 'hangAfter'],
+    ['a gateway answers 502 before it', { insteadOf: { status: 502 } }],
+    ['a gateway answers 504 after it', { afterwards: { status: 504 } }],
+    ['the answer is not JSON', { afterwards: { status: 200, text: '<html>' } }],
+    ['it is throttled', { insteadOf: { status: 429, headers: { 'retry-after': '5' } } }],
+  ];
+
+  it.each(disturbances)('happens once when %s', async (_because, what) => {
+    const world = await aProtectedWorld();
+    disturb(world, what, 2);
+    world.apply(kind, 'now', anActivation(world));
+
+    await world.run(900_000);
+
+    expect(await activations(world)).toBe(1);
+    expect(conditionOf(world, kind, 'now', 'Succeeded')).toBe('True/Succeeded');
+  });
+
+  it.each(disturbances)('happens once when %s and the operator dies then', async (_because, what) => {
+    const world = await aProtectedWorld();
+    let died = false;
+    world.interference = ({ method, path }) => {
+      if (method !== 'POST' || path !== activate || died) return undefined;
+      died = true;
+      world.kill();
+      return what;
+    };
+    world.apply(kind, 'now', anActivation(world));
+
+    await world.run(10_000);
+    await world.crash();
+    await world.run(900_000);
+
+    expect(died).toBe(true);
+    expect(await activations(world)).toBe(1);
+    expect(conditionOf(world, kind, 'now', 'Succeeded')).toBe('True/Succeeded');
+  });
+
+  it('is not repeated by deleting and applying it again, at any moment', async () => {
+    for (const after of [1_000, 4_000, 20_000, 60_000, 600_000]) {
+      const world = await aProtectedWorld();
+      const spec = anActivation(world);
+      world.apply(kind, 'now', spec);
+      await world.run(after);
+      world.delete(kind, 'now');
+      world.apply(kind, 'now', spec);
+      world.apply(kind, 'again', spec);
+      await world.run(900_000);
+
+      expect(await activations(world)).toBe(1);
+    }
+  });
+
+  it('is recognised when its resource comes back from a backup without status', async () => {
+    const world = await aProtectedWorld();
+    const spec = anActivation(world);
+    world.apply(kind, 'now', spec);
+    await world.run(600_000);
+    world.delete(kind, 'now');
+    await world.crash();
+
+    world.apply(kind, 'restored', spec);
+    await world.run(120_000);
+
+    expect(await activations(world)).toBe(1);
+    expect(conditionOf(world, kind, 'restored', 'Promoted')).toBe('True/Promoted');
+  });
+
+  it('happens once when two resources ask for different targets at the same time', async () => {
+    const world = await aProtectedWorld();
+    disturb(world, 'loseBefore', 1);
+    world.apply(kind, 'one', anActivation(world));
+    world.apply(kind, 'two', anActivation(world, { target: { ...target, environmentName: 'elsewhere' } }));
+
+    await world.run(900_000);
+
+    expect(await activations(world)).toBe(1);
+    const ends = ['one', 'two'].map((name) => conditionOf(world, kind, name, 'Succeeded'));
+    expect(ends.toSorted((a = '', b = '') => a.localeCompare(b))).toEqual(['False/AlreadyActivated', 'True/Succeeded']);
+  });
+
+  it('is not sent again when somebody discarded it while its answer was lost', async () => {
+    const world = await aProtectedWorld();
+    const { configurationId } = statusOf<ProtectionStatus>(world, 'DisasterProtection', 'orders');
+    world.interference = ({ method, path }) => {
+      if (method !== 'POST' || path !== activate) return undefined;
+      world.kill();
+      return 'loseAnswer';
+    };
+    world.apply(kind, 'now', anActivation(world));
+    await world.run(5_000);
+    await world.control('PATCH', `/configurations/${configurationId}`, { setPhase: 'failed' });
+    world.interference = () => undefined;
+    await world.crash();
+    await world.run(900_000);
+
+    expect(await activations(world)).toBe(1);
+    expect(conditionOf(world, kind, 'now', 'Succeeded')).toBe('False/OperationFailed');
+  });
+});
+
+describe('a second activation of the same configuration', () => {
+  it('needs the first one named, and attempt alone does not do', async () => {
+    const world = await aProtectedWorld();
+    world.apply(kind, 'first', anActivation(world));
+    await world.run(600_000);
+    const { operationId } = statusOf<{ operationId: string }>(world, kind, 'first');
+
+    world.apply(kind, 'attempt', anActivation(world, { attempt: 2 }));
+    await world.run(30_000);
+    expect(conditionOf(world, kind, 'attempt', 'Accepted')).toBe('False/AlreadyActivated');
+    expect(await activations(world)).toBe(1);
+
+    const other = { ...target, environmentName: 'third', appName: 'orders-db-third' };
+    world.apply(kind, 'after', anActivation(world, { afterOperationId: operationId, target: other }));
+    await world.run(900_000);
+
+    expect(sentenceOf(world, kind, 'after')).not.toContain('afterOperationId');
+    expect(await activations(world)).toBe(2);
+  });
+});
+
+describe('the power to activate', () => {
+  it('is off unless it was given, and giving it later executes nothing old', async () => {
+    const world = await aProtectedWorld({ powers: { activation: false, accountReset: false } });
+    world.apply(kind, 'now', anActivation(world));
+    await world.run(30_000);
+    expect(conditionOf(world, kind, 'now', 'Accepted')).toBe('False/ActivationDisabled');
+
+    world.kill();
+    world.apply(kind, 'while-away', anActivation(world));
+    world.powers = { activation: true, accountReset: false };
+    await world.run(5_000);
+    await world.crash();
+    await world.run(300_000);
+
+    expect(await activations(world)).toBe(0);
+    expect(conditionOf(world, kind, 'while-away', 'Accepted')).toBe('False/ActivationDisabled');
+  });
+
+  it('is not used by an account that is only observed, and the request is not ready', async () => {
+    const world = await aProtectedWorld();
+    world.account({ mode: 'Observe' });
+    world.apply(kind, 'now', anActivation(world));
+    await world.run(60_000);
+
+    expect(await activations(world)).toBe(0);
+    expect(conditionOf(world, kind, 'now', 'Ready')).toBe('False/Observed');
+  });
+});
+
+describe('the clocks', () => {
+  it.each([
+    ['Kubernetes is two minutes ahead', { clusterMs: 120_000 }],
+    ['the service is two minutes behind', { serviceMs: -120_000 }],
+    ['this machine was set back by an hour', { clusterMs: 1_800_000, serviceMs: 1_800_000 }],
+  ])('hold everything back while %s', async (_because, ahead) => {
+    const world = await aProtectedWorld();
+    const spec = anActivation(world);
+    Object.assign(world.ahead, ahead);
+    world.apply(kind, 'now', spec);
+    await world.run(120_000);
+
+    expect(await activations(world)).toBe(0);
+    expect(conditionOf(world, kind, 'now', 'Ready')).toBe('False/ClockUnsure');
+
+    Object.assign(world.ahead, { clusterMs: 0, serviceMs: 0 });
+    await world.run(600_000);
+    expect(await activations(world)).toBe(1);
+  });
+
+  it('end an approval by the latest of them', async () => {
+    const world = await aProtectedWorld();
+    const spec = anActivation(world);
+    world.ahead.serviceMs = 3_700_000;
+    world.apply(kind, 'now', spec);
+    await world.run(60_000);
+
+    expect(await activations(world)).toBe(0);
+    expect(conditionOf(world, kind, 'now', 'Accepted')).toBe('False/Expired');
+  });
+
+  it('end an approval while a lost call is in doubt, and the truth is still shown', async () => {
+    const world = await aProtectedWorld();
+    disturb(world, 'loseBefore', 99);
+    world.apply(kind, 'now', anActivation(world, { validUntil: new Date(world.clock.wall() + 40_000).toISOString() }));
+    await world.run(60_000);
+    expect(conditionOf(world, kind, 'now', 'Ready')).toBe('False/InDoubt');
+    world.interference = () => undefined;
+    await world.run(600_000);
+
+    expect(await activations(world)).toBe(0);
+    expect(conditionOf(world, kind, 'now', 'Accepted')).toBe('False/Expired');
+  });
+});
+
+describe('the object itself', () => {
+  it('is read live before anything is sent: deleted in between, nothing is', async () => {
+    const world = await aProtectedWorld();
+    world.apply(kind, 'now', anActivation(world));
+    let deleted = false;
+    world.interference = ({ method, path }) => {
+      if (
+        method === 'GET' &&
+        path.endsWith('/points') &&
+        !deleted &&
+        statusOf<{ journal?: object }>(world, kind, 'now').journal
+      ) {
+        deleted = true;
+        world.delete(kind, 'now');
+      }
+      return undefined;
+    };
+    await world.run(300_000);
+
+    expect(deleted).toBe(true);
+    expect(await activations(world)).toBe(0);
+  });
+});

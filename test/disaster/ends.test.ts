@@ -1,0 +1,228 @@
+import { describe, expect, it } from 'vitest';
+import type { InProcess } from '../support/in-process.ts';
+import {
+  aProtectedWorld,
+  anActivation,
+  committed,
+  conditionOf,
+  flaws,
+  sentenceOf,
+  statusOf,
+  type ProtectionStatus,
+} from './support.ts';
+
+const disaster = '/api/public/v1/disaster-readiness';
+
+function validUntil(world: InProcess): string {
+  return new Date(world.clock.wall() + 3_600_000).toISOString();
+}
+
+function protection(world: InProcess): ProtectionStatus {
+  return statusOf<ProtectionStatus>(world, 'DisasterProtection', 'orders');
+}
+
+function aReset(world: InProcess, more: object = {}): object {
+  const { configurationId, generation } = protection(world);
+  return {
+    scope: 'Environment',
+    appEnvId: 'env_db_prod',
+    configurationId,
+    configurationGeneration: generation,
+    confirmationName: 'production',
+    acknowledgement: 'DeletesProtectionAndLeftovers',
+    validUntil: validUntil(world),
+    ...more,
+  };
+}
+
+describe('a validation', () => {
+  it('runs once per run id, and a second one with the same content is answered with the first', async () => {
+    const world = await aProtectedWorld();
+    world.apply('RecoveryValidation', 'trial', { protectionRef: { name: 'orders' } });
+    await world.run(300_000);
+
+    expect(conditionOf(world, 'RecoveryValidation', 'trial', 'Succeeded')).toBe('True/Succeeded');
+    expect(conditionOf(world, 'RecoveryValidation', 'trial', 'Scheduled')).toBe('True/ScheduleEstablished');
+    const before = (await world.ledger()).filter(({ kind }) => kind.startsWith('validation.')).length;
+
+    world.apply('RecoveryValidation', 'same', { protectionRef: { name: 'orders' }, runId: 'trial' });
+    await world.run(120_000);
+    expect((await world.ledger()).filter(({ kind }) => kind.startsWith('validation.'))).toHaveLength(before);
+    expect(conditionOf(world, 'RecoveryValidation', 'same', 'Succeeded')).toBe('True/Succeeded');
+    expect(flaws(world, ['RecoveryValidation', 'trial'], ['RecoveryValidation', 'same'])).toEqual([]);
+  });
+
+  it('that fails says so and is final', async () => {
+    const world = await aProtectedWorld();
+    const { configurationId } = protection(world);
+    await world.control('PATCH', `/configurations/${configurationId}`, { nextValidation: 'fail' });
+    world.apply('RecoveryValidation', 'trial', { protectionRef: { name: 'orders' } });
+    await world.run(300_000);
+
+    expect(conditionOf(world, 'RecoveryValidation', 'trial', 'Succeeded')).toBe('False/OperationFailed');
+  });
+
+  it('is sent once when its answer is lost', async () => {
+    const world = await aProtectedWorld();
+    let lost = 0;
+    world.interference = ({ path }) => (path === `${disaster}/validate` && (lost += 1) <= 2 ? 'loseAnswer' : undefined);
+    world.apply('RecoveryValidation', 'trial', { protectionRef: { name: 'orders' } });
+    await world.run(300_000);
+
+    const begun = (await world.ledger()).filter(({ kind }) => kind === 'validation.accepted');
+    expect(begun).toHaveLength(1);
+    expect(conditionOf(world, 'RecoveryValidation', 'trial', 'Succeeded')).toBe('True/Succeeded');
+  });
+});
+
+describe('a discard', () => {
+  /** A world whose activation keeps failing, and the spec that discards it. */
+  async function failing(): Promise<{ world: InProcess; spec: Readonly<Record<string, unknown>> }> {
+    const world = await aProtectedWorld();
+    const { configurationId } = protection(world);
+    await world.control('PATCH', `/configurations/${configurationId}`, { failSteps: 1_000 });
+    world.apply('RecoveryActivation', 'now', anActivation(world));
+    await world.run(1_500_000);
+    const { operationId } = statusOf<{ operationId: string }>(world, 'RecoveryActivation', 'now');
+    const spec = {
+      protectionRef: { name: 'orders' },
+      configurationId,
+      operationId,
+      configurationGeneration: protection(world).generation,
+      acknowledgement: 'DiscardsRecoveredData',
+      validUntil: validUntil(world),
+    };
+    return { world, spec };
+  }
+
+  it('ends a failing activation, and both say how it ended', async () => {
+    const { world, spec } = await failing();
+    world.apply('ActivationDiscard', 'stop', spec);
+    await world.run(600_000);
+
+    expect(await committed(world, 'discard.accepted')).toBe(1);
+    expect(conditionOf(world, 'ActivationDiscard', 'stop', 'Succeeded')).toBe('True/Succeeded');
+    expect(conditionOf(world, 'RecoveryActivation', 'now', 'Succeeded')).toBe('False/OperationFailed');
+    expect(flaws(world, ['ActivationDiscard', 'stop'], ['RecoveryActivation', 'now'])).toEqual([]);
+  });
+
+  it('with a mistyped id never looks finished', async () => {
+    const { world, spec } = await failing();
+    world.apply('ActivationDiscard', 'typo', { ...spec, operationId: 'op_typo' });
+    await world.run(60_000);
+
+    expect(await committed(world, 'discard.accepted')).toBe(0);
+    expect(conditionOf(world, 'ActivationDiscard', 'typo', 'Succeeded')).toBe('False/OperationNotActive');
+  });
+
+  it.each(['loseBefore', 'loseAnswer', 'hangAfter'] as const)('is carried out once under %s', async (what) => {
+    const { world, spec } = await failing();
+    let count = 0;
+    world.interference = ({ path }) =>
+      path === `${disaster}/discard-activation` && (count += 1) <= 2 ? what : undefined;
+    world.apply('ActivationDiscard', 'stop', spec);
+    await world.run(20_000);
+    await world.crash();
+    await world.run(600_000);
+
+    expect(await committed(world, 'discard.accepted')).toBe(1);
+    expect(conditionOf(world, 'ActivationDiscard', 'stop', 'Succeeded')).toBe('True/Succeeded');
+  });
+});
+
+describe('a reset', () => {
+  it('wipes the pinned configuration once, and the protection is not set up again by itself', async () => {
+    const world = await aProtectedWorld();
+    world.apply('DisasterReset', 'wipe', aReset(world));
+    await world.run(600_000);
+
+    expect(await committed(world, 'configuration.wiped')).toBe(1);
+    expect(await committed(world, 'configuration.created')).toBe(1);
+    expect(conditionOf(world, 'DisasterReset', 'wipe', 'Succeeded')).toBe('True/Succeeded');
+    expect(conditionOf(world, 'DisasterProtection', 'orders', 'Ready')).toBe('False/WipedByReset');
+    expect(flaws(world, ['DisasterReset', 'wipe'], ['DisasterProtection', 'orders'])).toEqual([]);
+  });
+
+  it('is not repeated on what was set up anew', async () => {
+    const world = await aProtectedWorld();
+    const spec = aReset(world);
+    world.apply('DisasterReset', 'wipe', spec);
+    await world.run(300_000);
+    const old = world.get('DisasterProtection', 'orders')?.spec as object;
+    world.apply('DisasterProtection', 'orders', { ...old, enrolment: 2 });
+    await world.run(600_000);
+    expect(await committed(world, 'configuration.created')).toBe(2);
+
+    world.delete('DisasterReset', 'wipe');
+    world.apply('DisasterReset', 'wipe', spec);
+    await world.run(300_000);
+
+    expect(await committed(world, 'configuration.wiped')).toBe(1);
+    expect(conditionOf(world, 'DisasterReset', 'wipe', 'Succeeded')).toBe('False/Superseded');
+    expect(conditionOf(world, 'DisasterProtection', 'orders', 'Ready')).toBe('True/InSync');
+  });
+
+  it('whose answer was lost is proved by what is gone', async () => {
+    for (const what of ['loseAnswer', 'loseBefore'] as const) {
+      const world = await aProtectedWorld();
+      let count = 0;
+      world.interference = ({ path }) => (path === `${disaster}/reset` && (count += 1) <= 1 ? what : undefined);
+      world.apply('DisasterReset', 'wipe', aReset(world));
+      await world.run(20_000);
+      await world.crash();
+      await world.run(900_000);
+
+      expect(await committed(world, 'configuration.wiped')).toBe(1);
+      expect(count).toBe(what === 'loseAnswer' ? 1 : 2);
+      expect(conditionOf(world, 'DisasterReset', 'wipe', 'Succeeded')).toBe('True/Succeeded');
+    }
+  });
+
+  it('with a mistyped id never looks finished', async () => {
+    const world = await aProtectedWorld();
+    world.apply('DisasterReset', 'typo', aReset(world, { configurationId: 'drc_typo' }));
+    await world.run(60_000);
+
+    expect(await committed(world, 'configuration.wiped')).toBe(0);
+    expect(conditionOf(world, 'DisasterReset', 'typo', 'Succeeded')).toBe('False/Superseded');
+  });
+
+  it('is repeated while the service cleans up', async () => {
+    const world = await aProtectedWorld();
+    const { configurationId } = protection(world);
+    const pendingCleanup = { pendingCount: 1, retainedDiskCount: 0, retryingCount: 1 };
+    await world.control('PATCH', `/configurations/${configurationId}`, { pendingCleanup });
+    world.apply('DisasterReset', 'wipe', aReset(world));
+    await world.run(60_000);
+    expect(conditionOf(world, 'DisasterReset', 'wipe', 'Ready')).toMatch(/CleanupPending|InDoubt/);
+    expect(await committed(world, 'configuration.wiped')).toBe(0);
+
+    await world.control('PATCH', `/configurations/${configurationId}`, { pendingCleanup: null });
+    await world.run(600_000);
+    expect(await committed(world, 'configuration.wiped')).toBe(1);
+    expect(conditionOf(world, 'DisasterReset', 'wipe', 'Succeeded')).toBe('True/Succeeded');
+  });
+
+  it('of a whole account needs the operator to allow it', async () => {
+    const world = await aProtectedWorld();
+    const { configurationId, generation } = protection(world);
+    const spec = {
+      scope: 'Account',
+      configurations: [{ configurationId, configurationGeneration: generation }],
+      confirmationName: 'Demo',
+      acknowledgement: 'DeletesProtectionAndLeftovers',
+      validUntil: validUntil(world),
+    };
+    world.apply('DisasterReset', 'all', spec);
+    await world.run(60_000);
+    expect(conditionOf(world, 'DisasterReset', 'all', 'Accepted')).toBe('False/ActivationDisabled');
+
+    world.powers = { activation: true, accountReset: true };
+    await world.crash();
+    await world.run(5_000);
+    world.apply('DisasterReset', 'all-again', spec);
+    await world.run(120_000);
+    expect(sentenceOf(world, 'DisasterReset', 'all-again')).toBe('the configuration is gone');
+    expect(await committed(world, 'configuration.wiped')).toBe(1);
+  });
+});

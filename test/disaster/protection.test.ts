@@ -1,0 +1,118 @@
+import { describe, expect, it } from 'vitest';
+import { InProcess } from '../support/in-process.ts';
+import {
+  aProtectedWorld,
+  anActivation,
+  committed,
+  conditionOf,
+  sentenceOf,
+  statusOf,
+  type ProtectionStatus,
+} from './support.ts';
+
+const disaster = '/api/public/v1/disaster-readiness';
+
+function protection(world: InProcess): ProtectionStatus {
+  return statusOf<ProtectionStatus>(world, 'DisasterProtection', 'orders');
+}
+
+describe('a protection', () => {
+  it.each(['loseBefore', 'loseAnswer', 'hangAfter', { insteadOf: { status: 500 } }] as const)(
+    'is set up once and changed once under %o',
+    async (what) => {
+      const world = new InProcess();
+      let count = 0;
+      world.interference = ({ path }) =>
+        path === `${disaster}/configure` && (count += 1) % 3 !== 0 ? what : undefined;
+      await world.start();
+      world.account();
+      const spec = {
+        appEnvId: 'env_web_prod',
+        destinationRegion: 'us-east',
+        mode: 'Cold',
+        snapshotIntervalSeconds: 300,
+      };
+      world.apply('DisasterProtection', 'web', spec);
+      await world.run(30_000);
+      await world.crash();
+      await world.run(600_000);
+      world.apply('DisasterProtection', 'web', { ...spec, rpoTargetSeconds: 7_200 });
+      await world.run(900_000);
+
+      expect(await committed(world, 'configuration.created')).toBe(1);
+      expect(await committed(world, 'configuration.edited')).toBe(1);
+      expect(conditionOf(world, 'DisasterProtection', 'web', 'Ready')).toBe('True/InSync');
+    },
+  );
+
+  it('shows the words of a refused item, and does not hammer', async () => {
+    const world = new InProcess();
+    await world.start();
+    world.account();
+    let count = 0;
+    world.interference = ({ path }) => {
+      if (path === `${disaster}/configure`) count += 1;
+      return undefined;
+    };
+    world.apply('DisasterProtection', 'web', { appEnvId: 'env_web_prod', destinationRegion: 'nowhere' });
+    await world.run(300_000);
+
+    expect(conditionOf(world, 'DisasterProtection', 'web', 'Ready')).toBe('False/Rejected');
+    expect(sentenceOf(world, 'DisasterProtection', 'web')).toContain('destinationRegion');
+    expect(count).toBe(1);
+  });
+
+  it('stays Ready when readiness lapses, and says so in its own condition', async () => {
+    const world = await aProtectedWorld();
+    const { configurationId } = protection(world);
+    for (const [reason, expected] of [
+      ['chainRollover', 'False/ChainRollover'],
+      ['catchingUp', 'False/CatchingUp'],
+      ['rpoExceeded', 'False/RpoExceeded'],
+      ['somethingNew', 'False/NeedsAttention'],
+    ] as const) {
+      const readiness = { state: 'needsAttention', reason, warnings: [] };
+      await world.control('PATCH', `/configurations/${configurationId}`, { readiness });
+      await world.run(90_000);
+
+      expect(conditionOf(world, 'DisasterProtection', 'orders', 'RecoveryReady')).toBe(expected);
+      expect(conditionOf(world, 'DisasterProtection', 'orders', 'Ready')).toBe('True/InSync');
+    }
+  });
+
+  it('is never Ready on a word that nobody explained', async () => {
+    const world = await aProtectedWorld({ readings: { 'dr.readinessWord': 'protected' } });
+
+    expect(conditionOf(world, 'DisasterProtection', 'orders', 'RecoveryReady')).toBe('Unknown/UnknownState');
+    expect(conditionOf(world, 'DisasterProtection', 'orders', 'Ready')).toBe('False/Preparing');
+  });
+
+  it('warm shows its standby and is taken over under exactly its names', async () => {
+    const world = await aProtectedWorld({}, { mode: 'Warm' });
+    await world.run(1_800_000);
+    expect(conditionOf(world, 'DisasterProtection', 'orders', 'StandbyCaughtUp')).toBe('True/CaughtUp');
+
+    const wrong = anActivation(world, { target: { environmentName: 'other', appName: 'x', createNewApp: true } });
+    world.apply('RecoveryActivation', 'wrong', wrong);
+    world.apply('RecoveryActivation', 'right', anActivation(world));
+    await world.run(900_000);
+
+    expect(conditionOf(world, 'RecoveryActivation', 'wrong', 'Accepted')).toMatch(
+      /False\/(DestinationMismatch|AlreadyActivated)/,
+    );
+    expect(conditionOf(world, 'RecoveryActivation', 'right', 'Succeeded')).toBe('True/Succeeded');
+    expect(await committed(world, 'activation.accepted')).toBe(1);
+  });
+
+  it('keeps what the spec leaves open when it changes something else', async () => {
+    const world = await aProtectedWorld({}, { storage: { source: 'Platform' } });
+    const before = world.get('DisasterProtection', 'orders')?.spec;
+    const spec = Object.fromEntries(Object.entries(before ?? {}).filter(([field]) => field !== 'storage'));
+    world.apply('DisasterProtection', 'orders', { ...spec, rtoTargetSeconds: 3_600 });
+    await world.run(600_000);
+
+    const { body } = await world.request('GET', '/disaster-readiness/configurations?accountId=acc_demo');
+    const [item] = (body as { items: readonly { settings: object }[] }).items;
+    expect(item?.settings).toMatchObject({ storageCredentialId: null, rtoTargetMs: 3_600_000 });
+  });
+});

@@ -1,0 +1,98 @@
+import type { Condition } from '../../src/engine/conditions.ts';
+import type { KubeObject } from '../../src/engine/ports.ts';
+import { InProcess } from '../support/in-process.ts';
+import { flawsOf } from '../support/status-checker.ts';
+
+/** What the status of the protection shows, as far as tests use it. */
+export interface ProtectionStatus {
+  readonly configurationId: string;
+  readonly generation: number;
+  readonly recoveryPoints: readonly {
+    readonly selectedOperationId: string;
+    readonly pointId: string;
+    readonly cutoffTime: string;
+    readonly configurationGeneration: number;
+  }[];
+  readonly operations?: readonly {
+    readonly operationId: string;
+    readonly kind?: string;
+    readonly requestId?: string;
+  }[];
+  readonly activeOperation?: { readonly operationId: string; readonly kind?: string };
+  readonly warmDestination?: { readonly environmentName: string; readonly appName: string };
+}
+
+export const target = { environmentName: 'recovered', appName: 'orders-db-recovered', createNewApp: true };
+
+type Options = ConstructorParameters<typeof InProcess>[0];
+
+/** A world with an account and a protection of the demo database that is Ready. */
+export async function aProtectedWorld(options: Options = {}, protection: object = {}): Promise<InProcess> {
+  const world = new InProcess({ powers: { activation: true, accountReset: false }, ...options });
+  await world.start();
+  world.account();
+  await world.run(2_000);
+  world.apply('DisasterProtection', 'orders', {
+    appEnvId: 'env_db_prod',
+    destinationRegion: 'us-east',
+    mode: 'Cold',
+    snapshotIntervalSeconds: 300,
+    target,
+    ...protection,
+  });
+  await world.run(900_000);
+  return world;
+}
+
+/** The status of an object, as what the test takes it for. */
+export function statusOf<Status = Readonly<Record<string, unknown>>>(
+  world: InProcess,
+  kind: string,
+  name: string,
+): Status {
+  return (world.get(kind, name)?.status ?? {}) as Status;
+}
+
+/** `True/Reason` of a condition. */
+export function conditionOf(world: InProcess, kind: string, name: string, type: string): string | undefined {
+  const { conditions = [] } = statusOf<{ conditions?: readonly Condition[] }>(world, kind, name);
+  const found = conditions.find((condition) => condition.type === type);
+  return found && `${found.status}/${found.reason}`;
+}
+
+/** The message of Ready, for what a test prints when it fails. */
+export function sentenceOf(world: InProcess, kind: string, name: string): string | undefined {
+  const { conditions = [] } = statusOf<{ conditions?: readonly Condition[] }>(world, kind, name);
+  return conditions.find(({ type }) => type === 'Ready')?.message;
+}
+
+/** The spec of an activation of the newest point, valid for an hour. */
+export function anActivation(world: InProcess, more: object = {}): object {
+  const { configurationId, recoveryPoints } = statusOf<ProtectionStatus>(world, 'DisasterProtection', 'orders');
+  const [newest] = recoveryPoints;
+  if (newest === undefined) throw new Error('the protection shows no recovery point');
+  const { selectedOperationId, pointId, cutoffTime, configurationGeneration } = newest;
+  return {
+    protectionRef: { name: 'orders' },
+    configurationId,
+    recoveryPoint: { selectedOperationId, pointId, cutoffTime, configurationGeneration },
+    target,
+    writerSafety: 'Acknowledged',
+    confirmation: 'orders-db/production',
+    validUntil: new Date(world.clock.wall() + 3_600_000).toISOString(),
+    ...more,
+  };
+}
+
+/** How often something was committed. */
+export async function committed(world: InProcess, kind: string): Promise<number> {
+  return (await world.ledger()).filter((entry) => entry.kind === kind).length;
+}
+
+/** Flaws of every status that a test looks at. */
+export function flaws(world: InProcess, ...objects: readonly (readonly [string, string])[]): readonly string[] {
+  return objects.flatMap(([kind, name]) => {
+    const object: KubeObject | undefined = world.get(kind, name);
+    return object === undefined ? [] : flawsOf(object);
+  });
+}

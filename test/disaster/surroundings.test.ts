@@ -1,0 +1,84 @@
+import { describe, expect, it } from 'vitest';
+import type { InProcess } from '../support/in-process.ts';
+import { namespace } from '../support/in-process.ts';
+import { aProtectedWorld, anActivation, committed, conditionOf, sentenceOf, target } from './support.ts';
+
+const kind = 'RecoveryActivation';
+
+async function activations(world: InProcess): Promise<number> {
+  return committed(world, 'activation.accepted');
+}
+
+describe('the dangerous credential', () => {
+  it('signs the activation and nothing else', async () => {
+    const world = await aProtectedWorld();
+    await world.control('POST', '/tokens', {
+      token: 'zzzz-dangerous',
+      scopes: ['svc:read', 'svc:write:deploy', 'svc:write:dangerous'],
+      memberships: [{ accountId: 'acc_demo', role: 'admin' }],
+    });
+    world.secret('dangerous', { baseUrl: 'http://127.0.0.1:8088', token: 'zzzz-dangerous' });
+    world.account({ dangerousCredentialsRef: { name: 'dangerous' } });
+    world.apply(kind, 'now', anActivation(world));
+    await world.run(600_000);
+
+    const ledger = (await world.ledger()) as unknown as readonly { kind: string; token: string | null }[];
+    const tokens = ledger.filter(({ kind: what }) => what === 'activation.accepted').map(({ token }) => token);
+    expect(tokens).toEqual(['zzzz']);
+    expect(ledger.filter(({ token }) => token === 'zzzz')).toHaveLength(1);
+  });
+
+  it.each([
+    ['its Secret is missing', undefined],
+    ['it names another host', { baseUrl: 'http://127.0.0.1:9', token: 'demo-admin' }],
+    ['it does not see the account', { baseUrl: 'http://127.0.0.1:8088', token: 'demo-foreign' }],
+  ])('is not replaced by the everyday one when %s', async (_because, secret) => {
+    const world = await aProtectedWorld();
+    if (secret !== undefined) world.secret('dangerous', secret);
+    world.account({ dangerousCredentialsRef: { name: 'dangerous' } });
+    world.apply(kind, 'now', anActivation(world));
+    await world.run(120_000);
+
+    expect(await activations(world)).toBe(0);
+    expect(conditionOf(world, kind, 'now', 'Ready')).toBe('False/DangerousCredential');
+    expect(conditionOf(world, 'HostingAccount', 'default', 'Ready')).toBe('True/InSync');
+  });
+});
+
+describe('what the service leaves open', () => {
+  it.each<Readonly<Record<string, unknown>>>([
+    { 'activate.receipt': 'idOnly' },
+    { 'activate.receipt': 'opaque' },
+    { 'dr.phases': 'opaque' },
+    { 'dr.readinessWord': 'Ready' },
+    { 'dates.form': 'seconds' },
+    { 'fields.nulls': 'on', 'fields.extra': 'on' },
+    { 'cursor.end': 'null' },
+    { 'configure.results': 'results' },
+    { 'configure.results': 'configurations' },
+    { 'lists.lagMs': 60_000 },
+    { 'lists.order': 'shuffled', 'errors.body': 'nested' },
+    { 'rejection.status': '409', 'activate.receipt': 'opaque', 'dr.phases': 'opaque' },
+  ])('is read rightly: %o', async (readings) => {
+    const world = await aProtectedWorld({ readings });
+    world.apply(kind, 'now', anActivation(world));
+    await world.run(1_200_000);
+
+    expect(await activations(world)).toBe(1);
+    expect(sentenceOf(world, kind, 'now')).toMatch(/is live$/);
+    expect(conditionOf(world, kind, 'now', 'Succeeded')).toBe('True/Succeeded');
+    expect(conditionOf(world, 'DisasterProtection', 'orders', 'RecoveryReady')).toBeDefined();
+    expect(await committed(world, 'configuration.edited')).toBe(0);
+  });
+
+  it('is never guessed where the service discloses little', async () => {
+    const world = await aProtectedWorld({ readings: { 'dr.disclosed': 'minimal' } });
+    world.apply(kind, 'now', anActivation(world));
+    world.apply(kind, 'other', anActivation(world, { target: { ...target, environmentName: 'elsewhere' } }));
+    await world.run(900_000);
+
+    expect(await activations(world)).toBeLessThanOrEqual(1);
+    expect(conditionOf(world, kind, 'now', 'Promoted')).toBe('False/NotPromoted');
+    expect(world.get(kind, 'now')?.metadata.namespace).toBe(namespace);
+  });
+});

@@ -1,0 +1,233 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import type { Pass } from '../../src/engine/kind/pass.ts';
+import { activationId } from '../../src/kinds/recovery-activation-content.ts';
+import { recoveryActivation } from '../../src/kinds/recovery-activation.ts';
+import { canonicalJson, requestIdOf } from '../../src/kinds/request-id.ts';
+import type { Facts, Spec } from '../../src/kinds/schema/recovery-activation.ts';
+import {
+  aConfiguration,
+  aPass,
+  aPoint,
+  aSource,
+  aSpec,
+  aWorld,
+  wallStart,
+  type World,
+} from './support/disaster-pass.ts';
+
+type Row = readonly [because: string, expected: string, pass: Pass<Spec, Facts>];
+
+const showing = (more: Partial<World>): Pass<Spec, Facts> => aPass({ world: aWorld(more) });
+const configured = (more: object): Pass<Spec, Facts> => showing({ configurations: [aConfiguration(more)] });
+const activity = (more: object) => ({ operationId: 'op_1', kind: 'activation', phase: 'x', ...more });
+
+const fences: readonly Row[] = [
+  ['the approval has passed here', 'stall/Expired', aPass({ wallMs: wallStart + 3_600_001 })],
+  ['the approval has passed in Kubernetes', 'stall/Expired', aPass({ clusterMs: wallStart + 3_600_001 })],
+  ['the approval has passed at the service', 'stall/Expired', showing({ dateMs: wallStart + 3_600_001 })],
+  [
+    'it is valid for longer than a day',
+    'stall/InvalidSpec',
+    aPass({ spec: aSpec({ validUntil: '2026-01-02T00:00:05Z' }) }),
+  ],
+  ['this clock is ahead', 'wait/ClockUnsure', aPass({ wallMs: wallStart + 62_001 })],
+  [
+    'all clocks are before the object was made',
+    'wait/ClockUnsure',
+    aPass({ wallMs: wallStart - 90_000, clusterMs: wallStart - 90_000, world: aWorld({ dateMs: wallStart - 90_000 }) }),
+  ],
+  ['the service is behind', 'wait/ClockUnsure', showing({ dateMs: wallStart - 60_001 })],
+  [
+    'nobody else shows a clock',
+    'wait/ClockUnsure',
+    (({ clusterMs: _cluster, ...pass }) => pass)(showing({ dateMs: undefined })),
+  ],
+  [
+    'the protection has another configuration',
+    'stall/Superseded',
+    aPass({ referred: () => ({ id: 'cfg_2', facts: {} }) }),
+  ],
+  ['the generation moved', 'stall/Superseded', configured({ generation: 4 })],
+  ['the list lags behind the generation', 'wait/ReadingService', configured({ generation: 2 })],
+  ['the configuration is not shown', 'wait/ObjectMissing', showing({ configurations: [] })],
+  [
+    'the confirmation names another source',
+    'stall/ConfirmationMismatch',
+    aPass({ spec: aSpec({ confirmation: 'orders/staging' }) }),
+  ],
+  ['the names of the source are not shown', 'wait/ConfirmationMismatch', showing({ sources: [] })],
+  [
+    'the source engine cannot be activated',
+    'stall/ActivationUnavailable',
+    configured({ activationUnavailableReason: 'no engine' }),
+  ],
+  ['a result is there', 'stall/AlreadyActivated', configured({ activationResult: { operationId: 'op_1' } })],
+  ['a result is there that cannot be read', 'stall/AlreadyActivated', configured({ activationResult: {} })],
+  [
+    'an activation is under way',
+    'stall/AlreadyActivated',
+    configured({ activeOperationId: 'op_1', activeOperation: activity({}) }),
+  ],
+  ['the history shows an activation', 'stall/AlreadyActivated', configured({ activities: [activity({})] })],
+  [
+    'the history shows a discarded activation',
+    'begin',
+    configured({ activities: [activity({ endedAt: '2026-01-01T00:00:00Z', outcome: 'discarded' })] }),
+  ],
+  ['another operation is under way', 'stall/OperationInProgress', configured({ activeOperationId: 'op_9' })],
+  [
+    'a standby has settled',
+    'begin',
+    configured({
+      settings: { mode: 'warm' },
+      activeOperationId: 'op_9',
+      warmRecoveryOperationId: 'op_9',
+      warmDestination: { envName: 'recovered', createNewApp: true, appName: 'orders-recovered' },
+    }),
+  ],
+  [
+    'the warm destination has another name',
+    'stall/DestinationMismatch',
+    configured({
+      settings: { mode: 'warm' },
+      warmDestination: { envName: 'other', createNewApp: true, appName: 'orders-recovered' },
+    }),
+  ],
+  [
+    'the warm destination has another app',
+    'stall/DestinationMismatch',
+    configured({
+      settings: { mode: 'warm' },
+      warmDestination: { envName: 'recovered', createNewApp: true, appName: 'x' },
+    }),
+  ],
+  ['the warm destination is not shown', 'stall/DestinationMismatch', configured({ settings: { mode: 'warm' } })],
+  ['the point is gone', 'stall/Superseded', showing({ points: [] })],
+  [
+    'the moment is written otherwise',
+    'stall/Superseded',
+    showing({ points: [{ ...aPoint, cutoffAt: '2025-12-31T23:00:00Z' }] }),
+  ],
+  ['the points are of a newer generation', 'stall/Superseded', showing({ points: [{ ...aPoint, generation: 4 }] })],
+  [
+    'the operator lacks the power',
+    'stall/ActivationDisabled',
+    aPass({ powers: { activation: false, accountReset: true, processStartedAt: 0 } }),
+  ],
+  ['nobody said what the operator may', 'stall/ActivationDisabled', (({ powers: _powers, ...pass }) => pass)(aPass())],
+  [
+    'the account lost sight of things',
+    'wait/VisibilityLost',
+    aPass({ account: { ...aPass().account, frozen: 'lost' } }),
+  ],
+  ['the operator has just taken over', 'wait/TakeOver', aPass({ quarantineMs: 5 })],
+  ['another resource is at it', 'wait/OperationInProgress', aPass({ creating: () => 'RecoveryActivation team/other' })],
+  ['nothing stands in the way', 'begin', aPass()],
+];
+
+describe('the fences of an activation', () => {
+  it.each(fences)('when %s: %s', (_because, expected, pass) => {
+    const step = recoveryActivation.step(pass);
+
+    expect('reason' in step ? `${step.is}/${step.reason}` : step.is).toBe(expected);
+    if (step.is === 'stall') expect(step.remember?.facts?.finishedAt).toBeDefined();
+  });
+
+  it.each(fences.filter(([, expected]) => expected !== 'begin'))(
+    'hold for a resend too, when %s',
+    (_because, _expected, pass) => {
+      const begun = recoveryActivation.step(aPass());
+      if (begun.is !== 'begin') throw new Error('nothing was begun');
+      const journal = {
+        ...begun.journal,
+        endpoint: 'api.example.com',
+        accountId: 'acc_1',
+        startedAt: '2026-01-01T00:00:00Z',
+        deadlineSeconds: 30,
+      };
+
+      const step = recoveryActivation.step({ ...pass, creating: () => undefined, memory: { ...pass.memory, journal } });
+
+      expect(step.is === 'call' && _expected !== 'wait/OperationInProgress').toBe(false);
+    },
+  );
+
+  it('refuse an object that is older than the operator and was never taken up', () => {
+    const { binding: _binding, ...memory } = aPass().memory;
+    const step = recoveryActivation.step(
+      aPass({
+        memory: { ...memory, binding: undefined },
+        powers: { activation: true, accountReset: false, processStartedAt: wallStart + 5_000 },
+      }),
+    );
+
+    expect(step).toMatchObject({ is: 'stall', reason: 'ActivationDisabled' });
+  });
+
+  it('know the source from the protection when the service lists it no more', () => {
+    const source = { appName: 'orders', environmentName: 'prod' };
+    const pass = aPass({ world: aWorld({ sources: [] }), referred: () => ({ id: 'cfg_1', facts: { source } }) });
+
+    expect(recoveryActivation.step(pass).is).toBe('begin');
+  });
+
+  it('refuse a journal that does not say what the spec says', () => {
+    const begun = recoveryActivation.step(aPass());
+    if (begun.is !== 'begin') throw new Error('nothing was begun');
+    const payload = begun.journal.payload?.replace('recovered', 'elsewhere') ?? '';
+    const journal = {
+      ...begun.journal,
+      payload,
+      endpoint: 'api.example.com',
+      accountId: 'acc_1',
+      startedAt: '2026-01-01T00:00:00Z',
+      deadlineSeconds: 30,
+    };
+
+    const step = recoveryActivation.step(aPass({ memory: { ...aPass().memory, journal }, notes: { unsent: 1 } }));
+
+    expect(step).toMatchObject({ is: 'stall', reason: 'JournalDamaged' });
+  });
+});
+
+describe('the requestId', () => {
+  const account = aPass().account;
+
+  it('is the same for the same content, whoever asks', () => {
+    const one = activationId({ spec: aSpec(), account });
+
+    expect(
+      activationId({ spec: aSpec({ afterOperationId: 'op_1', validUntil: '2030-01-01T00:00:00Z' }), account }),
+    ).toBe(one);
+    expect(activationId({ spec: aSpec({ attempt: 1 }), account })).toBe(one);
+    expect(one).toMatch(/^[0-9a-f]{8}-[0-9a-f]{4}-8[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/);
+  });
+
+  it.each<readonly [string, Partial<Spec>]>([
+    ['attempt', { attempt: 2 }],
+    ['names', { target: { environmentName: 'other' } }],
+    ['point', { recoveryPoint: { ...aSpec().recoveryPoint, pointId: 'b'.repeat(64) } }],
+    ['generation', { recoveryPoint: { ...aSpec().recoveryPoint, configurationGeneration: 4 } }],
+    ['configuration', { configurationId: 'cfg_2' }],
+  ])('differs with another %s', (_what, more) => {
+    expect(activationId({ spec: aSpec(more), account })).not.toBe(activationId({ spec: aSpec(), account }));
+  });
+
+  it('is derived as the published vectors say', () => {
+    const page = readFileSync(join(import.meta.dirname, '../../docs/kinds/recovery-activation.md'), 'utf8');
+    const vectors = [...page.matchAll(/```json\n(\{.*?\})\n```\n+gives `([0-9a-f-]{36})`/gsu)];
+
+    expect(vectors.length).toBeGreaterThanOrEqual(2);
+    for (const [, json = '', id = ''] of vectors) {
+      const { purpose, ...content } = JSON.parse(json) as { purpose: string } & Record<string, string>;
+      expect(canonicalJson({ ...content, purpose })).toBe(json);
+      expect(requestIdOf(purpose, content)).toBe(id);
+    }
+  });
+
+  it('names a source that is only known', () => {
+    expect(aSource.configurationId).toBe(aSpec().configurationId);
+  });
+});

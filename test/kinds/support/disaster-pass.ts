@@ -1,0 +1,163 @@
+import type { Pass, View } from '../../../src/engine/kind/pass.ts';
+import type { Memory } from '../../../src/engine/kind/step.ts';
+import type { Read, Snapshot } from '../../../src/engine/ports.ts';
+import type { ConfigurationItem, PointItem, SourceItem } from '../../../src/hosting/requests.ts';
+import { configurationsIn } from '../../../src/hosting/requests.ts';
+import type { Facts, Spec } from '../../../src/kinds/schema/recovery-activation.ts';
+
+/** 2026-01-01T00:00:00Z: where the wall stands when the monotonic clock shows 0. */
+export const wallStart = Date.UTC(2026, 0, 1);
+export const configurationId = 'cfg_1';
+export const cutoffTime = '2025-12-31T23:00:00.000Z';
+export const pointId = 'a'.repeat(64);
+
+/** The spec of an activation that nothing stands in the way of. */
+export function aSpec(more: Partial<Spec> = {}): Spec {
+  return {
+    protectionRef: { name: 'orders' },
+    configurationId,
+    recoveryPoint: { selectedOperationId: 'op_enrolment', pointId, cutoffTime, configurationGeneration: 3 },
+    target: { environmentName: 'recovered', appName: 'orders-recovered', createNewApp: true },
+    writerSafety: 'Acknowledged',
+    confirmation: 'orders/prod',
+    validUntil: new Date(wallStart + 3_600_000).toISOString(),
+    ...more,
+  };
+}
+
+/** A configuration as the service would show it. */
+export function aConfiguration(more: object = {}): ConfigurationItem {
+  const [item] =
+    configurationsIn({
+      items: [{ configurationId, sourceAppEnvId: 'env_1', generation: 3, settings: { mode: 'cold' }, ...more }],
+    }) ?? [];
+  if (item === undefined) throw new Error('not a configuration');
+  return item;
+}
+
+/** What the service shows in a pass. */
+export interface World {
+  readonly configurations: readonly ConfigurationItem[];
+  readonly points: readonly PointItem[];
+  readonly sources: readonly SourceItem[];
+  readonly begunAt: number;
+  readonly dateMs: number | undefined;
+}
+
+export const aPoint: PointItem = {
+  selectedOperationId: 'op_enrolment',
+  pointId,
+  cutoffAt: cutoffTime,
+  generation: 3,
+  availabilityRequiresVerification: true,
+  retainedSizing: undefined,
+};
+
+export const aSource: SourceItem = {
+  sourceAppEnvId: 'env_1',
+  appId: 'app_1',
+  appName: 'orders',
+  environmentName: 'prod',
+  region: 'eu-west',
+  eligible: true,
+  volumes: [],
+  unsupportedReasons: [],
+  eligibleDestinations: [],
+  suggestedSettings: undefined,
+  configurationId,
+  target: undefined,
+  pendingCleanup: undefined,
+};
+
+/** A world in which the default spec may be sent. */
+export function aWorld(more: Partial<World> = {}): World {
+  return {
+    configurations: [aConfiguration()],
+    points: [aPoint],
+    sources: [aSource],
+    begunAt: 1_000,
+    dateMs: wallStart + 1_000,
+    ...more,
+  };
+}
+
+function viewOf(world: World): View {
+  const itemsOf = (read: { readonly key: string }): readonly unknown[] =>
+    read.key === 'drConfigurations' ? world.configurations : read.key === 'drSources' ? world.sources : world.points;
+  const all = <Item>(read: Read<Item>): Snapshot<Item> => {
+    const items = itemsOf(read) as readonly Item[];
+    const { begunAt, dateMs } = world;
+    return { items: new Map(items.map((item) => [read.idOf(item), item])), begunAt, walk: 1, dateMs };
+  };
+  return {
+    all,
+    one: (read, id) => {
+      const walk = all(read);
+      return { walk, item: walk.items.get(id) };
+    },
+    group: () => undefined,
+    problem: () => undefined,
+  };
+}
+
+export const noMemory: Memory<Facts> = {
+  id: undefined,
+  ownership: undefined,
+  binding: undefined,
+  journal: undefined,
+  applied: undefined,
+  facts: {},
+};
+
+/** A pass over an activation that was taken up and may be sent. */
+export function aPass(
+  more: Partial<Omit<Pass<Spec, Facts>, 'view'>> & { readonly world?: World } = {},
+): Pass<Spec, Facts> {
+  const { world = aWorld(), ...rest } = more;
+  return {
+    subject: {
+      kind: 'RecoveryActivation',
+      namespace: 'team',
+      name: 'now',
+      uid: 'uid-1',
+      generation: 1,
+      createdAtMs: wallStart,
+      annotations: {},
+      deleting: false,
+      held: false,
+    },
+    spec: aSpec(),
+    memory: { ...noMemory, binding: { endpoint: 'api.example.com', accountId: 'acc_1' } },
+    account: {
+      endpoint: 'api.example.com',
+      accountId: 'acc_1',
+      mode: 'Manage',
+      adoption: 'ById',
+      pollMs: 60_000,
+      inEffect: { pollMs: 60_000, roundMs: undefined },
+      frozen: undefined,
+    },
+    view: viewOf(world),
+    referred: () => ({ id: configurationId, facts: { appEnvId: 'env_1' } }),
+    secret: () => undefined,
+    configMap: () => undefined,
+    claimant: () => undefined,
+    referrers: () => [],
+    dependents: () => ({ count: 0, first: [] }),
+    creating: () => undefined,
+    powers: { activation: true, accountReset: false, processStartedAt: wallStart - 60_000 },
+    clusterMs: wallStart + 1_000,
+    wrote: undefined,
+    journalSeen: { monotonic: 1_000, wall: wallStart + 1_000 },
+    notes: {},
+    askedAt: 1_000,
+    quarantineMs: 0,
+    horizonMs: 120_000,
+    marker: 'apphosting:aaaaaaaaaaaaaaaa',
+    print: (value) => `key:${JSON.stringify(value)}`,
+    contested: new Set(),
+    wallMs: wallStart + 1_000,
+    monotonicMs: 1_000,
+    ...rest,
+  };
+}
