@@ -4,6 +4,7 @@
  * Guarantees: one pass per object at a time; every change of an object, of what it refers to, of a Secret it uses or of what
  * the service shows of it leads to a pass; nothing is acted on that is older than our own last write.
  */
+import { isDeepStrictEqual } from 'node:util';
 import { Accounts } from './accounts.ts';
 import { Book, isClaim, tie, type Entry } from './book.ts';
 import type { OperatorKey } from './fingerprint.ts';
@@ -35,6 +36,8 @@ import { Reconciler } from './reconcile.ts';
 import { Visibility, type Owned } from './visibility.ts';
 
 const stuckAfterMs = 600_000;
+/** Two who write the same status must not answer each other as fast as they can. */
+const foreignStatusMs = 1_000;
 
 /** Troubles of an account that do not make its objects untrue: they go on with what was read last. */
 const passing: ReadonlySet<string> = new Set<Reason>([
@@ -138,7 +141,7 @@ export class Engine {
       this.#written.delete(event.object.metadata.uid);
     }
     this.#noteForced(entry);
-    if (!own) this.#queue.enqueue(key, urgencyOf(event, before));
+    if (!own) this.#queue.enqueue(key, urgencyOf(event, before), isOnlyStatus(event, before) ? foreignStatusMs : 0);
     for (const name of entry.ties) if (isClaim(name) && before?.ties.includes(name) !== true) this.#wake(name);
     if (!sameTarget(before, entry))
       this.#wake(tie.object(entry.kind.kind, event.object.metadata.namespace, event.object.metadata.name));
@@ -256,6 +259,7 @@ export class Engine {
     this.#queue.drop(key);
     this.#wake(tie.object(object.kind, object.metadata.namespace, object.metadata.name));
     if (entry === undefined) return;
+    this.#reconciler.bury(entry);
     for (const name of entry.ties) if (isClaim(name)) this.#wake(name);
     if (entry.kind.life === 'account') {
       void this.#parts.accounts.forget(key);
@@ -358,6 +362,18 @@ export class Engine {
     }
     if (before?.admitted !== admitted || session === undefined) this.#wake(tie.account(entry.key));
   }
+}
+
+/** Whether somebody else wrote to the status of an object and to nothing else of it. */
+function isOnlyStatus({ object, initial }: Extract<CacheEvent, { is: 'applied' }>, before: Entry | undefined): boolean {
+  if (before === undefined || initial) return false;
+  const [old, fresh] = [before.object.metadata, object.metadata];
+  return (
+    old.uid === fresh.uid &&
+    old.generation === fresh.generation &&
+    old.deletionTimestamp === fresh.deletionTimestamp &&
+    isDeepStrictEqual([old.annotations, old.finalizers], [fresh.annotations, fresh.finalizers])
+  );
 }
 
 function urgencyOf(event: Extract<CacheEvent, { is: 'applied' }>, before: Entry | undefined): QueueUrgency {

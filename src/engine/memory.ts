@@ -5,7 +5,7 @@ import { fit, type Cut } from './kind/fit.ts';
 import { CommonStatus } from './kind/status.ts';
 import type { Drift, JournalEntry, Memory } from './kind/step.ts';
 
-const Journal = z.object({
+const JournalFields = z.object({
   operation: z.string(),
   attempt: z.int().min(1),
   endpoint: z.string(),
@@ -19,6 +19,12 @@ const Journal = z.object({
   requestId: z.string().optional(),
   payload: z.string().optional(),
 });
+
+/** An entry that says less than the next step must know is as bad as one that cannot be read. */
+const Journal = JournalFields.refine(
+  ({ startedAt, operation, create }) =>
+    !Number.isNaN(Date.parse(startedAt)) && (operation !== 'create' || create !== undefined),
+);
 
 const Common = z.object({
   observedGeneration: z.number().optional().catch(undefined),
@@ -49,8 +55,8 @@ export interface Recollection<Facts> {
   readonly memory: Memory<Facts>;
   readonly conditions: readonly Condition[];
   readonly lastHandledReconcileAt: string | undefined;
-  /** The journal stands in status in a form that cannot be read: nothing may be sent before somebody has looked. */
-  readonly damaged: boolean;
+  /** A journal in a form that cannot be read, as it stands: nothing may be sent before somebody has looked. */
+  readonly damaged: unknown;
 }
 
 /** Reads an object's status; what cannot be read is as if it were not there, but for the journal. */
@@ -71,13 +77,15 @@ export function recollect(kind: AnyKind, status: unknown): Recollection<unknown>
     },
     conditions: common.conditions,
     lastHandledReconcileAt: common.lastHandledReconcileAt,
-    damaged: !parsed.success,
+    damaged: parsed.success ? undefined : fields['journal'],
   };
 }
 
 /** Everything a status is written from. */
 export interface StatusParts {
   readonly memory: Memory<unknown>;
+  /** A journal that cannot be read stays as it is. */
+  readonly damaged?: unknown;
   readonly observedGeneration: number | undefined;
   readonly conditions: readonly Condition[];
   readonly lastHandledReconcileAt: string | undefined;
@@ -111,7 +119,7 @@ export function renderStatus(kind: AnyKind, parts: StatusParts): Readonly<Record
     lastHandledReconcileAt: parts.lastHandledReconcileAt,
     ownership: memory.ownership,
     binding: memory.binding,
-    journal: memory.journal,
+    journal: parts.damaged ?? memory.journal,
     applied: memory.applied,
     truncated: stated(truncated([...own.cut, ...shown.cut])),
   };

@@ -1,14 +1,18 @@
 /** Who is creating what: at most one object may have an open create of one name in one collection of one account. */
 import { entryInWords, tie, type Book, type Entry } from './book.ts';
 import type { JournalEntry } from './kind/step.ts';
+import type { Clock } from './ports.ts';
 
 /** The creates under way in this process, together with those that stand in a journal. */
 export class OpenCreates {
   readonly #book: Book;
+  readonly #clock: Clock;
   readonly #reserved = new Map<string, { readonly tie: string; readonly where: string }>();
+  readonly #buried = new Set<Buried>();
 
-  constructor(book: Book) {
+  constructor(book: Book, clock: Clock) {
     this.#book = book;
+    this.#clock = clock;
   }
 
   /** Takes the right to create; it is kept until the call has ended. */
@@ -24,10 +28,23 @@ export class OpenCreates {
     this.#reserved.delete(key);
   }
 
+  /** An object went while its create was in doubt: the name stays taken until that call can no longer arrive. */
+  bury(entry: Entry, horizonMs: number): void {
+    const { journal } = entry.recollection.memory;
+    if (journal?.create === undefined) return;
+    const until = this.#clock.monotonic() + journal.deadlineSeconds * 1_000 + horizonMs;
+    const { collection, name } = journal.create;
+    this.#buried.add({ tie: tie.create(collection, name), where: placeOf(journal), words: entryInWords(entry), until });
+  }
+
   /** Another object with an open create of this name, in this process or in a journal. */
   other(entry: Entry, where: Place, collection: string, name: string): string | undefined {
     const wanted = tie.create(collection, name);
     const place = placeOf(where);
+    for (const buried of this.#buried) {
+      if (buried.until <= this.#clock.monotonic()) this.#buried.delete(buried);
+      else if (buried.tie === wanted && buried.where === place) return `${buried.words}, which is gone,`;
+    }
     for (const [key, reserved] of this.#reserved) {
       if (key === entry.key || reserved.tie !== wanted || reserved.where !== place) continue;
       const holder = this.#book.get(key);
@@ -41,6 +58,13 @@ export class OpenCreates {
     }
     return undefined;
   }
+}
+
+interface Buried {
+  readonly tie: string;
+  readonly where: string;
+  readonly words: string;
+  readonly until: number;
 }
 
 interface Place {

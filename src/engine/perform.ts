@@ -36,7 +36,8 @@ export async function perform(
 ): Promise<Performed> {
   const digest = call.journal?.digest ?? requestDigest(pass.print, call.request);
   const { refused } = work.recall;
-  if (refused?.digest === digest && pass.monotonicMs - refused.at < refusedForMs) {
+  const isForced = refused !== undefined && (work.recall.forced?.since ?? refused.at) > refused.at;
+  if (!isForced && refused?.digest === digest && pass.monotonicMs - refused.at < refusedForMs) {
     return { is: 'said', work, verdict: refused.verdict, backoff: false };
   }
   if (table.leadership.mayAct() !== undefined) return { is: 'quiet', retryInMs: 2_000 };

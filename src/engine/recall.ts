@@ -6,6 +6,8 @@ export interface Recall {
   notes: Notes;
   wrote: { readonly at: number; readonly fields: Readonly<Record<string, Json>> } | undefined;
   journalSeen: { readonly entry: string; readonly monotonic: number; readonly wall: number } | undefined;
+  /** The open entry as it was written last: it counts even when somebody wipes the status. */
+  journal: JournalEntry | undefined;
   /** When the object first asked for what it is waiting to read. */
   askedAt: number | undefined;
   /** A request that the service refused, so that the same one is not sent again at every wake. */
@@ -30,6 +32,7 @@ export class Recalls {
       notes: {},
       wrote: undefined,
       journalSeen: undefined,
+      journal: undefined,
       askedAt: undefined,
       refused: undefined,
       corrections: new Map(),

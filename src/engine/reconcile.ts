@@ -11,7 +11,8 @@ import { paused } from './conditions.ts';
 import { RecordingView } from './interests.ts';
 import { annotations } from './names.ts';
 import { blind, letGo, withWayOut } from './leaving.ts';
-import { recollect } from './memory.ts';
+import { recollect, type Recollection } from './memory.ts';
+import type { Recall } from './recall.ts';
 import { OpenCreates } from './open-creates.ts';
 import { begin, perform, remembering, type Performed } from './perform.ts';
 import type { KubeObject, Outcome } from './ports.ts';
@@ -37,7 +38,7 @@ export class Reconciler implements Worktable {
 
   constructor(parts: Parts) {
     this.#parts = parts;
-    this.#creates = new OpenCreates(parts.book);
+    this.#creates = new OpenCreates(parts.book, parts.clock);
   }
 
   get clock(): Parts['clock'] {
@@ -63,7 +64,7 @@ export class Reconciler implements Worktable {
     if (entry.spec.is === 'invalid') {
       return this.#say(work, undefined, { is: 'stall', reason: 'InvalidSpec', message: entry.spec.message });
     }
-    if (work.recollection.damaged) {
+    if (work.recollection.damaged !== undefined) {
       const message = 'status.journal cannot be read; remove it after making sure that no call is under way';
       return this.#say(work, undefined, { is: 'stall', reason: 'JournalDamaged', message });
     }
@@ -108,6 +109,11 @@ export class Reconciler implements Worktable {
     );
   }
 
+  /** An object is gone; a create of it may still be under way. */
+  bury(entry: Entry): void {
+    this.#creates.bury(entry, this.#parts.settings.horizonMs);
+  }
+
   called(work: Work, call: Call<unknown>, outcome: Outcome): void {
     record(this.#parts, work, call, outcome);
   }
@@ -115,8 +121,11 @@ export class Reconciler implements Worktable {
   /** The newest form of the object: the cache's, or our own later write. */
   #begin(entry: Entry): Work {
     const object = this.#parts.newest(entry.object);
-    const recollection = object === entry.object ? entry.recollection : recollect(entry.kind, object.status);
     const recall = this.#parts.recalls.of(object.metadata.uid);
+    const recollection = unwiped(
+      object === entry.object ? entry.recollection : recollect(entry.kind, object.status),
+      recall,
+    );
     const session = () => this.#parts.accounts.session(entry.account);
     return {
       entry: object === entry.object ? entry : { ...entry, object, recollection },
@@ -180,11 +189,14 @@ export class Reconciler implements Worktable {
         return this.#begun(remembering(work, step.remember), pass, step);
       case 'call':
         return this.#call(remembering(work, step.remember), pass, step.call);
-      case 'ready':
+      case 'ready': {
+        // Somebody took the finalizer off, or the object was only observed until now.
+        const held = await this.#hold(work, pass);
+        return 'is' in held ? held : this.#conclude(held, pass, step);
+      }
       case 'wait':
       case 'stall':
-        work.recall.askedAt = undefined;
-        return this.#say(remembering(work, step.remember), pass, step);
+        return this.#conclude(work, pass, step);
     }
   }
 
@@ -202,6 +214,11 @@ export class Reconciler implements Worktable {
     const message = 'only observed; status.wouldDo says what would be done';
     const is = work.entry.kind.life === 'request' ? 'wait' : 'ready';
     return this.#say(work, pass, { is, reason: 'Observed', message }, words);
+  }
+
+  #conclude(work: Work, pass: Pass<unknown, unknown>, verdict: Verdict<unknown>): Promise<Ended> {
+    work.recall.askedAt = undefined;
+    return this.#say(remembering(work, verdict.remember), pass, verdict);
   }
 
   async #call(work: Work, pass: Pass<unknown, unknown>, call: Call<unknown>): Promise<Work | Ended> {
@@ -323,4 +340,13 @@ export class Reconciler implements Worktable {
       this.#creates.other(work.entry, around.account, collection, name);
     return passOf(this.#parts, work, around, { view, creating });
   }
+}
+
+/** A create that this process has begun is open even when somebody wiped the status or restored an older one. */
+function unwiped(recollection: Recollection<unknown>, { journal }: Recall): Recollection<unknown> {
+  const { memory } = recollection;
+  const isLost = journal?.create !== undefined && memory.journal === undefined && memory.id === undefined;
+  return isLost && recollection.damaged === undefined
+    ? { ...recollection, memory: { ...memory, journal } }
+    : recollection;
 }

@@ -82,14 +82,16 @@ export async function write(
   const before = recollect(work.entry.kind, work.object.status).memory.journal;
   const stillOurs = (newest: KubeObject) => {
     if (newest.metadata.uid !== uid) return undefined;
-    const journal = recollect(work.entry.kind, newest.status).memory.journal;
-    return isDeepStrictEqual(journal, before) ? render(newest) : undefined;
+    const { journal, id } = recollect(work.entry.kind, newest.status).memory;
+    const isWiped = journal === undefined && id === undefined;
+    return isWiped || isDeepStrictEqual(journal, before) ? render(newest) : undefined;
   };
   const written = work.unwrittenId
     ? await parts.writer.commitStatus(work.object, stillOurs)
     : await parts.writer.writeStatus(work.object, status);
   if (written.is !== 'written') return undefined;
   parts.wrote(written.object);
+  work.recall.journal = work.recollection.memory.journal;
   parts.metrics.count('apphosting_status_writes_total', { kind: work.entry.kind.kind });
   const { object } = written;
   return { ...work, object, entry: { ...work.entry, object }, unwrittenId: false };
@@ -106,6 +108,7 @@ function partsOf(
   const kept = keptLists(object);
   return {
     memory: recollection.memory,
+    damaged: recollection.damaged,
     observedGeneration: ready?.observedGeneration,
     conditions: recollection.conditions,
     lastHandledReconcileAt: recollection.lastHandledReconcileAt,

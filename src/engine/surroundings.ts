@@ -1,7 +1,8 @@
 import type { Accounts, Session } from './accounts.ts';
 import { entryInWords, goesFirst, tie, type Book, type Entry } from './book.ts';
 import type { Needs } from './kind/define.ts';
-import type { Pass, Referred, Related, Subject } from './kind/pass.ts';
+import { adoptionWithin } from './kind/create.ts';
+import type { Adoption, Pass, Referred, Related, Subject } from './kind/pass.ts';
 import type { Verdict } from './kind/step.ts';
 import { isRecord } from './memory.ts';
 import { annotations, finalizer, inWords } from './names.ts';
@@ -33,7 +34,7 @@ export interface Gathering {
 export async function gather(entry: Entry, gathering: Gathering): Promise<Surroundings | Unready> {
   const session = await sessionOf(entry, gathering);
   if (!('service' in session)) return session;
-  const needs = entry.object.metadata.deletionTimestamp === undefined ? entry.needs : {};
+  const needs = entry.object.metadata.deletionTimestamp === undefined ? entry.needs : lastNeeds(entry.needs);
   const referred = referencesOf(entry, needs, gathering.book);
   if (!(referred instanceof Map)) return { verdict: referred };
   const secrets = await materialOf(entry, 'Secret', needs.secrets ?? [], gathering);
@@ -41,6 +42,11 @@ export async function gather(entry: Entry, gathering: Gathering): Promise<Surrou
   const configMaps = await materialOf(entry, 'ConfigMap', needs.configMaps ?? [], gathering);
   if (!(configMaps instanceof Map)) return { verdict: configMaps };
   return { session, secrets, configMaps, referred };
+}
+
+/** What is being deleted does with the references that are still there, and without any Secret. */
+function lastNeeds({ references = [] }: Needs): Needs {
+  return { references: references.map((need) => ({ ...need, optional: true })) };
 }
 
 async function sessionOf(entry: Entry, { book, accounts, clock }: Gathering): Promise<Session | Unready> {
@@ -170,7 +176,7 @@ export function claimantOf(
     .tiedBy(tie.claim(entry.kind.kind, id))
     .flatMap((key) => (key === entry.key ? [] : [book.get(key)]))
     .filter((other) => other !== undefined)
-    .filter((other) => sameAccount(other, mine, accounts));
+    .filter((other) => sameAccount(other, mine, accounts) && mayClaim(other, accounts, id));
   const [first] = others.toSorted((a, b) => (goesFirst(a.object, b.object) ? -1 : 1));
   if (first === undefined) return undefined;
   return { name: entryInWords(first), goesFirst: goesFirst(first.object, entry.object) };
@@ -198,6 +204,19 @@ export function relatedTo(
         finished: other.kind.finished?.(facts) === true,
       };
     });
+}
+
+/** Naming an id is a claim only where it may be adopted: nobody loses an object to a wish that is not granted. */
+function mayClaim(other: Entry, accounts: Accounts, id: string): boolean {
+  if (other.recollection.memory.id === id) return true;
+  const session = accounts.session(other.account);
+  return session !== undefined && adoptionWithin(wishOf(other.spec), accounts.view(session)) !== 'Never';
+}
+
+function wishOf(spec: Entry['spec']): Adoption | undefined {
+  const { lifecycle } = spec.is === 'valid' && isRecord(spec.value) ? spec.value : {};
+  const wish = isRecord(lifecycle) ? lifecycle['adoption'] : undefined;
+  return wish === 'Never' || wish === 'ById' || wish === 'ByName' ? wish : undefined;
 }
 
 function sameAccount(other: Entry, mine: Service | undefined, accounts: Accounts): boolean {

@@ -21,6 +21,9 @@ import { identity, thresholds, type Facts, type Spec } from './schema/metric-ale
 
 type AlertPass = Pass<Spec, Facts>;
 
+/** The states that the interface describes; another one is shown, and nothing is made of it. */
+const states: ReadonlySet<string> = new Set(['Normal', 'Pending', 'Firing', 'NoData', 'Error']);
+
 const markerForm = /apphosting:[a-z2-7]{16}/;
 
 function environmentOf({ spec, referred, memory }: AlertPass): string {
@@ -128,7 +131,8 @@ const plan: ObjectPlan<Spec, Facts, AlertItem> = {
   notices: (pass, { item }) => {
     const before = pass.memory.facts.state;
     const now = liveState(pass, item)?.state;
-    if (now === undefined || now === before || (before === undefined && now === 'Normal')) return [];
+    if (now === undefined || !states.has(now) || now === before || (before === undefined && now === 'Normal'))
+      return [];
     const type = now === 'Firing' || now === 'Error' ? 'Warning' : 'Normal';
     return [
       { type, reason: `Alert${now}`, note: `alert "${plan.name(pass)}" went from ${before ?? 'unknown'} to ${now}` },

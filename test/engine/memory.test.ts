@@ -3,7 +3,7 @@ import { recollect, renderStatus, type StatusParts } from '../../src/engine/memo
 import { contactPoint } from '../../src/kinds/contact-point.ts';
 
 const journal = {
-  operation: 'create',
+  operation: 'activate',
   attempt: 1,
   endpoint: 'api.example.com',
   accountId: 'acc_1',

@@ -15,6 +15,7 @@ const longForAReason: Readonly<Record<string, string>> = {
   'src/engine/reconcile.ts': 'the frame around a step, read from top to bottom',
   'src/hosting/bodies/disaster-readiness.ts': 'the largest part of the interface, one body after the other',
   'src/hosting/mirror.ts': 'the whole life of a walk, in one class',
+  'test/support/in-process.ts': 'the whole system in one process, set up in one place',
   'test/kube/contract.ts': 'one contract, run by the double and by a real API server',
 };
 

@@ -15,6 +15,8 @@ export type Disturbance =
   | 'loseAnswer'
   | 'hangBefore'
   | 'hangAfter'
+  /** The connection breaks, and the request reaches the service so much later. */
+  | { readonly lateMs: number }
   | { readonly insteadOf: Forged }
   | { readonly afterwards: Forged };
 

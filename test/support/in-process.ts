@@ -15,8 +15,8 @@ import { Secret } from '../../src/secret.ts';
 import type { Reply } from '../../src/simulator/exchange.ts';
 import { createSimulator, type Simulator } from '../../src/simulator/simulator.ts';
 import { MetricRegistry } from '../../src/telemetry/metrics.ts';
+import { CheckedKube } from './checked-kube.ts';
 import { MemoryCluster } from './memory-cluster.ts';
-import { MemoryKube } from './memory-kube.ts';
 import { SeededEntropy, settle, VirtualClock } from './virtual-clock.ts';
 import { aborted, forged, received, timedOut, type Interference } from './disturbed-wire.ts';
 
@@ -29,6 +29,8 @@ export interface InProcessOptions {
   readonly readOnly?: boolean;
   /** What the operator is started with, but for the time. */
   readonly powers?: { readonly activation: boolean; readonly accountReset: boolean };
+  /** Another operator's world: this one shares its clock, its cluster and its service. */
+  readonly beside?: InProcess;
 }
 
 /** One line that somebody wrote anywhere: log, event, status. */
@@ -40,7 +42,7 @@ export const namespace = 'team';
 const baseUrl = 'http://127.0.0.1:8088';
 
 export class InProcess {
-  readonly clock = new VirtualClock();
+  readonly clock: VirtualClock;
   readonly cluster: MemoryCluster;
   readonly service: Simulator;
   readonly trace: Trace = { lines: [] };
@@ -55,7 +57,7 @@ export class InProcess {
   /** What operators that start from now on may do. */
   powers: InProcessOptions['powers'];
   interference: Interference = () => undefined;
-  kube: MemoryKube;
+  kube: CheckedKube;
   operator: Operator;
   calls = 0;
   readonly #options: InProcessOptions;
@@ -64,9 +66,16 @@ export class InProcess {
   constructor(options: InProcessOptions = {}) {
     this.#options = options;
     this.powers = options.powers;
+    this.clock = options.beside?.clock ?? new VirtualClock();
     const entropy = new SeededEntropy((options.seed ?? 1) + 1_000);
-    this.cluster = new MemoryCluster(this.clock, entropy);
-    this.service = createSimulator({
+    this.cluster = options.beside?.cluster ?? new MemoryCluster(this.clock, entropy);
+    this.service = options.beside?.service ?? this.#simulator(options);
+    this.kube = new CheckedKube(this.cluster);
+    this.operator = this.#assemble();
+  }
+
+  #simulator(options: InProcessOptions): Simulator {
+    return createSimulator({
       clock: 'virtual',
       world: options.world ?? 'demo',
       readings: options.readings ?? {},
@@ -74,8 +83,6 @@ export class InProcess {
       wallNow: () => this.clock.wall(),
       wait: (ms) => new Promise((resolve) => void this.clock.after(ms, resolve)),
     });
-    this.kube = new MemoryKube(this.cluster);
-    this.operator = this.#assemble();
   }
 
   /** Starts the operator; with `holdMs` as if it had taken over. */
@@ -91,7 +98,7 @@ export class InProcess {
   async crash(holdMs = 0): Promise<void> {
     this.kill();
     await settle();
-    this.kube = new MemoryKube(this.cluster);
+    this.kube = new CheckedKube(this.cluster);
     this.operator = this.#assemble();
     await this.start(holdMs);
   }
@@ -103,8 +110,14 @@ export class InProcess {
     this.kube.cut = true;
   }
 
-  /** Lets time pass everywhere. */
+  /** Lets time pass everywhere; throws when the operator wrote a status that is not as it must be. */
   async run(ms: number): Promise<void> {
+    await this.#pass(ms);
+    const flaws = this.kube.flaws.splice(0);
+    if (flaws.length > 0) throw new Error(flaws.slice(0, 5).join('\n'));
+  }
+
+  async #pass(ms: number): Promise<void> {
     const until = this.clock.monotonic() + ms;
     await settle();
     for (;;) {
@@ -131,6 +144,15 @@ export class InProcess {
     }
     const metadata = { ...known.metadata, annotations };
     return this.cluster.update(resource, where, name, { ...known, metadata, spec }, 'object');
+  }
+
+  /** Somebody writes over the status of an object. */
+  tamper(kind: string, name: string, change: (status: Readonly<Record<string, unknown>>) => object): void {
+    const resource = this.#resource(kind);
+    const known = this.get(kind, name);
+    if (known === undefined) throw new Error(`${kind} ${name} does not exist`);
+    const status = change((known.status ?? {}) as Readonly<Record<string, unknown>>);
+    this.cluster.update(resource, known.metadata.namespace, name, { ...known, status }, 'status');
   }
 
   delete(kind: string, name: string): void {
@@ -233,6 +255,11 @@ export class InProcess {
       if (what === 'hangBefore') return timedOut(request.signal);
       if (typeof what === 'object' && 'insteadOf' in what) return forged(what.insteadOf);
       const { method, headers } = request;
+      if (typeof what === 'object' && 'lateMs' in what) {
+        const arrive = () => void this.#handle(method, request.path, headers['authorization'] ?? '', request.body);
+        this.clock.after(what.lateMs, arrive);
+        return { failed: 'connection', message: 'reset' };
+      }
       const reply = await Promise.race([
         this.#handle(method, request.path, headers['authorization'] ?? '', request.body),
         aborted(request.signal),

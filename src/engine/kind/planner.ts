@@ -109,7 +109,8 @@ function bindNamed<Spec, Facts, Item>(
       message: `spec.externalId names ${plan.noun} ${id}, which does not exist`,
     };
   }
-  const ownership = pass.memory.journal === undefined ? 'Adopted' : 'Created';
+  const { create } = pass.memory.journal ?? {};
+  const ownership = create === undefined || create.excluded.includes(id) ? 'Adopted' : 'Created';
   return { is: 'again', remember: { ...boundTo(pass, id, ownership), applied: undefined } };
 }
 

@@ -1,0 +1,51 @@
+import type { KubeObject, Resource } from '../../src/engine/ports.ts';
+import { group } from '../../src/engine/names.ts';
+import { schemaFlaws, statusSchemas } from './crd-schema.ts';
+import { MemoryKube } from './memory-kube.ts';
+import { statusFlaws } from './status-checker.ts';
+
+const schemas = statusSchemas();
+const times: ReadonlySet<string> = new Set(['lastTransitionTime', 'startedAt', 'lastStateCheck']);
+
+/** A connection that looks at every status the operator writes; what is wrong with one stays in `flaws`. */
+export class CheckedKube extends MemoryKube {
+  readonly flaws: string[] = [];
+
+  override replaceStatus(
+    resource: Resource,
+    namespace: string | undefined,
+    name: string,
+    object: unknown,
+  ): Promise<KubeObject> {
+    const before = this.cluster.get(resource, namespace, name);
+    if (resource.group === group && before !== undefined) this.#check(before, (object as KubeObject).status);
+    return super.replaceStatus(resource, namespace, name, object);
+  }
+
+  #check(before: KubeObject, status: unknown): void {
+    const where = `${before.kind} ${before.metadata.name}`;
+    const written: unknown = JSON.parse(JSON.stringify(status));
+    const flaws = writtenFlaws(before, written);
+    this.flaws.push(...flaws.map((flaw) => `${where}: ${flaw}: ${JSON.stringify(written)}`));
+  }
+}
+
+/** What is wrong with a status that is written over an object, one sentence each. */
+export function writtenFlaws(before: KubeObject, status: unknown): readonly string[] {
+  const schema = schemas.get(before.kind) ?? {};
+  const isTimeOnly = timeless(before.status) === timeless(status);
+  return [
+    ...statusFlaws(status, before.metadata.generation ?? 0),
+    ...schemaFlaws(schema, status),
+    ...(isTimeOnly ? ['nothing but a time is new'] : []),
+  ];
+}
+
+/** A status without its times, keys sorted. */
+function timeless(status: unknown): string {
+  return JSON.stringify(status, (key, value: unknown) => {
+    if (times.has(key)) return undefined;
+    if (typeof value !== 'object' || value === null || Array.isArray(value)) return value;
+    return Object.fromEntries(Object.entries(value).toSorted(([a], [b]) => (a < b ? -1 : 1)));
+  });
+}
