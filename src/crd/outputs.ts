@@ -1,4 +1,5 @@
 /** Every file that is generated, as a value: writing, checking and testing work on the same list. */
+import { parse } from 'yaml';
 import type { KindIdentity } from '../engine/kind/define.ts';
 import { argoConfig } from './argocd.ts';
 import { manifest } from './manifest.ts';
@@ -17,6 +18,7 @@ export function outputs(kinds: readonly KindIdentity[], read: ReadFile): Readonl
   return new Map([
     ...kinds.map((kind) => [`crds/${kind.plural}.yaml`, yaml([manifest(kind)])] as const),
     ...installed(kinds),
+    ...rules(read),
     ['deploy/argocd/argocd-cm.yaml', yaml([argoConfig(kinds, (name) => read(`deploy/argocd/lua/${name}.lua`) ?? '')])],
     ...kinds.map((kind) => {
       const path = `docs/kinds/${pageName(kind.kind)}.md`;
@@ -37,6 +39,18 @@ function installed(kinds: readonly KindIdentity[]): readonly (readonly [string, 
     [namespaced(kinds), `${kustomize}/overlays/namespaced/rbac.yaml`, `${chart}/namespaced.yaml`],
   ] as const;
   return parts.flatMap(([documents, ...paths]) => paths.map((path) => [path, yaml(documents)] as const));
+}
+
+/** The alerting rules, for those who have the Prometheus operator. */
+function rules(read: ReadFile): readonly (readonly [string, string])[] {
+  const spec: unknown = parse(read('deploy/prometheus/rules.yaml') ?? '{}');
+  const names = { 'app.kubernetes.io/name': 'apphosting-operator', 'app.kubernetes.io/part-of': 'apphosting' };
+  const metadata = { name: 'apphosting-operator', labels: names };
+  const rule = { apiVersion: 'monitoring.coreos.com/v1', kind: 'PrometheusRule', metadata, spec };
+  return [
+    ['deploy/kustomize/components/monitoring/prometheus-rule.yaml', yaml([rule])],
+    ['deploy/helm/apphosting-operator/files/rules.yaml', yaml([Object(spec)])],
+  ];
 }
 
 /** The sample of a kind: it is the example of its page. */

@@ -9,6 +9,13 @@ export interface Census {
     readonly count: number;
   }[];
   readonly drifted: ReadonlyMap<string, number>;
+  /** Every condition but Ready, which `objects` has. */
+  readonly conditions: readonly {
+    readonly kind: string;
+    readonly type: string;
+    readonly status: string;
+    readonly count: number;
+  }[];
   /** Zero when no call is in doubt. */
   readonly oldestDoubtSeconds: number;
 }
@@ -17,16 +24,22 @@ export interface Census {
 export function census(entries: Iterable<Entry>, wallMs: number): Census {
   const counts = new Map<string, Census['objects'][number]>();
   const drifted = new Map<string, number>();
+  const others = new Map<string, Census['conditions'][number]>();
   let oldest = wallMs;
   for (const { kind, recollection } of entries) {
     const condition = recollection.conditions.find(({ type }) => type === 'Ready');
     const [ready, reason] = [condition?.status ?? 'Unknown', condition?.reason ?? 'New'];
     const name = `${kind.kind}/${ready}/${reason}`;
     counts.set(name, { kind: kind.kind, ready, reason, count: (counts.get(name)?.count ?? 0) + 1 });
+    for (const { type, status } of recollection.conditions.filter((one) => one.type !== 'Ready')) {
+      const line = `${kind.kind}/${type}/${status}`;
+      others.set(line, { kind: kind.kind, type, status, count: (others.get(line)?.count ?? 0) + 1 });
+    }
     const differs = recollection.conditions.some(({ type, status }) => type === 'Drifted' && status === 'True');
     if (differs) drifted.set(kind.kind, (drifted.get(kind.kind) ?? 0) + 1);
     const { journal } = recollection.memory;
     if (journal !== undefined) oldest = Math.min(oldest, Date.parse(journal.startedAt));
   }
-  return { objects: [...counts.values()], drifted, oldestDoubtSeconds: (wallMs - oldest) / 1_000 };
+  const conditions = [...others.values()];
+  return { objects: [...counts.values()], drifted, conditions, oldestDoubtSeconds: (wallMs - oldest) / 1_000 };
 }

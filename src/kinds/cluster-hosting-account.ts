@@ -1,5 +1,5 @@
 import { defineKind } from '../engine/kind/define.ts';
-import { accountFacts, accountStep } from './hosting-account.ts';
+import { accountFacts, accountStep, throttled } from './hosting-account.ts';
 import { identity, type Facts, type Spec } from './schema/cluster-hosting-account.ts';
 
 /** An account that several namespaces share; its Secret is in the operator's namespace. */
@@ -11,5 +11,11 @@ export const clusterHostingAccount = defineKind<Spec, Facts>({
     ),
   }),
   step: accountStep,
-  show: (pass) => ({ facts: accountFacts(pass), conditions: [], drift: [], unverified: [], leftover: [] }),
+  show: (pass) => ({
+    facts: accountFacts(pass),
+    conditions: [throttled(pass)],
+    drift: [],
+    unverified: [],
+    leftover: [],
+  }),
 });

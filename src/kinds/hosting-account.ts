@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { defineKind } from '../engine/kind/define.ts';
 import type { Pass } from '../engine/kind/pass.ts';
 import { readOf } from '../engine/kind/reading.ts';
-import type { Step } from '../engine/kind/step.ts';
+import type { OwnCondition, Step, Verdict } from '../engine/kind/step.ts';
 import type { Read } from '../engine/ports.ts';
 import { appPresetsOf, appsOf, databasePresetsOf, solutionsOf } from '../hosting/requests.ts';
 import { catalogOf } from './catalog.ts';
@@ -15,15 +15,8 @@ export function accountStep(pass: AccountPass): Step<Facts> {
   if (pass.subject.deleting) return leave(pass);
   const { endpoint, accountId } = pass.account;
   const apps = appsOf(accountId);
-  const problem = pass.view.problem(apps);
-  if (problem !== undefined) {
-    const message = `reading the apps of account ${accountId}: ${problem.message}`;
-    if (problem.why === 'unauthorized') return { is: 'stall', reason: 'Unauthorized', message };
-    if (problem.why === 'forbidden') return { is: 'stall', reason: 'Forbidden', message };
-    if (problem.why === 'hostNotAllowed') return { is: 'stall', reason: 'HostNotAllowed', message };
-    if (problem.why === 'refused') return { is: 'stall', reason: 'Rejected', message };
-    return { is: 'wait', reason: problem.why === 'throttled' ? 'Throttled' : 'ServiceUnavailable', message };
-  }
+  const trouble = troubleOf(pass, apps);
+  if (trouble !== undefined) return trouble;
   if (pass.view.all(apps) === undefined) return readOf(pass, apps, Number.NEGATIVE_INFINITY);
   if (pass.memory.binding?.endpoint !== endpoint) {
     return { is: 'again', remember: { binding: { endpoint, accountId } } };
@@ -32,6 +25,43 @@ export function accountStep(pass: AccountPass): Step<Facts> {
   if (unread !== undefined) return readOf(pass, unread, Number.NEGATIVE_INFINITY);
   if (pass.account.frozen !== undefined) return { is: 'wait', reason: 'VisibilityLost', message: pass.account.frozen };
   return { is: 'ready' };
+}
+
+/** What keeps the account from being used; being throttled only slows it down. */
+function troubleOf(pass: AccountPass, apps: Read): Verdict<Facts> | undefined {
+  const problem = pass.view.problem(apps);
+  if (problem === undefined) return undefined;
+  const message = `reading the apps of account ${pass.account.accountId}: ${problem.message}`;
+  switch (problem.why) {
+    case 'unauthorized':
+      return { is: 'stall', reason: 'Unauthorized', message };
+    case 'forbidden':
+      return { is: 'stall', reason: 'Forbidden', message };
+    case 'hostNotAllowed':
+      return { is: 'stall', reason: 'HostNotAllowed', message };
+    case 'refused':
+      return { is: 'stall', reason: 'Rejected', message };
+    case 'malformed':
+      return { is: 'wait', reason: 'UnexpectedResponse', message };
+    case 'unreachable':
+      return { is: 'wait', reason: 'ServiceUnavailable', message };
+    case 'throttled':
+      return pass.view.all(apps) === undefined ? { is: 'wait', reason: 'Throttled', message } : undefined;
+  }
+}
+
+/** Whether the service holds back requests of this credential at the moment. */
+export function throttled({ account, view }: AccountPass): OwnCondition {
+  const type = 'Throttled';
+  if (view.problem(appsOf(account.accountId))?.why !== 'throttled') {
+    return { type, status: 'False', reason: 'NotThrottled', message: 'the service answers without holding back' };
+  }
+  return {
+    type,
+    status: 'True',
+    reason: 'Throttling',
+    message: 'the service asked to slow down; requests wait until it allows them',
+  };
 }
 
 /** A part of the catalogue that was neither read nor refused; a refused one is left out. */
@@ -73,5 +103,11 @@ export const hostingAccount = defineKind<Spec, Facts>({
     ),
   }),
   step: accountStep,
-  show: (pass) => ({ facts: accountFacts(pass), conditions: [], drift: [], unverified: [], leftover: [] }),
+  show: (pass) => ({
+    facts: accountFacts(pass),
+    conditions: [throttled(pass)],
+    drift: [],
+    unverified: [],
+    leftover: [],
+  }),
 });

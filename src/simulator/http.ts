@@ -9,7 +9,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { controlPrefix } from './control/surface.ts';
 import type { Answered, Reply, Request, Stream } from './exchange.ts';
 import { longestBody } from './input.ts';
-import type { Simulator } from './simulator.ts';
+import { BadOption, type Simulator } from './simulator.ts';
 
 /** Where to listen. */
 export interface ListenOptions {
@@ -19,6 +19,7 @@ export interface ListenOptions {
 
 /** A simulator that listens. */
 export interface Listening {
+  readonly simulator: Simulator;
   readonly url: string;
   readonly port: number;
   close(): Promise<void>;
@@ -31,9 +32,13 @@ const longestControlBody = 64 * 1024 * 1024;
 const mostDrained = 64 * 1024 * 1024;
 const mostWaiting = 1024 * 1024;
 const stalledMs = 30_000;
+const longestUnread = 16 * 1024;
 
-/** Serves a simulator on a socket. */
-export async function listen(simulator: Simulator, options: ListenOptions): Promise<Listening> {
+/**
+ * Serves a simulator on a socket. It is made only when the address is ours, so that a second start by mistake never comes to touch the
+ * state of the first.
+ */
+export async function listen(make: () => Simulator, options: ListenOptions): Promise<Listening> {
   const server = createServer({
     headersTimeout: headersDeadlineMs,
     requestTimeout: requestDeadlineMs,
@@ -43,18 +48,33 @@ export async function listen(simulator: Simulator, options: ListenOptions): Prom
     // A missing Host is answered here, in the form of errors.
     requireHostHeader: false,
   });
-  server.on('request', (incoming, outgoing) => void serve(simulator, incoming, outgoing));
-  server.on('checkExpectation', (incoming, outgoing) => void serve(simulator, incoming, outgoing));
-  server.on('clientError', (error, socket) =>
-    refuseBroken(simulator, error as NodeJS.ErrnoException, socket as Socket),
-  );
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject);
     server.listen(options.port, options.host, resolve);
+  }).catch((error: unknown) => {
+    throw new BadOption(`cannot listen on ${options.host}:${options.port}: ${(error as Error).message}`, {
+      cause: error,
+    });
   });
+  const simulator = madeOrClosed(make, server);
+  server.on('request', (incoming, outgoing) => void serve(simulator, incoming, outgoing));
+  server.on('checkExpectation', (incoming, outgoing) => void serve(simulator, incoming, outgoing));
+  server.on('connect', (_, socket) => refuse(simulator, 405, 'this is not a proxy', socket as Socket));
+  server.on('clientError', (error, socket) =>
+    refuseBroken(simulator, error as NodeJS.ErrnoException, socket as Socket),
+  );
   const { port } = server.address() as AddressInfo;
   const host = options.host.includes(':') ? `[${options.host}]` : options.host;
-  return { url: `http://${host}:${port}`, port, close: () => closed(server, simulator) };
+  return { simulator, url: `http://${host}:${port}`, port, close: () => closed(server, simulator) };
+}
+
+function madeOrClosed(make: () => Simulator, server: Server): Simulator {
+  try {
+    return make();
+  } catch (error) {
+    server.close();
+    throw error;
+  }
 }
 
 async function closed(server: Server, simulator: Simulator): Promise<void> {
@@ -139,17 +159,16 @@ async function answer(reply: Answered, outgoing: ServerResponse): Promise<void> 
   if (reply.hugeBody !== undefined) return sendHuge(reply.hugeBody, outgoing);
   const bytes = Buffer.from(reply.body);
   outgoing.setHeader('content-length', bytes.length);
-  giveUpWhenStalled(outgoing);
   if (reply.truncate !== undefined) return sendPart(bytes.subarray(0, reply.truncate), outgoing);
   if (reply.msPerByte !== undefined) return sendSlowly(bytes, reply.msPerByte, outgoing);
   outgoing.end(bytes);
+  if (bytes.length > longestUnread) giveUpWhenStalled(outgoing);
 }
 
-/** A client that never reads must not keep its answer in memory for ever. */
+/** A client that stops reading must not keep a long answer in memory for ever. */
 function giveUpWhenStalled(outgoing: ServerResponse): void {
-  const timer = setTimeout(() => outgoing.destroy(), stalledMs).unref();
-  outgoing.once('finish', () => clearTimeout(timer));
-  outgoing.once('close', () => clearTimeout(timer));
+  outgoing.setTimeout(stalledMs, () => outgoing.destroy());
+  outgoing.once('finish', () => outgoing.setTimeout(0));
 }
 
 async function sendPart(bytes: Buffer, outgoing: ServerResponse): Promise<void> {
@@ -230,6 +249,10 @@ const brokenWords: Readonly<Record<string, readonly [status: number, message: st
 function refuseBroken(simulator: Simulator, error: NodeJS.ErrnoException, socket: Socket): void {
   if (error.code === 'ECONNRESET' || !socket.writable) return void socket.destroy();
   const [status, message] = brokenWords[error.code ?? ''] ?? [400, 'this is not a request of HTTP'];
+  refuse(simulator, status, message, socket);
+}
+
+function refuse(simulator: Simulator, status: number, message: string, socket: Socket): void {
   const reply = simulator.broken(status, message);
   if (reply.kind !== 'answered') return void socket.destroy();
   const headers = { ...reply.headers, 'content-length': String(Buffer.byteLength(reply.body)), connection: 'close' };

@@ -1,11 +1,12 @@
-import { readFileSync } from 'node:fs';
+import { accessSync, constants, readFileSync } from 'node:fs';
+import { dirname, resolve } from 'node:path';
 
 import { areas } from './areas.ts';
 import { collectionNames } from './clockwork.ts';
 import { listen, type Listening, type ListenOptions } from './http.ts';
 import { Journal, readState } from './journal.ts';
 import { savedWorld, type SavedWorld } from './saved.ts';
-import { BadOption, createSimulator, type Simulator, type SimulatorOptions } from './simulator.ts';
+import { BadOption, createSimulator, type SimulatorOptions } from './simulator.ts';
 
 /** How a simulator is started on a socket. */
 export interface StartOptions extends Omit<SimulatorOptions, 'world' | 'journal' | 'resume'>, Partial<ListenOptions> {
@@ -15,23 +16,14 @@ export interface StartOptions extends Omit<SimulatorOptions, 'world' | 'journal'
   readonly state?: string;
 }
 
-/** A simulator on a socket. */
-export interface Started extends Listening {
-  readonly simulator: Simulator;
-}
-
 /** Starts a simulator in this process; `127.0.0.1` and a free port unless said otherwise. */
-export async function startSimulator(options: StartOptions = {}): Promise<Started> {
+export async function startSimulator(options: StartOptions = {}): Promise<Listening> {
   const { host = '127.0.0.1', port = 0, world = 'demo', state, ...rest } = options;
   const start = world === 'demo' || world === 'empty' ? world : worldFrom(world);
-  const simulator = createSimulator({ ...rest, ...(state === undefined ? {} : stateFrom(state)), world: start });
-  try {
-    const listening = await listen(simulator, { host, port });
-    return { ...listening, simulator };
-  } catch (error) {
-    await simulator.close();
-    throw new BadOption(`cannot listen on ${host}:${port}: ${(error as Error).message}`, { cause: error });
-  }
+  return listen(() => createSimulator({ ...rest, ...(state === undefined ? {} : stateFrom(state)), world: start }), {
+    host,
+    port,
+  });
 }
 
 function worldFrom(path: string): SavedWorld {
@@ -52,6 +44,7 @@ function jsonFrom(path: string): unknown {
 function stateFrom(path: string): Pick<SimulatorOptions, 'journal' | 'resume'> {
   const journal = new Journal(path);
   const kept = keptIn(path);
+  requireWritable(path);
   if (kept === undefined) return { journal };
   const world = savedWorld(kept.world, collectionNames(areas));
   if (typeof world === 'string') throw new BadOption(`--state ${path}: ${world}; the file is left as it is`);
@@ -64,5 +57,14 @@ function keptIn(path: string): ReturnType<typeof readState> {
   } catch (error) {
     const { message } = error as Error;
     throw new BadOption(`--state ${path} cannot be used: ${message}; the file is left as it is`, { cause: error });
+  }
+}
+
+/** The folder must take a file beside the state: that is how the state is replaced as a whole. */
+function requireWritable(path: string): void {
+  try {
+    accessSync(dirname(resolve(path)), constants.W_OK);
+  } catch (error) {
+    throw new BadOption(`--state ${path} cannot be written: ${(error as Error).message}`, { cause: error });
   }
 }

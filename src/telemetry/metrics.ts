@@ -27,6 +27,11 @@ export const metricNames = {
     help: 'Objects by what their Ready condition says.',
     labels: ['kind', 'ready', 'reason'],
   },
+  apphosting_conditions: {
+    type: 'gauge',
+    help: 'Objects by what their conditions besides Ready say.',
+    labels: ['kind', 'type', 'status'],
+  },
   apphosting_drifted_objects: { type: 'gauge', help: 'Objects whose spec and service differ.', labels: ['kind'] },
   apphosting_in_doubt_oldest_seconds: {
     type: 'gauge',

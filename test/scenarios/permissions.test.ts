@@ -29,12 +29,14 @@ interface Held {
 async function samples(scope: 'Namespaced' | 'Cluster'): Promise<readonly Sample[]> {
   const known = new Set(['Secret', ...kinds.filter((kind) => kind.scope === scope).map(({ kind }) => kind)]);
   const folders = ['deploy/samples', 'deploy/samples-more'];
-  const files = await Promise.all(
-    folders.map(async (folder) => (await readdir(join(root, folder))).map((name) => join(root, folder, name))),
-  );
+  const files = await Promise.all(folders.map(async (folder) => yamlIn(join(root, folder))));
   const texts = await Promise.all(files.flat().map((file) => readFile(file, 'utf8')));
   const documents = texts.flatMap((text) => parseAllDocuments(text).map((document) => document.toJS() as Sample));
   return documents.filter(({ kind }) => known.has(kind));
+}
+
+async function yamlIn(folder: string): Promise<readonly string[]> {
+  return (await readdir(folder)).filter((name) => name.endsWith('.yaml')).map((name) => join(folder, name));
 }
 
 function pathOf({ kind }: Sample, namespace: string): string {

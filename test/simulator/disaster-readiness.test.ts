@@ -153,16 +153,17 @@ describe('readiness', () => {
     });
   });
 
-  it('that was told lasts until evidence changes it', async () => {
+  it.each(['failed', 'needsAttention'])('that was told to be %s lasts until evidence changes it', async (state) => {
     const at = setting();
     const configurationId = await at.protect();
-    await at.tell(configurationId, { readiness: { state: 'failed', reason: 'told', warnings: ['careful'] } });
+    await at.tell(configurationId, { readiness: { state, reason: 'told', warnings: ['careful'] } });
+    await at.tell(configurationId, { applySeconds: 1 });
 
     const told = await at.configuration(configurationId);
     at.advance(HOUR);
     const later = await at.configuration(configurationId);
 
-    expect(told.readiness).toMatchObject({ state: 'failed', reason: 'told', warnings: ['careful'] });
+    expect(told.readiness).toMatchObject({ state, reason: 'told', warnings: ['careful'] });
     expect(later.readiness).toMatchObject({ state: 'ready', warnings: [] });
   });
 

@@ -16,6 +16,7 @@ describe('reset', () => {
     expect((await at.list('configurations')).body.items).toEqual([]);
     expect((await at.points(configurationId)).status).toBe(404);
     expect(await at.source()).not.toHaveProperty('configurationId');
+    expect(await at.source()).not.toHaveProperty('pendingCleanup');
     expect(await at.ledger('environment.deleted')).toEqual([]);
     expect(await at.ledger('configuration.wiped')).toMatchObject([{ id: configurationId }]);
   });
@@ -235,11 +236,13 @@ describe('reset while a cleanup is pending', () => {
     const configurationId = await at.protect();
     await at.tell(configurationId, { pendingCleanup: { pendingCount: 1, retainedDiskCount: 0, retryingCount: 1 } });
     const pending = await at.reset();
+    await at.reset();
     await at.tell(configurationId, { pendingCleanup: null });
 
     const done = await at.reset();
 
     expect(pending.status).toBe(400);
+    expect(await at.ledger('configuration.fenced')).toHaveLength(1);
     expect(done).toEqual({ status: 200, body: { configurations: 1, destinations: 0 } });
   });
 

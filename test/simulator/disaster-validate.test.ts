@@ -213,6 +213,34 @@ describe('the schedule of checks', () => {
     expect(after.activities.filter(({ kind }) => kind === 'validation')).toHaveLength(1);
   });
 
+  it('waits for an operation that is in progress', async () => {
+    const at = setting();
+    const configurationId = await at.protect({ validationIntervalMs: HOUR });
+    const { nextValidationAt = '' } = await at.configuration(configurationId);
+    at.advance(Date.parse(nextValidationAt) - at.now() - 5_000);
+    await at.validate(configurationId);
+
+    at.advance(10_000);
+    const during = await at.configuration(configurationId);
+    at.advance(SETTLED);
+
+    expect(during.activities.filter(({ kind }) => kind === 'validation')).toHaveLength(1);
+    const { activities } = await at.configuration(configurationId);
+    expect(activities.filter(({ outcome }) => outcome === 'succeeded')).toHaveLength(3);
+  });
+
+  it('remembers the last 50 operations and every activation', async () => {
+    const at = setting();
+    const configurationId = await at.protect({ validationIntervalMs: HOUR });
+    await at.activate(configurationId);
+    at.advance(4 * DAY);
+
+    const { activities } = await at.configuration(configurationId);
+
+    expect(activities).toHaveLength(50);
+    expect(activities[0]).toMatchObject({ kind: 'activation', outcome: 'succeeded' });
+  });
+
   it('skips missed intervals and keeps its beat', async () => {
     const at = setting();
     const configurationId = await at.protect({ validationIntervalMs: HOUR });
@@ -277,18 +305,21 @@ describe('a check that fails', () => {
     expect((await at.post('activate', await at.activation(configurationId))).status).toBe(400);
   });
 
-  it('unblocks once its cleanup is verified', async () => {
-    const at = setting();
-    const configurationId = await at.protect();
-    await at.tell(configurationId, { nextValidation: 'cleanupUnverifiable' });
-    await at.validate(configurationId);
-    at.advance(SETTLED);
+  it.each<Fields>([{ validationCleanup: null }, { nextPhase: true }])(
+    'unblocks once its cleanup is verified by %o',
+    async (words) => {
+      const at = setting();
+      const configurationId = await at.protect();
+      await at.tell(configurationId, { nextValidation: 'cleanupUnverifiable' });
+      await at.validate(configurationId);
+      at.advance(SETTLED);
 
-    await at.tell(configurationId, { validationCleanup: null });
+      await at.tell(configurationId, words);
 
-    expect((await at.configuration(configurationId)).readiness.state).toBe('ready');
-    expect((await at.validate(configurationId)).status).toBe(200);
-  });
+      expect((await at.configuration(configurationId)).readiness.state).toBe('ready');
+      expect((await at.validate(configurationId)).status).toBe(200);
+    },
+  );
 });
 
 describe('the cleanup of a check', () => {

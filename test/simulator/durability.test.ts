@@ -129,6 +129,17 @@ describe('--state', () => {
     expect(stderr.trim().split('\n')).toHaveLength(1);
   });
 
+  it('does not touch the state of another one that has the address already', async () => {
+    const one = await startSimulator({ state: file });
+    await create(one.url, 'first');
+
+    await expect(startSimulator({ state: file, port: one.port })).rejects.toThrow('cannot listen');
+    await create(one.url, 'second');
+
+    expect(readState(file)?.steps).toHaveLength(2);
+    await one.close();
+  });
+
   it('begins anew in a file that is missing or empty', async () => {
     writeFileSync(file, '');
     const one = await startSimulator({ state: file });

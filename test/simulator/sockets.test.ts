@@ -6,10 +6,11 @@ import { writeFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
 import { simulator } from '../../src/simulator/main.ts';
-import { type Started, startSimulator } from '../../src/simulator/start.ts';
+import type { Listening } from '../../src/simulator/http.ts';
+import { startSimulator } from '../../src/simulator/start.ts';
 import { ended, running } from './process.ts';
 
-let started: Started;
+let started: Listening;
 
 beforeAll(async () => {
   started = await startSimulator();
@@ -56,6 +57,7 @@ describe('bad requests on a socket', () => {
       [`${post}Transfer-Encoding: chunked\r\n\r\n${`40000\r\n${'x'.repeat(0x40000)}\r\n`.repeat(6)}0\r\n\r\n`, 413],
       [`${post}Content-Length: x\r\n\r\n`, 400],
       [`${post}Content-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n`, 400],
+      ['CONNECT example.com:80 HTTP/1.1\r\nHost: x\r\n\r\n', 405],
       ['GET /api/public/v1/apps HTTP/1.1\r\nAuthorization: demo-admin\r\nConnection: close\r\n\r\n', 400],
     ] as const;
 
@@ -234,6 +236,8 @@ describe('the command', () => {
       ['--latency', 'long'],
       ['--world', '/does/not/exist.json'],
       ['--world', broken],
+      ['--listen', '127.0.0.1:0', '--state', '/does/not/exist/state'],
+      ['--listen', '127.0.0.1:0', '--state', tmpdir()],
       ['--listen', `127.0.0.1:${started.port}`],
     ];
 

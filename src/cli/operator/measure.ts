@@ -11,10 +11,13 @@ export function measure(
     metrics.gauge('apphosting_watch_silence_seconds', { resource }, ageMs === undefined ? undefined : ageMs / 1_000);
   }
   metrics.gauge('apphosting_queue_depth', {}, operator.engine.depth);
-  for (const name of ['apphosting_objects', 'apphosting_drifted_objects']) metrics.resetGauge(name);
+  for (const name of ['apphosting_objects', 'apphosting_drifted_objects', 'apphosting_conditions'])
+    metrics.resetGauge(name);
   const census = operator.engine.census();
   for (const { kind, ready, reason, count } of census.objects)
     metrics.gauge('apphosting_objects', { kind, ready, reason }, count);
+  for (const { kind, type, status, count } of census.conditions)
+    metrics.gauge('apphosting_conditions', { kind, type, status }, count);
   for (const [kind, count] of census.drifted) metrics.gauge('apphosting_drifted_objects', { kind }, count);
   metrics.gauge('apphosting_in_doubt_oldest_seconds', {}, census.oldestDoubtSeconds);
 }

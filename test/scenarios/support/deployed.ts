@@ -7,7 +7,8 @@ import { onTestFinished } from 'vitest';
 import type { ControlPlane } from '../../../src/cli/control-plane/control-plane.ts';
 import { Daemon } from '../../../src/cli/control-plane/daemon.ts';
 import { freePorts } from '../../../src/cli/control-plane/ports.ts';
-import { startSimulator, type Started } from '../../../src/simulator/start.ts';
+import type { Listening } from '../../../src/simulator/http.ts';
+import { startSimulator } from '../../../src/simulator/start.ts';
 import { type Api, kubectl } from './kubernetes.ts';
 
 const root = join(import.meta.dirname, '..', '..', '..');
@@ -17,7 +18,7 @@ export interface Deployed {
   readonly namespace: string;
   /** The name of its ServiceAccount in audit logs. */
   readonly user: string;
-  readonly simulator: Started;
+  readonly simulator: Listening;
   readonly log: () => Promise<string>;
   readonly stop: () => Promise<void>;
 }
