@@ -15,7 +15,10 @@ import { settle } from './settle.ts';
 import { requestDigest } from './surroundings.ts';
 import type { Work, Worktable } from './worktable.ts';
 
-const deadlineSeconds = 30;
+/** How long a call may wait for its turn; one that waited longer is not sent. */
+const patienceMs = 30_000;
+/** After this long since the journal entry the call has ended: its wait and the transport's own 30 seconds. */
+const deadlineSeconds = 60;
 const refusedForMs = 600_000;
 
 /** How performing a call ended for the pass. */
@@ -153,7 +156,7 @@ async function send(
   { digest, service }: { readonly digest: string; readonly service: Service },
 ): Promise<Performed> {
   const { recall } = work;
-  const until = pass.monotonicMs + deadlineSeconds * 1_000;
+  const until = pass.monotonicMs + patienceMs;
   const outcome = await service.send(call.request, {
     urgency: call.urgency,
     mayDispatch: () => {

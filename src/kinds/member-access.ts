@@ -143,7 +143,7 @@ function holdsBack(pass: AccessPass): Step<Facts> | undefined {
     };
   }
   if (!contested.has('environments')) return undefined;
-  const message = `somebody else keeps changing what ${spec.membershipId} may reach; it is left as it is until the spec changes`;
+  const message = `somebody else keeps changing what ${spec.membershipId} may reach; it is left as it is for now`;
   return { is: 'stall', reason: 'Contested', message };
 }
 

@@ -151,7 +151,7 @@ function correct<Spec, Facts, Item>(
   const drifted = isDrift ? Object.keys(difference.differing) : [];
   const contested = drifted.filter((field) => pass.contested.has(field));
   if (contested.length > 0) {
-    const message = `somebody else keeps changing ${contested.join(', ')} of ${plan.noun} ${id}; it is left as it is until the spec changes`;
+    const message = `somebody else keeps changing ${contested.join(', ')} of ${plan.noun} ${id}; it is left as it is for now`;
     return { is: 'stall', reason: 'Contested', message };
   }
   const unsent = Object.keys(difference.unsent);
