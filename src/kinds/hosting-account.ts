@@ -1,8 +1,8 @@
 import { isDeepStrictEqual } from 'node:util';
-import { defineKind } from '../engine/kind/define.ts';
+import { defineKind, type Needs } from '../engine/kind/define.ts';
 import type { Pass } from '../engine/kind/pass.ts';
 import { readOf } from '../engine/kind/reading.ts';
-import type { OwnCondition, Step, Verdict } from '../engine/kind/step.ts';
+import type { OwnCondition, Showing, Step, Verdict } from '../engine/kind/step.ts';
 import type { Read } from '../engine/ports.ts';
 import { appPresetsOf, appsOf, databasePresetsOf, solutionsOf } from '../hosting/requests.ts';
 import { catalogOf } from './catalog.ts';
@@ -94,20 +94,22 @@ function intervalsOf({ inEffect }: AccountPass['account']): NonNullable<Facts['i
   ];
 }
 
-/** An account of the service and the credential that opens it. */
-export const hostingAccount = defineKind<Spec, Facts>({
-  ...identity,
-  needs: ({ credentialsRef, dangerousCredentialsRef }) => ({
+/** What both kinds of accounts need, decide and show. */
+export const accountDecisions = {
+  needs: ({ credentialsRef, dangerousCredentialsRef }: Spec): Needs => ({
     secrets: [credentialsRef, dangerousCredentialsRef].flatMap((ref) =>
       ref === undefined ? [] : [{ name: ref.name, key: 'token', field: 'credentialsRef', optional: true }],
     ),
   }),
   step: accountStep,
-  show: (pass) => ({
+  show: (pass: AccountPass): Showing<Facts> => ({
     facts: accountFacts(pass),
     conditions: [throttled(pass)],
     drift: [],
     unverified: [],
     leftover: [],
   }),
-});
+};
+
+/** An account of the service and the credential that opens it. */
+export const hostingAccount = defineKind<Spec, Facts>({ ...identity, ...accountDecisions });
