@@ -15,10 +15,10 @@ import { settle } from './settle.ts';
 import { requestDigest } from './surroundings.ts';
 import type { Work, Worktable } from './worktable.ts';
 
-/** How long a call may wait for its turn; one that waited longer is not sent. */
-const patienceMs = 30_000;
-/** After this long since the journal entry the call has ended: its wait and the transport's own 30 seconds. */
-const deadlineSeconds = 60;
+/** After this long since the decision the call has ended, its wait for a turn included. */
+const deadlineSeconds = 30;
+/** What an answer may take at least; a call that waited so long that less is left is not sent. */
+const answerMs = 10_000;
 const refusedForMs = 600_000;
 
 /** How performing a call ended for the pass. */
@@ -156,13 +156,17 @@ async function send(
   { digest, service }: { readonly digest: string; readonly service: Service },
 ): Promise<Performed> {
   const { recall } = work;
-  const until = pass.monotonicMs + patienceMs;
+  const deadline = pass.monotonicMs + deadlineSeconds * 1_000;
+  const latestWallMs = pass.wallMs + deadlineSeconds * 1_000 - answerMs;
   const outcome = await service.send(call.request, {
     urgency: call.urgency,
+    deadline,
     mayDispatch: () => {
       const no = table.leadership.mayAct();
       if (no !== undefined) return no;
-      if (table.clock.monotonic() > until) return 'waited too long in the queue';
+      // A machine that slept stops the monotonic clock; the wall clock goes on.
+      const isLate = table.clock.monotonic() > deadline - answerMs || table.clock.wall() > latestWallMs;
+      if (isLate) return 'waited too long in the queue';
       if (call.confirm !== 'live' || table.stillWants(work, pass, call)) return undefined;
       return 'what it was decided on is no longer so';
     },

@@ -122,6 +122,8 @@ export interface ReadProblem {
 
 export interface SendOptions {
   readonly urgency: Urgency;
+  /** Monotonic time after which no answer is waited for, where that is earlier than the transport's own limit. */
+  readonly deadline?: number;
   /** Asked in the same tick as the bytes go out; a refusal is `notSent`. */
   readonly mayDispatch: () => string | undefined;
   /** Called once, right before the bytes go out. */

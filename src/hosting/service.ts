@@ -74,6 +74,7 @@ export function openService(
     const seen = await credential.exchange(transport, request, {
       urgency: options.urgency,
       leaveQueue: closing.signal,
+      ...(options.deadline !== undefined && { deadline: options.deadline }),
       mayStart: () => {
         const no = closing.signal.aborted ? 'the account is being closed' : options.mayDispatch();
         if (no === undefined) options.onDispatch?.();

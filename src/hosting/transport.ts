@@ -32,6 +32,8 @@ export interface ExchangeOptions {
   /** Asked in the tick in which the bytes go out; a sentence says why they must not. */
   readonly mayStart?: () => string | undefined;
   readonly signal?: AbortSignal;
+  /** Monotonic time at which the exchange ends, where that is earlier than its own limit. */
+  readonly deadline?: number;
 }
 
 /** Exchanges requests for answers. */
@@ -128,10 +130,11 @@ export function openTransport(target: Target, wire: Wire, clock: Clock): Transpo
     const flaw = flawOf(request);
     if (flaw !== undefined)
       return { was: 'notSent', hostNotAllowed: false, message: `the request is not valid: ${flaw}` };
-    const reading = request.effect === 'read';
+    const limitMs = request.effect === 'read' ? readDeadlineMs : writeDeadlineMs;
+    const leftMs = (options.deadline ?? Number.POSITIVE_INFINITY) - clock.monotonic();
     const { sent, outcome } = await carried(target, request, wire, clock, {
       ...options,
-      deadlineMs: reading ? readDeadlineMs : writeDeadlineMs,
+      limitMs: Math.max(0, Math.min(limitMs, leftMs)),
     });
     if ('status' in outcome) return seenOf(outcome, [target.token, ...secretsIn(request.body)], clock.wall());
     const { message } = outcome;
@@ -146,7 +149,7 @@ async function carried(
   request: Request,
   wire: Wire,
   clock: Clock,
-  options: ExchangeOptions & { readonly deadlineMs: number },
+  options: ExchangeOptions & { readonly limitMs: number },
 ): Promise<{ readonly sent: boolean; readonly outcome: WireResponse | WireFailure }> {
   const cut = new AbortController();
   let sent = false;
@@ -167,7 +170,7 @@ async function carried(
       resolve({ failed: 'connection', message });
       cut.abort();
     };
-    const cancel = clock.after(options.deadlineMs, () => end(`no answer within ${options.deadlineMs / 1000} s`));
+    const cancel = clock.after(options.limitMs, () => end(`no answer within ${Math.round(options.limitMs / 1000)} s`));
     const stopped = (): void => end('stopped');
     if (options.signal?.aborted === true) stopped();
     options.signal?.addEventListener('abort', stopped, { once: true });

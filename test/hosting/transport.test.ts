@@ -62,6 +62,15 @@ describe('the transport', () => {
     expect(await seen).toEqual({ was: 'lost', message: `no answer within ${seconds} s` });
   });
 
+  it('gives up sooner for a caller whose time is up sooner', async () => {
+    const { transport, clock } = opened(() => undefined);
+    const seen = transport(creation, { deadline: clock.monotonic() + 12_000 });
+
+    await clock.advance(12_000);
+
+    expect(await seen).toEqual({ was: 'lost', message: 'no answer within 12 s' });
+  });
+
   it('calls a request not sent when the deadline passes before its bytes go out', async () => {
     const clock = new VirtualClock();
     let start: () => string | undefined = () => undefined;

@@ -46,7 +46,7 @@ describe('two operators', () => {
     const before = await tenant.commits('contactPoint.created');
     await eventually('the second acts', async () => second.output().includes('this replica acts'), 40_000);
     const more = async () => (await tenant.commits('contactPoint.created')) > before + 1;
-    await eventually('the second creates what was left', more, 60_000);
+    await eventually('the second creates what was left', more, 90_000);
     first.signal('SIGCONT');
 
     expect(await first.ended).toBe(1);
