@@ -1,0 +1,46 @@
+/** A block of code in a document, as its reader meets it. */
+export interface Block {
+  /** `sh`, `console`, `ts`, … */
+  readonly language: string;
+  readonly text: string;
+  /** What `<!-- trial: … -->` right above it says to the test that follows the page. */
+  readonly note: string | undefined;
+}
+
+/** What a page has the reader do, from top to bottom; a note without a block is a step that is done by hand. */
+export function blocksOf(page: string): readonly Block[] {
+  const pieces = page.matchAll(/^<!-- trial: (?<note>[^\n]+) -->$|^```(?<language>\w+)\n(?<text>.*?)^```$/gmsu);
+  const blocks: Block[] = [];
+  let note: { readonly text: string; readonly end: number } | undefined;
+  const alone = () => (note === undefined ? [] : [{ language: '', text: '', note: note.text }]);
+  for (const { 0: whole, index, groups = {} } of pieces) {
+    if (groups['note'] !== undefined) {
+      blocks.push(...alone());
+      note = { text: groups['note'], end: index + whole.length };
+      continue;
+    }
+    const { language = '', text = '' } = groups;
+    const isAbove = note !== undefined && page.slice(note.end, index).trim() === '';
+    if (!isAbove) blocks.push(...alone());
+    blocks.push({ language, text, note: isAbove ? note?.text : undefined });
+    note = undefined;
+  }
+  return [...blocks, ...alone()];
+}
+
+/** A command of a `console` block, and what the page says that it prints. */
+export interface Exchange {
+  readonly command: string;
+  readonly prints: string;
+}
+
+/** The commands of a `console` block: each begins with `$ `, and what follows is what it prints. */
+export function exchangesIn(text: string): readonly Exchange[] {
+  return text
+    .split(/^\$ /mu)
+    .slice(1)
+    .map((one) => {
+      const [command = '', ...rest] = one.split('\n');
+      return { command, prints: rest.join('\n') };
+    });
+}
