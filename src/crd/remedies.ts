@@ -90,7 +90,7 @@ const stalled = {
     'Was the address changed by mistake, change it back. Otherwise accept it on the account: `apphosting.dev/accept-endpoint: HOST`.',
   HostNotAllowed: 'Add the host to `--allowed-hosts`, or correct `baseUrl` in the Secret.',
   VisibilityLost:
-    'Has the token lost a permission, or does it belong to another member now? Give it back. If the objects are really gone: `apphosting.dev/accept-missing` on the account, as the message says.',
+    'Has the token lost a permission, or does it belong to another member now? Give it back. If the objects are really gone: annotate the account with a new value of `apphosting.dev/accept-missing`.',
   JournalDamaged: 'Find out who writes status. Look in the service what exists; then remove `status.journal`.',
   ConfigurationGone: 'If the protection is still wanted: raise `spec.enrolment` by one.',
   WipedByReset: 'If the protection is still wanted: raise `spec.enrolment` by one.',
@@ -189,7 +189,7 @@ const own: ReadonlyMap<Reason, readonly string[]> = new Map([
     'AlreadyActivated',
     'UnknownState',
   ),
-  ...only(requests, 'InProgress', 'Accepted', 'NotSent', 'Succeeded', 'OperationFailed', 'Superseded', 'Requesting'),
+  ...only(requests, 'InProgress', 'Accepted', 'NotSent', 'Succeeded', 'OperationFailed', 'Superseded'),
   ...only(dangerous, 'ActivationDisabled', 'Expired', 'ClockUnsure', 'ConfirmationMismatch', 'DangerousCredential'),
   ...only(['RecoveryActivation'], 'DestinationMismatch', 'Promoted', 'NotPromoted'),
   ...only(['RecoveryValidation'], 'ScheduleEstablished', 'NoSchedule'),

@@ -44,3 +44,36 @@ export function exchangesIn(text: string): readonly Exchange[] {
       return { command, prints: rest.join('\n') };
     });
 }
+
+/** The rows of the table whose first column has this title, as cells. */
+export function rowsOf(page: string, title: string): readonly (readonly string[])[] {
+  const [, table = ''] = page.split(new RegExp(`^\\| *${title} *\\|.*\\n\\|[ |-]+\\|\\n`, 'mu'));
+  const lines = table.split('\n');
+  const end = lines.findIndex((line) => !line.startsWith('|'));
+  return lines.slice(0, end).map((line) =>
+    line
+      .split('|')
+      .slice(1, -1)
+      .map((cell) => cell.trim()),
+  );
+}
+
+/** The text of a page without blocks of code, which may look like anything. */
+const prose = (page: string) => page.replaceAll(/^(```+)\w*\n.*?^\1$/gmsu, '');
+
+/** Where the links of a page lead, within the repository. */
+export function linksIn(page: string): readonly string[] {
+  const links = [...prose(page).matchAll(/\]\(([^)\s]+)\)/gu)].map(([, link = '']) => link);
+  return links.filter((link) => !/^[a-z]+:/u.test(link));
+}
+
+/** The names by which a link reaches the headings of a page. */
+export function anchorsOf(page: string): readonly string[] {
+  const headings = [...prose(page).matchAll(/^#+ +(.+)$/gmu)].map(([, heading = '']) => heading);
+  return headings.map((heading) =>
+    heading
+      .toLowerCase()
+      .replaceAll(/[^\p{L}\p{N} _-]/gu, '')
+      .replaceAll(' ', '-'),
+  );
+}
