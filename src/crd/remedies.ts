@@ -39,7 +39,6 @@ const waiting = {
   ServiceUnavailable:
     'Nothing while the service is down. If it is up: the message says whether the name, the connection, the certificate or the answer failed.',
   DangerousCredential: 'Put right the Secret of `spec.dangerousCredentialsRef` of the account.',
-  NotLeader: byItself,
   InternalError:
     'Look at the log of the operator for the details, and report them. The other resources are not held up by it.',
   DeletionBlocked:
@@ -113,7 +112,6 @@ const aspects = {
   Synced: nothing,
   Drifted:
     'Nothing: it is corrected. With `drift: Report` or `mode: Observe`, change the spec or the service; `status.drift` lists the fields.',
-  NotSynced: byItself,
   Throttling: '[The runbook](runbooks/budget-exhausted.md).',
   NotThrottled: nothing,
   Propagated: nothing,
