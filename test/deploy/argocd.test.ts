@@ -22,6 +22,7 @@ const words = { Current: 'Healthy', InProgress: 'Progressing', Failed: 'Degraded
 
 /** What Argo CD must say: kstatus knows no pause, and Argo CD shows it. */
 function wanted({ object, kstatus }: Row): string {
+  if (kstatus === 'Terminating') return words[kstatus];
   return object.metadata.annotations?.['apphosting.dev/paused'] === 'true' ? 'Suspended' : words[kstatus];
 }
 
@@ -39,6 +40,14 @@ describe('every status a kind can have', () => {
     for (const row of rows()) {
       expect(await runLua(health('ContactPoint'), row.object), row.name).toMatchObject({ status: wanted(row) });
     }
+  });
+
+  it('is waited for where there is no status at all, which kstatus alone would take for current', async () => {
+    const [row] = rows();
+    const { status: _none, ...fresh } = row?.object ?? {};
+
+    expect(await runLua(health('ContactPoint'), fresh)).toMatchObject({ status: 'Progressing' });
+    expect(await runLua(health('ContactPoint'), { ...fresh, status: {} })).toMatchObject({ status: 'Progressing' });
   });
 
   it('would be noticed if a script said something else', async () => {
@@ -68,6 +77,29 @@ describe('what Argo CD is told', () => {
     expect(Object.keys(z.record(z.string(), z.object({ disabled: z.boolean() })).parse(offered)).toSorted()).toEqual(
       actionsOf({ kind }).toSorted(),
     );
+  });
+});
+
+describe('what is offered', () => {
+  const offered = async (kind: string, spec: object, annotations?: object) => {
+    const found = await runLua(actions(kind)['discovery.lua'], { kind, metadata: { annotations }, spec });
+    const each = z.record(z.string(), z.object({ disabled: z.boolean() })).parse(found);
+    return Object.keys(each)
+      .filter((name) => each[name]?.disabled === false)
+      .toSorted();
+  };
+  const held = { 'apphosting.dev/paused': 'true' };
+
+  it.each([
+    ['AppEnvironment', {}, undefined, ['pause', 'redeploy', 'refresh', 'start', 'stop']],
+    ['AppEnvironment', { powerState: 'Running' }, undefined, ['pause', 'redeploy', 'refresh', 'stop']],
+    ['AppEnvironment', { powerState: 'Stopped' }, undefined, ['pause', 'refresh', 'start']],
+    ['AppEnvironment', { powerState: 'Running' }, held, ['resume', 'stop']],
+    ['DisasterProtection', {}, undefined, ['pause', 'refresh', 'validate-now']],
+    ['DisasterProtection', {}, held, ['resume']],
+    ['RecoveryActivation', {}, undefined, ['pause', 'refresh']],
+  ])('for %s %o, annotated %o: %o', async (kind, spec, annotations, names) => {
+    expect(await offered(kind, spec, annotations)).toEqual(names);
   });
 });
 
