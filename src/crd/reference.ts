@@ -62,7 +62,7 @@ function skeleton(kind: KindIdentity): string {
     slot('spec'),
     'Rules between fields:',
     slot('rules'),
-    `## Working with a ${kind.kind}`,
+    `## Working with ${/^[AEIOU]/u.test(kind.kind) ? 'an' : 'a'} ${kind.kind}`,
     '## Status',
     slot('status'),
     'The reasons of its conditions:',
@@ -80,6 +80,8 @@ function identityTable(kind: KindIdentity): string {
     row('kubectl', [kind.plural, ...kind.shortNames].map((name) => `\`${name}\``).join(', ')),
     row('scope', kind.scope === 'Namespaced' ? 'one namespace' : 'the cluster'),
     row('field selectors', kind.selectable.map((path) => `\`${path.slice(1)}\``).join(', ')),
+    '',
+    'What holds for every kind, such as annotations and `lifecycle`, is in [resources.md](../resources.md).',
   ].join('\n');
 }
 

@@ -3,7 +3,10 @@ import { join, posix } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { helpOf, runCommand, type Flag } from '../../src/config.ts';
 import { clusterWide, ownNamespace } from '../../src/crd/rbac.ts';
+import { structural } from '../../src/crd/structural.ts';
 import { accesses } from '../../src/engine/kind/access.ts';
+import { annotations } from '../../src/engine/names.ts';
+import { redeployAnnotation } from '../../src/kinds/app-environment-deploys.ts';
 import { identities } from '../../src/kinds/schema/index.ts';
 import { metricNames } from '../../src/telemetry/metrics.ts';
 import { filesUnder } from '../repository/files.ts';
@@ -52,6 +55,23 @@ describe('metrics in any document', () => {
       expect(named.filter((name) => !Object.hasOwn(metricNames, name))).toEqual([]);
     },
   );
+});
+
+describe('docs/resources.md', () => {
+  it('has every annotation and every field of lifecycle', () => {
+    const text = read('docs/resources.md');
+    const names = rowsOf(text, 'Annotation').flatMap(([name]) => quoted(name).map((one) => one.replace(/:.*/u, '')));
+    const fields = identities.flatMap(({ spec }) =>
+      Object.keys(structural(spec, 'spec').properties?.['lifecycle']?.properties ?? {}),
+    );
+
+    expect(names.toSorted()).toEqual([...Object.values(annotations), redeployAnnotation].toSorted());
+    expect(
+      rowsOf(text, 'Field of `spec.lifecycle`')
+        .flatMap(([name]) => quoted(name))
+        .toSorted(),
+    ).toEqual([...new Set(fields)].toSorted());
+  });
 });
 
 describe('docs/security.md', () => {

@@ -62,11 +62,8 @@ describe.concurrent('a folder that is pruned object by object', () => {
     for (const manifest of order(manifests)) expect((await team.delete(manifest)).status).toBe(200);
 
     await eventually('everything goes', async () => (await team.left()).length === 0, 120_000);
-    const deleted = (await team.writes()).filter((line) => line.startsWith('DELETE '));
-    expect(deleted.map((line) => line.replace(/\?.*/u, '')).toSorted()).toEqual([
-      'DELETE /alert',
-      'DELETE /contact-point',
-    ]);
+    const deleted = (await team.commits()).filter((kind) => kind.endsWith('.deleted'));
+    expect(deleted.toSorted()).toEqual(['alert.deleted', 'contactPoint.deleted']);
   });
 
   it('says what holds it when only the Secret is taken away, and the annotation it names lets go', async () => {

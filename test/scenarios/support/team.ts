@@ -151,6 +151,12 @@ export class Team {
     return items.filter(({ method }) => method !== 'GET').map(({ method, path }) => `${method} ${path}`);
   }
 
+  /** What its service has done, such as `alert.deleted`. */
+  async commits(): Promise<readonly string[]> {
+    const { items } = (await this.control('GET', '/ledger')) as { items: readonly { readonly kind: string }[] };
+    return items.map(({ kind }) => kind);
+  }
+
   /** What does not survive the test: whatever still stands is let go, and the namespace with it. */
   async leave(): Promise<void> {
     for (const object of await this.left()) await this.annotate(object, 'apphosting.dev/on-delete', 'Retain');
