@@ -6,7 +6,7 @@ import { z } from 'zod';
 import { actionsOf } from '../../src/crd/argocd.ts';
 import { identities } from '../../src/kinds/schema/index.ts';
 import { runLua } from './lua.ts';
-import { kstatusOf, rows, type Row } from './statuses.ts';
+import { argoOf, kstatusOf, rows } from './statuses.ts';
 
 const file = join(import.meta.dirname, '..', '..', 'deploy', 'argocd', 'argocd-cm.yaml');
 const { data } = z.object({ data: z.record(z.string(), z.string()) }).parse(parse(readFileSync(file, 'utf8')));
@@ -17,14 +17,6 @@ const Actions = z.object({
 });
 const actions = (kind: string) =>
   Actions.parse(parse(data[`resource.customizations.actions.apphosting.dev_${kind}`] ?? ''));
-
-const words = { Current: 'Healthy', InProgress: 'Progressing', Failed: 'Degraded', Terminating: 'Progressing' };
-
-/** What Argo CD must say: kstatus knows no pause, and Argo CD shows it. */
-function wanted({ object, kstatus }: Row): string {
-  if (kstatus === 'Terminating') return words[kstatus];
-  return object.metadata.annotations?.['apphosting.dev/paused'] === 'true' ? 'Suspended' : words[kstatus];
-}
 
 async function act(kind: string, name: string, object: object): Promise<unknown> {
   const found = actions(kind).definitions.find((one) => one.name === name);
@@ -38,7 +30,7 @@ describe('every status a kind can have', () => {
 
   it('means the same to Argo CD', async () => {
     for (const row of rows()) {
-      expect(await runLua(health('ContactPoint'), row.object), row.name).toMatchObject({ status: wanted(row) });
+      expect(await runLua(health('ContactPoint'), row.object), row.name).toMatchObject({ status: argoOf(row) });
     }
   });
 

@@ -102,3 +102,11 @@ export function kstatusOf({ metadata, status }: Seen): Verdicts {
   const about = status?.conditions?.find(({ type }) => type === 'Ready');
   return about === undefined || about.status === 'True' ? 'Current' : 'InProgress';
 }
+
+const argoWords = { Current: 'Healthy', InProgress: 'Progressing', Failed: 'Degraded', Terminating: 'Progressing' };
+
+/** What Argo CD must say of a row: kstatus knows no pause, and Argo CD shows it. */
+export function argoOf({ object, kstatus }: Row): string {
+  const paused = object.metadata.annotations?.['apphosting.dev/paused'] === 'true';
+  return paused && kstatus !== 'Terminating' ? 'Suspended' : argoWords[kstatus];
+}
