@@ -8,24 +8,14 @@ export type Held =
   | { readonly is: 'gone' };
 
 /** Keeps Kubernetes from removing the object before we let go. */
-export function hold(
-  api: KubeApi,
-  resource: Resource,
-  seen: KubeObject,
-  finalizer: string,
-): Promise<Held> {
+export function hold(api: KubeApi, resource: Resource, seen: KubeObject, finalizer: string): Promise<Held> {
   const now = seen.metadata.finalizers ?? [];
   if (now.includes(finalizer)) return Promise.resolve({ is: 'unchanged' });
   return change(api, resource, seen, [...now, finalizer]);
 }
 
 /** Lets go of the object: Kubernetes removes it when nobody else holds it. */
-export function release(
-  api: KubeApi,
-  resource: Resource,
-  seen: KubeObject,
-  finalizer: string,
-): Promise<Held> {
+export function release(api: KubeApi, resource: Resource, seen: KubeObject, finalizer: string): Promise<Held> {
   const now = seen.metadata.finalizers ?? [];
   if (!now.includes(finalizer)) return Promise.resolve({ is: 'unchanged' });
   const rest = now.filter((one) => one !== finalizer);

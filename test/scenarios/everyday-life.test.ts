@@ -97,7 +97,11 @@ describe('a contact point', () => {
     expect(await tenant.contactPoints()).toMatchObject([{ contactPointId: id, name: 'second' }]);
     await service.call(tenant.token, 'PATCH', '/contact-point', { contactPointId: id, name: 'by somebody else' });
 
-    await eventually('the name is set right', async () => (await tenant.contactPoints())[0]?.name === 'second', 120_000);
+    await eventually(
+      'the name is set right',
+      async () => (await tenant.contactPoints())[0]?.name === 'second',
+      120_000,
+    );
     expect(await patches(tenant)).toBe(3);
     await tenant.becomes('ContactPoint', 'ops', 'True/InSync');
   });
