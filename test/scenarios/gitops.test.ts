@@ -61,7 +61,7 @@ describe.concurrent('a folder that is pruned object by object', () => {
 
     for (const manifest of order(manifests)) expect((await team.delete(manifest)).status).toBe(200);
 
-    await eventually('everything goes', async () => (await team.left()).length === 0, 120_000);
+    await eventually('everything goes', async () => (await team.left()).length === 0, 200_000);
     const deleted = (await team.commits()).filter((kind) => kind.endsWith('.deleted'));
     expect(deleted.toSorted()).toEqual(['alert.deleted', 'contactPoint.deleted']);
   });
@@ -86,16 +86,16 @@ describe.concurrent('a folder that is pruned object by object', () => {
           words.every((line) => /hosting-credentials.*apphosting\.dev\/on-delete=Retain/u.test(line))
         );
       },
-      60_000,
+      200_000,
     );
 
     for (const object of await held()) {
       const [, name = '', value = ''] = /annotate it (\S+)=(\w+)/u.exec(wordsOf(object)) ?? [];
       await team.annotate(object, name, value);
     }
-    await eventually('they go', async () => (await held()).length === 0, 60_000);
+    await eventually('they go', async () => (await held()).length === 0, 200_000);
     await team.delete(account);
-    await eventually('everything goes', async () => (await team.left()).length === 0, 60_000);
+    await eventually('everything goes', async () => (await team.left()).length === 0, 200_000);
   });
 });
 
@@ -129,7 +129,7 @@ describe.concurrent('every sample', () => {
     await eventually(
       'the operator has looked at each',
       async () => (await Promise.all(ours(samples).map(looked))).every(Boolean),
-      120_000,
+      200_000,
     );
 
     expect(new Set(samples.map(({ kind }) => kind)).size).toBe(folders.includes(goldenPath) ? 7 : 14);
@@ -187,7 +187,7 @@ describe.concurrent('an object that others write, too', () => {
     await eventually(
       'the token is acknowledged',
       async () => (await team.get(onCall))?.status?.['lastHandledReconcileAt'] === 'now',
-      60_000,
+      200_000,
     );
 
     for (const manifest of wanted) await team.apply(manifest);

@@ -120,7 +120,7 @@ export class Team {
       if (last.length > 0) await meanwhile();
       return last.length === 0 ? true : undefined;
     };
-    const came = await poll(look, { everyMs: 300, deadlineMs: 120_000 });
+    const came = await poll(look, { everyMs: 300, deadlineMs: 200_000 });
     if (came === undefined) throw new Error(`${type} should be ${wanted}: ${last.join(', ')}`);
   }
 
