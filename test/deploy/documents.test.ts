@@ -10,7 +10,7 @@ import { redeployAnnotation } from '../../src/kinds/app-environment-deploys.ts';
 import { identities } from '../../src/kinds/schema/index.ts';
 import { metricNames } from '../../src/telemetry/metrics.ts';
 import { filesUnder } from '../repository/files.ts';
-import { anchorsOf, linksIn, rowsOf } from '../support/documents.ts';
+import { anchorsOf, linksIn, manifestsIn, rowsOf } from '../support/documents.ts';
 
 const root = join(import.meta.dirname, '..', '..');
 const read = (path: string) => readFileSync(join(root, path), 'utf8');
@@ -106,6 +106,30 @@ function deadLinks(path: string, text: string): readonly string[] {
     return anchor !== undefined && !anchorsOf(target === path ? text : read(target)).includes(anchor);
   });
 }
+
+describe('manifests in any document', () => {
+  const pages = [...filesUnder('.')].filter(([path]) => path.endsWith('.md'));
+  const manifests = pages.flatMap(([path, page]) =>
+    manifestsIn(page).map((manifest) => [`${path}: ${manifest.kind} ${manifest.metadata.name}`, manifest] as const),
+  );
+
+  it.each(manifests)('%s fits its schema', (_where, { kind, spec }) => {
+    const identity = identities.find((one) => one.kind === kind);
+
+    // Where a page shows how to add a kind, nobody knows it yet.
+    expect(identity === undefined ? kind : identity.spec.safeParse(spec).error).toBe(
+      identity === undefined ? 'MailingList' : undefined,
+    );
+  });
+
+  it('are found in blocks of YAML and in what a shell is given', () => {
+    const text =
+      '```yaml\nkind: A\napiVersion: apphosting.dev/v1\nmetadata: {name: a}\n```\n\n```sh\ncat <<END\napiVersion: apphosting.dev/v1\nkind: B\nmetadata: {name: $NAME}\nEND\n```\n';
+
+    expect(manifestsIn(text)).toMatchObject([{ kind: 'A' }, { kind: 'B', metadata: { name: 'yours' } }]);
+    expect(manifests.length).toBeGreaterThan(15);
+  });
+});
 
 describe('links between documents', () => {
   const pages = [...filesUnder('.')].filter(([path]) => path.endsWith('.md'));

@@ -105,7 +105,7 @@ async function diff(namespace: string, how: string, folder: string): Promise<str
   return promisify(execFile)(plane.binaries.kubectl, args).then(
     ({ stdout }) => stdout,
     // It ends with 1 when there is a difference, and with more when it failed.
-    (error: { stdout: string; code: number }) => (error.code === 1 ? error.stdout : Promise.reject(error)),
+    (error: Error & { stdout: string; code: number }) => (error.code === 1 ? error.stdout : Promise.reject(error)),
   );
 }
 

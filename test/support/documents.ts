@@ -1,3 +1,5 @@
+import { parseAllDocuments } from 'yaml';
+
 /** A block of code in a document, as its reader meets it. */
 export interface Block {
   /** `sh`, `console`, `ts`, … */
@@ -76,4 +78,26 @@ export function anchorsOf(page: string): readonly string[] {
       .replaceAll(/[^\p{L}\p{N} _-]/gu, '')
       .replaceAll(' ', '-'),
   );
+}
+
+/** A manifest of ours in a document. */
+export interface Manifest {
+  readonly apiVersion: string;
+  readonly kind: string;
+  readonly metadata: { readonly name: string };
+  readonly spec?: unknown;
+}
+
+/** The manifests of our kinds on a page, in blocks of YAML and in what a shell is given; variables stand for something. */
+export function manifestsIn(page: string): readonly Manifest[] {
+  const texts = blocksOf(page).flatMap(({ language, text }) => {
+    if (language === 'yaml') return [text];
+    return [...text.matchAll(/<<END\n(.*?)^END$/gmsu)].map(([, given = '']) =>
+      given.replaceAll(/\$[A-Z_]+/gu, 'yours'),
+    );
+  });
+  return texts
+    .filter((text) => text.includes('apiVersion: apphosting.dev/'))
+    .flatMap((text) => parseAllDocuments(text).map((document) => document.toJS() as Manifest))
+    .filter(({ apiVersion }) => apiVersion.startsWith('apphosting.dev/'));
 }
