@@ -3,6 +3,7 @@ import { join, posix } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { helpOf, runCommand, type Flag } from '../../src/config.ts';
 import { clusterWide, ownNamespace } from '../../src/crd/rbac.ts';
+import { pageName } from '../../src/crd/reference.ts';
 import { structural } from '../../src/crd/structural.ts';
 import { accesses } from '../../src/engine/kind/access.ts';
 import { annotations } from '../../src/engine/names.ts';
@@ -55,6 +56,16 @@ describe('metrics in any document', () => {
       expect(named.filter((name) => !Object.hasOwn(metricNames, name))).toEqual([]);
     },
   );
+});
+
+describe('the README', () => {
+  it('leads to the page of every kind', () => {
+    const links = linksIn(read('README.md'));
+
+    expect(
+      identities.map(({ kind }) => `docs/kinds/${pageName(kind)}.md`).filter((page) => !links.includes(page)),
+    ).toEqual([]);
+  });
 });
 
 describe('docs/resources.md', () => {

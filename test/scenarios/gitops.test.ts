@@ -1,6 +1,7 @@
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import { describe, expect, it } from 'vitest';
+import { identities } from '../../src/kinds/schema/index.ts';
 import { SeededEntropy } from '../support/virtual-clock.ts';
 import { eventually, kubectl } from './support/kubernetes.ts';
 import { aStage } from './support/stage.ts';
@@ -132,7 +133,9 @@ describe.concurrent('every sample', () => {
       200_000,
     );
 
-    expect(new Set(samples.map(({ kind }) => kind)).size).toBe(folders.includes(goldenPath) ? 7 : 14);
+    expect(new Set(samples.map(({ kind }) => kind)).size).toBe(
+      folders.includes(goldenPath) ? 7 : identities.length + 1,
+    );
     expect(await diff(team.namespace, how, folder.path)).toBe('');
     expect(await kubectl(plane, '-n', team.namespace, 'apply', how, '-f', folder.path)).not.toContain('created');
     expect(await diff(team.namespace, how, folder.path)).toBe('');
