@@ -114,7 +114,7 @@ const fences: readonly Row[] = [
   [
     'the operator lacks the power',
     'stall/ActivationDisabled',
-    aPass({ powers: { activation: false, accountReset: true, processStartedAt: 0 } }),
+    aPass({ powers: { activation: undefined, accountReset: 0 } }),
   ],
   ['nobody said what the operator may', 'stall/ActivationDisabled', (({ powers: _powers, ...pass }) => pass)(aPass())],
   [
@@ -154,16 +154,13 @@ describe('the fences of an activation', () => {
     },
   );
 
-  it('refuse an object that is older than the operator and was never taken up', () => {
+  it('refuse an object that is older than the power of the operator, taken up before or not', () => {
+    const powers = { activation: wallStart + 5_000, accountReset: undefined };
     const { binding: _binding, ...memory } = aPass().memory;
-    const step = recoveryActivation.step(
-      aPass({
-        memory: { ...memory, binding: undefined },
-        powers: { activation: true, accountReset: false, processStartedAt: wallStart + 5_000 },
-      }),
-    );
+    const refused = { is: 'stall', reason: 'ActivationDisabled' };
 
-    expect(step).toMatchObject({ is: 'stall', reason: 'ActivationDisabled' });
+    expect(recoveryActivation.step(aPass({ powers }))).toMatchObject(refused);
+    expect(recoveryActivation.step(aPass({ powers, memory: { ...memory, binding: undefined } }))).toMatchObject(refused);
   });
 
   it('know the source from the protection when the service lists it no more', () => {

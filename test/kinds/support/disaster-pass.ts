@@ -145,7 +145,7 @@ export function aPass(
     referrers: () => [],
     dependents: () => ({ count: 0, first: [] }),
     creating: () => undefined,
-    powers: { activation: true, accountReset: false, processStartedAt: wallStart - 60_000 },
+    powers: { activation: wallStart - 60_000, accountReset: undefined },
     clusterMs: wallStart + 1_000,
     wrote: undefined,
     journalSeen: { monotonic: 1_000, wall: wallStart + 1_000 },
