@@ -3,6 +3,7 @@ import type { Disturbance } from '../support/disturbed-wire.ts';
 import type { InProcess } from '../support/in-process.ts';
 import {
   aProtectedWorld,
+  aProtection,
   anActivation,
   committed,
   conditionOf,
@@ -108,6 +109,23 @@ describe('an activation', () => {
 
       expect(await activations(world)).toBe(1);
     }
+  });
+
+  it('is recognised at once when it has just come to its end', async () => {
+    const world = await aProtectedWorld();
+    const spec = anActivation(world);
+    world.apply(kind, 'now', spec);
+    while (conditionOf(world, kind, 'now', 'Succeeded') !== 'True/Succeeded') await world.run(500);
+    world.delete('DisasterProtection', 'orders');
+    world.delete(kind, 'now');
+    world.apply('DisasterProtection', 'orders', aProtection);
+    await world.run(1_000);
+
+    world.apply(kind, 'again', spec);
+    await world.run(60_000);
+
+    expect(await activations(world)).toBe(1);
+    expect(conditionOf(world, kind, 'again', 'Succeeded')).toBe('True/Succeeded');
   });
 
   it('is recognised when its resource comes back from a backup without status', async () => {

@@ -160,7 +160,25 @@ describe('the fences of an activation', () => {
     const refused = { is: 'stall', reason: 'ActivationDisabled' };
 
     expect(recoveryActivation.step(aPass({ powers }))).toMatchObject(refused);
-    expect(recoveryActivation.step(aPass({ powers, memory: { ...memory, binding: undefined } }))).toMatchObject(refused);
+    expect(recoveryActivation.step(aPass({ powers, memory: { ...memory, binding: undefined } }))).toMatchObject(
+      refused,
+    );
+  });
+
+  it("do not take a result for somebody else's before its names were read", () => {
+    const activationResult = {
+      operationId: 'op_1',
+      targetAppEnvId: 'env_2',
+      pointId: aPoint.pointId,
+      cutoffAt: aPoint.cutoffAt,
+    };
+    const world = aWorld({ configurations: [aConfiguration({ activationResult })] });
+
+    expect(recoveryActivation.step(aPass({ world: { ...world, sourcesBegunAt: 500 } }))).toMatchObject({
+      is: 'read',
+      read: { key: 'drSources' },
+    });
+    expect(recoveryActivation.step(aPass({ world }))).toMatchObject({ reason: 'AlreadyActivated' });
   });
 
   it('know the source from the protection when the service lists it no more', () => {

@@ -41,6 +41,8 @@ export interface World {
   readonly points: readonly PointItem[];
   readonly sources: readonly SourceItem[];
   readonly begunAt: number;
+  /** When the sources were read, if at another time. */
+  readonly sourcesBegunAt?: number;
   readonly dateMs: number | undefined;
 }
 
@@ -86,7 +88,8 @@ function viewOf(world: World): View {
     read.key === 'drConfigurations' ? world.configurations : read.key === 'drSources' ? world.sources : world.points;
   const all = <Item>(read: Read<Item>): Snapshot<Item> => {
     const items = itemsOf(read) as readonly Item[];
-    const { begunAt, dateMs } = world;
+    const { dateMs } = world;
+    const begunAt = read.key === 'drSources' ? (world.sourcesBegunAt ?? world.begunAt) : world.begunAt;
     return { items: new Map(items.map((item) => [read.idOf(item), item])), begunAt, walk: 1, dateMs };
   };
   return {
