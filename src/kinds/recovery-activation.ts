@@ -12,7 +12,15 @@ import {
   type ConfigurationItem,
   type DrOperation,
 } from '../hosting/requests.ts';
-import { activeIdOf, isActivation, lookAt, operationIdsOf, operationIn, sameMoment } from './configurations.ts';
+import {
+  activeIdOf,
+  endedInVain,
+  isActivation,
+  lookAt,
+  operationIdsOf,
+  operationIn,
+  sameMoment,
+} from './configurations.ts';
 import { ended, provenTwice, stepOnce, underWay, type OncePlan } from './one-shot.ts';
 import {
   activationId,
@@ -140,17 +148,18 @@ function follow(pass: ActivationPass, seen: Seen): Step<Facts> {
   }
   if (keepsSilent(pass, configuration)) {
     const stage = operationIn(configuration, id)?.phase;
-    const message = `the service accepted ${id === undefined ? 'the activation' : `operation ${id}`}${stage === undefined ? '' : ` (${stage})`} and shows neither a result nor an end of it; look there whether environment "${namesOf(pass.spec).envName}" is live`;
+    const message = `the service accepted ${id === undefined ? 'the activation' : `operation ${id}`}${stage === undefined ? '' : ` (${stage})`} and does not show what came of it; look there whether environment "${namesOf(pass.spec).envName}" is live`;
     return { is: 'wait', reason: 'NotDisclosed', message };
   }
   return vanished(pass, seen);
 }
 
-/** Whether what is shown does not tell if our operation has ended: no end in the history, and no other sign that it would be shown. */
+/** Whether what is shown does not tell how our operation ended, and there is no sign that an end would be shown. */
 function keepsSilent({ memory, notes }: ActivationPass, configuration: ConfigurationItem): boolean {
-  if (activeIdOf(configuration) !== undefined || notes['seenActive'] !== undefined) return false;
   const operation = operationIn(configuration, memory.id);
-  if (operation !== undefined) return operation.endedAt === undefined && operation.outcome === undefined;
+  if (operation?.outcome !== undefined) return !endedInVain(operation);
+  if (activeIdOf(configuration) !== undefined || notes['seenActive'] !== undefined) return false;
+  if (operation !== undefined) return operation.endedAt === undefined;
   return configuration.activities.length === 0;
 }
 
@@ -247,7 +256,7 @@ function promotedCondition(pass: ActivationPass, configuration: ConfigurationIte
       type,
       status: 'Unknown',
       reason: 'NotDisclosed',
-      message: 'the service shows neither a result nor an end',
+      message: 'the service does not show what came of it',
     };
   }
   return { type, status: 'False', reason: 'NotPromoted', message: 'no result of this activation is shown' };

@@ -53,7 +53,10 @@ export class Protection {
     if (mode === 'Cold') await service.control('POST', `/configurations/${configurationId}/points`, { count: points });
     await tenant.lookAt('DisasterProtection', name);
     await tenant.becomes('DisasterProtection', name, 'True/InSync', 90_000);
-    return protection.again();
+    const settled = await protection.again();
+    // From here on nothing happens to it but what the test tells, however slow the machine is.
+    await settled.tell({ hold: true });
+    return settled;
   }
 
   /** A protection of an environment that is there, bound and no more. */
