@@ -167,8 +167,8 @@ describe.concurrent('an activation', slow, () => {
 
     await ask(protection, 'too-late', protection.activation({ validUntil: inSeconds(-1), attempt: 2 }));
     expect(await endOf(protection, 'too-late')).toBe('Expired');
-    await ask(protection, 'lost', protection.activation({ validUntil: inSeconds(15) }));
-    await new Promise((resolve) => setTimeout(resolve, 15_000));
+    await ask(protection, 'lost', protection.activation({ validUntil: inSeconds(10) }));
+    await new Promise((resolve) => setTimeout(resolve, 10_000));
     await leaveAlone();
 
     expect(await endOf(protection, 'lost')).toBe('Expired');
