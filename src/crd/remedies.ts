@@ -171,14 +171,8 @@ const own: ReadonlyMap<Reason, readonly string[]> = new Map([
   ...only(['MemberAccess'], 'AccessWiderThanSpec', 'AsSpecified', 'FeatureNotShown'),
   ...only(['DisasterProtection'], 'Preparing', 'ConfigurationGone', 'WipedByReset', 'RecoveryReady', 'NeedsAttention'),
   ...only(['DisasterProtection'], 'ChainRollover', 'CatchingUp', 'RpoExceeded', 'SustainedStandby', 'SeedBoost'),
-  ...only(
-    ['DisasterProtection'],
-    'NotDisclosed',
-    'CaughtUp',
-    'ActivationPossible',
-    'NoRecoveryPoint',
-    'NothingPending',
-  ),
+  ...only(['DisasterProtection'], 'CaughtUp', 'ActivationPossible', 'NoRecoveryPoint', 'NothingPending'),
+  ...only(['DisasterProtection', 'RecoveryActivation'], 'NotDisclosed'),
   ...only(
     recovery,
     'OperationInProgress',

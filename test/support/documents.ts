@@ -92,12 +92,18 @@ export interface Manifest {
 export function manifestsIn(page: string): readonly Manifest[] {
   const texts = blocksOf(page).flatMap(({ language, text }) => {
     if (language === 'yaml') return [text];
-    return [...text.matchAll(/<<END\n(.*?)^END$/gmsu)].map(([, given = '']) =>
-      given.replaceAll(/\$[A-Z_]+/gu, 'yours'),
-    );
+    return [...text.matchAll(/<<END\n(.*?)^END$/gmsu)].map(([, given = '']) => filledIn(given));
   });
   return texts
     .filter((text) => text.includes('apiVersion: apphosting.dev/'))
     .flatMap((text) => parseAllDocuments(text).map((document) => document.toJS() as Manifest))
     .filter(({ apiVersion }) => apiVersion.startsWith('apphosting.dev/'));
+}
+
+/** What a shell would put in the place of variables and commands: a number, a time, or some name. */
+function filledIn(text: string): string {
+  return text
+    .replaceAll(/\$\([^)]*[gG]eneration\)/gu, '1')
+    .replaceAll(/"\$\([^)]*date [^)]*\)"/gu, '"2026-01-01T00:00:00Z"')
+    .replaceAll(/\$\([^)]*\)|\$[A-Z_]+/gu, 'yours');
 }
