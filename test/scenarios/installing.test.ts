@@ -65,10 +65,12 @@ describe('the archive for laptops', () => {
     const { binaries } = sharedKubernetes();
 
     const { stdout } = await run('apphosting', ['run', '--help'], { cwd: folder, env });
+    const version = await run('apphosting', ['--version'], { cwd: folder, env });
     const plugin = await run(binaries.kubectl, ['apphosting', 'points', '--help'], { cwd: folder, env });
     const wrong = run('kubectl-apphosting', ['run', '--nothing'], { cwd: folder, env });
 
     expect(stdout).toContain('apphosting run [options]');
+    expect(version.stdout).toMatch(/^\d+\.\d+\.\d+\n$/u);
     expect(plugin.stdout).toContain('points');
     await expect(wrong).rejects.toMatchObject({ code: 2 });
   });
