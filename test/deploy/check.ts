@@ -144,7 +144,8 @@ async function statuses(tools: Tools): Promise<readonly string[]> {
   const found = new Map((JSON.parse(stdout) as readonly Opinions[]).map((one) => [one.name, one]));
   return table.flatMap(({ name, object, kstatus }) => {
     const said = found.get(name);
-    const held = object.metadata.annotations !== undefined;
+    // A deletion is told before a pause.
+    const held = object.metadata.annotations !== undefined && kstatus !== 'Terminating';
     const wanted = { kstatus, flux: kstatus, argo: held ? 'Suspended' : (words[kstatus] ?? 'Progressing') };
     // Flux asks kstatus about deletions itself, and an expression about a status without conditions cannot be evaluated yet.
     const expressed = kstatus === 'Terminating' || said?.cel === 'error' || said?.cel === kstatus;
