@@ -1,4 +1,4 @@
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import process from 'node:process';
 import { isDeepStrictEqual } from 'node:util';
 import type { Binaries } from '../../src/cli/control-plane/binaries.ts';
@@ -14,11 +14,13 @@ import { NotRun } from './report.ts';
 const deploy = join(import.meta.dirname, '..', '..', 'deploy');
 const chart = join(deploy, 'helm', 'apphosting-operator');
 
-/** Overlay, namespace, and the values that make the chart the same. */
+const overlay = (name: string) => join(deploy, 'kustomize', 'overlays', name);
+
+/** What Kustomize builds, its namespace, and the values that make the chart the same. */
 const variants = [
-  ['cluster-wide', 'apphosting-system', []],
-  ['activation', 'apphosting-system', ['activation=true']],
-  ['namespaced', 'apphosting', ['scope=Namespace', 'crds.install=false', 'roles.install=false']],
+  [overlay('cluster-wide'), 'apphosting-system', []],
+  [overlay('activation'), 'apphosting-system', ['activation=true']],
+  [overlay('namespaced'), 'apphosting', ['scope=Namespace', 'crds.install=false', 'roles.install=false']],
 ] as const;
 
 /** The program that renders charts, once it is built. */
@@ -38,8 +40,9 @@ async function binaries(): Promise<Binaries> {
 export async function sameObjects(tools: Tools): Promise<readonly string[]> {
   const { kubectl } = await binaries();
   const wrong: string[] = [];
-  for (const [name, namespace, values] of variants) {
-    const kustomized = await runProgram(kubectl, ['kustomize', join(deploy, 'kustomize', 'overlays', name)]);
+  for (const [folder, namespace, values] of variants) {
+    const name = basename(folder);
+    const kustomized = await runProgram(kubectl, ['kustomize', folder]);
     const charted = await template(tools, namespace, values);
     if (kustomized.code !== 0 || charted.code !== 0) return [`${name}: ${kustomized.stderr}${charted.stderr}`];
     const [left, right] = [objectsIn(kustomized.stdout), objectsIn(charted.stdout)];
@@ -65,13 +68,14 @@ export async function refusedValues(tools: Tools): Promise<readonly string[]> {
 export async function accepted(tools: Tools): Promise<readonly string[]> {
   const found = await binaries();
   const rendered = await Promise.all(variants.map(([, namespace, values]) => template(tools, namespace, values)));
-  const folder = await temporaryFolder('tests');
-  const plane = await startControlPlane({ dir: folder.dir, binaries: found, say: () => undefined });
+  const data = await temporaryFolder('tests');
+  const plane = await startControlPlane({ dir: data.dir, binaries: found, say: () => undefined });
   const kubectl = (args: readonly string[], input = '') =>
     runProgram(found.kubectl, ['--kubeconfig', plane.kubeconfigPath, ...args], { input });
   try {
     const wrong: string[] = [];
-    for (const [at, [name, namespace]] of variants.entries()) {
+    for (const [at, [folder, namespace]] of variants.entries()) {
+      const name = basename(folder);
       await kubectl(['create', 'namespace', namespace]);
       await kubectl(['label', 'namespace', namespace, 'pod-security.kubernetes.io/enforce=restricted']);
       for (const how of [['--server-side', '--dry-run=server'], ['--server-side']]) {
@@ -86,6 +90,6 @@ export async function accepted(tools: Tools): Promise<readonly string[]> {
     return wrong;
   } finally {
     await plane.stop();
-    await folder.release();
+    await data.release();
   }
 }
