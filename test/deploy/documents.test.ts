@@ -22,7 +22,7 @@ describe('docs/operating.md', () => {
   const flags = rowsOf(text, 'Flag');
 
   it('has exactly the flags of the operator', () => {
-    const known = [...helpOf(runCommand).matchAll(/^ {2}(--[a-z-]+)/gmu)].map(([, flag]) => flag);
+    const known = [...helpOf(runCommand).matchAll(/^ {2}(--[a-z-]+)/gmu)].map(([, flag = '']) => flag);
 
     expect(flags.flatMap(([names]) => quoted(names)).toSorted()).toEqual(known.toSorted());
   });
@@ -101,7 +101,9 @@ describe('docs/security.md', () => {
       identities.filter(({ plural }) => plurals.includes(plural)).map(({ kind }) => kind);
 
     expect(rows).toHaveLength(granted.length);
-    expect(rows.map(([, verbs]) => verbs).toSorted()).toEqual(granted.map(({ verbs }) => verbs.join(', ')).toSorted());
+    expect(rows.map(([, verbs = '']) => verbs).toSorted()).toEqual(
+      granted.map(({ verbs }) => verbs.join(', ')).toSorted(),
+    );
     const patched = granted.find(({ apiGroups, verbs }) => apiGroups[0] === 'apphosting.dev' && verbs[0] === 'patch');
     const [held = ''] = rows.find(([, verbs]) => verbs === 'patch') ?? [];
     expect(held.split(', ').toSorted()).toEqual(kindsOf(patched?.resources ?? []).toSorted());

@@ -23,7 +23,7 @@ function literal(value: unknown): string {
     return `{${fields.map(([name, field]) => `[${literal(name)}]=${literal(field)}`).join(',')}}`;
   }
   if (typeof value === 'string') return `"${[...Buffer.from(value)].map(escaped).join('')}"`;
-  return String(value);
+  return JSON.stringify(value);
 }
 
 const escaped = (byte: number) => `\\${String(byte).padStart(3, '0')}`;
