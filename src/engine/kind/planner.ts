@@ -63,7 +63,9 @@ function leftoverOf<Spec, Facts, Item>(
 ): readonly string[] {
   if (pass.subject.deleting) return [];
   const desired = plan.desired(pass);
-  return Object.keys(pass.memory.applied?.prints ?? {}).filter((field) => desired[field] === undefined);
+  return Object.keys(pass.memory.applied?.prints ?? {}).filter(
+    (field) => desired[field] === undefined && plan.replaced?.(field, desired) !== true,
+  );
 }
 
 /** The fingerprints to keep: of what is wanted, and of what is left over. */
