@@ -31,22 +31,25 @@ describe.each(allEdits)('each field of a $kind', (edits) => {
     expect(edits.rows.filter(({ field }) => !known.has(field))).toEqual([]);
   });
 
-  it.each(rows)('is sent as exactly what changed: $field ($name)', async ({ name, field, before, changed, removed }) => {
-    const start = bench.status(name)['observedGeneration'];
-    if (changed !== undefined && changed.comes.is !== 'refused') {
-      bench.apply(name, changed.to);
-      await bench.comes(name, changed.comes);
-      bench.apply(name, before);
-      await bench.world.run(60_000);
-    }
-    if (removed !== undefined && removed.comes.is !== 'refused') {
-      bench.apply(name, removed.to ?? without(before, field));
-      await bench.comes(name, removed.comes);
-      expect(bench.status(name)['leftover'] ?? []).toEqual(removed.leftover ?? []);
-    }
+  it.each(rows)(
+    'is sent as exactly what changed: $field ($name)',
+    async ({ name, field, before, changed, removed }) => {
+      const start = bench.status(name)['observedGeneration'];
+      if (changed !== undefined && changed.comes.is !== 'refused') {
+        bench.apply(name, changed.to);
+        await bench.comes(name, changed.comes);
+        bench.apply(name, before);
+        await bench.world.run(60_000);
+      }
+      if (removed !== undefined && removed.comes.is !== 'refused') {
+        bench.apply(name, removed.to ?? without(before, field));
+        await bench.comes(name, removed.comes);
+        expect(bench.status(name)['leftover'] ?? []).toEqual(removed.leftover ?? []);
+      }
 
-    expect(bench.status(name)['observedGeneration']).not.toBe(start);
-  });
+      expect(bench.status(name)['observedGeneration']).not.toBe(start);
+    },
+  );
 
   it('leads to nothing more once all was said', async () => {
     await bench.comes(rows[0]?.name ?? '', { is: 'quiet', ready: 'True/InSync' });

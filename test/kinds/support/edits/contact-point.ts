@@ -67,7 +67,12 @@ const settingRows: readonly Edit[] = [
   further({ way: 'chatA', name: 'mentionUsers', values: ['@a', '@b'], sends: { mentionUsers: '@b' } }),
   needed({ way: 'chatB', name: 'webhookUrlFrom', values: urls, sends: { webhookUrl } }),
   needed({ way: 'chatC', name: 'webhookUrlFrom', values: urls, sends: { webhookUrl } }),
-  needed({ way: 'incident', name: 'integrationKeyFrom', values: [key('a'), key('b')], sends: { integrationKey: 'secret b' } }),
+  needed({
+    way: 'incident',
+    name: 'integrationKeyFrom',
+    values: [key('a'), key('b')],
+    sends: { integrationKey: 'secret b' },
+  }),
   further({ way: 'incident', name: 'severity', values: ['critical', 'warning'], sends: { severity: 'warning' } }),
 ];
 

@@ -173,7 +173,10 @@ const jobRows: readonly Edit[] = [
   {
     field: 'job.concurrency.key',
     before: concurrency('policy', 'Forbid'),
-    changed: { to: concurrency('concurrencyPolicy', 'Forbid'), comes: patch({ jobConfig: { concurrencyPolicy: 'Forbid' } }) },
+    changed: {
+      to: concurrency('concurrencyPolicy', 'Forbid'),
+      comes: patch({ jobConfig: { concurrencyPolicy: 'Forbid' } }),
+    },
   },
   {
     field: 'job.concurrency.value',

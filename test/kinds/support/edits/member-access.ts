@@ -21,12 +21,17 @@ export const memberAccessEdits: Edits = {
   schema,
   prepare: async (world: InProcess, name) => {
     for (const membershipId of [`mem_${name}`, `mem_${name}_before`]) {
-      await world.control('POST', '/tokens', { memberships: [{ accountId: 'acc_demo', membershipId, role: 'member' }] });
+      await world.control('POST', '/tokens', {
+        memberships: [{ accountId: 'acc_demo', membershipId, role: 'member' }],
+      });
     }
     const allowedAppEnvIds = ['env_fn_prod'];
     const membershipId = `mem_${name}_before`;
     await world.request('PATCH', '/member/env-access', { accountId: 'acc_demo', membershipId, allowedAppEnvIds });
-    for (const [ref, appEnvId] of [['prod', 'env_web_prod'], ['staging', 'env_web_staging']] as const) {
+    for (const [ref, appEnvId] of [
+      ['prod', 'env_web_prod'],
+      ['staging', 'env_web_staging'],
+    ] as const) {
       world.apply('AppEnvironment', ref, { appEnvId });
     }
     return {};
@@ -42,7 +47,10 @@ export const memberAccessEdits: Edits = {
     {
       field: 'membershipId',
       before: restricted(prod),
-      changed: { to: { ...restricted(prod), membershipId: 'mem_demo' }, comes: refused('membershipId cannot be changed') },
+      changed: {
+        to: { ...restricted(prod), membershipId: 'mem_demo' },
+        comes: refused('membershipId cannot be changed'),
+      },
     },
     { field: 'access', before: restricted(prod), changed: { to: full, comes: patch() } },
     { field: 'access', before: full, changed: { to: restricted(prod), comes: patch('env_web_prod') } },

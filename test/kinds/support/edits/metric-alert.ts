@@ -69,7 +69,11 @@ export const metricAlertEdits: Edits = {
       await world.run(5_000);
     }
     const contactPoint = (each: string) => String(statusOf(world, 'ContactPoint', each)['contactPointId']);
-    return { 'cp-a': contactPoint('cp-a'), 'cp-b': contactPoint('cp-b'), ...(await byHand(world, name, contactPoint('cp-a'))) };
+    return {
+      'cp-a': contactPoint('cp-a'),
+      'cp-b': contactPoint('cp-b'),
+      ...(await byHand(world, name, contactPoint('cp-a'))),
+    };
   },
   rows: [
     ...accountEdits(alert),

@@ -40,7 +40,11 @@ export const solutionInstallationEdits: Edits = {
       changed: { to: { ...first, installationId: '{id}' }, comes: quiet() },
       removed: { to: first, comes: quiet() },
     },
-    { field: 'inputs', before: first, removed: { comes: tooLate, leftover: ['inputs.agentAuthenticationMode', 'inputs.agentImage'] } },
+    {
+      field: 'inputs',
+      before: first,
+      removed: { comes: tooLate, leftover: ['inputs.agentAuthenticationMode', 'inputs.agentImage'] },
+    },
     {
       field: 'inputs{}.value',
       before: first,
@@ -51,7 +55,10 @@ export const solutionInstallationEdits: Edits = {
       field: 'inputs{}.value',
       before: first,
       changed: {
-        to: { ...installed, inputs: { agentAuthenticationMode: { value: 'API_KEY' }, agentImage: { value: 'svc/sandbox-agent:1' } } },
+        to: {
+          ...installed,
+          inputs: { agentAuthenticationMode: { value: 'API_KEY' }, agentImage: { value: 'svc/sandbox-agent:1' } },
+        },
         comes: tooLate,
       },
     },
