@@ -7,6 +7,8 @@ export interface Commit {
   readonly kind: string;
   readonly id: string;
   readonly accountId: string;
+  /** The public request that led to it; null for what the service does by itself. */
+  readonly requestSeq: number | null;
   readonly detail: Readonly<Record<string, unknown>>;
 }
 
