@@ -18,7 +18,7 @@ describe.each(allEdits)('each field of a $kind', (edits) => {
 
   beforeAll(async () => {
     bench = await Bench.open(edits, rows);
-  }, 60_000);
+  }, 240_000);
 
   it('is edited below, and left out where it may be', () => {
     const edited = new Set(edits.rows.filter(({ changed }) => changed !== undefined).map(({ field }) => field));

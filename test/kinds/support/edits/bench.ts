@@ -19,7 +19,16 @@ const secrets = {
   imageB: 'svc/sandbox-agent:2',
 };
 
-const markerForm = /apphosting:[a-z2-7]{16}/g;
+/** What nobody can know before it is sent. */
+const madeUp: readonly (readonly [RegExp, string])[] = [
+  [/apphosting:[a-z2-7]{16}/g, '{marker}'],
+  [/"requestId":"[^"]*"/g, '"requestId":"{requestId}"'],
+  [/"expectedGeneration":\d+/g, '"expectedGeneration":"{generation}"'],
+];
+
+function parsed(body: string): unknown {
+  return JSON.parse(madeUp.reduce((text, [form, word]) => text.replaceAll(form, word), body));
+}
 
 /** One world in which every row of a kind has an object of its own: a call that belongs to no change would show. */
 export class Bench {
@@ -34,7 +43,7 @@ export class Bench {
     world.interference = ({ method, path, body }) => {
       const isRead = method === 'GET' || path.endsWith('/alert/refresh');
       const call = `${method} ${path.replace('/api/public/v1', '')}`;
-      if (!isRead) this.#sent.push({ call, body: JSON.parse((body ?? 'null').replaceAll(markerForm, '{marker}')) });
+      if (!isRead) this.#sent.push({ call, body: parsed(body ?? 'null') });
       return undefined;
     };
   }

@@ -1,5 +1,6 @@
 import { appEnvironmentEdits } from './app-environment.ts';
 import { contactPointEdits } from './contact-point.ts';
+import { disasterProtectionEdits } from './disaster-protection.ts';
 import { hostedAppEdits } from './hosted-app.ts';
 import { memberAccessEdits } from './member-access.ts';
 import { metricAlertEdits } from './metric-alert.ts';
@@ -14,4 +15,5 @@ export const allEdits: readonly Edits[] = [
   contactPointEdits,
   metricAlertEdits,
   memberAccessEdits,
+  disasterProtectionEdits,
 ];
