@@ -33,6 +33,7 @@ describe.each(allEdits)('each field of a $kind', (edits) => {
 
   it.each(rows)(
     'is sent as exactly what changed: $field ($name)',
+    { timeout: 120_000 },
     async ({ name, field, before, changed, removed }) => {
       const start = bench.status(name)['observedGeneration'];
       if (changed !== undefined && changed.comes.is !== 'refused') {

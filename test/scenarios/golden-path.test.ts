@@ -125,11 +125,12 @@ class Team {
     return lists.flat();
   }
 
-  /** How often requests made the service do each thing. */
+  /** How often requests made the service do each thing; refreshing an alert only reads. */
   async commits(): Promise<Readonly<Record<string, number>>> {
     const counts: Record<string, number> = {};
     for (const row of await service.ledger()) {
       if (row.accountId !== this.tenant.accountId || row.requestSeq === null) continue;
+      if (row.kind === 'alert.refreshed') continue;
       const { action } = row.detail;
       const what = typeof action === 'string' ? action : row.kind;
       counts[what] = (counts[what] ?? 0) + 1;

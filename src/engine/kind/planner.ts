@@ -121,7 +121,7 @@ function keepMatched<Spec, Facts, Item>(
   pass: Pass<Spec, Facts>,
   id: string,
 ): Step<Facts> {
-  const found = afterDoubt(plan, pass) ?? look(plan, pass, id);
+  const found = afterDoubt(plan, pass, id) ?? look(plan, pass, id);
   if (found.is === 'unclear') return found.step;
   if (found.is === 'gone') return gone(plan, pass, id);
   const unread = plan.alsoReads?.(pass, id).find((read) => pass.view.all(read) === undefined);
@@ -146,11 +146,13 @@ function keepMatched<Spec, Facts, Item>(
 function afterDoubt<Spec, Facts, Item>(
   plan: ObjectPlan<Spec, Facts, Item>,
   pass: Pass<Spec, Facts>,
+  id: string,
 ): { readonly is: 'unclear'; readonly step: Step<Facts> } | undefined {
   const { doubtAt } = pass.notes;
+  if (doubtAt === undefined) return undefined;
   const list = plan.list(pass);
-  const walk = pass.view.all(list);
-  if (doubtAt === undefined || walk === undefined || walk.begunAt >= doubtAt) return undefined;
+  const seen = pass.view.one(list, id);
+  if (seen === undefined || seen.walk.begunAt >= doubtAt) return undefined;
   return { is: 'unclear', step: readOf(pass, list, doubtAt) };
 }
 
