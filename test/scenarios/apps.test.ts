@@ -205,25 +205,6 @@ describe.concurrent('the access of a member', () => {
     expect(await listsOf(tenant)).toEqual([both, [], both]);
     expect((await tenant.events('member')).map(({ reason }) => reason)).toContain('AccessWiderThanSpec');
   });
-
-  it('stays as it is while the account switches the feature on and off', async () => {
-    const tenant = await aTenant();
-    const appEnvId = await anEnvironment(tenant);
-    const membershipId = await aMember(tenant);
-    const environments = [{ appEnvId }];
-    await service.control('PATCH', `/accounts/${tenant.accountId}`, { memberEnvAccess: true });
-    await tenant.apply('MemberAccess', 'member', { membershipId, access: 'Restricted', environments });
-    await tenant.becomes('MemberAccess', 'member', 'True/InSync', patience);
-
-    for (const memberEnvAccess of [false, true]) {
-      await service.control('PATCH', `/accounts/${tenant.accountId}`, { memberEnvAccess });
-      await new Promise((resolve) => setTimeout(resolve, 12_000));
-    }
-
-    expect((await tenant.condition('MemberAccess', 'member', 'Enforced'))?.status).toBe('Unknown');
-    expect(await listsOf(tenant)).toEqual([[appEnvId]]);
-    await tenant.becomes('MemberAccess', 'member', 'True/InSync', patience);
-  });
 });
 
 describe('an operator that is killed', () => {
