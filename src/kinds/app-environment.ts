@@ -84,8 +84,9 @@ function settled(pass: EnvironmentPass, item: AppEnvItem, state: 'Running' | 'St
     const message = 'startup has changed; it travels with the next build, when deploy.build.revision changes';
     return { is: 'ready', reason: 'PendingNextBuild', message, note: {} };
   }
-  if (memory.facts.deploy?.outcome === 'Assumed') {
-    const message = `the environment ran already: what runs counts as ${memory.facts.deploy.revision ?? 'deployed'} until the spec or redeploy-at changes`;
+  const { outcome, revision } = memory.facts.deploy ?? {};
+  if (outcome === 'Assumed' && revision === revisionOf(spec)) {
+    const message = `the environment ran already: what runs counts as ${revision ?? 'deployed'} until the spec or redeploy-at changes`;
     return { is: 'ready', reason: 'DeployAssumed', message, note: {} };
   }
   const message = state === 'Running' ? 'the environment runs as specified' : 'the environment is stopped';

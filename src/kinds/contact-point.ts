@@ -1,6 +1,7 @@
 import { defineKind } from '../engine/kind/define.ts';
 import { definedOf } from '../engine/kind/create.ts';
 import type { Pass } from '../engine/kind/pass.ts';
+import type { Read } from '../engine/ports.ts';
 import { textIn, type Fields, type ObjectPlan } from '../engine/kind/plan.ts';
 import { planObject, showObject } from '../engine/kind/planner.ts';
 import {
@@ -14,6 +15,7 @@ import {
   usedByAlertsOf,
   type ContactPointItem,
   type ContactPointType,
+  type ContactPointWithSecrets,
 } from '../hosting/requests.ts';
 import { identity, type Facts, type Spec } from './schema/contact-point.ts';
 
@@ -82,18 +84,15 @@ const plan: ObjectPlan<Spec, Facts, ContactPointItem> = {
   }),
   externalId: (spec) => spec.externalId,
 
-  alsoReads: ({ spec }, id) => (spec.verifyConfig === true ? [contactPointWithSecretsOf(id)] : []),
+  alsoReads: (pass, id) => (pass.spec.verifyConfig === true ? [readConfig(pass, id)] : []),
   desired: (pass) => ({
     name: plan.name(pass),
     type: typeOf(pass.spec),
     ...configFields(configOf(pass)),
   }),
-  observed: (item, { spec, view }) => ({
-    name: item.name,
-    type: item.type,
-    ...(spec.verifyConfig === true && configFields(shownConfig(view, item.contactPointId))),
-  }),
-  hidden: (field, { spec }) => field.startsWith(prefix) && spec.verifyConfig !== true,
+  observed: (item, pass) => ({ name: item.name, type: item.type, ...shownConfig(pass) }),
+  hidden: (field, pass) => field.startsWith(prefix) && !isRevealed(field, pass),
+  kept: (field) => field.startsWith(prefix),
   secret: (field) => field.startsWith(prefix),
   fixed: ['type'],
 
@@ -151,8 +150,24 @@ const plan: ObjectPlan<Spec, Facts, ContactPointItem> = {
         ],
 };
 
-function shownConfig(view: ContactPointPass['view'], id: string): Fields {
-  return view.one(contactPointWithSecretsOf(id), id)?.item?.config ?? {};
+/** The read of the config as of the newest change that the list shows. */
+function readConfig({ view, account }: ContactPointPass, id: string): Read<ContactPointWithSecrets> {
+  return contactPointWithSecretsOf(id, view.one(contactPointsOf(account.accountId), id)?.item?.updatedAtMs);
+}
+
+/** Whether the service shows a setting; of what is not there yet it is taken to do so where that is asked for. */
+function isRevealed(field: string, pass: ContactPointPass): boolean {
+  return pass.memory.id === undefined ? pass.spec.verifyConfig === true : shownConfig(pass)[field] !== undefined;
+}
+
+/** What the service reveals of the config, where that is asked for. Our own writes are trusted over an older read. */
+function shownConfig(pass: ContactPointPass): Fields {
+  const { spec, view, memory, wrote } = pass;
+  if (spec.verifyConfig !== true || memory.id === undefined) return {};
+  const read = view.one(readConfig(pass, memory.id), memory.id);
+  if (read?.item?.config === undefined) return {};
+  const isOlder = wrote !== undefined && read.walk.begunAt < wrote.at;
+  return { ...configFields(read.item.config), ...(isOlder && wrote.fields) };
 }
 
 /** Where alerts are delivered. */

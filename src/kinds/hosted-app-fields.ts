@@ -66,6 +66,12 @@ export function isKept(field: string): boolean {
   return ['port', 'builder', 'source.contextDir', 'source.dockerfilePath'].includes(field);
 }
 
+/** A path and a content of the Dockerfile take each other's place. */
+export function isReplaced(field: string, wanted: Fields): boolean {
+  if (field === 'source.dockerfilePath') return wanted['source.dockerfileFrom'] !== undefined;
+  return field === 'source.dockerfileFrom' && wanted['source.dockerfilePath'] !== undefined;
+}
+
 export const presetOf = ({ preset = 'CUSTOM' }: Spec): string => preset;
 
 /** What the spec wants. A field that it states no longer is cleared where the interface can, and kept where it cannot. */

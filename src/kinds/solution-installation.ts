@@ -90,8 +90,7 @@ function keep(pass: SolutionPass): Step<Facts> {
   const changed = wanted
     .filter(([field, value]) => stateOfHidden(pass, field, pass.print(value)) === 'unsent')
     .map(([field]) => field);
-  const dropped = Object.keys(memory.applied?.prints ?? {}).filter((field) => !wanted.some(([name]) => name === field));
-  const fixed = [...changed, ...dropped].filter((field) => field !== 'inputs.agentImage');
+  const fixed = [...changed, ...Object.keys(leftPrints(pass))].filter((field) => field !== 'inputs.agentImage');
   if (fixed.length > 0) {
     const message = `${fixed.join(', ')} cannot be changed once the solution is installed; only inputs.agentImage can`;
     return { is: 'stall', reason: 'Immutable', message };
@@ -104,7 +103,8 @@ function keep(pass: SolutionPass): Step<Facts> {
   if (changed.length > 0) return install(pass);
   const lost = lookForComponents(pass);
   if (lost !== undefined) return lost;
-  const applied = { generation: subject.generation, prints: printsOf(pass) };
+  const prints = { ...leftPrints(pass), ...printsOf(pass) };
+  const applied = { generation: subject.generation, prints };
   if (!isDeepStrictEqual(applied, memory.applied)) return { is: 'again', remember: { applied } };
   const updating = componentsUnderWay(pass);
   if (updating.length > 0) {
@@ -121,6 +121,13 @@ function keep(pass: SolutionPass): Step<Facts> {
     message: note === undefined ? `${spec.solution} is installed` : `installed; to be done by you: ${note}`,
     note: {},
   };
+}
+
+/** What was sent and is wanted no longer: the service keeps it. */
+function leftPrints(pass: SolutionPass): Readonly<Record<string, string>> {
+  const wanted = wantedOf(pass);
+  const left = Object.entries(pass.memory.applied?.prints ?? {}).filter(([field]) => wanted[field] === undefined);
+  return Object.fromEntries(left);
 }
 
 /** Component apps that do not show any more; gone only after proof, and made again only if the spec says so. */
@@ -176,6 +183,6 @@ export const solutionInstallation = defineKind<Spec, Facts>({
     conditions: [],
     drift: [],
     unverified: Object.keys(wantedOf(pass)).toSorted(),
-    leftover: [],
+    leftover: Object.keys(leftPrints(pass)).toSorted(),
   }),
 });

@@ -103,7 +103,7 @@ describe.each(readings.map((reading) => ({ name: names(reading) || 'the default'
       const creation = r.postContactPoint({ accountId: 'acc_demo', name: 'On call', type: 'webhook', config });
       const contactPointId = r.createdContactPointId(await committed(world, creation)) ?? '';
       await committed(world, r.patchContactPoint({ contactPointId, name: 'Night shift' }));
-      const shown = (await world.look(r.contactPointWithSecretsOf(contactPointId))).get(contactPointId);
+      const shown = (await world.look(r.contactPointWithSecretsOf(contactPointId, undefined))).get(contactPointId);
       const rule = { metric: 'cpu_percent', operator: 'gt', threshold: 80, duration: '5m' };
       const alertCreation = { appEnvId: 'env_web_prod', name: 'Busy', ...rule, contactPointIds: [contactPointId] };
       const alertId = r.createdAlert(await committed(world, r.postAppEnvAlert(alertCreation)))?.alertId ?? '';

@@ -142,7 +142,7 @@ const reads: readonly (readonly [Read, string, Readonly<Record<string, string>>]
   [r.memberAccessOf('acc', 'm'), 'GET /member/env-access', { accountId: 'acc', membershipId: 'm' }],
   [r.contactPointsOf('acc'), 'GET /contact-points', { accountId: 'acc' }],
   [r.contactPointOf('c'), 'GET /contact-point', { contactPointId: 'c' }],
-  [r.contactPointWithSecretsOf('c'), 'GET /contact-point', { contactPointId: 'c', showSecrets: 'true' }],
+  [r.contactPointWithSecretsOf('c', 5), 'GET /contact-point', { contactPointId: 'c', showSecrets: 'true' }],
   [r.alertsOf('e'), 'GET /app-env/alerts', { appEnvId: 'e' }],
   [r.alertOf('a'), 'GET /alert', { alertId: 'a' }],
   [r.drSourcesOf('acc'), 'GET /disaster-readiness/sources', { accountId: 'acc', limit: '100' }],

@@ -30,6 +30,26 @@ describe('HostedApp in a world', () => {
     expect(await writesSince(world, 0)).toEqual(['POST /app 200', 'PATCH /app 200', 'PATCH /app 200']);
   });
 
+  it.each([
+    ['what the service shows', { port: 9090 }, 1],
+    ['what it never shows', { image: { reference: 'r/mine:2' } }, 2],
+  ])('looks before it sends a change again whose answer was lost: %s', async (_what, change, count) => {
+    const world = await aWorld();
+    world.apply('HostedApp', 'api', { ...image, applyImmediately: true });
+    await world.run(70_000);
+    let lost = false;
+    world.interference = ({ method }) => {
+      if (lost || method !== 'PATCH') return undefined;
+      lost = true;
+      return 'loseAnswer';
+    };
+    world.apply('HostedApp', 'api', { ...image, ...change, applyImmediately: true });
+    await world.run(70_000);
+
+    expect(conditionOf(world, 'HostedApp', 'api')).toBe('True/InSync');
+    expect((await commits(world)).filter(({ kind }) => kind === 'app.updated')).toHaveLength(count);
+  });
+
   it('waits with its deletion while an environment is protected, and says why', async () => {
     const world = await aWorld();
     world.apply('HostedApp', 'api', { ...image, lifecycle: { onDelete: 'Delete' } });

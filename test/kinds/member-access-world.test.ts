@@ -116,4 +116,90 @@ describe('MemberAccess in a world', () => {
       expect(lists).toEqual([['env_web_prod']]);
     },
   );
+
+  it.each([
+    ['GET', '/app-envs', { status: 503, text: '' }],
+    ['GET', '/app-envs', { status: 200, text: '{"appEnvs": [{"appEnvId": "env_web_pr' }],
+    ['GET', '/member/env-access', { status: 503, text: '' }],
+    ['GET', '/member/env-access', { status: 200, text: '{}' }],
+    ['GET', '/member/env-access', { status: 200, text: '{"membershipId": "mem_demo"}' }],
+    ['PATCH', '/member/env-access', { status: 500, text: '' }],
+  ])('sends no shorter list when %s %s fails in part (%j)', async (method, path, insteadOf) => {
+    const world = await aWorld();
+    const both = { ...spec, environments: [{ appEnvId: 'env_web_prod' }, { environmentRef: { name: 'web' } }] };
+    world.apply('AppEnvironment', 'web', { appEnvId: 'env_web_staging' });
+    world.apply('MemberAccess', 'm', both);
+    await world.run(5_000);
+    world.interference = (request) =>
+      request.method === method && request.path.endsWith(path) ? { insteadOf } : undefined;
+    world.apply('MemberAccess', 'm', { ...both, environments: [...both.environments, { appEnvId: 'env_db_prod' }] });
+    await world.run(200_000);
+    world.interference = () => undefined;
+    await world.run(200_000);
+
+    // A list that is left out means full access, as an empty one does: then the same restriction is sent again.
+    const lists = (await commits(world)).map(({ detail }) => String(detail['allowedAppEnvIds']));
+    expect([...new Set(lists)]).toEqual(['env_web_prod,env_web_staging', 'env_db_prod,env_web_prod,env_web_staging']);
+  });
+
+  it.each([
+    ['an empty list', { ...spec, environments: [] }],
+    ['no list', { ...spec, environments: undefined }],
+    ['no word on access', { membershipId: 'mem_demo', environments: [] }],
+    ['nothing at all', {}],
+  ])('sends nothing for a spec with %s, should one get past the API server', async (_what, empty) => {
+    const world = await aWorld();
+    world.apply('MemberAccess', 'm', spec);
+    await world.run(5_000);
+    world.apply('MemberAccess', 'm', empty);
+    await world.run(200_000);
+
+    expect(conditionOf(world, 'MemberAccess', 'm')).toBe('False/InvalidSpec');
+    expect(await writesSince(world, 0)).toEqual(['PATCH /member/env-access 200']);
+  });
+
+  it('sends nothing while it is deleted though a reference does not resolve any more', async () => {
+    const world = await aWorld();
+    world.apply('AppEnvironment', 'web', { appEnvId: 'env_web_prod' });
+    world.apply('MemberAccess', 'm', { ...spec, environments: [{ environmentRef: { name: 'web' } }] });
+    await world.run(5_000);
+    world.delete('AppEnvironment', 'web');
+    world.delete('MemberAccess', 'm');
+    await world.run(70_000);
+
+    expect(world.get('MemberAccess', 'm')).toBeUndefined();
+    expect(await writesSince(world, 0)).toEqual(['PATCH /member/env-access 200']);
+  });
+
+  it('sends nothing when the token suddenly sees less, and when an environment is deleted', async () => {
+    const world = await aWorld();
+    world.apply('MemberAccess', 'm', {
+      ...spec,
+      environments: [{ appEnvId: 'env_web_prod' }, { appEnvId: 'env_web_staging' }],
+    });
+    await world.run(5_000);
+    await world.control('PATCH', '/accounts/acc_demo', { memberEnvAccess: true });
+    world.interference = ({ path }) =>
+      path.endsWith('/app-envs') ? { insteadOf: { status: 200, text: '{"appEnvs": []}' } } : undefined;
+    await world.run(200_000);
+    world.interference = () => undefined;
+    await world.control('DELETE', '/environments/env_web_staging');
+    await world.run(200_000);
+
+    expect(await writesSince(world, 0)).toEqual(['PATCH /member/env-access 200']);
+  });
+
+  it('stays as it is while the account switches the feature off and on', async () => {
+    const world = await aWorld();
+    await world.control('PATCH', '/accounts/acc_demo', { memberEnvAccess: true });
+    world.apply('MemberAccess', 'm', spec);
+    await world.run(5_000);
+    for (const memberEnvAccess of [false, true]) {
+      await world.control('PATCH', '/accounts/acc_demo', { memberEnvAccess });
+      await world.run(130_000);
+    }
+
+    expect(conditionOf(world, 'MemberAccess', 'm')).toBe('True/InSync');
+    expect(await writesSince(world, 0)).toEqual(['PATCH /member/env-access 200']);
+  });
 });

@@ -215,7 +215,7 @@ describe.concurrent('a reset', slow, () => {
     const done = async () => (await tenant.status('DisasterReset', 'lost', 'finishedAt')) !== undefined;
     await eventually('it comes to its end', done, 90_000);
     const wiped = (await service.ledger()).filter(
-      ({ kind, detail }) => kind === 'configuration.wiped' && detail?.['sourceAppEnvId'] === protection.appEnvId,
+      ({ kind, detail }) => kind === 'configuration.wiped' && detail['sourceAppEnvId'] === protection.appEnvId,
     );
     expect(wiped).toHaveLength(1);
   });

@@ -23,6 +23,8 @@ export type Disturbance =
 export type Interference = (request: {
   readonly method: string;
   readonly path: string;
+  /** As the service gets it. */
+  readonly body: string | undefined;
   readonly count: number;
 }) => Disturbance | undefined;
 

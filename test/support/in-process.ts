@@ -249,7 +249,7 @@ export class InProcess {
       if (generation !== this.#generation) return new Promise(() => undefined);
       this.calls += 1;
       const path = request.path.split('?', 1)[0] ?? '';
-      const what = this.interference({ method: request.method, path, count: this.calls });
+      const what = this.interference({ method: request.method, path, body: request.body, count: this.calls });
       if (what === 'refuseConnection') return { failed: 'connection', message: 'refused' };
       const stopped = request.start();
       if (stopped !== undefined) return { failed: 'connection', message: stopped };

@@ -55,6 +55,8 @@ export interface ObjectPlan<Spec, Facts, Item> {
   readonly hidden?: (field: string, pass: Pass<Spec, Facts>) => boolean;
   /** Fields that are shown back and remembered all the same, so that it is noticed when the spec states them no longer. */
   readonly kept?: (field: string) => boolean;
+  /** Fields that another wanted one has taken the place of: the service has them no longer. */
+  readonly replaced?: (field: string, wanted: Fields) => boolean;
   /** Fields that hold secrets: shown as `(redacted)` wherever they differ. */
   readonly secret?: (field: string) => boolean;
   /** Fields that the service cannot change once the object is there. */

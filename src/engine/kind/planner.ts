@@ -63,7 +63,9 @@ function leftoverOf<Spec, Facts, Item>(
 ): readonly string[] {
   if (pass.subject.deleting) return [];
   const desired = plan.desired(pass);
-  return Object.keys(pass.memory.applied?.prints ?? {}).filter((field) => desired[field] === undefined);
+  return Object.keys(pass.memory.applied?.prints ?? {}).filter(
+    (field) => desired[field] === undefined && plan.replaced?.(field, desired) !== true,
+  );
 }
 
 /** The fingerprints to keep: of what is wanted, and of what is left over. */
@@ -119,7 +121,7 @@ function keepMatched<Spec, Facts, Item>(
   pass: Pass<Spec, Facts>,
   id: string,
 ): Step<Facts> {
-  const found = look(plan, pass, id);
+  const found = afterDoubt(plan, pass, id) ?? look(plan, pass, id);
   if (found.is === 'unclear') return found.step;
   if (found.is === 'gone') return gone(plan, pass, id);
   const unread = plan.alsoReads?.(pass, id).find((read) => pass.view.all(read) === undefined);
@@ -138,6 +140,20 @@ function keepMatched<Spec, Facts, Item>(
   }
   const next = plan.settle?.(pass, found.seen) ?? { is: 'ready' };
   return next.is === 'ready' ? { ...next, note: {} } : next;
+}
+
+/** The answer to a change was lost: only a list from after it says whether the change is still to be made. */
+function afterDoubt<Spec, Facts, Item>(
+  plan: ObjectPlan<Spec, Facts, Item>,
+  pass: Pass<Spec, Facts>,
+  id: string,
+): { readonly is: 'unclear'; readonly step: Step<Facts> } | undefined {
+  const { doubtAt } = pass.notes;
+  if (doubtAt === undefined) return undefined;
+  const list = plan.list(pass);
+  const seen = pass.view.one(list, id);
+  if (seen === undefined || seen.walk.begunAt >= doubtAt) return undefined;
+  return { is: 'unclear', step: readOf(pass, list, doubtAt) };
 }
 
 function correct<Spec, Facts, Item>(
@@ -164,14 +180,25 @@ function correct<Spec, Facts, Item>(
   }
   const first = plan.requests.updateFirst?.(changed, pass);
   const now = first === undefined ? changed : only(changed, first);
+  const words = `update ${plan.noun} "${plan.name(pass)}" (${Object.keys(now).join(', ')})`;
   return {
     is: 'call',
     call: {
       request: plan.requests.update(id, now, pass),
-      words: `update ${plan.noun} "${plan.name(pass)}" (${Object.keys(now).join(', ')})`,
+      words,
       urgency: isDrift ? 'drift' : 'edit',
       corrects: drifted.filter((field) => field in now),
       wrote: () => only(difference.differing, Object.keys(now)),
+      refused: (refusal) =>
+        refusal.is !== 'inDoubt'
+          ? undefined
+          : {
+              is: 'wait',
+              reason: 'InDoubt',
+              message: `${words}: ${refusal.message}; looking what came of it`,
+              retryInMs: 2_000,
+              note: { ...pass.notes, doubtAt: pass.monotonicMs + 1 },
+            },
       committed: (body) => ({
         applied: first === undefined ? whole(plan, pass, difference) : part(pass, difference, first),
         ...(plan.requests.learnedByUpdate && { facts: plan.requests.learnedByUpdate(body, now, pass) }),

@@ -82,14 +82,20 @@ export function contactPointOf(contactPointId: string): Read<ContactPointItem> {
   };
 }
 
-/** One contact point with its config; needs the Secrets Access permission. */
-export function contactPointWithSecretsOf(contactPointId: string): Read<ContactPointWithSecrets> {
+/**
+ * One contact point with its config, read once for each `updatedAt` that the list shows, and again every hour since that may
+ * not move; needs the Secrets Access permission.
+ */
+export function contactPointWithSecretsOf(
+  contactPointId: string,
+  updatedAtMs: number | undefined,
+): Read<ContactPointWithSecrets> {
   return {
-    key: `contactPointWithSecrets/${contactPointId}`,
+    key: `contactPointWithSecrets/${contactPointId}/${updatedAtMs ?? ''}`,
     first: get('/contact-point', { contactPointId, showSecrets: 'true' }),
     items: single(contactPointWithSecretsIn),
     idOf: (point) => point.contactPointId,
     absentOn404: true,
-    pace: 'onDemand',
+    pace: 'hourly',
   };
 }

@@ -165,7 +165,7 @@ const Fields = specInAccount('What runs, and how it is built.', {
   applyImmediately: flag(
     'Whether changes deploy to all environments at once. Otherwise they stay pending in each environment until its next deployment. Default: false.',
   ).optional(),
-  externalId: externalId('app'),
+  externalId: externalId('an app'),
   lifecycle: lifecycle({
     mode,
     adoption,

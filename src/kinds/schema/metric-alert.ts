@@ -112,7 +112,7 @@ const Fields = specInAccount('What is watched, when it fires, and who is told.',
     'How often its state is asked for at most, in seconds; 0 shows only what the list of alerts shows. Default: 120.',
     { min: 0, max: 86_400 },
   ).optional(),
-  externalId: externalId('alert'),
+  externalId: externalId('an alert'),
   lifecycle: lifecycle({
     mode,
     adoption,

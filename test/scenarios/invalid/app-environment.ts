@@ -4,6 +4,19 @@ const image = { deploy: { image: 'registry.example.com/team/web:1' } };
 const spec = { appEnvId: 'env_web_prod' };
 const key = { name: 'a', key: 'b' };
 
+/** Each field that says which environment is meant. */
+const places = Object.entries({
+  appRef: { environmentName: 'prod' },
+  appId: { environmentName: 'prod' },
+  solutionRef: { component: 'queue' },
+  environmentName: { appId: 'app_web' },
+  cliEnvName: {},
+  component: { solutionRef: { name: 'workers' } },
+}).map(([name, rest]) => {
+  const at = (value: string) => ({ ...rest, [name]: name.endsWith('Ref') ? { name: value } : value });
+  return { because: `${name} stays`, from: at('a'), to: at('b'), says: `${name} cannot be changed` };
+});
+
 export const appEnvironment: Verdicts = {
   kind: 'AppEnvironment',
   accepted: [
@@ -126,6 +139,11 @@ export const appEnvironment: Verdicts = {
       says: 'set exactly one of value, valueFrom',
     },
     {
+      because: 'a variable from two places',
+      spec: { ...spec, ...image, env: [{ name: 'A', valueFrom: { secretKeyRef: key, configMapKeyRef: key } }] },
+      says: 'set exactly one of secretKeyRef, configMapKeyRef',
+    },
+    {
       because: 'a long value',
       spec: { ...spec, ...image, env: [{ name: 'A', value: longer(16_384) }] },
       says: 'may not be more than 16384',
@@ -150,6 +168,7 @@ export const appEnvironment: Verdicts = {
       to: { appId: 'app_web', cliEnvName: 'x' },
       says: 'cannot be changed; delete this resource',
     },
+    ...places,
     {
       because: 'what runs may change',
       from: { ...spec, ...image },

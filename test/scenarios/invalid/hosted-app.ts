@@ -1,4 +1,4 @@
-import { accountChanges, type Verdicts } from './table.ts';
+import { accountChanges, longer, type Verdicts } from './table.ts';
 
 const image = { reference: 'registry.example.com/team/web:1' };
 const git = { namespace: 'team', repo: 'web', installationId: '7' };
@@ -99,6 +99,11 @@ export const hostedApp: Verdicts = {
       because: 'CouchDB is one node',
       spec: { preset: 'COUCHDB', port: 5984, database: { containers: 2 } },
       says: 'database.containers must be 1',
+    },
+    {
+      because: 'the name of a setting',
+      spec: { preset: 'REDIS', port: 6379, database: { settings: { [longer(128)]: '1' } } },
+      says: 'each name has at most 128 characters',
     },
     { because: 'a port', spec: { ...spec, port: 65_536 }, says: 'less than or equal to 65535' },
     {

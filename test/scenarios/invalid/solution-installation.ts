@@ -26,6 +26,11 @@ export const solutionInstallation: Verdicts = {
       says: 'set exactly one of value, valueFrom',
     },
     {
+      because: 'an input from nowhere',
+      spec: { ...spec, inputs: { agentImage: { valueFrom: {} } } },
+      says: 'set exactly one of secretKeyRef, configMapKeyRef',
+    },
+    {
       because: 'the name of an input',
       spec: { ...spec, inputs: { ['k'.repeat(129)]: { value: 'v' } } },
       says: 'each name has at most 128 characters',

@@ -7,7 +7,9 @@ export interface Commit {
   readonly kind: string;
   readonly id: string;
   readonly accountId: string;
-  readonly detail?: Readonly<Record<string, unknown>>;
+  /** The public request that led to it; null for what the service does by itself. */
+  readonly requestSeq: number | null;
+  readonly detail: Readonly<Record<string, unknown>>;
 }
 
 /** One public request as the service saw it. */

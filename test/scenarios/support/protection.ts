@@ -146,7 +146,7 @@ export class Protection {
   async commits(kind: string): Promise<number> {
     const ledger = await this.tenant.service.ledger();
     return ledger.filter(
-      ({ kind: what, detail }) => what === kind && detail?.['configurationId'] === this.configurationId,
+      ({ kind: what, detail }) => what === kind && detail['configurationId'] === this.configurationId,
     ).length;
   }
 
@@ -166,7 +166,7 @@ export class Protection {
     const { configurationId, generation, tenant } = this;
     const ledger = await tenant.service.ledger();
     const isOurs = ({ kind, detail }: Commit) =>
-      kind === 'activation.accepted' && detail?.['configurationId'] === configurationId;
+      kind === 'activation.accepted' && detail['configurationId'] === configurationId;
     await tenant.service.call(tenant.token, 'POST', '/disaster-readiness/discard-activation', {
       accountId: tenant.accountId,
       configurationId,

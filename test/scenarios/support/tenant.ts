@@ -10,6 +10,10 @@ const group = '/apis/apphosting.dev/v1alpha1';
 /** The plural of each kind that tenants use. */
 const plurals = {
   HostingAccount: 'hostingaccounts',
+  HostedApp: 'hostedapps',
+  AppEnvironment: 'appenvironments',
+  SolutionInstallation: 'solutioninstallations',
+  MemberAccess: 'memberaccesses',
   ContactPoint: 'contactpoints',
   MetricAlert: 'metricalerts',
   DisasterProtection: 'disasterprotections',
@@ -40,8 +44,8 @@ export class Tenant {
     this.token = `planted-token-${accountId}`;
   }
 
-  /** A new tenant in a namespace of its own, or in this one. */
-  static async arrive(api: Api, service: HostingService, given?: string): Promise<Tenant> {
+  /** A new tenant in a namespace of its own, or in this one; a bare one has no app and no environment yet. */
+  static async arrive(api: Api, service: HostingService, given?: string, how?: 'bare'): Promise<Tenant> {
     const unique = randomUUID().slice(0, 8);
     const namespace = given ?? `t-${unique}`;
     const accountId = `acc_${unique}`;
@@ -50,6 +54,7 @@ export class Tenant {
     const token = `planted-token-${accountId}`;
     const membership = { accountId, role: 'admin', permissions: ['manageMembers', 'secretsAccess'] };
     await service.control('POST', '/tokens', { token, memberships: [membership], currentAccountId: accountId });
+    if (how === 'bare') return new Tenant(api, service, namespace, accountId, '');
     const app = { accountId, name: 'shop', dockerPreset: 'POSTGRESQL', port: 5432 };
     const made = (await service.call(token, 'POST', '/app', app)) as { appId: string };
     const environment = { appId: made.appId, name: 'prod', region: 'eu-west', status: 'running' };

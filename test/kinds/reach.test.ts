@@ -1,0 +1,175 @@
+import { readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { z } from 'zod';
+import { alertBodies } from '../../src/hosting/requests/alerts.ts';
+import { appBodies } from '../../src/hosting/requests/apps.ts';
+import { contactPointBodies } from '../../src/hosting/requests/contact-points.ts';
+import { environmentBodies } from '../../src/hosting/requests/environments.ts';
+import { memberAccessBodies } from '../../src/hosting/requests/member-access.ts';
+import { solutionBodies } from '../../src/hosting/requests/solutions.ts';
+import { allEdits } from './support/edits/index.ts';
+import { nodesOf } from './support/edits/nodes.ts';
+
+/* Every field that a body of the interface takes, and where a user says it; what nobody can say has a decision. */
+
+const bodies: Readonly<Record<string, z.ZodType>> = {
+  ...appBodies,
+  ...environmentBodies,
+  ...solutionBodies,
+  ...memberAccessBodies,
+  ...contactPointBodies,
+  ...alertBodies,
+};
+
+/** A field that is not said by a spec: known from what is bound, or left out by a decision. */
+type Place = string | { readonly from: 'account' | 'status' | 'annotation' } | { readonly decision: string };
+
+const bound = { from: 'status' } as const;
+const account = { from: 'account' } as const;
+const byId = { decision: '0025' } as const;
+const startup = {
+  startupConfig: 'AppEnvironment startup',
+  replaceStartupConfig: 'AppEnvironment startup',
+  clearStartupConfig: 'AppEnvironment startup',
+};
+
+/** The tables of the interface's own text. */
+const places: Readonly<Record<string, Readonly<Record<string, Place>>>> = {
+  'POST /app': {
+    name: 'HostedApp name',
+    accountId: account,
+    port: 'HostedApp port',
+    dockerPreset: 'HostedApp preset',
+    dockerPresetVersion: 'HostedApp presetVersion',
+    useImage: 'HostedApp image',
+    gitNamespace: 'HostedApp source.git.namespace',
+    gitRepo: 'HostedApp source.git.repo',
+    gitInstallationId: 'HostedApp source.git.installationId',
+    image: 'HostedApp image.reference',
+    buildArgs: 'HostedApp source.buildArgs',
+    contextDir: 'HostedApp source.contextDir',
+    dockerfilePath: 'HostedApp source.dockerfilePath',
+    customDockerfileContent: 'HostedApp source.dockerfileFrom',
+    isCliDeployment: 'HostedApp source.cliDeployment',
+    jobConfig: 'HostedApp job',
+    containers: 'HostedApp database.containers',
+    disk: 'HostedApp database.disk',
+    withPersistence: 'HostedApp database.withPersistence',
+    databaseSettings: 'HostedApp database.settings',
+  },
+  'PATCH /app': {
+    appId: bound,
+    dockerfilePath: 'HostedApp source.dockerfilePath',
+    customDockerfileContent: 'HostedApp source.dockerfileFrom',
+    dockerPreset: 'HostedApp preset',
+    port: 'HostedApp port',
+    builder: 'HostedApp builder',
+    contextDir: 'HostedApp source.contextDir',
+    buildArgs: 'HostedApp source.buildArgs',
+    useImage: 'HostedApp image',
+    image: 'HostedApp image.reference',
+    healthCheckPath: 'HostedApp healthCheck.path',
+    healthCheckPort: 'HostedApp healthCheck.port',
+    healthCheckHeaders: 'HostedApp healthCheck.headersFrom',
+    imagePullAccountSecretId: 'HostedApp image.pullSecretId',
+    buildPullAccountSecretId: 'HostedApp buildPullSecretId',
+    jobConfig: 'HostedApp job',
+    applyImmediately: 'HostedApp applyImmediately',
+  },
+  'POST /app-env/deploy-image': {
+    appEnvId: bound,
+    envName: byId,
+    image: 'AppEnvironment deploy.image',
+    envVars: 'AppEnvironment env',
+    functionConfig: 'AppEnvironment functionConfig',
+    ...startup,
+  },
+  'POST /app-env/build': {
+    appEnvId: bound,
+    envName: byId,
+    forceNewBuild: 'AppEnvironment deploy.build.forceNewBuild',
+    isRebuild: 'AppEnvironment deploy.build.rebuildFrom',
+    fromContentId: 'AppEnvironment deploy.build.rebuildFrom',
+    ...startup,
+  },
+  'POST /app-env/redeploy': { appEnvId: bound, envName: byId, contentId: byId },
+  'POST /app-env/rollback': { appEnvId: bound, envName: byId, targetContentId: 'AppEnvironment deploy.contentId' },
+  'POST /app-env/stop': { appEnvId: bound, envName: byId },
+  'POST /app-env/start': { appEnvId: bound, envName: byId },
+  'POST /solutions': {
+    accountId: account,
+    solutionSlug: 'SolutionInstallation solution',
+    appName: 'SolutionInstallation appName',
+    region: 'SolutionInstallation region',
+    installationId: 'SolutionInstallation installationId',
+    inputs: 'SolutionInstallation inputs',
+  },
+  'PATCH /member/env-access': {
+    accountId: account,
+    membershipId: 'MemberAccess membershipId',
+    allowedAppEnvIds: 'MemberAccess environments',
+  },
+  'POST /contact-point': {
+    accountId: account,
+    name: 'ContactPoint name',
+    type: 'ContactPoint email',
+    config: 'ContactPoint email',
+  },
+  'PATCH /contact-point': { contactPointId: bound, name: 'ContactPoint name', config: 'ContactPoint email' },
+  'POST /app-env/alert': {
+    appEnvId: 'MetricAlert appEnvId',
+    envName: byId,
+    name: 'MetricAlert name',
+    description: 'MetricAlert description',
+    metric: 'MetricAlert metric',
+    operator: 'MetricAlert operator',
+    threshold: 'MetricAlert threshold',
+    duration: 'MetricAlert duration',
+    aggregation: 'MetricAlert aggregation',
+    queryRange: 'MetricAlert queryRange',
+    contactPointIds: 'MetricAlert contactPoints',
+    contactPointNames: byId,
+  },
+  'PATCH /alert': {
+    alertId: bound,
+    name: 'MetricAlert name',
+    description: 'MetricAlert description',
+    metric: 'MetricAlert metric',
+    operator: 'MetricAlert operator',
+    threshold: 'MetricAlert threshold',
+    duration: 'MetricAlert duration',
+    aggregation: 'MetricAlert aggregation',
+    queryRange: 'MetricAlert queryRange',
+    contactPointIds: 'MetricAlert contactPoints',
+    enabled: 'MetricAlert enabled',
+  },
+  'POST /alert/toggle': { alertId: bound, enabled: 'MetricAlert enabled' },
+  'POST /alert/refresh': { alertId: bound },
+};
+
+const known = new Set(allEdits.flatMap(({ kind, schema }) => nodesOf(schema).map(({ path }) => `${kind} ${path}`)));
+const decisions = readdirSync(join(import.meta.dirname, '../../docs/decisions'));
+
+/** Why a place is none; undefined when a user can say it there, or something else knows it. */
+function flawOf(place: Place): string | undefined {
+  if (typeof place === 'string') return known.has(place) ? undefined : `${place} is no field`;
+  if ('from' in place) return undefined;
+  const { decision } = place;
+  return decisions.some((name) => name.startsWith(`${decision}-`)) ? undefined : `there is no decision ${decision}`;
+}
+
+describe('what the interface takes', () => {
+  it('is told by these requests and no other', () => {
+    expect(Object.keys(places).toSorted()).toEqual(Object.keys(bodies).toSorted());
+  });
+
+  it.each(Object.entries(places))('can be said, or there is a decision why not: %s', (endpoint, fields) => {
+    const body = bodies[endpoint];
+
+    expect(body instanceof z.ZodObject ? Object.keys(body.shape).toSorted() : []).toEqual(
+      Object.keys(fields).toSorted(),
+    );
+    expect(Object.values(fields).flatMap((place) => flawOf(place) ?? [])).toEqual([]);
+  });
+});

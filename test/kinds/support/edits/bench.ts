@@ -1,0 +1,98 @@
+import { expect } from 'vitest';
+import { identities } from '../../../../src/kinds/schema/index.ts';
+import { configMapResource } from '../../../../src/kube/material.ts';
+import { namespace, type InProcess } from '../../../support/in-process.ts';
+import { aWorld, conditionOf, statusOf } from '../world.ts';
+import type { Edit, Edits, Outcome, Spec } from './table.ts';
+
+/** A row, and the object that it is tried on. */
+export interface Row extends Edit {
+  readonly name: string;
+}
+
+const secrets = {
+  a: 'secret a',
+  b: 'secret b',
+  hookA: 'https://chat.example.com/a',
+  hookB: 'https://chat.example.com/b',
+  imageA: 'svc/sandbox-agent:1',
+  imageB: 'svc/sandbox-agent:2',
+};
+
+/** What nobody can know before it is sent. */
+const madeUp: readonly (readonly [RegExp, string])[] = [
+  [/apphosting:[a-z2-7]{16}/g, '{marker}'],
+  [/"requestId":"[^"]*"/g, '"requestId":"{requestId}"'],
+  [/"expectedGeneration":\d+/g, '"expectedGeneration":"{generation}"'],
+];
+
+function parsed(body: string): unknown {
+  return JSON.parse(madeUp.reduce((text, [form, word]) => text.replaceAll(form, word), body));
+}
+
+/** One world in which every row of a kind has an object of its own: a call that belongs to no change would show. */
+export class Bench {
+  readonly world: InProcess;
+  readonly #edits: Edits;
+  readonly #words = new Map<string, Readonly<Record<string, string>>>();
+  #sent: { readonly call: string; readonly body: unknown }[] = [];
+
+  private constructor(world: InProcess, edits: Edits) {
+    this.world = world;
+    this.#edits = edits;
+    world.interference = ({ method, path, body }) => {
+      const isRead = method === 'GET' || path.endsWith('/alert/refresh');
+      const call = `${method} ${path.replace('/api/public/v1', '')}`;
+      if (!isRead) this.#sent.push({ call, body: parsed(body ?? 'null') });
+      return undefined;
+    };
+  }
+
+  /** A world in which the objects of all rows are as before their change. */
+  static async open(edits: Edits, rows: readonly Row[]): Promise<Bench> {
+    const world = await aWorld();
+    world.secret('values', secrets);
+    const files = { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'files', namespace } };
+    world.cluster.create(configMapResource, namespace, { ...files, data: { ...secrets, a: 'file a', b: 'file b' } });
+    for (const credentialId of ['cred_a', 'cred_b']) {
+      await world.control('POST', '/credentials', { credentialId, accountId: 'acc_demo', kind: 'registry' });
+    }
+    const bench = new Bench(world, edits);
+    for (const { name, before } of rows) {
+      bench.#words.set(name, (await edits.prepare?.(world, name)) ?? {});
+      bench.apply(name, before);
+    }
+    await world.run(300_000);
+    return bench;
+  }
+
+  apply(name: string, spec: Spec): void {
+    const { kind, base } = this.#edits;
+    this.world.apply(kind, name, JSON.parse(this.#filled(name, { ...base, ...spec })) as object);
+  }
+
+  /** Lets the operator do what it does, and compares that with what must come of it. */
+  async comes(name: string, outcome: Exclude<Outcome, { is: 'refused' }>): Promise<void> {
+    this.#sent = [];
+    await this.world.run(60_000);
+
+    const wanted = outcome.is === 'sent' ? [{ call: outcome.call, body: this.#bodyOf(name, outcome.body) }] : [];
+    expect([conditionOf(this.world, this.#edits.kind, name), this.#sent]).toEqual([outcome.ready, wanted]);
+  }
+
+  status(name: string): Readonly<Record<string, unknown>> {
+    return statusOf(this.world, this.#edits.kind, name);
+  }
+
+  #bodyOf(name: string, body: object): unknown {
+    return JSON.parse(this.#filled(name, body));
+  }
+
+  #filled(name: string, value: object): string {
+    const { kind } = this.#edits;
+    const { idField = '' } = identities.find((identity) => identity.kind === kind) ?? {};
+    const id = this.world.get(kind, name) === undefined ? '' : String(this.status(name)[idField]);
+    const words = Object.entries({ row: name, id, ...this.#words.get(name) });
+    return words.reduce((so, [word, with_]) => so.replaceAll(`{${word}}`, with_), JSON.stringify(value));
+  }
+}

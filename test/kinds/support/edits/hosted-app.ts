@@ -1,0 +1,278 @@
+import { Spec as schema } from '../../../../src/kinds/schema/hosted-app.ts';
+import type { InProcess } from '../../../support/in-process.ts';
+import { accountEdits, lifecycleEdits, quiet, refused, sent, type Edit, type Edits, type Spec } from './table.ts';
+
+const image = { port: 8080, image: { reference: 'r/mine:1' } };
+const git = { namespace: 'team', repo: 'mine', installationId: '7' };
+const built = { port: 8080, source: { git } };
+const pushed = { port: 8080, source: { cliDeployment: true } };
+const redis = { preset: 'REDIS', port: 6379 };
+const oneOrigin = refused('set exactly one of source and image');
+
+const patch = (body: object) => sent('PATCH /app', { appId: '{id}', ...body });
+const withSource = (more: Spec): Spec => ({ port: 8080, source: { git, ...more } });
+const withImage = (more: Spec): Spec => ({ port: 8080, image: { reference: 'r/mine:1', ...more } });
+const withHealth = (healthCheck: Spec): Spec => ({ ...image, healthCheck });
+const withHeader = (name: string, valueFrom: Spec) => withHealth({ headersFrom: [{ name, valueFrom }] });
+const fromSecret = (key: string) => ({ secretKeyRef: { name: 'values', key } });
+const fromConfigMap = (key: string) => ({ configMapKeyRef: { name: 'files', key } });
+const withJob = (job: Spec): Spec => ({ preset: 'JOB', image: { reference: 'r/mine:1' }, job });
+
+const buildRows: readonly Edit[] = [
+  { field: 'source', before: built, removed: { comes: oneOrigin } },
+  {
+    field: 'source',
+    before: withSource({ contextDir: './web' }),
+    removed: { to: image, comes: patch({ useImage: true, image: 'r/mine:1' }), leftover: ['source.contextDir'] },
+  },
+  ...(['namespace', 'repo', 'installationId'] as const).map((name) => ({
+    field: `source.git.${name}`,
+    before: built,
+    changed: {
+      to: { port: 8080, source: { git: { ...git, [name]: 'other' } } },
+      comes: refused('cannot be added or changed later'),
+    },
+    removed: { comes: refused(name === 'installationId' ? 'cannot be added or changed later' : 'Required value') },
+  })),
+  { field: 'source.git', before: built, removed: { comes: refused('source needs git') } },
+  {
+    field: 'source.cliDeployment',
+    before: pushed,
+    changed: { to: { port: 8080, source: { cliDeployment: false } }, comes: refused('source needs git') },
+    removed: { comes: refused('source needs git') },
+  },
+  {
+    field: 'source.contextDir',
+    before: withSource({ contextDir: './web' }),
+    changed: { to: withSource({ contextDir: './api' }), comes: patch({ contextDir: './api' }) },
+    removed: { comes: patch({ contextDir: './' }) },
+  },
+  {
+    field: 'source.dockerfilePath',
+    before: withSource({ dockerfilePath: 'a.Dockerfile' }),
+    changed: { to: withSource({ dockerfilePath: 'b.Dockerfile' }), comes: patch({ dockerfilePath: 'b.Dockerfile' }) },
+    removed: { comes: patch({ dockerfilePath: 'Dockerfile' }) },
+  },
+  {
+    field: 'source.dockerfileFrom',
+    before: withSource({ dockerfileFrom: { name: 'files', key: 'a' } }),
+    changed: {
+      to: withSource({ dockerfileFrom: { name: 'files', key: 'b' } }),
+      comes: patch({ customDockerfileContent: 'file b' }),
+    },
+    removed: { comes: patch({ dockerfilePath: 'Dockerfile' }) },
+  },
+  {
+    field: 'source.buildArgs',
+    before: withSource({ buildArgs: 'A=1' }),
+    changed: { to: withSource({ buildArgs: 'A=2' }), comes: patch({ buildArgs: 'A=2' }) },
+    removed: { comes: quiet(), leftover: ['source.buildArgs'] },
+  },
+  {
+    field: 'builder',
+    before: { ...built, builder: 'DOCKER' },
+    changed: { to: { ...built, builder: 'NIXPACKS' }, comes: patch({ builder: 'NIXPACKS' }) },
+    removed: { comes: quiet(), leftover: ['builder'] },
+  },
+  {
+    field: 'buildPullSecretId',
+    before: { ...built, buildPullSecretId: 'cred_a' },
+    changed: { to: { ...built, buildPullSecretId: 'cred_b' }, comes: patch({ buildPullAccountSecretId: 'cred_b' }) },
+    removed: { comes: patch({ buildPullAccountSecretId: '' }) },
+  },
+];
+
+const imageRows: readonly Edit[] = [
+  { field: 'image', before: image, removed: { comes: oneOrigin } },
+  {
+    field: 'image.reference',
+    before: image,
+    changed: { to: { port: 8080, image: { reference: 'r/mine:2' } }, comes: patch({ image: 'r/mine:2' }) },
+  },
+  {
+    field: 'image.pullSecretId',
+    before: withImage({ pullSecretId: 'cred_a' }),
+    changed: { to: withImage({ pullSecretId: 'cred_b' }), comes: patch({ imagePullAccountSecretId: 'cred_b' }) },
+    removed: { comes: patch({ imagePullAccountSecretId: '' }) },
+  },
+];
+
+const healthRows: readonly Edit[] = [
+  {
+    field: 'healthCheck',
+    before: withHealth({ path: '/a', port: 81, headersFrom: [{ name: 'A', valueFrom: fromSecret('a') }] }),
+    removed: { comes: patch({ healthCheckPath: '', healthCheckHeaders: {} }), leftover: ['healthCheck.port'] },
+  },
+  {
+    field: 'healthCheck.path',
+    before: withHealth({ path: '/a' }),
+    changed: { to: withHealth({ path: '/b' }), comes: patch({ healthCheckPath: '/b' }) },
+    removed: { comes: patch({ healthCheckPath: '' }) },
+  },
+  {
+    field: 'healthCheck.port',
+    before: withHealth({ port: 81 }),
+    changed: { to: withHealth({ port: 82 }), comes: patch({ healthCheckPort: 82 }) },
+    removed: { comes: quiet(), leftover: ['healthCheck.port'] },
+  },
+  {
+    field: 'healthCheck.headersFrom',
+    before: withHeader('A', fromSecret('a')),
+    removed: { comes: patch({ healthCheckHeaders: {} }) },
+  },
+  {
+    field: 'healthCheck.headersFrom[].name',
+    before: withHeader('A', fromSecret('a')),
+    changed: { to: withHeader('B', fromSecret('a')), comes: patch({ healthCheckHeaders: { B: 'secret a' } }) },
+  },
+  {
+    field: 'healthCheck.headersFrom[].valueFrom.secretKeyRef',
+    before: withHeader('A', fromSecret('a')),
+    changed: { to: withHeader('A', fromSecret('b')), comes: patch({ healthCheckHeaders: { A: 'secret b' } }) },
+    removed: { to: withHeader('A', {}), comes: refused('set exactly one of secretKeyRef, configMapKeyRef') },
+  },
+  {
+    field: 'healthCheck.headersFrom[].valueFrom.configMapKeyRef',
+    before: withHeader('A', fromConfigMap('a')),
+    changed: { to: withHeader('A', fromConfigMap('b')), comes: patch({ healthCheckHeaders: { A: 'file b' } }) },
+    removed: { to: withHeader('A', fromSecret('a')), comes: patch({ healthCheckHeaders: { A: 'secret a' } }) },
+  },
+];
+
+/** One setting of a job; its settings are one field of the service. */
+function jobRow(name: string, before: unknown, after: unknown): Edit {
+  return {
+    field: `job.${name}`,
+    before: withJob({ command: 'migrate', [name]: before }),
+    changed: {
+      to: withJob({ command: 'migrate', [name]: after }),
+      comes: patch({ jobConfig: { command: 'migrate', [name]: after } }),
+    },
+    removed: { comes: quiet(), leftover: [`job.${name}`] },
+  };
+}
+
+const concurrency = (key: string, value: string) => withJob({ concurrency: { key, value } });
+
+const jobRows: readonly Edit[] = [
+  {
+    field: 'job',
+    before: withJob({ command: 'migrate' }),
+    removed: { comes: quiet(), leftover: ['job.command'] },
+  },
+  jobRow('command', 'one', 'two'),
+  jobRow('shell', true, false),
+  jobRow('timeoutSeconds', 60, 120),
+  jobRow('ttlSecondsAfterFinished', 60, 120),
+  jobRow('backoffLimit', 1, 2),
+  {
+    field: 'job.concurrency',
+    before: concurrency('policy', 'Forbid'),
+    removed: { comes: quiet(), leftover: ['job.concurrency.policy'] },
+  },
+  {
+    field: 'job.concurrency.key',
+    before: concurrency('policy', 'Forbid'),
+    changed: {
+      to: concurrency('concurrencyPolicy', 'Forbid'),
+      comes: patch({ jobConfig: { concurrencyPolicy: 'Forbid' } }),
+    },
+  },
+  {
+    field: 'job.concurrency.value',
+    before: concurrency('policy', 'Forbid'),
+    changed: { to: concurrency('policy', '2'), comes: patch({ jobConfig: { policy: 2 } }) },
+  },
+];
+
+const onlyAtCreation = refused('can only be given when the resource is created');
+const withDatabase = (database: Spec): Spec => ({ ...redis, database });
+
+const creationRows: readonly Edit[] = [
+  {
+    field: 'name',
+    before: { ...image, name: 'one-{row}' },
+    changed: { to: { ...image, name: 'two-{row}' }, comes: refused('the service cannot rename an app') },
+    removed: { comes: refused('the service cannot rename an app') },
+  },
+  {
+    field: 'presetVersion',
+    before: { ...image, preset: 'NEXT_JS', presetVersion: 'NEXT_JS_NODE_JS_22' },
+    changed: { to: { ...image, preset: 'NEXT_JS', presetVersion: 'NEXT_JS_NODE_JS_20' }, comes: onlyAtCreation },
+    removed: { comes: onlyAtCreation },
+  },
+  { field: 'database', before: withDatabase({ disk: 1 }), removed: { comes: onlyAtCreation } },
+  {
+    field: 'database.settings',
+    before: withDatabase({ settings: { a: '1' } }),
+    changed: { to: withDatabase({ settings: { a: '2' } }), comes: onlyAtCreation },
+    removed: { comes: onlyAtCreation },
+  },
+  ...Object.entries({ containers: [1, 2], disk: [1, 2], withPersistence: [true, false] }).map(([name, [one, two]]) => ({
+    field: `database.${name}`,
+    before: withDatabase({ [name]: one }),
+    changed: { to: withDatabase({ [name]: two }), comes: onlyAtCreation },
+    removed: { comes: onlyAtCreation },
+  })),
+];
+
+/** Every field of a HostedApp. */
+export const hostedAppEdits: Edits = {
+  kind: 'HostedApp',
+  schema,
+  prepare: async (world: InProcess, name) => {
+    const app = { accountId: 'acc_demo', name: `hand-${name}`, port: 8080, useImage: true, image: 'r/mine:1' };
+    const one = (await world.request('POST', '/app', app)).body as { appId: string };
+    const two = (await world.request('POST', '/app', app)).body as { appId: string };
+    return { one: one.appId, two: two.appId };
+  },
+  rows: [
+    ...accountEdits(image),
+    ...lifecycleEdits(image, {
+      mode: ['Manage', 'Observe'],
+      adoption: ['ById', 'Never'],
+      drift: ['Correct', 'Report'],
+      onDelete: ['Retain', 'Delete'],
+      onMissing: ['Stall', 'Recreate'],
+    }),
+    ...creationRows,
+    ...buildRows,
+    ...imageRows,
+    ...healthRows,
+    ...jobRows,
+    {
+      field: 'preset',
+      before: { ...image, preset: 'NEXT_JS' },
+      changed: { to: { ...image, preset: 'REMIX' }, comes: patch({ dockerPreset: 'REMIX' }) },
+      removed: { comes: patch({ dockerPreset: 'CUSTOM' }) },
+    },
+    {
+      field: 'preset',
+      before: image,
+      changed: { to: { ...image, preset: 'FUNCTION' }, comes: patch({ dockerPreset: 'FUNCTION' }) },
+    },
+    {
+      field: 'port',
+      before: image,
+      changed: { to: { ...image, port: 9090 }, comes: patch({ port: 9090 }) },
+      removed: { comes: refused('port is required unless preset is JOB') },
+    },
+    {
+      field: 'port',
+      before: { ...withJob({ command: 'migrate' }), port: 8080 },
+      removed: { comes: quiet(), leftover: ['port'] },
+    },
+    {
+      field: 'applyImmediately',
+      before: { ...image, applyImmediately: false },
+      changed: { to: { ...image, applyImmediately: true }, comes: quiet() },
+      removed: { comes: quiet() },
+    },
+    {
+      field: 'externalId',
+      before: { ...image, name: 'hand-{row}', externalId: '{one}' },
+      changed: { to: { ...image, name: 'hand-{row}', externalId: '{two}' }, comes: patch({ image: 'r/mine:1' }) },
+      removed: { comes: quiet() },
+    },
+  ],
+};

@@ -1,0 +1,228 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { startHostingService, type Commit, type HostingService } from './support/hosting-service.ts';
+import { connect, eventually, sharedKubernetes } from './support/kubernetes.ts';
+import { aPost, startOperator, type OperatorProcess, type Post } from './support/operator-process.ts';
+import { Tenant } from './support/tenant.ts';
+
+/* Apps, environments, solutions and members at the edges: one operator, one service, and a tenant for each scenario. */
+
+const patience = 120_000;
+const flags = ['--leader-elect', 'off', '--horizon-seconds', '5'];
+
+const api = connect(sharedKubernetes());
+let service: HostingService;
+let post: Post;
+let operator: OperatorProcess;
+
+beforeAll(async () => {
+  [service, post] = await Promise.all([startHostingService(), aPost(sharedKubernetes(), api, 'cluster-wide')]);
+  operator = await startOperator(post, ...flags);
+});
+
+afterAll(async () => {
+  await operator.end();
+  await service.end();
+  await api.delete(`/api/v1/namespaces/${post.namespace}`);
+  await api.close();
+});
+
+/** A tenant whose account is Ready and holds nothing. */
+async function aTenant(): Promise<Tenant> {
+  const tenant = await Tenant.arrive(api, service, undefined, 'bare');
+  await tenant.openAccount();
+  await tenant.becomes('HostingAccount', 'default', 'True/InSync', patience);
+  return tenant;
+}
+
+const image = { port: 8080, image: { reference: 'r/web:1' } };
+
+/** An app of the tenant's, with an environment that somebody made in the console; the environment's id. */
+async function anEnvironment(tenant: Tenant, name = 'prod', more: object = {}): Promise<string> {
+  if ((await tenant.get('HostedApp', 'web')) === undefined) {
+    await tenant.apply('HostedApp', 'web', { ...image, lifecycle: { onDelete: 'Delete' } });
+  }
+  await tenant.becomes('HostedApp', 'web', 'True/InSync', patience);
+  const appId = await tenant.status('HostedApp', 'web', 'appId');
+  const made = await service.control('POST', '/environments', { appId, name, region: 'eu-west', ...more });
+  return (made as { appEnvId: string }).appEnvId;
+}
+
+async function rowsOf(tenant: Tenant): Promise<readonly Commit[]> {
+  return (await service.ledger()).filter(({ accountId }) => accountId === tenant.accountId);
+}
+
+/** How often an environment was made to do something. */
+async function done(tenant: Tenant, action: string): Promise<number> {
+  return (await rowsOf(tenant)).filter(({ detail }) => detail['action'] === action).length;
+}
+
+/** What the service was told of a member's environments, in order. */
+async function listsOf(tenant: Tenant): Promise<readonly unknown[]> {
+  const rows = await rowsOf(tenant);
+  return rows.filter(({ kind }) => kind === 'memberAccess.updated').map(({ detail }) => detail['allowedAppEnvIds']);
+}
+
+async function aMember(tenant: Tenant): Promise<string> {
+  const membershipId = `mem_${tenant.accountId}`;
+  const memberships = [{ accountId: tenant.accountId, membershipId, role: 'member' }];
+  await service.control('POST', '/tokens', { memberships });
+  return membershipId;
+}
+
+const at = { appRef: { name: 'web' }, environmentName: 'prod' };
+
+describe.concurrent('an app', () => {
+  it('stays while something protects it from deletion, and goes when nothing does', async () => {
+    const tenant = await aTenant();
+    const appEnvId = await anEnvironment(tenant, 'prod', { preventDestroy: true });
+    const appId = await tenant.status('HostedApp', 'web', 'appId');
+
+    await tenant.delete('HostedApp', 'web');
+    await tenant.becomes('HostedApp', 'web', 'False/DeletionBlocked', patience);
+    expect(await tenant.commits('app.deleted')).toBe(0);
+    await service.control('PATCH', `/apps/${String(appId)}`, { sandboxTermination: 'pending' });
+    await service.control('PATCH', `/environments/${appEnvId}`, { preventDestroy: false });
+    const saysTermination = async () =>
+      (await tenant.condition('HostedApp', 'web', 'Ready'))?.message.includes('sandbox') === true;
+    await eventually('its message speaks of sandboxes', saysTermination, patience);
+    await service.control('PATCH', `/apps/${String(appId)}`, { sandboxTermination: 'failed' });
+    const saysFailed = async () =>
+      (await tenant.condition('HostedApp', 'web', 'Ready'))?.message.includes('fail') === true;
+    await eventually('its message speaks of a failure', saysFailed, patience);
+    await service.control('PATCH', `/apps/${String(appId)}`, { sandboxTermination: 'done' });
+
+    await tenant.goes('HostedApp', 'web', patience);
+    expect(await tenant.commits('app.deleted')).toBe(1);
+  });
+
+  it('with a slip in its preset is not sent, and its status says what was meant', async () => {
+    const tenant = await aTenant();
+
+    await tenant.apply('HostedApp', 'web', { ...image, preset: 'NEXTJS' });
+
+    expect(await tenant.becomes('HostedApp', 'web', 'False/UnknownPreset', patience)).toContain(
+      'did you mean NEXT_JS?',
+    );
+    expect(await tenant.commits('app.created')).toBe(0);
+  });
+});
+
+describe.concurrent('an environment', () => {
+  it('that two resources claim belongs to the older one, until that goes', async () => {
+    const tenant = await aTenant();
+    await anEnvironment(tenant);
+    await tenant.apply('AppEnvironment', 'older', { ...at, deploy: { image: 'r/web:2' } });
+    await tenant.becomes('AppEnvironment', 'older', 'True/InSync', patience);
+    // Creation times have whole seconds.
+    await new Promise((resolve) => setTimeout(resolve, 1_100));
+
+    await tenant.apply('AppEnvironment', 'younger', { ...at, deploy: { image: 'r/web:3', onBind: 'Deploy' } });
+    const message = await tenant.becomes('AppEnvironment', 'younger', 'False/Claimed', patience);
+    expect(message).toContain(`${tenant.namespace}/older`);
+    expect(await done(tenant, 'deploy-image')).toBe(1);
+    await tenant.delete('AppEnvironment', 'older');
+
+    await tenant.becomes('AppEnvironment', 'younger', 'True/InSync', patience);
+    expect(await done(tenant, 'deploy-image')).toBe(2);
+  });
+
+  it('gets a rotated Secret with one deployment', async () => {
+    const tenant = await aTenant();
+    await tenant.secret('db', { password: 'planted-one' });
+    const appEnvId = await anEnvironment(tenant);
+    const env = [{ name: 'PASSWORD', valueFrom: { secretKeyRef: { name: 'db', key: 'password' } } }];
+    await tenant.apply('AppEnvironment', 'prod', { ...at, deploy: { image: 'r/web:2' }, env });
+    await tenant.becomes('AppEnvironment', 'prod', 'True/InSync', patience);
+
+    await tenant.secret('db', { password: 'planted-two' });
+    await eventually('it is deployed', async () => (await done(tenant, 'deploy-image')) > 1, patience);
+    await tenant.becomes('AppEnvironment', 'prod', 'True/InSync', patience);
+    await new Promise((resolve) => setTimeout(resolve, 12_000));
+
+    expect(await done(tenant, 'deploy-image')).toBe(2);
+    expect(await service.control('GET', `/environments/${appEnvId}`)).toMatchObject({
+      envVars: { PASSWORD: 'planted-two' },
+    });
+    expect(`${operator.output()} ${await tenant.everythingWritten()}`).not.toContain('planted-two');
+  });
+});
+
+describe.concurrent('a solution', () => {
+  it('that fails half way is completed, and its components can be referred to', async () => {
+    const tenant = await aTenant();
+    const match = { method: 'POST', path: '/solutions', bodyContains: tenant.accountId };
+    await service.control('POST', '/faults', { match, effect: { failAfterComponents: 1 } });
+    await tenant.apply('AppEnvironment', 'worker', {
+      solutionRef: { name: 'jobs' },
+      component: 'worker',
+      deploy: { image: 'r/worker:1', onBind: 'Deploy' },
+    });
+
+    await tenant.apply('SolutionInstallation', 'jobs', {
+      solution: 'queue-worker',
+      appName: 'jobs',
+      region: 'eu-west',
+    });
+    await tenant.becomes('SolutionInstallation', 'jobs', 'True/InSync', patience);
+    await tenant.becomes('AppEnvironment', 'worker', 'True/InSync', patience);
+
+    expect(await tenant.commits('app.created')).toBe(3);
+    expect([await tenant.commits('solution.created'), await tenant.commits('solution.resumed')]).toEqual([1, 1]);
+    const components = (await tenant.status('SolutionInstallation', 'jobs', 'components')) as readonly {
+      appEnvId: string;
+    }[];
+    expect(components.map(({ appEnvId }) => appEnvId)).toContain(
+      await tenant.status('AppEnvironment', 'worker', 'appEnvId'),
+    );
+    expect(await done(tenant, 'deploy-image')).toBe(1);
+  });
+});
+
+describe.concurrent('the access of a member', () => {
+  it('is closed again when its list is emptied, and never widens when an environment goes', async () => {
+    const tenant = await aTenant();
+    const one = await anEnvironment(tenant, 'prod');
+    const two = await anEnvironment(tenant, 'beta');
+    const membershipId = await aMember(tenant);
+    await tenant.apply('AppEnvironment', 'prod', at);
+    await tenant.apply('MemberAccess', 'member', {
+      membershipId,
+      access: 'Restricted',
+      environments: [{ environmentRef: { name: 'prod' } }, { appEnvId: two }],
+    });
+    await tenant.becomes('MemberAccess', 'member', 'True/InSync', patience);
+
+    const emptied = { accountId: tenant.accountId, membershipId, allowedAppEnvIds: [] };
+    await service.call(tenant.token, 'PATCH', '/member/env-access', emptied);
+    await eventually('it is closed', async () => (await listsOf(tenant)).length > 2, patience);
+    await tenant.becomes('MemberAccess', 'member', 'True/InSync', patience);
+    await service.control('DELETE', `/environments/${two}`);
+    await tenant.delete('AppEnvironment', 'prod');
+    const message = await tenant.becomes('MemberAccess', 'member', 'False/ReferenceNotReady', patience);
+
+    expect(message).toContain('AppEnvironment prod');
+    const both = [one, two].toSorted();
+    expect(await listsOf(tenant)).toEqual([both, [], both]);
+    expect((await tenant.events('member')).map(({ reason }) => reason)).toContain('AccessWiderThanSpec');
+  });
+});
+
+describe('an operator that is killed', () => {
+  it('goes on with the deployment that was in flight, and does not repeat it', async () => {
+    const tenant = await aTenant();
+    await anEnvironment(tenant);
+    const match = { method: 'POST', path: '/app-env/deploy-image', bodyContains: 'r/in-flight:1' };
+    await service.control('POST', '/faults', { match, effect: { hangAfterCommit: true } });
+
+    await tenant.apply('AppEnvironment', 'prod', { ...at, deploy: { image: 'r/in-flight:1' } });
+    await eventually('the call has arrived', async () => (await done(tenant, 'deploy-image')) > 0, patience);
+    operator.signal('SIGKILL');
+    await operator.ended;
+    expect(await tenant.status('AppEnvironment', 'prod', 'journal')).toBeDefined();
+    operator = await startOperator(post, ...flags);
+
+    await tenant.becomes('AppEnvironment', 'prod', 'True/InSync', patience);
+    expect(await done(tenant, 'deploy-image')).toBe(1);
+    expect(await tenant.status('AppEnvironment', 'prod', 'deploy')).not.toHaveProperty('repeatedAfterDoubt');
+  });
+});
