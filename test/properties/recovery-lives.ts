@@ -17,7 +17,8 @@ async function protectedDatabase(world: InProcess): Promise<void> {
   world.secret('dangerous', { baseUrl: 'http://127.0.0.1:8088', token: dangerousToken });
   world.account({ dangerousCredentialsRef: { name: 'dangerous' } });
   world.apply('DisasterProtection', 'orders', {
-    ...{ ...protection, appEnvId: 'env_db_prod' },
+    ...protection,
+    appEnvId: 'env_db_prod',
     target: { environmentName: 'recovered', appName: 'orders-db-recovered', createNewApp: true },
   });
   for (let waited = 0; waited < 300_000 && !hasPoint(world); waited += 10_000) await world.run(10_000);
