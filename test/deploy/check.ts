@@ -33,17 +33,19 @@ async function helm(...args: readonly string[]): Promise<Printed> {
   return runProgram(await build('helm', into), args);
 }
 
+const policies = 'activation=true,policies.activation=true,policies.secretReferences=true';
 const variants = [
-  ['cluster-wide', 'apphosting-system', []],
-  ['activation', 'apphosting-system', ['--set', 'activation=true']],
-  ['namespaced', 'apphosting', ['--set', 'scope=Namespace,crds.install=false,roles.install=false']],
+  [overlay('cluster-wide'), 'apphosting-system', []],
+  [overlay('activation'), 'apphosting-system', ['--set', 'activation=true']],
+  [join(import.meta.dirname, 'with-policies'), 'apphosting-system', ['--set', policies]],
+  [overlay('namespaced'), 'apphosting', ['--set', 'scope=Namespace,crds.install=false,roles.install=false']],
 ] as const;
 
 async function sameObjects(): Promise<readonly string[]> {
   const { kubectl } = await findBinaries(surroundings(), progressOn(process.stderr));
   const wrong: string[] = [];
   for (const [name, namespace, flags] of variants) {
-    const kustomized = await runProgram(kubectl, ['kustomize', overlay(name)]);
+    const kustomized = await runProgram(kubectl, ['kustomize', name]);
     const charted = await helm('template', 'apphosting', chart, '--namespace', namespace, ...flags);
     if (kustomized.code !== 0 || charted.code !== 0) return [`${name}: ${kustomized.stderr}${charted.stderr}`];
     const [left, right] = [objectsIn(kustomized.stdout), objectsIn(charted.stdout)];
