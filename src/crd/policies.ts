@@ -79,9 +79,10 @@ export function secretPaths(kind: KindIdentity): readonly Path[] {
 }
 
 function pathsIn(node: Structural): readonly Path[] {
-  const { description = '', properties = {}, items, additionalProperties: values } = node;
+  const { description, properties = {}, items, additionalProperties: values } = node;
   const { name } = properties;
-  const isReference = /^(The|A) Secret /.test(description) || /^The name of the Secret/.test(name?.description ?? '');
+  const isReference =
+    /^(The|A) Secret /.test(description) || name?.description.startsWith('The name of the Secret') === true;
   if (name !== undefined && isReference) return [[]];
   const below = [
     ...Object.entries(properties).map(([step, child]) => [step, child] as const),

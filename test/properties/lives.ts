@@ -57,7 +57,7 @@ async function deployed(world: InProcess, appEnvId: string, prefix: string): Pro
 const hookUrl = 'https://hook.example.com/planted-hook-secret';
 const hookPassword = 'planted-hook-password';
 
-const everydayLives: readonly Life[] = [
+export const everydayLives: readonly Life[] = [
   {
     kind: 'ContactPoint',
     name: 'on-call',
