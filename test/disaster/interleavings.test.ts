@@ -363,7 +363,7 @@ async function play(
 describe('whatever happens to a protection and the requests about it', () => {
   it('activates, discards, wipes and enrols nothing twice and nothing unasked, and claims nothing that is not so', async () => {
     const first = Number(process.env['SEED'] ?? 1);
-    const runs = Number(process.env['RUNS'] ?? 80);
+    const runs = Number(process.env['RUNS'] ?? 200);
     const events = Number(process.env['EVENTS'] ?? 6);
     const wrong: string[] = [];
     const seen = new Map<string, number>();
