@@ -12,7 +12,7 @@ import { progressOn } from '../../src/cli/control-plane/progress.ts';
 import { surroundings } from '../../src/config.ts';
 import { build, runProgram, type Printed } from './programs.ts';
 import { objectsIn } from './rendered.ts';
-import { rows } from './statuses.ts';
+import { argoOf, rows } from './statuses.ts';
 
 const root = join(import.meta.dirname, '..', '..');
 const chart = join(root, 'deploy', 'helm', 'apphosting-operator');
@@ -130,12 +130,11 @@ async function statuses(): Promise<readonly string[]> {
   const input = JSON.stringify({ health, expressions: team.spec.healthCheckExprs[0], rows: table });
   const { code, stdout, stderr } = await runProgram(tool, [], { input });
   if (code !== 0) return [stderr];
-  const words: Readonly<Record<string, string>> = { Current: 'Healthy', Failed: 'Degraded' };
   const found = new Map((JSON.parse(stdout) as readonly Opinions[]).map((one) => [one.name, one]));
-  return table.flatMap(({ name, object, kstatus }) => {
+  return table.flatMap((row) => {
+    const { name, kstatus } = row;
     const said = found.get(name);
-    const held = object.metadata.annotations !== undefined;
-    const wanted = { kstatus, flux: kstatus, argo: held ? 'Suspended' : (words[kstatus] ?? 'Progressing') };
+    const wanted = { kstatus, flux: kstatus, argo: argoOf(row) };
     // Flux asks kstatus about deletions itself, and an expression about a status without conditions cannot be evaluated yet.
     const expressed = kstatus === 'Terminating' || said?.cel === 'error' || said?.cel === kstatus;
     const same = said?.kstatus === wanted.kstatus && said.flux === wanted.flux && said.argo === wanted.argo;

@@ -21,7 +21,6 @@ export const reasons = {
   ServiceUnavailable: 'The service did not answer, or answered with an error of its own; retried with growing pauses.',
   DangerousCredential:
     'The Secret of spec.dangerousCredentialsRef is missing, names another host, or its token does not see the account; the call is not made with any other.',
-  NotLeader: 'Another replica acts at the moment.',
   InternalError: 'The operator made a mistake of its own; its log has the details. Retried with growing pauses.',
   DeletionBlocked:
     'The service refuses to delete the object while something uses or protects it; retried when that goes away.',
@@ -120,7 +119,6 @@ export const reasons = {
   // Synced
   Synced: 'The last exchange worked and the service equals the spec.',
   Drifted: 'The service differs from the spec; status.drift lists the fields.',
-  NotSynced: 'The service does not equal the spec yet.',
   // Kind-specific conditions
   Throttling: 'Requests are being held back at the moment.',
   NotThrottled: 'No request is being held back.',
