@@ -3,6 +3,7 @@ import { parse } from 'yaml';
 import type { KindIdentity } from '../engine/kind/define.ts';
 import { argoConfig } from './argocd.ts';
 import { manifest } from './manifest.ts';
+import { activationPolicy, secretReferencePolicies } from './policies.ts';
 import { clusterWide, forUsers, namespaced, ownNamespace } from './rbac.ts';
 import { page, pageName, troubleshooting } from './reference.ts';
 import { yaml } from './text.ts';
@@ -45,6 +46,12 @@ function installed(kinds: readonly KindIdentity[]): readonly (readonly [string, 
     [ownNamespace(), `${kustomize}/base/rbac.yaml`, `${chart}/own-namespace.yaml`],
     [clusterWide(kinds), `${kustomize}/overlays/cluster-wide/rbac.yaml`, `${chart}/cluster-wide.yaml`],
     [namespaced(kinds), `${kustomize}/overlays/namespaced/rbac.yaml`, `${chart}/namespaced.yaml`],
+    [activationPolicy(), `${kustomize}/components/activation-policy/policy.yaml`, `${chart}/activation-policy.yaml`],
+    [
+      secretReferencePolicies(kinds),
+      `${kustomize}/components/secret-reference-policy/policy.yaml`,
+      `${chart}/secret-reference-policy.yaml`,
+    ],
   ] as const;
   return parts.flatMap(([documents, ...paths]) => paths.map((path) => [path, yaml(documents)] as const));
 }

@@ -161,7 +161,8 @@ const only = (kinds: readonly string[], ...names: readonly Reason[]) => names.ma
 const own: ReadonlyMap<Reason, readonly string[]> = new Map([
   ...only(accounts, 'Unauthorized', 'HostNotAllowed', 'InUse', 'Throttling', 'NotThrottled'),
   ...only(['HostedApp'], 'UnknownPreset'),
-  ...only(['AppEnvironment'], 'EnvironmentChanged', 'UnknownRemoteStatus', 'NeverDeployed', 'RollbackRefused'),
+  ...only(['AppEnvironment', 'DisasterProtection'], 'EnvironmentChanged'),
+  ...only(['AppEnvironment'], 'UnknownRemoteStatus', 'NeverDeployed', 'RollbackRefused'),
   ...only(['AppEnvironment'], 'DeployInDoubt', 'DeployFailed', 'DeployAssumed', 'DeployHeld', 'PendingNextBuild'),
   ...only(['AppEnvironment'], 'Running', 'Stopped'),
   ...only(['AppEnvironment', 'MemberAccess'], 'EnvironmentNotFound'),

@@ -30,7 +30,7 @@ export async function concludePass(parts: Parts, work: Work, said: Said): Promis
   const { generation = 0 } = work.object.metadata;
   const conditions = conclude({
     verdict,
-    own: overlaid(verdict.conditions ?? [], showing?.conditions ?? keptConditions(work)),
+    own: overlaid(verdict.conditions ?? [], showing?.conditions ?? keptConditions(work, verdict)),
     drifted: showing?.drift.map((row) => row.field) ?? [],
     generation,
     previous: work.recollection.conditions,
@@ -127,9 +127,16 @@ function keptLists({ status }: KubeObject): Pick<StatusParts, 'drift' | 'unverif
   return { drift: lists.drift ?? [], unverified: lists.unverified ?? [], leftover: lists.leftover ?? [] };
 }
 
-/** The kind's own conditions as they stand, when the object could not be looked at. */
-function keptConditions(work: Work): readonly OwnCondition[] {
-  return work.recollection.conditions.filter((condition) => !headlines.has(condition.type)) as readonly OwnCondition[];
+/** The kind's own conditions as they stand, when the object could not be looked at; what nobody looks at any more is not known. */
+function keptConditions({ recollection, entry }: Work, verdict: Verdict<unknown>): readonly OwnCondition[] {
+  const own = recollection.conditions.filter(({ type }) => !headlines.has(type)) as readonly OwnCondition[];
+  const { reason = 'InSync', message = '' } = verdict;
+  if (reason === 'ReadingService' || reason === 'InDoubt') return own;
+  return own.map((condition) =>
+    entry.kind.fleeting?.includes(condition.type) === true
+      ? { ...condition, status: 'Unknown', reason, message }
+      : condition,
+  );
 }
 
 /** Publishes a change of what holds an object up; success right after a call has been told already. */
@@ -177,7 +184,7 @@ function againIn(parts: Parts, verdict: Verdict<unknown>): number | undefined {
   const jitter = 0.8 + parts.entropy.fraction() * 0.4;
   switch (verdict.is) {
     case 'ready':
-      return resyncMs * jitter;
+      return verdict.retryInMs ?? resyncMs * jitter;
     case 'wait':
       return verdict.retryInMs;
     case 'stall':

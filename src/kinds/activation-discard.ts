@@ -33,7 +33,7 @@ function bodyOf({ spec, account, memory }: DiscardPass): Discarding {
 /** Whether the history shows that the operation was discarded: the only proof besides a receipt of ours. */
 function wasDiscarded(configuration: ConfigurationItem | undefined, operationId: string): boolean {
   const { outcome } = (configuration && operationIn(configuration, operationId)) ?? {};
-  return outcome !== undefined && /^discard/i.test(outcome);
+  return outcome !== undefined && /^discarded$/i.test(outcome);
 }
 
 function fence(pass: DiscardPass, { configuration, walk }: SeenConfiguration): Step<Facts> | Fence | undefined {
@@ -133,7 +133,9 @@ const plan: OncePlan<Spec, Facts, SeenConfiguration> = {
     credential: 'dangerous',
     proof: drConfigurationsOf(pass.account.accountId).first,
     committed: (body) => {
-      const { operationId = pass.spec.operationId, phase } = receiptOf(body) ?? {};
+      const { operationId, phase } = receiptOf(body) ?? {};
+      // The receipt names the operation; anything else that says yes may come from somebody in between.
+      if (operationId !== pass.spec.operationId) return undefined;
       const facts: Facts = {
         ...pass.memory.facts,
         acceptedAt: isoSeconds(pass.wallMs),

@@ -15,14 +15,20 @@ export function isRecoveryReady({ configuration }: Pick<Shown, 'configuration'>)
   return configuration.readiness?.state?.toLowerCase() === 'ready';
 }
 
+/** Conditions that hold only as long as the service says so. */
+export const fleeting = ['RecoveryReady', 'StandbyCaughtUp', 'ActivationAvailable'] as const;
+
 /** The conditions of a protection. */
 export function protectionConditions(shown: Shown): readonly OwnCondition[] {
-  return [
-    recoveryReady(shown),
-    ...(isWarm(shown.configuration) ? [standbyCaughtUp(shown)] : []),
-    activationAvailable(shown),
-    cleanupPending(shown),
-  ];
+  const standby = isWarm(shown.configuration) ? [standbyCaughtUp(shown)] : [];
+  const current = [recoveryReady(shown), ...standby, activationAvailable(shown)];
+  const { unread } = shown;
+  if (unread === undefined) return [...current, cleanupPending(shown)];
+  const message = `what the service showed last is too old to count: ${unread}`;
+  const unknown = current.map(({ type }): OwnCondition => {
+    return { type, status: 'Unknown', reason: 'ServiceUnavailable', message };
+  });
+  return [...unknown, cleanupPending(shown)];
 }
 
 function recoveryReady(shown: Shown): OwnCondition {

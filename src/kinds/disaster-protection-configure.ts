@@ -5,11 +5,13 @@
  * what the first one did, and a generation that has moved on ends the attempt.
  */
 import type { JournalEntry, Memory, Step } from '../engine/kind/step.ts';
+import { writtenBody } from '../engine/kind/written.ts';
 import type { Snapshot } from '../engine/ports.ts';
 import {
   configureResultOf,
   drSourcesOf,
   postDisasterReadinessConfigure,
+  protectionIn,
   type ConfigurationItem,
   type Protection,
 } from '../hosting/requests.ts';
@@ -25,10 +27,17 @@ export type Walk = Snapshot<ConfigurationItem>;
 export const resendMs = 15_000;
 const refusedForMs = 600_000;
 
-/** The protected environment. */
-export function environmentOf({ spec, referred, memory }: ProtectionPass): string {
-  const found = spec.environmentRef && referred('AppEnvironment', spec.environmentRef.name)?.id;
-  return spec.appEnvId ?? found ?? memory.facts.appEnvId ?? '';
+/** The protected environment; once it is bound or written down, whatever the reference means by now. */
+export function environmentOf(pass: ProtectionPass): string {
+  const { spec, memory } = pass;
+  const isFixed = memory.id !== undefined || memory.journal !== undefined;
+  const fixed = isFixed ? memory.facts.appEnvId : undefined;
+  return spec.appEnvId ?? fixed ?? referredTo(pass) ?? memory.facts.appEnvId ?? '';
+}
+
+/** The environment that the reference means now. */
+export function referredTo({ spec, referred }: ProtectionPass): string | undefined {
+  return spec.environmentRef && referred('AppEnvironment', spec.environmentRef.name)?.id;
 }
 
 /** The configuration of the environment, by whatever the service shows of the two. */
@@ -50,17 +59,21 @@ export function bound(pass: ProtectionPass, id: string, made: 'Created' | 'Adopt
 }
 
 /** What keeps settings from being sent while the configuration is being activated, discarded or wiped. */
-export function underway(pass: ProtectionPass, configuration: ConfigurationItem): Step<Facts> | undefined {
-  const { configurationId } = configuration;
+export function underway(
+  pass: ProtectionPass,
+  configurationId: string,
+  configuration?: ConfigurationItem,
+): Step<Facts> | undefined {
   const kinds = ['RecoveryActivation', 'ActivationDiscard', 'DisasterReset'];
   const other = kinds
     .flatMap((kind) => pass.related?.(kind, configurationId) ?? [])
     .find(({ finished, facts, inDoubt }) => !finished && (inDoubt || facts['acceptedAt'] !== undefined));
-  const active = operationIn(configuration, activeIdOf(configuration));
+  const active = configuration && operationIn(configuration, activeIdOf(configuration));
   const what =
     other?.name ?? (active !== undefined && isActivation(active) ? `operation ${active.operationId}` : undefined);
   if (what === undefined) return undefined;
-  return { is: 'wait', reason: 'OperationInProgress', message: `${what} is under way; settings are sent after it` };
+  const message = `${what} is under way; settings are sent after it`;
+  return { is: 'wait', reason: 'OperationInProgress', message, retryInMs: 10_000 };
 }
 
 /** What a call does, in words. */
@@ -115,20 +128,35 @@ export function configure(
   };
 }
 
+/** The body that was written down; undefined where it is none about this environment. */
+function sentBody(pass: ProtectionPass, journal: JournalEntry): Protection | undefined {
+  const written = protectionIn(writtenBody(journal));
+  const [item] = written?.items ?? [];
+  const isOurs = item?.sourceAppEnvId === environmentOf(pass) && item.requestId === journal.requestId;
+  return isOurs && written?.accountId === pass.account.accountId ? written : undefined;
+}
+
 /** A call was written down: its effect shows, or the service said no, or the same bytes are sent. */
 export function resolve(pass: ProtectionPass, walk: Walk, journal: JournalEntry): Step<Facts> {
-  const body = JSON.parse(journal.payload ?? '{}') as Protection;
-  const [item] = body.items;
-  if (item === undefined) return { is: 'again', remember: { journal: undefined } };
+  const body = sentBody(pass, journal);
+  const item = body?.items[0];
+  if (body === undefined || item === undefined) {
+    const message =
+      'status.journal does not carry a call for this environment; remove it after making sure that no call is under way';
+    return { is: 'stall', reason: 'JournalDamaged', message };
+  }
   const now = ofEnvironment(pass, walk);
   if (now !== undefined && now.generation > item.expectedGeneration) {
+    // Somebody else's doing: it is compared, and only then something is sent.
+    const isForeign = pass.notes['unsent'] !== undefined || journal.conflicted !== undefined;
+    if (isForeign) return { is: 'again', remember: { journal: undefined }, note: {} };
     const remember = { ...bound(pass, now.configurationId, 'Created'), applied: appliedNow(pass) };
     return { is: 'again', remember, note: {} };
   }
   if (item.expectedGeneration > 0 && now === undefined)
     return { is: 'again', remember: { journal: undefined }, note: {} };
   if (journal.conflicted !== undefined) return refused(pass, now, journal, journal.conflicted);
-  const busy = now === undefined ? undefined : underway(pass, now);
+  const busy = now === undefined ? undefined : underway(pass, now.configurationId, now);
   if (busy !== undefined) return busy;
   const sentAt = pass.notes['sentAt'] ?? Number.NEGATIVE_INFINITY;
   if (pass.monotonicMs - sentAt < resendMs) {

@@ -19,6 +19,8 @@ export interface Shown {
   readonly configuration: ConfigurationItem;
   readonly source: SourceItem | undefined;
   readonly points: Snapshot<PointItem> | undefined;
+  /** Why it could not be read any more for so long that it says nothing of the present. */
+  readonly unread?: string | undefined;
 }
 
 type Row = Readonly<Record<string, unknown>>;
@@ -76,9 +78,11 @@ function operationFacts(operation: DrOperation, requestId: string | undefined): 
 function operations(pass: ProtectionPass, configuration: ConfigurationItem): Facts['operations'] {
   const before = pass.memory.facts.operations ?? [];
   const requests = new Map(before.map(({ operationId, requestId }) => [operationId, requestId]));
-  for (const { id, facts } of pass.related?.('RecoveryActivation', configuration.configurationId) ?? []) {
-    const { requestId } = facts;
-    if (id !== undefined && typeof requestId === 'string') requests.set(id, requestId);
+  for (const { id, facts, ownership } of pass.related?.('RecoveryActivation', configuration.configurationId) ?? []) {
+    const { requestId, result } = facts;
+    // What is only presumed to be ours is no entry of ours before its result has proved it.
+    const isOurs = ownership !== 'Presumed' || result !== undefined;
+    if (isOurs && id !== undefined && typeof requestId === 'string') requests.set(id, requestId);
   }
   const active = operationIn(configuration, activeIdOf(configuration));
   const recorded = configuration.activities.some(({ operationId }) => operationId === active?.operationId);

@@ -3,12 +3,13 @@ import { defineKind } from '../engine/kind/define.ts';
 import { readOf } from '../engine/kind/reading.ts';
 import type { Step } from '../engine/kind/step.ts';
 import { drConfigurationsOf, drPointsOf, drSourcesOf, type ConfigurationItem } from '../hosting/requests.ts';
-import { isRecoveryReady, protectionConditions } from './disaster-protection-conditions.ts';
+import { fleeting, isRecoveryReady, protectionConditions } from './disaster-protection-conditions.ts';
 import {
   bound,
   configure,
   environmentOf,
   ofEnvironment,
+  referredTo,
   resendMs,
   resolve,
   underway,
@@ -26,9 +27,11 @@ function step(pass: ProtectionPass): Step<Facts> {
   const { id, journal } = pass.memory;
   const read = drConfigurationsOf(accountId);
   const walk = pass.view.all(read);
+  const wanted = pass.spec.enrolment ?? 1;
+  const isToEnrol = id === undefined || wanted > (pass.memory.facts.enrolment ?? wanted);
   const since =
     journal === undefined
-      ? Math.max(id === undefined ? pass.askedAt : Number.NEGATIVE_INFINITY, pass.wrote?.at ?? Number.NEGATIVE_INFINITY)
+      ? Math.max(isToEnrol ? pass.askedAt : Number.NEGATIVE_INFINITY, pass.wrote?.at ?? Number.NEGATIVE_INFINITY)
       : Math.max(pass.journalSeen.monotonic, pass.monotonicMs - resendMs);
   if (walk === undefined || walk.begunAt < since) return readOf(pass, read, since);
   const sources = drSourcesOf(accountId);
@@ -36,8 +39,12 @@ function step(pass: ProtectionPass): Step<Facts> {
     return readOf(pass, sources, Number.NEGATIVE_INFINITY);
   }
   if (journal !== undefined) return resolve(pass, walk, journal);
-  const wanted = pass.spec.enrolment ?? 1;
-  if (id === undefined || wanted > (pass.memory.facts.enrolment ?? wanted)) return enrol(pass, walk);
+  const referred = referredTo(pass);
+  if (id !== undefined && referred !== undefined && referred !== environmentOf(pass)) {
+    const message = `spec.environmentRef means environment ${referred} by now, and configuration ${id} protects ${environmentOf(pass)}; create another resource for the other one`;
+    return { is: 'stall', reason: 'EnvironmentChanged', message };
+  }
+  if (isToEnrol) return enrol(pass, walk);
   const claimant = pass.claimant(id);
   if (claimant?.goesFirst === true) {
     const message = `configuration ${id} belongs to ${claimant.name}, which is older; one protection has one owner`;
@@ -51,7 +58,11 @@ function step(pass: ProtectionPass): Step<Facts> {
 function enrol(pass: ProtectionPass, walk: Walk): Step<Facts> {
   const existing = ofEnvironment(pass, walk);
   const wanted = pass.spec.enrolment ?? 1;
-  const facts: Facts = { ...pass.memory.facts, appEnvId: environmentOf(pass), enrolment: wanted };
+  const { id, facts: known } = pass.memory;
+  // What was shown of another configuration says nothing of this one; its operations stay in the history.
+  const isKnown = existing !== undefined && existing.configurationId === id;
+  const kept = isKnown ? known : known.operations === undefined ? {} : { operations: known.operations };
+  const facts: Facts = { ...kept, appEnvId: environmentOf(pass), enrolment: wanted };
   const mayAdopt = pass.account.adoption !== 'Never' && pass.spec.lifecycle?.adoption !== 'Never';
   if (existing !== undefined) {
     const { configurationId } = existing;
@@ -71,7 +82,7 @@ function enrol(pass: ProtectionPass, walk: Walk): Step<Facts> {
       "spec.appEnvId names an environment by id, and adoption is Never here; the account's spec.adoption must allow ById";
     return { is: 'stall', reason: 'AdoptionNotAllowed', message };
   }
-  return configure(pass, undefined, facts);
+  return (id === undefined ? undefined : underway(pass, id)) ?? configure(pass, undefined, facts);
 }
 
 /** A configuration that was ours and does not show: nothing is set up again by itself. */
@@ -125,13 +136,32 @@ function keep(pass: ProtectionPass, configuration: ConfigurationItem): Step<Fact
   if (pass.view.all(points) === undefined && pass.view.problem(points) === undefined) {
     return readOf(pass, points, Number.NEGATIVE_INFINITY);
   }
-  if (facts.firstReadyTime !== undefined) return { is: 'ready', note: {} };
+  if (facts.firstReadyTime !== undefined) return { is: 'ready', note: {}, ...untilOld(pass) };
   if (isRecoveryReady({ configuration })) {
     return { is: 'again', remember: { facts: { ...facts, firstReadyTime: isoSeconds(pass.wallMs) } } };
   }
   const state = configuration.readiness?.state ?? '(not shown)';
   const message = `the settings are applied; waiting until the service says for the first time that recovery is ready (it says ${state})`;
   return { is: 'wait', reason: 'Preparing', message, note: {} };
+}
+
+/** How old what was read may be at most while reading fails. */
+function oldestMs({ account }: ProtectionPass): number {
+  return Math.max(300_000, 3 * account.pollMs);
+}
+
+/** While reading fails: to look again when what was read last is too old. */
+function untilOld(pass: ProtectionPass): { readonly retryInMs?: number } {
+  const read = drConfigurationsOf(pass.account.accountId);
+  const dueIn = (pass.view.all(read)?.begunAt ?? 0) + oldestMs(pass) - pass.monotonicMs;
+  return pass.view.problem(read) === undefined || dueIn < 0 ? {} : { retryInMs: dueIn + 1 };
+}
+
+/** Why what was read last says nothing of the present; undefined while it does. */
+function unreadOf(pass: ProtectionPass): string | undefined {
+  const read = drConfigurationsOf(pass.account.accountId);
+  const isOld = pass.monotonicMs - (pass.view.all(read)?.begunAt ?? 0) >= oldestMs(pass);
+  return isOld ? pass.view.problem(read)?.message : undefined;
 }
 
 function correct(
@@ -150,7 +180,9 @@ function correct(
     const message = `differs from the spec in ${changed.join(', ')}; drift is only reported`;
     return { is: 'ready', reason: 'Observed', message };
   }
-  return underway(pass, configuration) ?? configure(pass, configuration, pass.memory.facts);
+  return (
+    underway(pass, configuration.configurationId, configuration) ?? configure(pass, configuration, pass.memory.facts)
+  );
 }
 
 function show(pass: ProtectionPass) {
@@ -163,7 +195,7 @@ function show(pass: ProtectionPass) {
   const appEnvId = environmentOf(pass);
   const source = pass.view.one(drSourcesOf(accountId), appEnvId)?.item;
   const points = pass.view.all(drPointsOf(accountId, id));
-  const shown: Shown = { appEnvId, configuration, source, points };
+  const shown: Shown = { appEnvId, configuration, source, points, unread: unreadOf(pass) };
   const difference = differenceOf(pass, configuration);
   return {
     facts: protectionFacts(pass, shown),
@@ -183,6 +215,7 @@ export const disasterProtection = defineKind<Spec, Facts>({
         ? []
         : [{ kind: 'AppEnvironment', name: environmentRef.name, field: 'environmentRef' }],
   }),
+  fleeting,
   step,
   show,
 });

@@ -79,6 +79,9 @@ function reached(pass: ResetPass, { walk, sources }: Seen): readonly Configurati
   );
 }
 
+/** The stage of a reset that the service began and did not finish. */
+const cleaning = 'CleanupPending';
+
 function fence(pass: ResetPass, seen: Seen): Step<Facts> | Fence | undefined {
   const { journal } = pass.memory;
   if (journal !== undefined && !isWhole(bodyOf(pass), journal)) {
@@ -86,7 +89,16 @@ function fence(pass: ResetPass, seen: Seen): Step<Facts> | Fence | undefined {
   }
   const late = expired(pass, seen.walk, pass.spec.validUntil);
   if (late !== undefined) return late;
-  return others(pass, seen) ?? absent(pass, seen) ?? misnamed(pass, seen) ?? moved(pass, seen);
+  return foreign(pass) ?? others(pass, seen) ?? absent(pass, seen) ?? misnamed(pass, seen) ?? moved(pass, seen);
+}
+
+/** Naming an id is no proof that it is this namespace's: others may share the account. */
+function foreign({ spec, account }: ResetPass): Fence | undefined {
+  if (spec.environmentRef !== undefined || account.adoption !== 'Never') return undefined;
+  return never(
+    'AdoptionNotAllowed',
+    'the spec names by id what this namespace may not have made, and adoption is Never here; use environmentRef, or let the account allow ById',
+  );
 }
 
 /** Another configuration that a reset would wipe as well: somebody set the protection up anew. */
@@ -128,9 +140,9 @@ function misnamed(pass: ResetPass, { sources }: Seen): Fence | undefined {
   return never('ConfirmationMismatch', `spec.confirmationName must be ${name}`);
 }
 
-/** The first send needs the pinned generation; a repeat finishes what the first one began. */
+/** The generation must be the pinned one, unless the service has said that it is at work: then a repeat finishes what it began. */
 function moved(pass: ResetPass, { walk }: Seen): Fence | undefined {
-  if (pass.memory.journal !== undefined && pass.notes['unsent'] === undefined) return undefined;
+  if (pass.memory.facts.stage === cleaning) return undefined;
   for (const { configurationId, configurationGeneration } of pinnedOf(pass.spec)) {
     const shown = walk.items.get(configurationId);
     const fenced = shown && movedOn(shown.generation, configurationGeneration);
@@ -156,7 +168,7 @@ function refused(pass: ResetPass, { walk }: Seen, said: string): Step<Facts> | u
   const pending = items.some(({ pendingCleanup }) => (pendingCleanup?.pendingCount ?? 0) > 0);
   if (journal === undefined || activating || !pending) return undefined;
   const { conflicted: _said, ...open } = journal;
-  const facts: Facts = { ...pass.memory.facts, stage: 'CleanupPending' };
+  const facts: Facts = { ...pass.memory.facts, stage: cleaning };
   const message = `the service cleans up and does not finish the reset yet (${said}); it is sent again later`;
   return { is: 'wait', reason: 'CleanupPending', message, retryInMs: 5_000, remember: { journal: open, facts } };
 }
@@ -199,12 +211,13 @@ function callOf(pass: ResetPass, { payload = JSON.stringify(bodyOf(pass)) }: Jou
     proof: drConfigurationsOf(account.accountId).first,
     committed: (body: unknown) => {
       const { configurations, destinations } = resetCountsOf(body) ?? {};
-      if (configurations === 0) return undefined;
+      // Without a count it may come from somebody in between; with none, somebody else was first. What is gone decides.
+      if (configurations === undefined || configurations === 0) return undefined;
       const facts: Facts = {
         ...memory.facts,
         stage: 'Accepted',
         acceptedAt: isoSeconds(wallMs),
-        ...(configurations !== undefined && { configurations }),
+        configurations,
         ...(destinations !== undefined && { destinations }),
       };
       return { facts };

@@ -75,7 +75,7 @@ export function stepOnce<Spec, Facts extends RequestFacts, Seen>(
   if (isStep(seen)) return seen;
   if (accepted) return plan.follow(pass, seen);
   const traced = plan.trace(pass, seen);
-  if (traced !== undefined) return { is: 'again', remember: traced, note: {} };
+  if (traced !== undefined) return later(plan, pass, seen) ?? { is: 'again', remember: traced, note: {} };
   return journal === undefined ? first(plan, pass, seen) : resolve(plan, pass, seen, journal);
 }
 
@@ -128,6 +128,19 @@ function heldBack<Spec, Facts>(pass: Pass<Spec, Facts>, create: CreateIntent | u
   if (other === undefined) return undefined;
   const message = `${other} is under way for the same configuration; this one is looked at again after it`;
   return { is: 'wait', reason: 'OperationInProgress', message, retryInMs: watchMs };
+}
+
+/** What nothing identifies may still arrive and hit what comes next: it has not ended before that is out of the way. */
+function later<Spec, Facts extends RequestFacts, Seen>(
+  plan: OncePlan<Spec, Facts, Seen>,
+  pass: Pass<Spec, Facts>,
+  seen: Seen,
+): Step<Facts> | undefined {
+  const { journal } = pass.memory;
+  if (plan.unidentified !== true || journal === undefined) return undefined;
+  const limbo = limboOf(pass, journal, plan.walkOf(seen));
+  const why = 'the service shows that it is done, and a lost call may still arrive';
+  return limbo.settled ? undefined : inDoubt(plan, pass, limbo.untilMs, why);
 }
 
 /** An entry is open: it was never sent, or its answer is lost, or the service said no. */

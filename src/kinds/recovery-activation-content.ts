@@ -1,6 +1,7 @@
 /** What an activation sends, and the id that follows from it. */
 import type { Pass } from '../engine/kind/pass.ts';
 import type { JournalEntry } from '../engine/kind/step.ts';
+import { writtenBody } from '../engine/kind/written.ts';
 import type { Activation, PointItem } from '../hosting/requests.ts';
 import type { SeenConfiguration } from './configurations.ts';
 import { canonicalJson, requestIdOf } from './request-id.ts';
@@ -56,9 +57,10 @@ export function bodyOf({ spec, account, memory }: ActivationPass): Activation {
 }
 
 /** Whether an entry carries exactly what the spec asks for. */
-export function isWhole(body: Readonly<Record<string, unknown>>, { payload }: JournalEntry): boolean {
+export function isWhole(body: Readonly<Record<string, unknown>>, journal: JournalEntry): boolean {
+  const written = writtenBody(journal);
   const same = (value: unknown) => canonicalJson(value as Parameters<typeof canonicalJson>[0]);
-  return payload !== undefined && same(JSON.parse(payload)) === same(body);
+  return written !== undefined && same(written) === same(body);
 }
 
 /** What is known of the protection that the spec refers to. */

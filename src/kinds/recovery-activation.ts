@@ -73,6 +73,7 @@ function trace(pass: ActivationPass, { configuration, source }: Seen): Partial<M
   return fresh === undefined ? undefined : adopted(pass, fresh.operationId, 'Presumed');
 }
 
+/** Without a receipt an operation is only presumed to be ours: its result must still have our point and names. */
 function adopted(
   { memory, wallMs }: ActivationPass,
   id: string,
@@ -122,7 +123,7 @@ function newOperation(
 
 /** Waits for the end of an accepted activation. */
 function follow(pass: ActivationPass, seen: Seen): Step<Facts> {
-  const { configuration, source } = seen;
+  const { configuration } = seen;
   const { id, journal, ownership } = pass.memory;
   if (configuration === undefined) return vanished(pass, seen);
   if (id === undefined) {
@@ -131,15 +132,8 @@ function follow(pass: ActivationPass, seen: Seen): Step<Facts> {
   }
   const { activationResult } = configuration;
   if (activationResult?.operationId !== undefined && activationResult.operationId === id) {
-    const foreign =
-      ownership === 'Presumed' &&
-      (namesMatch(pass.spec, activationResult, source) === false ||
-        (activationResult.pointId !== undefined && activationResult.pointId !== pass.spec.recoveryPoint.pointId));
-    if (foreign) {
-      const message = `operation ${id} activated the configuration, but with another point or other names than the spec`;
-      return ended(pass, { is: 'stall', reason: 'Superseded', message }, { facts: factsOf(pass, seen) });
-    }
-    return promoted(pass, seen, activationResult);
+    const doubted = ownership === 'Presumed' ? doubt(pass, seen, activationResult) : undefined;
+    return doubted ?? promoted(pass, seen, activationResult);
   }
   if (id !== undefined && activeIdOf(configuration) === id) {
     const stage = operationIn(configuration, id)?.phase;
@@ -161,6 +155,22 @@ function keepsSilent({ memory, notes }: ActivationPass, configuration: Configura
   if (activeIdOf(configuration) !== undefined || notes['seenActive'] !== undefined) return false;
   if (operation !== undefined) return operation.endedAt === undefined;
   return configuration.activities.length === 0;
+}
+
+/** What keeps a result from being ours that is only presumed to be: another point, other names, or names that do not show. */
+function doubt(pass: ActivationPass, seen: Seen, result: Result): Step<Facts> | undefined {
+  const { spec, account, view } = pass;
+  const isSame = namesMatch(spec, result, seen.source);
+  if (isSame === false || (result.pointId !== undefined && result.pointId !== spec.recoveryPoint.pointId)) {
+    const message = `operation ${result.operationId} activated the configuration, but with another point or other names than the spec`;
+    return ended(pass, { is: 'stall', reason: 'Superseded', message }, { facts: factsOf(pass, seen) });
+  }
+  if (isSame === true) return undefined;
+  const sources = drSourcesOf(account.accountId);
+  const listed = view.all(sources);
+  if (listed === undefined || listed.begunAt < seen.walk.begunAt) return readOf(pass, sources, seen.walk.begunAt);
+  const message = `operation ${result.operationId} activated the configuration; its names are not shown, and its receipt was lost, so that nobody can say whether it was this request`;
+  return { is: 'wait', reason: 'UnknownState', message };
 }
 
 function promoted(pass: ActivationPass, seen: Seen, result: Result): Step<Facts> {

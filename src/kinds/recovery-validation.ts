@@ -2,16 +2,19 @@ import { defineKind } from '../engine/kind/define.ts';
 import { isoSeconds } from '../engine/kind/moment.ts';
 import type { Pass } from '../engine/kind/pass.ts';
 import type { JournalEntry, OwnCondition, Step } from '../engine/kind/step.ts';
+import { writtenBody } from '../engine/kind/written.ts';
 import {
   drConfigurationsOf,
   postDisasterReadinessValidate,
   receiptOf,
+  validationIn,
   type ConfigurationItem,
   type Validation,
 } from '../hosting/requests.ts';
 import { never, notYet, type Fence } from './approval.ts';
 import { activeIdOf, lookAt, operationIdsOf, operationIn, type SeenConfiguration } from './configurations.ts';
 import { ended, provenTwice, stepOnce, underWay, type OncePlan } from './one-shot.ts';
+import { isWhole } from './recovery-activation-content.ts';
 import { requestIdOf } from './request-id.ts';
 import { identity, type Facts, type Spec } from './schema/recovery-validation.ts';
 
@@ -26,24 +29,31 @@ function bodyOf(pass: ValidationPass, expectedGeneration: number): Validation {
   const { endpoint, accountId } = pass.account;
   const content = { accountId, configurationId: configurationIdOf(pass), expectedGeneration };
   const runId = pass.spec.runId ?? pass.subject.name;
-  return { ...content, requestId: requestIdOf('validate/v1', { endpoint, ...content, runId }) };
+  const requestId = pass.memory.journal?.requestId ?? requestIdOf('validate/v1', { endpoint, ...content, runId });
+  return { ...content, requestId };
 }
 
-/** The body that was written down; its generation was resolved once. */
-function sentBody({ payload }: JournalEntry): Validation {
-  return JSON.parse(payload ?? '{}') as Validation;
+/** The body that was written down; its generation was resolved once. Undefined where it does not carry what the spec asks for. */
+function sentBody(pass: ValidationPass, journal: JournalEntry): Validation | undefined {
+  const written = validationIn(writtenBody(journal));
+  const isOurs = written !== undefined && isWhole(bodyOf(pass, written.expectedGeneration), journal);
+  return isOurs ? written : undefined;
 }
 
 function fence(pass: ValidationPass, { configuration, walk }: SeenConfiguration): Step<Facts> | Fence | undefined {
   const configurationId = configurationIdOf(pass);
+  const { journal } = pass.memory;
+  const sent = journal && sentBody(pass, journal);
+  if (journal !== undefined && sent === undefined) {
+    return never('JournalDamaged', 'status.journal does not carry what the spec asks for; nothing is sent');
+  }
   if (configuration === undefined) {
     const message = `the service shows no configuration ${configurationId}`;
     const read = drConfigurationsOf(pass.account.accountId);
     const unsure = provenTwice<Spec, Facts>(pass, read, walk, { reason: 'ObjectMissing', message });
     return unsure ?? never('Superseded', message);
   }
-  const { journal } = pass.memory;
-  if (journal !== undefined && sentBody(journal).expectedGeneration !== configuration.generation) {
+  if (sent !== undefined && sent.expectedGeneration !== configuration.generation) {
     return never('Superseded', `the configuration has generation ${configuration.generation} by now`);
   }
   return busy(configuration, journal);
@@ -66,7 +76,7 @@ function follow(pass: ValidationPass, { configuration, walk }: SeenConfiguration
   const facts = factsOf(pass, configuration);
   if (operation?.endedAt !== undefined) {
     const { outcome } = operation;
-    if (outcome !== undefined && /^succe/i.test(outcome)) {
+    if (outcome !== undefined && /^succe(eded|ss|ssful)$/i.test(outcome)) {
       return ended(pass, { is: 'ready', reason: 'Succeeded', message: 'the recovery worked in isolation' }, { facts });
     }
     const known = outcome !== undefined;
@@ -124,7 +134,8 @@ const plan: OncePlan<Spec, Facts, SeenConfiguration> = {
   },
   words: (pass) => `validate configuration ${configurationIdOf(pass)}`,
   call: (pass, journal) => {
-    const body = sentBody(journal);
+    // The entry was compared with the spec before.
+    const body = writtenBody(journal) as Validation;
     return {
       request: postDisasterReadinessValidate(body),
       committed: (answer) => {

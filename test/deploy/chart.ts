@@ -20,6 +20,11 @@ const overlay = (name: string) => join(deploy, 'kustomize', 'overlays', name);
 const variants = [
   [overlay('cluster-wide'), 'apphosting-system', []],
   [overlay('activation'), 'apphosting-system', ['activation=true']],
+  [
+    join(import.meta.dirname, 'with-policies'),
+    'apphosting-system',
+    ['activation=true', 'policies.activation=true', 'policies.secretReferences=true'],
+  ],
   [overlay('namespaced'), 'apphosting', ['scope=Namespace', 'crds.install=false', 'roles.install=false']],
 ] as const;
 

@@ -1,4 +1,5 @@
-import type { InProcess } from '../support/in-process.ts';
+import type { InProcess, InProcessOptions } from '../support/in-process.ts';
+import { recoveryLives } from './recovery-lives.ts';
 
 /**
  * One kind's everyday life, in the words that the standing properties need. A later kind joins with one entry.
@@ -8,14 +9,26 @@ export interface Life {
   readonly name: string;
   /** What must be there before: Secrets and other resources. */
   readonly arrange: (world: InProcess) => Promise<void>;
-  readonly spec: object;
-  readonly edited: object;
+  /** Where it pins what the service shows: from the world that it was arranged in. */
+  readonly spec: object | ((world: InProcess) => object);
+  /** Absent for a request: it cannot be edited. */
+  readonly edited?: object;
   /** The ids that the service holds for this resource. */
   readonly made: (world: InProcess) => Promise<readonly string[]>;
   /** The service keeps it after the resource is deleted. */
   readonly stays?: boolean;
   /** Reasons other than Ready with which it may come to rest after a disturbance, since only people can go on. */
   readonly endsWith?: readonly string[];
+  /** The reason of Ready when all is well; InSync unless said. */
+  readonly rests?: string;
+  /** Reasons with which a request may end for good without having been sent. */
+  readonly unsentWith?: readonly string[];
+  /** What its operator is started with. */
+  readonly options?: InProcessOptions;
+  /** The service goes on by itself, so that other resources show something new. */
+  readonly movesOn?: boolean;
+  /** How many disturbances are tried besides those of its writes, where all of them take too long. */
+  readonly sample?: number;
   /** Values that must never be seen anywhere but in their Secret and in the service. */
   readonly planted: readonly string[];
 }
@@ -44,7 +57,7 @@ async function deployed(world: InProcess, appEnvId: string, prefix: string): Pro
 const hookUrl = 'https://hook.example.com/planted-hook-secret';
 const hookPassword = 'planted-hook-password';
 
-export const lives: readonly Life[] = [
+export const everydayLives: readonly Life[] = [
   {
     kind: 'ContactPoint',
     name: 'on-call',
@@ -174,3 +187,5 @@ export const lives: readonly Life[] = [
     planted: [],
   },
 ];
+
+export const lives: readonly Life[] = [...everydayLives, ...recoveryLives];

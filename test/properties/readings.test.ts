@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { lives } from './lives.ts';
+import { everydayLives, type Life } from './lives.ts';
+import { recoveryLives } from './recovery-lives.ts';
 import { arranged, wholeLife } from './walk.ts';
 
 /** Every switch of the simulator that touches everyday calls, with each value besides its first. */
@@ -22,8 +23,30 @@ const switches: readonly { readonly name: string; readonly value: unknown }[] = 
   { name: 'rate.limit', value: 3 },
 ];
 
-describe.each(lives)('$kind', (life) => {
-  it.each(switches)('reads $name = $value', async ({ name, value }) => {
+/** The same for the calls of disaster readiness; what ends differently where little is disclosed has tests of its own. */
+const recoverySwitches: typeof switches = [
+  { name: 'dr.phases', value: 'opaque' },
+  { name: 'dr.readinessWord', value: 'Ready' },
+  ...['results', 'configurations'].map((value) => ({ name: 'configure.results', value })),
+  ...['idOnly', 'opaque'].map((value) => ({ name: 'activate.receipt', value })),
+  { name: 'reset.repeat', value: 'notFound' },
+  { name: 'rejection.status', value: 409 },
+  { name: 'errors.body', value: 'nested' },
+  { name: 'lists.lagMs', value: 30_000 },
+  { name: 'fields.nulls', value: 'on' },
+];
+const minimal = { name: 'dr.disclosed', value: 'minimal' };
+
+const rows: readonly (readonly [kind: string, life: Life, all: typeof switches])[] = [
+  ...everydayLives.map((life) => [life.kind, life, switches] as const),
+  ...recoveryLives.map((life) => {
+    const all = life.kind === 'DisasterProtection' ? [...recoverySwitches, minimal] : recoverySwitches;
+    return [life.kind, life, all] as const;
+  }),
+];
+
+describe.each(rows)('%s', (_kind, life, all) => {
+  it.each(all)('reads $name = $value', async ({ name, value }) => {
     const world = await arranged(life, { readings: { [name]: value } });
 
     const wrong = await wholeLife(world, life);

@@ -1,6 +1,7 @@
 import { isRecord } from '../../src/engine/memory.ts';
 import { InProcess, type InProcessOptions } from '../support/in-process.ts';
 import { flawsOf } from '../support/status-checker.ts';
+import { SeededEntropy } from '../support/virtual-clock.ts';
 import type { Life } from './lives.ts';
 
 /** The most virtual time that any fault may cost: deadline, horizon, two polls, the longest backoff. */
@@ -8,7 +9,7 @@ export const patienceMs = 900_000;
 
 /** A world in which a life can begin: the account is Ready, and what the life needs is there. */
 export async function arranged(life: Life, options: InProcessOptions = {}): Promise<InProcess> {
-  const world = new InProcess(options);
+  const world = new InProcess({ ...life.options, ...options });
   await world.start();
   world.account();
   await world.run(5_000);
@@ -43,17 +44,18 @@ export async function wholeLife(
   meanwhile: () => Promise<void> = async () => undefined,
 ): Promise<string[]> {
   const wrong: string[] = [];
+  const { edited } = life;
   const phases: readonly { name: string; act: () => void; holds: () => boolean }[] = [
-    {
-      name: 'create',
-      act: () => void world.apply(life.kind, life.name, life.spec),
-      holds: () => isReady(world, life, 1),
-    },
-    {
-      name: 'edit',
-      act: () => void world.apply(life.kind, life.name, life.edited),
-      holds: () => isReady(world, life, 2),
-    },
+    { name: 'create', act: () => bringIn(world, life), holds: () => isReady(world, life, 1) },
+    ...(edited === undefined
+      ? []
+      : [
+          {
+            name: 'edit',
+            act: () => void world.apply(life.kind, life.name, edited),
+            holds: () => isReady(world, life, 2),
+          },
+        ]),
     {
       name: 'delete',
       act: () => world.delete(life.kind, life.name),
@@ -61,6 +63,7 @@ export async function wholeLife(
     },
   ];
   let presumed = false;
+  let unsent = false;
   for (const { name, act, holds } of phases) {
     act();
     await world.run(3_000);
@@ -69,8 +72,9 @@ export async function wholeLife(
     const object = world.get(life.kind, life.name);
     if (object !== undefined) wrong.push(...flawsOf(object).map((flaw) => `${name}: ${flaw}`));
     if (isRecord(object?.status) && object.status['ownership'] === 'Presumed') presumed = true;
+    if (object !== undefined) unsent = endsWith(world, life, life.unsentWith);
     const count = (await life.made(world)).length;
-    const expected = name === 'delete' && !presumed && life.stays !== true ? 0 : 1;
+    const expected = unsent || (name === 'delete' && !presumed && life.stays !== true) ? 0 : 1;
     if (count !== expected) wrong.push(`${name}: the service holds ${count} instead of ${expected}`);
   }
   return wrong;
@@ -78,8 +82,44 @@ export async function wholeLife(
 
 function isReady(world: InProcess, life: Life, generation: number): boolean {
   const state = readiness(world, life);
-  const isEnd = state.startsWith('True/') || life.endsWith?.some((reason) => state.startsWith(`False/${reason}@`));
-  return isEnd === true && state.endsWith(`@${generation}`);
+  const isEnd =
+    state.startsWith('True/') || endsWith(world, life, life.endsWith) || endsWith(world, life, life.unsentWith);
+  return isEnd && state.endsWith(`@${generation}`);
+}
+
+function endsWith(world: InProcess, life: Life, reasons: readonly string[] = []): boolean {
+  return reasons.some((reason) => readiness(world, life).startsWith(`False/${reason}@`));
+}
+
+/** The life's resource is applied for the first time. */
+export function bringIn(world: InProcess, life: Life): void {
+  world.apply(life.kind, life.name, typeof life.spec === 'function' ? life.spec(world) : life.spec);
+}
+
+/** One way to disturb a life; the important ones are always tried. */
+export interface Plan {
+  readonly matters: boolean;
+}
+
+/** All plans, or those that matter and a sample of the others: the same one in every run. */
+export function sampled<Kind extends Plan>(life: Life, plans: readonly Kind[]): readonly Kind[] {
+  if (life.sample === undefined) return plans;
+  const entropy = new SeededEntropy(plans.length);
+  const others = plans.filter(({ matters }) => !matters).map((plan) => ({ plan, place: entropy.fraction() }));
+  const chosen = others.toSorted((a, b) => a.place - b.place).slice(0, life.sample);
+  return [...plans.filter(({ matters }) => matters), ...chosen.map(({ plan }) => plan)];
+}
+
+/** The calls to the service of an undisturbed life, in their order. */
+export async function callsOf(life: Life): Promise<readonly { readonly nth: number; readonly isWrite: boolean }[]> {
+  const world = await arranged(life);
+  const calls: { nth: number; isWrite: boolean }[] = [];
+  world.interference = ({ count, method }) => {
+    calls.push({ nth: count, isWrite: method !== 'GET' });
+    return undefined;
+  };
+  await wholeLife(world, life);
+  return calls;
 }
 
 /** Everything that was written anywhere: logs, every object of the cluster, the answers' ledger. */

@@ -18,7 +18,10 @@ export class CheckedKube extends MemoryKube {
     object: unknown,
   ): Promise<KubeObject> {
     const before = this.cluster.get(resource, namespace, name);
-    if (resource.group === group && before !== undefined) this.#check(before, (object as KubeObject).status);
+    const { metadata, status } = object as KubeObject;
+    // What another one has written in between is refused, and so is no write.
+    const isCurrent = metadata.resourceVersion === before?.metadata.resourceVersion;
+    if (resource.group === group && before !== undefined && isCurrent) this.#check(before, status);
     return super.replaceStatus(resource, namespace, name, object);
   }
 

@@ -63,6 +63,8 @@ export interface KindDefinition<Spec, Facts> {
   readonly needs: (spec: Spec) => Needs;
   /** Ids in the service that this object claims besides the one in its status. */
   readonly claims?: (spec: Spec) => readonly string[];
+  /** Types of conditions that hold only as long as the service says so: not known while it is not looked at. */
+  readonly fleeting?: readonly string[];
   /** A request that came to its end: from then on nothing is read, sent or written for it. */
   readonly finished?: (facts: Facts) => boolean;
   readonly step: (pass: Pass<Spec, Facts>) => Step<Facts>;

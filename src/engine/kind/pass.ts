@@ -1,6 +1,6 @@
 import type { Json, Read, ReadProblem, Snapshot } from '../ports.ts';
 import type { Secret } from '../../secret.ts';
-import type { Memory, Notes } from './step.ts';
+import type { Memory, Notes, Ownership } from './step.ts';
 
 /** The object as far as a decision needs it. */
 export interface Subject {
@@ -62,6 +62,7 @@ export interface Related {
   /** In words: `RecoveryActivation team/orders`. */
   readonly name: string;
   readonly id: string | undefined;
+  readonly ownership: Ownership | undefined;
   readonly facts: Readonly<Record<string, unknown>>;
   /** A call of it was begun whose end is not known. */
   readonly inDoubt: boolean;

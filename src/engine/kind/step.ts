@@ -111,7 +111,13 @@ export type Verdict<Facts> = Aside<Facts> & {
   /** Conditions that follow from this verdict and not from what the service shows; each goes before the shown one of its type. */
   readonly conditions?: readonly OwnCondition[];
 } & (
-    | { readonly is: 'ready'; readonly reason?: Reason; readonly message?: string }
+    | {
+        readonly is: 'ready';
+        readonly reason?: Reason;
+        readonly message?: string;
+        /** Look again after this long, though nothing that was read has changed; without it, at the next resync. */
+        readonly retryInMs?: number;
+      }
     | {
         readonly is: 'wait';
         readonly reason: Reason;

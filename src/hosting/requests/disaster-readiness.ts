@@ -92,6 +92,16 @@ export const disasterReadinessBodies: BodySchemas = {
   'POST /disaster-readiness/reset': Reset,
 };
 
+/** What is a body of `POST /disaster-readiness/configure`; undefined for anything else. */
+export function protectionIn(body: unknown): Protection | undefined {
+  return Configure.safeParse(body).data;
+}
+
+/** What is a body of `POST /disaster-readiness/validate`; undefined for anything else. */
+export function validationIn(body: unknown): Validation | undefined {
+  return Validate.safeParse(body).data;
+}
+
 /** Sets up or changes the protection of environments. */
 export function postDisasterReadinessConfigure(body: Protection): Request {
   return write('POST', '/disaster-readiness/configure', 'identified', body);
