@@ -38,6 +38,14 @@ export interface Trace {
   readonly lines: string[];
 }
 
+/** A request on its way. */
+export interface Sent {
+  readonly method: string;
+  readonly path: string;
+  readonly body: string;
+  readonly wallMs: number;
+}
+
 export const namespace = 'team';
 const baseUrl = 'http://127.0.0.1:8088';
 
@@ -60,6 +68,8 @@ export class InProcess {
   kube: CheckedKube;
   operator: Operator;
   calls = 0;
+  /** Every request that went out and was no read. */
+  readonly sent: Sent[] = [];
   readonly #options: InProcessOptions;
   #generation = 0;
 
@@ -251,6 +261,8 @@ export class InProcess {
       if (what === 'refuseConnection') return { failed: 'connection', message: 'refused' };
       const stopped = request.start();
       if (stopped !== undefined) return { failed: 'connection', message: stopped };
+      if (request.method !== 'GET')
+        this.sent.push({ method: request.method, path, body: request.body ?? '', wallMs: this.clock.wall() });
       if (what === 'loseBefore') return { failed: 'connection', message: 'reset' };
       if (what === 'hangBefore') return timedOut(request.signal);
       if (typeof what === 'object' && 'insteadOf' in what) return forged(what.insteadOf);
