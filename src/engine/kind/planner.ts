@@ -43,7 +43,8 @@ export function showObject<Spec, Facts, Item>(
   const found = id === undefined ? undefined : look(plan, pass, id);
   const leftover = leftoverOf(plan, pass);
   if (found?.is !== 'seen') {
-    return { facts: pass.memory.facts, conditions: [], drift: [], unverified: [], leftover };
+    const unseen = found?.is === 'unclear';
+    return { unseen, facts: pass.memory.facts, conditions: [], drift: [], unverified: [], leftover };
   }
   const difference = compare(plan, pass, found.seen.fields);
   return {

@@ -152,6 +152,8 @@ export interface OwnCondition {
 
 /** What a kind shows in status besides the verdict. */
 export interface Showing<Facts> {
+  /** The object could not be seen this time: its conditions and lists stay as status has them. */
+  readonly unseen?: boolean;
   readonly facts: Facts;
   readonly conditions: readonly OwnCondition[];
   readonly drift: readonly Drift[];
