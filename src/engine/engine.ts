@@ -46,6 +46,7 @@ const passing: ReadonlySet<string> = new Set<Reason>([
   'UnexpectedResponse',
   'Throttled',
   'InUse',
+  'InternalError',
 ]);
 
 export interface EngineOptions {
@@ -240,6 +241,7 @@ export class Engine {
     } catch (error) {
       this.#parts.metrics.count('apphosting_passes_total', { kind, result: 'error' });
       this.#parts.log.error({ err: error, object: key }, 'a pass failed');
+      await this.#sayFailed(key, error);
       this.#queue.retry(key, urgencies.change);
     }
     this.#parts.metrics.observe(
@@ -247,6 +249,14 @@ export class Engine {
       { kind },
       (this.#parts.clock.monotonic() - startedAt) / 1_000,
     );
+  }
+
+  async #sayFailed(key: string, error: unknown): Promise<void> {
+    try {
+      await this.#reconciler.failed(key, error);
+    } catch (again) {
+      this.#parts.log.info({ err: again, object: key }, 'that a pass failed cannot be said in status');
+    }
   }
 
   #forget(key: string, object: KubeObject): void {

@@ -45,7 +45,7 @@ export function passOf(
     horizonMs: settings.horizonMs,
     marker: markOf(recall, key, account, entry.object.metadata.uid),
     print: (value) => key.print(value),
-    contested: contested(recall, now.monotonic),
+    contested: contested(recall, entry.object.metadata.generation ?? 0, now.monotonic),
     wallMs: now.wall,
     monotonicMs: now.monotonic,
   };

@@ -15,7 +15,7 @@ import { recollect, type Recollection } from './memory.ts';
 import type { Recall } from './recall.ts';
 import { OpenCreates } from './open-creates.ts';
 import { begin, perform, remembering, type Performed } from './perform.ts';
-import type { KubeObject, Outcome } from './ports.ts';
+import { KubeError, type KubeObject, type Outcome } from './ports.ts';
 import { dependentsOf, gather, requestDigest, subjectOf, type Surroundings } from './surroundings.ts';
 import { record, concludePass, write, type Said } from './report.ts';
 import type { Parts } from './engine.ts';
@@ -38,7 +38,8 @@ export class Reconciler implements Worktable {
 
   constructor(parts: Parts) {
     this.#parts = parts;
-    this.#creates = new OpenCreates(parts.book, parts.clock);
+    const isUpToDate = ({ object }: Entry) => parts.newest(object) === object;
+    this.#creates = new OpenCreates(parts.book, parts.clock, isUpToDate);
   }
 
   get clock(): Parts['clock'] {
@@ -61,6 +62,7 @@ export class Reconciler implements Worktable {
     if (work.object.metadata.annotations?.[annotations.paused] === 'true') return this.#pause(work);
     const kept = letGo(work, () => dependentsOf(this.#parts, entry));
     if (kept !== undefined) return this.#release(work, kept.stays);
+    if (entry.spec.is === 'broken') throw entry.spec.cause;
     if (entry.spec.is === 'invalid') {
       return this.#say(work, undefined, { is: 'stall', reason: 'InvalidSpec', message: entry.spec.message });
     }
@@ -76,6 +78,18 @@ export class Reconciler implements Worktable {
       return patienceMs > 0 ? { is: 'quiet', againInMs: patienceMs } : this.#say(work, undefined, around.verdict);
     }
     return this.#steps(work, around);
+  }
+
+  /** A pass threw: that is said in words that give nothing away; what Kubernetes does not answer to ends by itself. */
+  async failed(key: string, error: unknown): Promise<void> {
+    const entry = this.#parts.book.get(key);
+    const isPassing = error instanceof KubeError && error.reason !== 'forbidden' && error.reason !== 'invalid';
+    if (entry === undefined || isPassing) return;
+    const message =
+      error instanceof KubeError
+        ? 'Kubernetes refuses what the operator asks of it for this object; the log of the operator has the details'
+        : 'the operator made a mistake of its own with this object; its log has the details';
+    await this.#say(this.#begin(entry), undefined, { is: 'wait', reason: 'InternalError', message });
   }
 
   /** How much longer a new object says nothing of what it lacks: most of it comes with the same apply, and wakes it. */
@@ -135,7 +149,7 @@ export class Reconciler implements Worktable {
       recall,
     );
     const session = () => this.#parts.accounts.session(entry.account);
-    return {
+    const work: Work = {
       entry: object === entry.object ? entry : { ...entry, object, recollection },
       object,
       recollection,
@@ -148,6 +162,7 @@ export class Reconciler implements Worktable {
       },
       isSeparate: (credential) => credential === 'dangerous' && session()?.dangerous !== undefined,
     };
+    return recall.unwritten === undefined ? work : { ...remembering(work, recall.unwritten), unwrittenId: true };
   }
 
   async #steps(started: Work, around: Surroundings): Promise<Ended> {

@@ -30,6 +30,9 @@ export function findOrCreate<Spec, Facts, Item>(
   const named = items.filter(([, item]) => plan.nameOf(item) === name).map(([id]) => id);
   const free = named.filter((id) => pass.claimant(id) === undefined);
   const [only, other] = free;
+  // What shows without an owner may be what another resource is creating: its id is on the way.
+  const creating = only === undefined ? undefined : createdElsewhere(pass, list.key, name);
+  if (creating !== undefined) return creating;
   if (only !== undefined) {
     if (other === undefined && adoptionOf(plan, pass) === 'ByName') return bind(pass, only, 'Adopted');
     return alreadyExists(plan, name, only, free.length);
@@ -178,6 +181,15 @@ function mayNotCreate<Spec, Facts>(pass: Pass<Spec, Facts>, collection: string, 
       retryInMs: pass.quarantineMs,
     };
   }
+  return createdElsewhere(pass, collection, name);
+}
+
+/** Waits while another resource is creating an object of this name. */
+function createdElsewhere<Spec, Facts>(
+  pass: Pass<Spec, Facts>,
+  collection: string,
+  name: string,
+): Step<Facts> | undefined {
   const other = pass.creating(collection, name);
   if (other === undefined) return undefined;
   return {
