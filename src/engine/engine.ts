@@ -329,7 +329,9 @@ export class Engine {
     if (entry === undefined || entry.recollection.memory.id !== id) return [];
     // What is being deleted may be gone by our own hand.
     if (entry.object.metadata.deletionTimestamp !== undefined) return [];
-    const { wrote, notes } = this.#parts.recalls.of(entry.object.metadata.uid);
+    const { wrote, notes, looks } = this.#parts.recalls.of(entry.object.metadata.uid);
+    // What is held up, by a missing reference for instance, could never be proved gone: the account would stay frozen for good.
+    if (!looks) return [];
     const young = wrote !== undefined && this.#parts.clock.monotonic() - wrote.at < this.#parts.settings.horizonMs;
     return [{ object, shown: items.has(id), provedGone: notes['provedGone'] !== undefined, young }];
   }

@@ -13,6 +13,8 @@ export interface Recall {
   unwritten: Partial<Memory<unknown>> | undefined;
   /** When the object first asked for what it is waiting to read. */
   askedAt: number | undefined;
+  /** The last pass came as far as looking at the service; one that is held up before can prove nothing. */
+  looks: boolean;
   /** Since when a new object waits, without a word in status, for what may come with the same apply. */
   heldBackAt: number | undefined;
   /** The object's mark in the account that it was last looked at in. */
@@ -52,6 +54,7 @@ export class Recalls {
       journal: undefined,
       unwritten: undefined,
       askedAt: undefined,
+      looks: false,
       heldBackAt: undefined,
       marker: undefined,
       refused: undefined,
