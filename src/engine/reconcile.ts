@@ -59,7 +59,10 @@ export class Reconciler implements Worktable {
       this.#parts.interests.drop(key);
       return { is: 'settled', againInMs: undefined };
     }
-    if (work.object.metadata.annotations?.[annotations.paused] === 'true') return this.#pause(work);
+    if (work.object.metadata.annotations?.[annotations.paused] === 'true') {
+      work.recall.looks = false;
+      return this.#pause(work);
+    }
     const kept = letGo(work, () => dependentsOf(this.#parts, entry));
     if (kept !== undefined) return this.#release(work, kept.stays);
     if (entry.spec.is === 'broken') throw entry.spec.cause;
@@ -72,6 +75,7 @@ export class Reconciler implements Worktable {
     }
     const around = await gather(entry, this.#parts);
     if ('verdict' in around) {
+      work.recall.looks = false;
       if (work.object.metadata.deletionTimestamp !== undefined) return this.#leave(work, around.verdict);
       if (around.verdict === undefined) return { is: 'quiet', againInMs: 30_000 };
       const patienceMs = this.#patienceMs(work, around.verdict);
@@ -167,6 +171,7 @@ export class Reconciler implements Worktable {
 
   async #steps(started: Work, around: Surroundings): Promise<Ended> {
     let work = rebound(started, around);
+    work.recall.looks = true;
     for (let count = 0; count < mostSteps; count += 1) {
       const view = new RecordingView(around.session.service, work.recall.forced?.since);
       const pass = this.#passOf(work, { ...around, account: this.#parts.accounts.view(around.session) }, view);
@@ -203,7 +208,7 @@ export class Reconciler implements Worktable {
   ): Promise<Work | Ended> {
     switch (step.is) {
       case 'again':
-        return this.#hold(remembering(work, step.remember), pass);
+        return this.#goOn(remembering(work, step.remember), pass, step.stays);
       case 'release':
         return this.#release(work, step.stays);
       case 'read':
@@ -221,6 +226,15 @@ export class Reconciler implements Worktable {
       case 'stall':
         return this.#conclude(work, pass, step);
     }
+  }
+
+  /** Goes on with what was learned; what is let go of by that is told once, when it is written. */
+  async #goOn(work: Work, pass: Pass<unknown, unknown>, stays: string | undefined): Promise<Work | Ended> {
+    if (stays === undefined) return this.#hold(work, pass);
+    const written = await this.write(work, undefined);
+    if (written === undefined) return { is: 'quiet', againInMs: 200 };
+    this.#tellRetained(written, stays);
+    return this.#hold(written, pass);
   }
 
   async #begun(
@@ -280,21 +294,17 @@ export class Reconciler implements Worktable {
   }
 
   async #release(work: Work, stays: string | undefined): Promise<Ended> {
-    if (stays !== undefined) {
-      this.#parts.events.record({
-        regarding: work.object,
-        type: 'Warning',
-        reason: 'Retained',
-        action: 'Release',
-        note: stays,
-      });
-    }
+    if (stays !== undefined) this.#tellRetained(work, stays);
     if (subjectOf(work.entry).held) {
       const released = await this.#parts.writer.release(work.object);
       if (released.is === 'conflict') return { is: 'quiet', againInMs: 200 };
     }
     if (work.entry.kind.life === 'account') await this.#parts.accounts.forget(work.entry.key);
     return { is: 'gone' };
+  }
+
+  #tellRetained({ object }: Work, note: string): void {
+    this.#parts.events.record({ regarding: object, type: 'Warning', reason: 'Retained', action: 'Release', note });
   }
 
   /** Asks for a read; status says so only when it takes long and nothing better is known. */

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { AnyKind } from '../../src/engine/kind/define.ts';
 import { kinds } from '../../src/kinds/index.ts';
-import { aWorld, conditionOf, messageOf } from '../kinds/support/world.ts';
+import { aWorld, conditionOf, messageOf, statusOf } from '../kinds/support/world.ts';
 
 const mail = { email: { addresses: ['a@example.com'] } };
 
@@ -60,7 +60,7 @@ describe('an object whose pass always throws', () => {
     const world = await aWorld({ kinds: breaking });
     world.apply('ContactPoint', 'on-call', mail);
     await world.run(5_000);
-    const { contactPointId } = world.get('ContactPoint', 'on-call')?.status as { contactPointId: string };
+    const { contactPointId } = statusOf(world, 'ContactPoint', 'on-call');
     isBroken = true;
     world.apply('ContactPoint', 'on-call', { ...mail, name: 'renamed' });
     await world.run(60_000);

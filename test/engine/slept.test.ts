@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { InProcess } from '../support/in-process.ts';
-import { aWorld, conditionOf } from '../kinds/support/world.ts';
+import { aWorld, conditionOf, statusOf } from '../kinds/support/world.ts';
 
 const names = ['a', 'b', 'c', 'd', 'e', 'f'];
 
@@ -27,10 +27,10 @@ describe('a machine that slept', () => {
     await world.run(5_000);
     for (const name of names) world.apply('ContactPoint', name, { email: { addresses: ['a@example.com'] } });
     await world.run(3_000);
-    const open = names.filter((name) => (world.get('ContactPoint', name)?.status as { journal?: object }).journal);
+    const open = names.filter((name) => statusOf(world, 'ContactPoint', name)['journal']);
     expect(open.length).toBeGreaterThan(1);
 
-    world.clock.suspend(3_600_000);
+    world.sleep(3_600_000);
     await world.run(300_000);
 
     for (const name of names) expect(conditionOf(world, 'ContactPoint', name)).toBe('True/InSync');

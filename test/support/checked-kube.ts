@@ -18,7 +18,10 @@ export class CheckedKube extends MemoryKube {
     object: unknown,
   ): Promise<KubeObject> {
     const before = this.cluster.get(resource, namespace, name);
-    if (resource.group === group && before !== undefined) this.#check(before, (object as KubeObject).status);
+    const { metadata, status } = object as KubeObject;
+    // A write over an older form is refused anyway.
+    const lands = before?.metadata.resourceVersion === metadata.resourceVersion;
+    if (resource.group === group && before !== undefined && lands) this.#check(before, status);
     return super.replaceStatus(resource, namespace, name, object);
   }
 

@@ -6,7 +6,7 @@ import { createOperator, resourceOf, type Operator } from '../../src/cli/operato
 import { OperatorKey } from '../../src/engine/fingerprint.ts';
 import type { AnyKind } from '../../src/engine/kind/define.ts';
 import { finalizer, group, version } from '../../src/engine/names.ts';
-import type { KubeObject, Leadership, Log } from '../../src/engine/ports.ts';
+import type { Clock, KubeObject, Leadership, Log } from '../../src/engine/ports.ts';
 import { openHosting } from '../../src/hosting/open.ts';
 import type { Wire } from '../../src/hosting/wire.ts';
 import { kinds as allKinds } from '../../src/kinds/index.ts';
@@ -120,6 +120,12 @@ export class InProcess {
     this.kube.cut = true;
   }
 
+  /** The machine sleeps while time passes everywhere else. */
+  sleep(ms: number): void {
+    this.clock.suspend(ms);
+    this.service.advance(ms);
+  }
+
   /** Lets time pass everywhere; throws when the operator wrote a status that is not as it must be. */
   async run(ms: number): Promise<void> {
     await this.#pass(ms);
@@ -140,9 +146,15 @@ export class InProcess {
   }
 
   /** Creates an object of ours, or changes its spec and annotations. */
-  apply(kind: string, name: string, spec: object, annotations: Readonly<Record<string, string>> = {}): KubeObject {
+  apply(
+    kind: string,
+    name: string,
+    spec: object,
+    annotations: Readonly<Record<string, string>> = {},
+    within = namespace,
+  ): KubeObject {
     const resource = this.#resource(kind);
-    const where = resource.namespaced ? namespace : undefined;
+    const where = resource.namespaced ? within : undefined;
     const known = this.cluster.get(resource, where, name);
     if (known === undefined) {
       return this.cluster.create(resource, where, {
@@ -165,35 +177,32 @@ export class InProcess {
     this.cluster.update(resource, known.metadata.namespace, name, { ...known, status }, 'status');
   }
 
-  delete(kind: string, name: string): void {
+  delete(kind: string, name: string, within = namespace): void {
     const resource = this.#resource(kind);
-    this.cluster.delete(resource, resource.namespaced ? namespace : undefined, name);
+    this.cluster.delete(resource, resource.namespaced ? within : undefined, name);
   }
 
-  get(kind: string, name: string): KubeObject | undefined {
+  get(kind: string, name: string, within = namespace): KubeObject | undefined {
     const resource = this.#resource(kind);
-    return this.cluster.get(resource, resource.namespaced ? namespace : undefined, name);
+    return this.cluster.get(resource, resource.namespaced ? within : undefined, name);
   }
 
   /** Creates a Secret or replaces its values. */
-  secret(name: string, values: Readonly<Record<string, string>>): void {
+  secret(name: string, values: Readonly<Record<string, string>>, within = namespace): void {
     const data = Object.fromEntries(
       Object.entries(values).map(([key, value]) => [key, Buffer.from(value).toString('base64')]),
     );
-    const body = { apiVersion: 'v1', kind: 'Secret', metadata: { name, namespace }, data };
-    const known = this.cluster.get(secretResource, namespace, name);
-    if (known === undefined) this.cluster.create(secretResource, namespace, body);
-    else this.cluster.update(secretResource, namespace, name, { ...body, metadata: known.metadata }, 'object');
+    const body = { apiVersion: 'v1', kind: 'Secret', metadata: { name, namespace: within }, data };
+    const known = this.cluster.get(secretResource, within, name);
+    if (known === undefined) this.cluster.create(secretResource, within, body);
+    else this.cluster.update(secretResource, within, name, { ...body, metadata: known.metadata }, 'object');
   }
 
   /** An account `default` with the admin's token. */
-  account(spec: object = {}): void {
-    this.secret('hosting-credentials', { baseUrl, token: 'demo-admin' });
-    this.apply('HostingAccount', 'default', {
-      accountId: 'acc_demo',
-      credentialsRef: { name: 'hosting-credentials' },
-      ...spec,
-    });
+  account(spec: object = {}, within = namespace): void {
+    this.secret('hosting-credentials', { baseUrl, token: 'demo-admin' }, within);
+    const usual = { accountId: 'acc_demo', credentialsRef: { name: 'hosting-credentials' } };
+    this.apply('HostingAccount', 'default', { ...usual, ...spec }, {}, within);
   }
 
   /** Calls the simulator's control surface. */
@@ -280,20 +289,32 @@ export class InProcess {
       if (reply === 'aborted' || what === 'loseAnswer') return { failed: 'connection', message: 'reset' };
       if (what === 'hangAfter') return timedOut(request.signal);
       if (what !== undefined) return forged(what.afterwards);
-      const dateMs = this.clock.wall() + this.ahead.serviceMs;
+      const dateMs = this.service.now() + this.ahead.serviceMs;
       return received(dated(reply, dateMs), request.signal);
     };
   }
 
+  /** Time as one process knows it: it ends with the process. */
+  #lifetime(): Clock {
+    const { clock } = this;
+    const generation = this.#generation;
+    const after = (delayMs: number, wake: () => void) =>
+      clock.after(delayMs, () => {
+        if (generation === this.#generation) wake();
+      });
+    return { wall: () => clock.wall(), monotonic: () => clock.monotonic(), after };
+  }
+
   #assemble(): Operator {
     const options = this.#options;
+    const clock = this.#lifetime();
     const entropy = new SeededEntropy((options.seed ?? 1) + this.#generation);
     const log = collecting(this.trace.lines);
     const metrics = new MetricRegistry(false, (name) => {
       throw new Error(`there is no metric ${name}`);
     });
     const hosting = openHosting({
-      clock: this.clock,
+      clock,
       entropy,
       log,
       metrics,
@@ -307,7 +328,7 @@ export class InProcess {
       }),
       hosting,
       leadership: this.leadership,
-      clock: this.clock,
+      clock,
       entropy,
       log,
       metrics,

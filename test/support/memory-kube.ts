@@ -67,6 +67,11 @@ export class MemoryKube implements KubeApi {
     this.#faults.push({ fault, skip: fault.after ?? 0, left: fault.times ?? 1 });
   }
 
+  /** No fault that was arranged happens any more. */
+  forgive(): void {
+    this.#faults.length = 0;
+  }
+
   /** Cuts or restores the network: calls fail without effect, watches hear nothing. */
   set cut(isCut: boolean) {
     this.#isCut = isCut;

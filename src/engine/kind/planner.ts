@@ -112,7 +112,14 @@ function bindNamed<Spec, Facts, Item>(
   }
   const { create } = pass.memory.journal ?? {};
   const ownership = create === undefined || create.excluded.includes(id) ? 'Adopted' : 'Created';
-  return { is: 'again', remember: { ...boundTo(pass, id, ownership), applied: undefined } };
+  const before = pass.memory.id;
+  return {
+    is: 'again',
+    remember: { ...boundTo(pass, id, ownership), applied: undefined },
+    ...(before !== undefined && {
+      stays: `${plan.noun} ${before} stays in the service: spec.externalId names ${id} now`,
+    }),
+  };
 }
 
 function keepMatched<Spec, Facts, Item>(
@@ -231,8 +238,12 @@ function gone<Spec, Facts, Item>(
       note: { ...pass.notes, provedGone: 1 },
     };
   }
+  // Said and written at once: what was proved must not be proved anew by every pass that then waits for a read.
   return {
-    is: 'again',
+    is: 'wait',
+    reason: 'Creating',
+    message: `${plan.noun} ${id} is gone from the service and is made again`,
+    retryInMs: 1,
     remember: { id: undefined, ownership: undefined, binding: undefined, applied: undefined, journal: undefined },
     note: {},
   };
