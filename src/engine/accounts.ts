@@ -42,6 +42,10 @@ export interface Session {
   standing: { readonly admitted: boolean; readonly reason: Reason; readonly message: string } | undefined;
   /** Why nothing may be created or deleted, when owned objects stopped showing. */
   frozen: string | undefined;
+  /** What carries our mark without a resource, and since when (monotonic) that shows. */
+  suspects: ReadonlyMap<string, number>;
+  /** Some of that shows for too short a time to be called orphaned. */
+  isSuspicious: boolean;
   /** The token of `apphosting.dev/accept-missing` that was honoured. */
   acceptedMissing: string | undefined;
 }
@@ -122,6 +126,8 @@ export class Accounts {
       farewellUntil: farewell?.until,
       standing: undefined,
       frozen: undefined,
+      suspects: new Map(),
+      isSuspicious: false,
       acceptedMissing: undefined,
     };
     this.#sessions.set(entry.key, session);

@@ -33,9 +33,12 @@ import type {
 import { urgencies, WorkQueue, type QueueUrgency } from './queue.ts';
 import { Recalls } from './recall.ts';
 import { Reconciler } from './reconcile.ts';
+import { isReady } from './tally.ts';
 import { Visibility, type Owned } from './visibility.ts';
 
 const stuckAfterMs = 600_000;
+/** Accounts count what uses them this long after a change at the latest, and once for all changes until then. */
+const tallyMs = 30_000;
 /** Two who write the same status must not answer each other as fast as they can. */
 const foreignStatusMs = 1_000;
 
@@ -68,6 +71,8 @@ export interface EngineOptions {
     readonly horizonMs: number;
     readonly workers: number;
     readonly readOnly: boolean;
+    /** No other operator sees resources of the same accounts. */
+    readonly seesAll: boolean;
     /** What this process may do beyond the everyday; nothing without it. */
     readonly powers?: Powers;
   };
@@ -143,6 +148,7 @@ export class Engine {
     }
     this.#noteForced(entry);
     if (!own) this.#queue.enqueue(key, urgencyOf(event, before), isOnlyStatus(event, before) ? foreignStatusMs : 0);
+    if (before === undefined || isReady(before) !== isReady(entry)) this.#recount(entry);
     for (const name of entry.ties) if (isClaim(name) && before?.ties.includes(name) !== true) this.#wake(name);
     if (!sameTarget(before, entry))
       this.#wake(tie.object(entry.kind.kind, event.object.metadata.namespace, event.object.metadata.name));
@@ -274,7 +280,15 @@ export class Engine {
     if (entry.kind.life === 'account') {
       void this.#parts.accounts.forget(key);
       this.#wake(tie.account(key));
-    } else this.#queue.enqueue(entry.account, urgencies.change);
+    } else this.#recount(entry);
+  }
+
+  /** The account is looked at again for what uses it: at once where it waits for that, else once for many. */
+  #recount({ kind, account }: Entry): void {
+    if (kind.life === 'account') return;
+    const isLeaving = this.#parts.book.get(account)?.object.metadata.deletionTimestamp !== undefined;
+    if (isLeaving) this.#queue.enqueue(account, urgencies.change);
+    else this.#queue.enqueue(account, urgencies.resync, tallyMs);
   }
 
   #newest(object: KubeObject): KubeObject {
@@ -369,6 +383,10 @@ export class Engine {
     const isKnown = session?.standing?.admitted === true || entry.recollection.memory.binding !== undefined;
     const admitted = verdict.is === 'ready' || (isKnown && passing.has(verdict.reason ?? 'InSync'));
     const before = session?.standing;
+    if (session?.isSuspicious === true) {
+      const { horizonMs } = this.#parts.settings;
+      this.#queue.enqueue(entry.key, urgencies.resync, horizonMs + 2 * session.service.health().pollIntervalMs);
+    }
     if (session !== undefined) {
       session.standing = { admitted, reason: verdict.reason ?? 'InSync', message: verdict.message ?? '' };
     }

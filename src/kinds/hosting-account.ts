@@ -76,10 +76,16 @@ function leave(pass: AccountPass): Step<Facts> {
   return { is: 'wait', reason: 'InUse', message: `still used by ${first.join(', ')}${more}; delete them first` };
 }
 
-/** What an account shows: its endpoint and what the service offers. */
-export function accountFacts({ account, view, memory }: AccountPass): Facts {
+/** What an account shows: its endpoint, what the service offers, and what it is used for. */
+export function accountFacts({ account, view, memory, tally }: AccountPass): Facts {
   const catalog = catalogOf(view, account.accountId);
-  const lasting: Facts = { endpoint: account.endpoint, ...(catalog !== undefined && { catalog }) };
+  const { counts = [], orphans = [] } = tally?.() ?? {};
+  const lasting: Facts = {
+    endpoint: account.endpoint,
+    ...(catalog !== undefined && { catalog }),
+    ...(counts.length > 0 && { counts: [...counts] }),
+    ...(orphans.length > 0 && { orphans: [...orphans] }),
+  };
   const { intervals: shown, ...before } = memory.facts;
   // Intervals move with the number of resources: they are written anew only together with something that lasts.
   const intervals = shown !== undefined && isDeepStrictEqual(before, lasting) ? shown : intervalsOf(account);

@@ -2,7 +2,8 @@
 import type { Condition } from '../../src/engine/conditions.ts';
 import type { KubeObject } from '../../src/engine/ports.ts';
 import { flawsOf } from '../support/status-checker.ts';
-import { subjects, type WholeLife } from './whole-life.ts';
+import type { WholeLife } from './whole-life.ts';
+import { subjects } from './whole-subjects.ts';
 
 type Row = Readonly<Record<string, unknown>>;
 type Service = Readonly<Record<string, readonly Row[]>>;

@@ -27,6 +27,8 @@ export interface InProcessOptions {
   readonly seed?: number;
   readonly horizonMs?: number;
   readonly readOnly?: boolean;
+  /** Labels of the resources that the operator looks after; all unless given. */
+  readonly selector?: string;
   /** What the operator is started with, but for the time. */
   readonly powers?: { readonly activation: boolean; readonly accountReset: boolean };
   /** Another operator's world: this one shares its clock, its cluster and its service. */
@@ -336,7 +338,7 @@ export class InProcess {
       instance: `operator-${this.#generation}`,
       operatorNamespace: 'apphosting-system',
       namespace: undefined,
-      selector: undefined,
+      selector: options.selector,
       secretWatch: 'on',
       readOnly: options.readOnly ?? false,
       powers: { activation: false, accountReset: false, ...this.powers, processStartedAt: this.clock.wall() },
