@@ -39,6 +39,8 @@ import { Visibility, type Owned } from './visibility.ts';
 const stuckAfterMs = 600_000;
 /** Accounts count what uses them this long after a change at the latest, and once for all changes until then. */
 const tallyMs = 30_000;
+/** A pause that the service asks for is worth a word in the account's status from this length on. */
+const longPauseMs = 30_000;
 /** Two who write the same status must not answer each other as fast as they can. */
 const foreignStatusMs = 1_000;
 
@@ -93,6 +95,8 @@ export interface Parts extends EngineOptions {
   asked(service: Service, readKey: string, objectKey: string): void;
   quarantinedUntil(): number;
   concluded(entry: Entry, verdict: Verdict<unknown>): void;
+  /** The service asked for a pause on the credential of an account. */
+  throttled(account: string, ms: number): void;
 }
 
 export class Engine {
@@ -127,6 +131,7 @@ export class Engine {
       asked: (service, readKey, objectKey) => this.#ask(service, readKey, objectKey),
       quarantinedUntil: () => this.#quarantinedUntil,
       concluded: (entry, verdict) => this.#concluded(entry, verdict),
+      throttled: (account, ms) => this.#throttled(account, ms),
     };
     this.#reconciler = new Reconciler(this.#parts);
   }
@@ -234,10 +239,10 @@ export class Engine {
           this.#queue.drop(key);
           break;
         case 'failing':
-          this.#queue.retry(key, urgencies.change);
+          this.#queue.retry(key, this.#urgencyOf(key));
           break;
         case 'quiet':
-          this.#queue.enqueue(key, urgencies.change, ended.againInMs);
+          this.#queue.enqueue(key, this.#urgencyOf(key), ended.againInMs);
           break;
         case 'settled':
           this.#queue.forget(key);
@@ -291,6 +296,14 @@ export class Engine {
     else this.#queue.enqueue(account, urgencies.resync, tallyMs);
   }
 
+  /** A long pause is said by the account, and taken back when it is over. */
+  #throttled(account: string, ms: number): void {
+    const session = this.#parts.accounts.session(account);
+    if (session === undefined || ms < longPauseMs) return;
+    session.throttledUntil = this.#parts.clock.monotonic() + ms;
+    this.#queue.enqueue(account, urgencies.change);
+  }
+
   #newest(object: KubeObject): KubeObject {
     const written = this.#written.get(object.metadata.uid);
     if (written === undefined) return object;
@@ -309,7 +322,14 @@ export class Engine {
     if (problem === undefined) this.#checkVisibility(service, key);
     const turned = this.#turned(service, key, problem !== undefined);
     const concerned = this.#parts.interests.concerned(service, key, changed, turned);
-    for (const object of new Set([...askers, ...concerned])) this.#queue.enqueue(object, urgencies.change);
+    for (const object of new Set([...askers, ...concerned])) this.#queue.enqueue(object, this.#urgencyOf(object));
+  }
+
+  /** What was not made yet stays behind what is there, or a thousand new objects of one namespace would hold up every other. */
+  #urgencyOf(key: string): QueueUrgency {
+    const entry = this.#parts.book.get(key);
+    const isNew = entry?.kind.life === 'long' && entry.recollection.memory.id === undefined;
+    return isNew && entry.object.metadata.deletionTimestamp === undefined ? urgencies.initial : urgencies.change;
   }
 
   /** Whether a read that worked fails now, or the other way round. */
@@ -383,6 +403,8 @@ export class Engine {
     const isKnown = session?.standing?.admitted === true || entry.recollection.memory.binding !== undefined;
     const admitted = verdict.is === 'ready' || (isKnown && passing.has(verdict.reason ?? 'InSync'));
     const before = session?.standing;
+    const throttledMs = session && this.#parts.accounts.throttledMs(session);
+    if (throttledMs !== undefined && throttledMs > 0) this.#queue.enqueue(entry.key, urgencies.change, throttledMs + 1);
     if (session?.isSuspicious === true) {
       const { horizonMs } = this.#parts.settings;
       this.#queue.enqueue(entry.key, urgencies.resync, horizonMs + 2 * session.service.health().pollIntervalMs);

@@ -167,6 +167,8 @@ export function record(parts: Parts, work: Work, call: Call<unknown>, outcome: O
     { kind, namespace: metadata.namespace, name: metadata.name, endpoint: call.request.endpoint, outcome: outcome.is },
     call.words,
   );
+  if (outcome.is === 'notExecuted' && outcome.why === 'throttled')
+    parts.throttled(work.entry.account, outcome.retryInMs ?? 0);
   if (call.warns !== undefined) tell(parts, work, 'Warning', call.warns);
   if (outcome.is !== 'committed') return;
   const told = call.tells?.(outcome.body);

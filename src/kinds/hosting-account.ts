@@ -53,7 +53,7 @@ function troubleOf(pass: AccountPass, apps: Read): Verdict<Facts> | undefined {
 /** Whether the service holds back requests of this credential at the moment. */
 export function throttled({ account, view }: AccountPass): OwnCondition {
   const type = 'Throttled';
-  if (view.problem(appsOf(account.accountId))?.why !== 'throttled') {
+  if (account.isThrottled !== true && view.problem(appsOf(account.accountId))?.why !== 'throttled') {
     return { type, status: 'False', reason: 'NotThrottled', message: 'the service answers without holding back' };
   }
   return {

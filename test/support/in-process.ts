@@ -66,6 +66,8 @@ export class InProcess {
   readonly ahead = { clusterMs: 0, serviceMs: 0 };
   /** What operators that start from now on may do. */
   powers: InProcessOptions['powers'];
+  /** The operator's own key; another one counts from the next process on. */
+  key = 'a key made up for tests';
   interference: Interference = () => undefined;
   kube: CheckedKube;
   operator: Operator;
@@ -334,7 +336,7 @@ export class InProcess {
       entropy,
       log,
       metrics,
-      key: new OperatorKey(new Secret('a key made up for tests')),
+      key: new OperatorKey(new Secret(this.key)),
       instance: `operator-${this.#generation}`,
       operatorNamespace: 'apphosting-system',
       namespace: undefined,

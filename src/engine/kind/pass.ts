@@ -46,6 +46,8 @@ export interface AccountView {
   readonly pollMs: number;
   /** How often things are read at present: longer than asked where the budget would not do. */
   readonly inEffect: { readonly pollMs: number; readonly roundMs: number | undefined };
+  /** The service asked everybody on this credential to wait, for long enough to be worth a word. */
+  readonly isThrottled?: boolean;
   /** Why nothing may be created or deleted at the moment. */
   readonly frozen: string | undefined;
 }
