@@ -17,7 +17,7 @@ export default defineConfig({
           name: 'scenarios',
           include: ['test/scenarios/**/*.test.ts'],
           globalSetup: ['test/scenarios/support/shared-control-plane.ts'],
-          testTimeout: 180_000,
+          testTimeout: 400_000,
           hookTimeout: 600_000,
           fileParallelism: false,
         },

@@ -56,13 +56,13 @@ export class Book {
     return this.#entries.values();
   }
 
-  /** Writes down the newest form of an object. */
-  apply(object: KubeObject): Entry | undefined {
+  /** Writes down the newest form of an object; a status that was taken apart already is not taken apart again. */
+  apply(object: KubeObject, recollection?: Recollection<unknown>): Entry | undefined {
     const kind = this.#kinds.get(object.kind);
     if (kind === undefined) return undefined;
     const key = keyOfObject(object);
     const before = this.#entries.get(key);
-    const entry = this.#read(kind, key, object, before);
+    const entry = this.#read(kind, key, object, before, recollection);
     this.#entries.set(key, entry);
     this.#untie(key, before?.ties ?? []);
     for (const name of entry.ties) {
@@ -90,13 +90,19 @@ export class Book {
     }
   }
 
-  #read(kind: AnyKind, key: string, object: KubeObject, before: Entry | undefined): Entry {
+  #read(
+    kind: AnyKind,
+    key: string,
+    object: KubeObject,
+    before: Entry | undefined,
+    known: Recollection<unknown> | undefined,
+  ): Entry {
     const unchanged =
       before?.object.metadata.uid === object.metadata.uid &&
       before.object.metadata.generation === object.metadata.generation &&
       object.metadata.generation !== undefined;
     const { spec, needs, claims } = unchanged ? before : takeApart(kind, object);
-    const recollection = recollect(kind, object.status);
+    const recollection = known ?? recollect(kind, object.status);
     const account = unchanged ? before.account : accountOf(kind, key, object);
     const partial = { key, kind, object, spec, needs, claims, recollection, account };
     return { ...partial, ties: tiesOf(partial, this.#operatorNamespace) };

@@ -89,8 +89,8 @@ export interface Parts extends EngineOptions {
   readonly interests: Interests;
   readonly recalls: Recalls;
   /** The cache's form of an object, or our own later write of it. */
-  newest(object: KubeObject): KubeObject;
-  wrote(object: KubeObject): void;
+  newest(entry: Entry): Entry;
+  wrote(entry: Entry): void;
   /** An object waits for the next walk of a read. */
   asked(service: Service, readKey: string, objectKey: string): void;
   quarantinedUntil(): number;
@@ -103,7 +103,7 @@ export class Engine {
   readonly #parts: Parts;
   readonly #queue: WorkQueue;
   readonly #reconciler: Reconciler;
-  readonly #written = new Map<string, KubeObject>();
+  readonly #written = new Map<string, Entry>();
   readonly #askers = new WeakMap<Service, Map<string, Set<string>>>();
   readonly #workers: Promise<void>[] = [];
   readonly #failing = new WeakMap<Service, Set<string>>();
@@ -126,8 +126,8 @@ export class Engine {
       }),
       interests: new Interests(),
       recalls: new Recalls(),
-      newest: (object) => this.#newest(object),
-      wrote: (object) => void this.#written.set(object.metadata.uid, object),
+      newest: (entry) => this.#newest(entry),
+      wrote: (entry) => void this.#written.set(entry.object.metadata.uid, entry),
       asked: (service, readKey, objectKey) => this.#ask(service, readKey, objectKey),
       quarantinedUntil: () => this.#quarantinedUntil,
       concluded: (entry, verdict) => this.#concluded(entry, verdict),
@@ -144,15 +144,18 @@ export class Engine {
       return;
     }
     const before = this.#parts.book.get(key);
-    const entry = this.#parts.book.apply(event.object);
+    const { uid, resourceVersion } = event.object.metadata;
+    const written = this.#written.get(uid);
+    const own = written?.object.metadata.resourceVersion === resourceVersion ? written : undefined;
+    // What comes back of our own write is in hand already.
+    const entry = this.#parts.book.apply(own?.object ?? event.object, own?.recollection);
     if (entry === undefined) return;
-    const written = this.#written.get(event.object.metadata.uid);
-    const own = written?.metadata.resourceVersion === event.object.metadata.resourceVersion;
-    if (written !== undefined && !isOlder(event.object.metadata.resourceVersion, written.metadata.resourceVersion)) {
-      this.#written.delete(event.object.metadata.uid);
+    if (written !== undefined && !isOlder(resourceVersion, written.object.metadata.resourceVersion)) {
+      this.#written.delete(uid);
     }
     this.#noteForced(entry);
-    if (!own) this.#queue.enqueue(key, urgencyOf(event, before), isOnlyStatus(event, before) ? foreignStatusMs : 0);
+    if (own === undefined)
+      this.#queue.enqueue(key, urgencyOf(event, before), isOnlyStatus(event, before) ? foreignStatusMs : 0);
     if (before === undefined || isReady(before) !== isReady(entry)) this.#recount(entry);
     for (const name of entry.ties) if (isClaim(name) && before?.ties.includes(name) !== true) this.#wake(name);
     if (!sameTarget(before, entry))
@@ -304,10 +307,12 @@ export class Engine {
     this.#queue.enqueue(account, urgencies.change);
   }
 
-  #newest(object: KubeObject): KubeObject {
-    const written = this.#written.get(object.metadata.uid);
-    if (written === undefined) return object;
-    return isOlder(object.metadata.resourceVersion, written.metadata.resourceVersion) ? written : object;
+  #newest(entry: Entry): Entry {
+    const { uid, resourceVersion } = entry.object.metadata;
+    const written = this.#written.get(uid);
+    return written !== undefined && isOlder(resourceVersion, written.object.metadata.resourceVersion)
+      ? { ...entry, object: written.object, recollection: written.recollection }
+      : entry;
   }
 
   #ask(service: Service, readKey: string, objectKey: string): void {

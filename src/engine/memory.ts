@@ -88,13 +88,6 @@ export function recollect(kind: AnyKind, status: unknown): Recollection<unknown>
   };
 }
 
-/** The open call that a status names; undefined when there is none or it cannot be read. */
-export function journalIn(status: unknown): JournalEntry | undefined {
-  const journal = isRecord(status) ? status['journal'] : undefined;
-  const parsed = journal === undefined ? undefined : Journal.safeParse(journal);
-  return parsed?.success === true ? withoutUndefined<JournalEntry>(parsed.data) : undefined;
-}
-
 /** Everything a status is written from. */
 export interface StatusParts {
   readonly memory: Memory<unknown>;

@@ -11,7 +11,7 @@ import { paused } from './conditions.ts';
 import { RecordingView } from './interests.ts';
 import { annotations } from './names.ts';
 import { blind, letGo, withWayOut } from './leaving.ts';
-import { recollect, type Recollection } from './memory.ts';
+import type { Recollection } from './memory.ts';
 import type { Recall } from './recall.ts';
 import { OpenCreates } from './open-creates.ts';
 import { begin, perform, remembering, type Performed } from './perform.ts';
@@ -38,7 +38,7 @@ export class Reconciler implements Worktable {
 
   constructor(parts: Parts) {
     this.#parts = parts;
-    const isUpToDate = ({ object }: Entry) => parts.newest(object) === object;
+    const isUpToDate = (entry: Entry) => parts.newest(entry) === entry;
     this.#creates = new OpenCreates(parts.book, parts.clock, isUpToDate);
   }
 
@@ -146,15 +146,13 @@ export class Reconciler implements Worktable {
 
   /** The newest form of the object: the cache's, or our own later write. */
   #begin(entry: Entry): Work {
-    const object = this.#parts.newest(entry.object);
+    const newest = this.#parts.newest(entry);
+    const { object } = newest;
     const recall = this.#parts.recalls.of(object.metadata.uid);
-    const recollection = unwiped(
-      object === entry.object ? entry.recollection : recollect(entry.kind, object.status),
-      recall,
-    );
+    const recollection = unwiped(newest.recollection, recall);
     const session = () => this.#parts.accounts.session(entry.account);
     const work: Work = {
-      entry: object === entry.object ? entry : { ...entry, object, recollection },
+      entry: newest,
       object,
       recollection,
       recall,
@@ -289,8 +287,9 @@ export class Reconciler implements Worktable {
   }
 
   #adopt(work: Work, object: KubeObject): Work {
-    this.#parts.wrote(object);
-    return { ...work, object, entry: { ...work.entry, object } };
+    const entry = { ...work.entry, object };
+    this.#parts.wrote(entry);
+    return { ...work, object, entry };
   }
 
   async #release(work: Work, stays: string | undefined): Promise<Ended> {

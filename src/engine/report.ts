@@ -5,7 +5,7 @@ import { conclude, type Condition } from './conditions.ts';
 import type { Parts } from './engine.ts';
 import type { Pass } from './kind/pass.ts';
 import type { Call, OwnCondition, Showing, Told, Verdict } from './kind/step.ts';
-import { journalIn, recollect, renderStatus, type StatusParts } from './memory.ts';
+import { recollect, renderStatus, type StatusParts } from './memory.ts';
 import { reconcileToken } from './names.ts';
 import { conceded, resolved } from './recall.ts';
 import type { KubeObject, Outcome } from './ports.ts';
@@ -85,14 +85,15 @@ export async function write(
   wouldDo: string | undefined,
   showing?: Showing<unknown>,
 ): Promise<Work | undefined> {
-  const render = (object: KubeObject) => renderStatus(work.entry.kind, partsOf(work, object, wouldDo, showing));
+  const { kind } = work.entry;
+  const render = (object: KubeObject) => renderStatus(kind, partsOf(work, object, wouldDo, showing));
   const status = render(work.object);
   if (isDeepStrictEqual(status, work.object.status)) return { ...work, unwrittenId: false };
   const { uid } = work.object.metadata;
-  const before = journalIn(work.object.status);
+  const before = work.entry.recollection.memory.journal;
   const stillOurs = (newest: KubeObject) => {
     if (newest.metadata.uid !== uid) return undefined;
-    const { journal, id } = recollect(work.entry.kind, newest.status).memory;
+    const { journal, id } = recollect(kind, newest.status).memory;
     const isWiped = journal === undefined && id === undefined;
     return isWiped || isDeepStrictEqual(journal, before) ? render(newest) : undefined;
   };
@@ -101,11 +102,12 @@ export async function write(
     : await parts.writer.writeStatus(work.object, status);
   if (work.unwrittenId) work.recall.unwritten = undefined;
   if (written.is !== 'written') return undefined;
-  parts.wrote(written.object);
-  work.recall.journal = work.recollection.memory.journal;
-  parts.metrics.count('apphosting_status_writes_total', { kind: work.entry.kind.kind });
   const { object } = written;
-  return { ...work, object, entry: { ...work.entry, object }, unwrittenId: false };
+  const entry = { ...work.entry, object, recollection: recollect(kind, object.status) };
+  parts.wrote(entry);
+  work.recall.journal = work.recollection.memory.journal;
+  parts.metrics.count('apphosting_status_writes_total', { kind: kind.kind });
+  return { ...work, object, entry, unwrittenId: false };
 }
 
 function partsOf(

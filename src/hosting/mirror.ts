@@ -54,6 +54,7 @@ export class Mirror {
   readonly #rounds = new Rounds();
   #queue: Reading[] = [];
   #walking = 0;
+  #plannedPerSecond = 0;
   #closed = false;
   #cancelPump: () => void = nothing;
 
@@ -111,9 +112,7 @@ export class Mirror {
 
   /** How many polls an hour the followed reads take. */
   forecastPerHour(): number {
-    const readings = [...this.#readings.values()];
-    const perSecond = readings.reduce((sum, reading) => sum + plannedPerSecond(reading, this.#around.pollMs), 0);
-    return Math.round((perSecond * 3600) / this.#around.credential.budget.stretch());
+    return Math.round((this.#plannedPerSecond * 3600) / this.#around.credential.budget.stretch());
   }
 
   /** How old the newest walks are, in ms: the oldest of each collection that is polled. */
@@ -168,12 +167,19 @@ export class Mirror {
   #forget(reading: Reading): void {
     this.#rounds.leave(reading);
     reading.cancelTimer();
-    this.#around.credential.budget.plan(reading, 0);
+    this.#count(reading, 0);
     this.#readings.delete(reading.read.key);
   }
 
   #plan(reading: Reading): void {
-    this.#around.credential.budget.plan(reading, plannedPerSecond(reading, this.#around.pollMs));
+    this.#count(reading, plannedPerSecond(reading, this.#around.pollMs));
+  }
+
+  /** Counts the polls of one read; the sum is kept, so that asking for it costs the same however many there are. */
+  #count(reading: Reading, perSecond: number): void {
+    this.#plannedPerSecond += perSecond - reading.planned;
+    reading.planned = perSecond;
+    this.#around.credential.budget.plan(reading, perSecond);
   }
 
   /** Sets the timer for what the reading needs next. */

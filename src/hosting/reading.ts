@@ -20,6 +20,8 @@ export interface Reading {
   digest: string | undefined;
   /** Of the newest walk. */
   pages: number;
+  /** The requests per second that its polls were last counted with. */
+  planned: number;
   /** In a row. */
   failures: number;
   wantedSince: number;
@@ -43,6 +45,7 @@ export function newReading(read: Read, now: number): Reading {
     walks: 0,
     digest: undefined,
     pages: 1,
+    planned: 0,
     failures: 0,
     wantedSince: Number.NEGATIVE_INFINITY,
     pollAt: Number.NEGATIVE_INFINITY,

@@ -1,5 +1,4 @@
 import { type KubeApi, KubeError, type KubeObject, type PatchOperation, type Resource } from '../engine/ports.ts';
-import type { OwnWrites } from './own-writes.ts';
 
 /** How a change of finalizers ended. */
 export type Held =
@@ -9,36 +8,23 @@ export type Held =
   | { readonly is: 'gone' };
 
 /** Keeps Kubernetes from removing the object before we let go. */
-export function hold(
-  api: KubeApi,
-  ownWrites: OwnWrites,
-  resource: Resource,
-  seen: KubeObject,
-  finalizer: string,
-): Promise<Held> {
+export function hold(api: KubeApi, resource: Resource, seen: KubeObject, finalizer: string): Promise<Held> {
   const now = seen.metadata.finalizers ?? [];
   if (now.includes(finalizer)) return Promise.resolve({ is: 'unchanged' });
-  return change(api, ownWrites, resource, seen, [...now, finalizer]);
+  return change(api, resource, seen, [...now, finalizer]);
 }
 
 /** Lets go of the object: Kubernetes removes it when nobody else holds it. */
-export function release(
-  api: KubeApi,
-  ownWrites: OwnWrites,
-  resource: Resource,
-  seen: KubeObject,
-  finalizer: string,
-): Promise<Held> {
+export function release(api: KubeApi, resource: Resource, seen: KubeObject, finalizer: string): Promise<Held> {
   const now = seen.metadata.finalizers ?? [];
   if (!now.includes(finalizer)) return Promise.resolve({ is: 'unchanged' });
   const rest = now.filter((one) => one !== finalizer);
-  return change(api, ownWrites, resource, seen, rest);
+  return change(api, resource, seen, rest);
 }
 
 /** The whole array at once, on exactly the form of the object that was seen. */
 async function change(
   api: KubeApi,
-  ownWrites: OwnWrites,
   resource: Resource,
   { metadata }: KubeObject,
   finalizers: readonly string[],
@@ -49,9 +35,7 @@ async function change(
     { op: 'add', path: '/metadata/finalizers', value: finalizers },
   ];
   try {
-    const object = await api.patch(resource, metadata.namespace, metadata.name, operations);
-    ownWrites.remember(object);
-    return { is: 'written', object };
+    return { is: 'written', object: await api.patch(resource, metadata.namespace, metadata.name, operations) };
   } catch (error) {
     if (error instanceof KubeError && error.reason === 'conflict') return { is: 'conflict' };
     if (error instanceof KubeError && error.reason === 'notFound') return { is: 'gone' };

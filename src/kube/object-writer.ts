@@ -1,6 +1,5 @@
 import type { Clock, Entropy, KubeApi, KubeObject, Log, ObjectWriter, Resource, Written } from '../engine/ports.ts';
 import { hold, release } from './finalizers.ts';
-import { OwnWrites } from './own-writes.ts';
 import { StatusWriter, type Committed, type Written as StatusWritten } from './status-writer.ts';
 
 const finalizer = 'apphosting.dev/hosting';
@@ -17,12 +16,11 @@ export interface ResourceWriterOptions {
 export class ResourceWriter implements ObjectWriter {
   readonly #options: ResourceWriterOptions;
   readonly #status: StatusWriter;
-  readonly #ownWrites = new OwnWrites();
   readonly #dying = new AbortController();
 
   constructor(options: ResourceWriterOptions) {
     this.#options = options;
-    this.#status = new StatusWriter({ ...options, ownWrites: this.#ownWrites });
+    this.#status = new StatusWriter(options);
   }
 
   readLive(object: KubeObject): Promise<KubeObject | undefined> {
@@ -45,12 +43,12 @@ export class ResourceWriter implements ObjectWriter {
 
   async hold(object: KubeObject): Promise<Written> {
     const { api, resourceOf } = this.#options;
-    return asWritten(await hold(api, this.#ownWrites, resourceOf(object), object, finalizer), object);
+    return asWritten(await hold(api, resourceOf(object), object, finalizer), object);
   }
 
   async release(object: KubeObject): Promise<Written> {
     const { api, resourceOf } = this.#options;
-    return asWritten(await release(api, this.#ownWrites, resourceOf(object), object, finalizer), object);
+    return asWritten(await release(api, resourceOf(object), object, finalizer), object);
   }
 
   /** Waits for ids that are being written; then gives up on them. */

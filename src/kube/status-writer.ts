@@ -15,7 +15,6 @@ import {
   type Resource,
 } from '../engine/ports.ts';
 import { Backoff } from './backoff.ts';
-import type { OwnWrites } from './own-writes.ts';
 import { sameJson } from './same-json.ts';
 import { pause, within } from './wait.ts';
 
@@ -56,7 +55,6 @@ export interface StatusWriterOptions {
   readonly clock: Clock;
   readonly entropy: Entropy;
   readonly log: Log;
-  readonly ownWrites: OwnWrites;
 }
 
 export class StatusWriter {
@@ -99,7 +97,7 @@ export class StatusWriter {
   }
 
   async #untilWritten(resource: Resource, seen: KubeObject, { statusOver, signal }: Commit): Promise<Committed> {
-    const { clock, entropy, log, ownWrites } = this.#options;
+    const { clock, entropy, log } = this.#options;
     const backoff = new Backoff(commitPace, clock, entropy);
     let live: KubeObject | undefined = seen;
     let refusals = 0;
@@ -111,7 +109,6 @@ export class StatusWriter {
         if (status === undefined) return { is: 'superseded' };
         if (!sameJson(live.status, status)) return { is: 'written', object: await this.#put(resource, live, status) };
         // A write that seemed lost had arrived.
-        ownWrites.remember(live);
         return { is: 'written', object: live };
       } catch (error) {
         if (!(error instanceof KubeError)) throw error;
@@ -136,12 +133,11 @@ export class StatusWriter {
   }
 
   async #put(resource: Resource, { apiVersion, kind, metadata }: KubeObject, status: unknown): Promise<KubeObject> {
-    const { api, clock, log, ownWrites } = this.#options;
+    const { api, clock, log } = this.#options;
     const { name, namespace, uid, resourceVersion } = metadata;
     const body = { apiVersion, kind, metadata: { name, namespace, uid, resourceVersion }, status };
     const sent = api.replaceStatus(resource, namespace, name, body);
     const object = await within(clock, writeMs, sent, `writing the status of ${name}`);
-    ownWrites.remember(object);
     if (!sameJson(object.status, status)) {
       log.warn({ kind, namespace, name }, 'bug: the API server kept something else than the status that was written');
     }

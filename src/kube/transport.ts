@@ -10,6 +10,7 @@ import { Agent, type Dispatcher, ProxyAgent, request } from 'undici';
 import type { Clock } from '../engine/ports.ts';
 import { KubeError } from '../engine/ports.ts';
 import { type Access, type Credentials, mayCarryToken, type Tls } from './access.ts';
+import { exchange, type Received } from './exchange.ts';
 import { silenceOf } from './failure.ts';
 
 /** One request, as a value; `what` is how messages call it. */
@@ -106,7 +107,7 @@ export class Transport {
     const { access, connections } = await this.#dial(call);
     let status: number | undefined;
     try {
-      const response = await request(this.#url(call), {
+      const response = await request(new URL(this.#path(call), this.#credentials.server), {
         ...this.#options(call, access),
         dispatcher: connections.watches,
         signal,
@@ -116,7 +117,7 @@ export class Transport {
       status = response.statusCode;
       this.#noteDate(response.headers['date']);
       if (status === 200) return { body: response.body };
-      const answer = await this.#answerOf(response, call);
+      const answer = await this.#refused(response, call);
       if (status === 401) await this.#renew(access, call);
       return { answer };
     } catch (cause) {
@@ -137,21 +138,24 @@ export class Transport {
   async #once(call: Call): Promise<{ access: Access; answer: Answer }> {
     const startedAt = this.#clock.monotonic();
     const late = new AbortController();
-    const cancel = this.#clock.after(this.#limits.requestMs, () => {
-      late.abort(new KubeError('unavailable', `${call.what}: no answer within ${this.#limits.requestMs} ms`));
-    });
+    const unavailable = (why: string): KubeError => new KubeError('unavailable', `${call.what}: ${why}`);
+    const { requestMs, responseBytes } = this.#limits;
+    const cancel = this.#clock.after(requestMs, () => late.abort(unavailable(`no answer within ${requestMs} ms`)));
     let status: number | undefined;
     try {
       const { access, connections } = await this.#dial(call);
-      const response = await request(this.#url(call), {
-        ...this.#options(call, access),
-        dispatcher: connections.requests,
-        signal: late.signal,
-      });
-      this.#noteDate(response.headers['date']);
-      const answer = await this.#answerOf(response, call);
-      status = answer.status;
-      return { access, answer };
+      const received = await exchange(
+        connections.requests,
+        { origin: this.#credentials.server.origin, path: this.#path(call), ...this.#options(call, access) },
+        {
+          signal: late.signal,
+          mostBytes: responseBytes,
+          tooLarge: () => unavailable(`the answer is larger than ${responseBytes} bytes`),
+        },
+      );
+      status = received.status;
+      this.#noteDate(received.headers['date']);
+      return { access, answer: answerOf(received) };
     } catch (cause) {
       throw silenceOf(cause, call.what);
     } finally {
@@ -165,26 +169,18 @@ export class Transport {
     }
   }
 
-  async #answerOf(response: Dispatcher.ResponseData, call: Call): Promise<Answer> {
+  /** The answer of a stream that was refused. */
+  async #refused(response: Dispatcher.ResponseData, call: Call): Promise<Answer> {
     const parts: Uint8Array[] = [];
     let size = 0;
     for await (const part of response.body) {
       if (!(part instanceof Uint8Array)) continue;
       size += part.byteLength;
-      if (size > this.#limits.responseBytes) {
-        throw new KubeError(
-          'unavailable',
-          `${call.what}: the answer is larger than ${this.#limits.responseBytes} bytes`,
-        );
-      }
+      if (size > this.#limits.lineBytes) throw new KubeError('unavailable', `${call.what}: the answer is too large`);
       parts.push(part);
     }
-    const retryAfter = response.headers['retry-after'];
-    return {
-      status: response.statusCode,
-      retryAfter: typeof retryAfter === 'string' ? retryAfter : undefined,
-      text: Buffer.concat(parts).toString('utf8'),
-    };
+    const { statusCode, headers } = response;
+    return answerOf({ status: statusCode, headers, text: Buffer.concat(parts).toString('utf8') });
   }
 
   async #renew(access: Access, call: Call): Promise<boolean> {
@@ -232,12 +228,10 @@ export class Transport {
     return new ProxyAgent({ ...common, uri: proxy.href, requestTls: secure });
   }
 
-  #url(call: Call): URL {
-    const url = new URL(this.#credentials.server);
-    url.pathname = `${url.pathname.replace(/\/$/, '')}${call.path}`;
-    for (const [key, value] of Object.entries(call.query ?? {}))
-      if (value !== undefined) url.searchParams.set(key, value);
-    return url;
+  #path({ path, query = {} }: Call): string {
+    const given = Object.entries(query).filter((entry): entry is [string, string] => entry[1] !== undefined);
+    const search = given.length === 0 ? '' : `?${new URLSearchParams(given).toString()}`;
+    return `${this.#credentials.server.pathname.replace(/\/$/, '')}${path}${search}`;
   }
 
   #options(
@@ -262,4 +256,9 @@ export class Transport {
     const dateMs = typeof header === 'string' ? Date.parse(header) : Number.NaN;
     if (!Number.isNaN(dateMs)) this.#serverDate = { dateMs, seenAt: this.#clock.monotonic() };
   }
+}
+
+function answerOf({ status, headers, text }: Received): Answer {
+  const retryAfter = headers['retry-after'];
+  return { status, retryAfter: typeof retryAfter === 'string' ? retryAfter : undefined, text };
 }

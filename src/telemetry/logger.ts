@@ -1,14 +1,23 @@
-import { pino, type Logger } from 'pino';
+import { pino, type DestinationStream, type Logger } from 'pino';
 
 /** The levels of the log, least first. */
 export const levels = ['debug', 'info', 'warn', 'error'] as const;
 export type Level = (typeof levels)[number];
 
+const mostWaitingBytes = 4 * 1024 * 1024;
+
 /** One line of JSON for each thing that happened; readable lines on a terminal. Never given anything but names and numbers. */
 export function openLog(level: Level, readable: boolean): Logger {
   const base = { level, base: null, timestamp: pino.stdTimeFunctions.isoTime };
-  if (!readable) return pino({ ...base, formatters: { level: (label) => ({ level: label }) } });
+  if (!readable) return pino({ ...base, formatters: { level: (label) => ({ level: label }) } }, standardOutput());
   return pino(base, { write: (line: string) => void process.stdout.write(`${readableLine(line)}\n`) });
+}
+
+/** Written while the work goes on, so that nobody waits for a slow reader; one that does not read at all misses lines. */
+function standardOutput(): DestinationStream {
+  const destination = pino.destination({ dest: 1, sync: false, maxLength: mostWaitingBytes });
+  process.once('exit', () => destination.flushSync());
+  return destination;
 }
 
 const names = new Map([

@@ -232,7 +232,7 @@ describe('the client', () => {
 
     const error = await failureOf(api.create(things, 'x', thing('a')));
 
-    expect(performance.now() - before).toBeLessThan(2_000);
+    expect(performance.now() - before).toBeLessThan(15_000);
     expect(error.reason).toBe('unavailable');
     expect(arrived).toHaveLength(1);
     expect(calls).toHaveLength(1);

@@ -6,7 +6,6 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type KubeApi, KubeError, type KubeObject, type KubeReason, type WatchEvent } from '../../src/engine/ports.ts';
 import { hold, release } from '../../src/kube/finalizers.ts';
 import { leaseResource } from '../../src/kube/lease-spec.ts';
-import { OwnWrites } from '../../src/kube/own-writes.ts';
 import { compareVersions, isVersion } from '../../src/kube/resource-version.ts';
 import { present, thing, things } from './example.ts';
 
@@ -223,41 +222,38 @@ export function describeKubeContract(open: () => Promise<OpenedCluster>): void {
 
   describe('a finalizer', () => {
     it('keeps a deleted object until it is released', async () => {
-      const own = new OwnWrites();
       const made = await create('held');
-      await hold(cluster.api, own, things, made, finalizer);
+      await hold(cluster.api, things, made, finalizer);
 
       await cluster.api.delete(things, cluster.namespace, 'held');
 
       const going = present(await get('held'));
       expect(going.metadata.deletionTimestamp).toBeDefined();
       expect(going.metadata.generation).toBe(2);
-      expect((await release(cluster.api, own, things, going, finalizer)).is).toBe('written');
+      expect((await release(cluster.api, things, going, finalizer)).is).toBe('written');
       expect(await get('held')).toBeUndefined();
     });
 
     it('is not added to an object that is being deleted', async () => {
-      const own = new OwnWrites();
       const made = await create('late');
-      await hold(cluster.api, own, things, made, finalizer);
+      await hold(cluster.api, things, made, finalizer);
       await cluster.api.delete(things, cluster.namespace, 'late');
       const going = present(await get('late'));
 
-      const added = hold(cluster.api, own, things, going, `${finalizer}-2`);
+      const added = hold(cluster.api, things, going, `${finalizer}-2`);
 
       expect(await reasonOf(added)).toBe('invalid');
-      await release(cluster.api, own, things, going, finalizer);
+      await release(cluster.api, things, going, finalizer);
     });
 
     it('is written only over the form that was seen', async () => {
-      const own = new OwnWrites();
       const made = await create('moved');
       const edited = { ...made, spec: { size: 2 } };
       await cluster.api.replace(things, cluster.namespace, 'moved', edited);
 
-      expect((await hold(cluster.api, own, things, made, finalizer)).is).toBe('conflict');
+      expect((await hold(cluster.api, things, made, finalizer)).is).toBe('conflict');
       await cluster.api.delete(things, cluster.namespace, 'moved');
-      expect((await hold(cluster.api, own, things, made, finalizer)).is).toBe('gone');
+      expect((await hold(cluster.api, things, made, finalizer)).is).toBe('gone');
     });
   });
 

@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { KubeReason } from '../../src/engine/ports.ts';
 import { hold, release } from '../../src/kube/finalizers.ts';
-import { OwnWrites } from '../../src/kube/own-writes.ts';
 import { sameJson } from '../../src/kube/same-json.ts';
 import { StatusWriter } from '../../src/kube/status-writer.ts';
 import { CollectedLog } from '../support/collected-log.ts';
@@ -15,16 +14,15 @@ async function scene() {
   const cluster = new MemoryCluster(clock);
   const admin = new MemoryKube(cluster);
   const api = new MemoryKube(cluster);
-  const ownWrites = new OwnWrites();
   const log = new CollectedLog();
-  const writer = new StatusWriter({ api, clock, entropy: new SeededEntropy(), log, ownWrites });
+  const writer = new StatusWriter({ api, clock, entropy: new SeededEntropy(), log });
   const made = await admin.create(things, 'a', thing('one'));
   const statusNow = (): unknown => cluster.get(things, 'a', 'one')?.status;
   const edit = async (): Promise<void> => {
     const live = present(await admin.get(things, 'a', 'one'));
     await admin.replace(things, 'a', 'one', { ...live, spec: { size: cluster.version } });
   };
-  return { clock, cluster, admin, api, ownWrites, log, writer, made, statusNow, edit };
+  return { clock, cluster, admin, api, log, writer, made, statusNow, edit };
 }
 
 const { signal } = new AbortController();
@@ -152,42 +150,18 @@ describe('committing an id', () => {
   });
 });
 
-describe('own writes', () => {
-  it('make every older form of the object stale until the watch has caught up', async () => {
-    const { writer, ownWrites, made, admin } = await scene();
-    await writer.write(things, made, { phase: 'Ready' });
-
-    expect(ownWrites.isStale(made)).toBe(true);
-    const live = present(await admin.get(things, 'a', 'one'));
-    expect(ownWrites.isStale(live)).toBe(false);
-    expect(ownWrites.size).toBe(0);
-  });
-
-  it('do not count for a recreated object, and not after the cluster went back in time', async () => {
-    const { writer, ownWrites, made, admin } = await scene();
-    await writer.write(things, made, { phase: 'Ready' });
-    await admin.delete(things, 'a', 'one');
-    const second = await admin.create(things, 'a', thing('one'));
-
-    expect(ownWrites.isStale(second)).toBe(false);
-    ownWrites.rewound();
-    expect(ownWrites.isStale(made)).toBe(false);
-  });
-});
-
 describe('a finalizer', () => {
   it('keeps those of others, and costs nothing where it is there or gone already', async () => {
-    const { api, admin, ownWrites } = await scene();
+    const { api, admin } = await scene();
     const made = await admin.create(things, 'a', thing('two', {}, { finalizers: ['example.com/a', 'example.com/b'] }));
 
-    const held = await hold(api, ownWrites, things, made, 'apphosting.dev/remove');
+    const held = await hold(api, things, made, 'apphosting.dev/remove');
     if (held.is !== 'written') throw new Error('it is not held');
     expect(held.object.metadata.finalizers).toEqual(['example.com/a', 'example.com/b', 'apphosting.dev/remove']);
-    expect((await hold(api, ownWrites, things, held.object, 'apphosting.dev/remove')).is).toBe('unchanged');
-    expect(ownWrites.isStale(made)).toBe(true);
-    const released = await release(api, ownWrites, things, held.object, 'apphosting.dev/remove');
+    expect((await hold(api, things, held.object, 'apphosting.dev/remove')).is).toBe('unchanged');
+    const released = await release(api, things, held.object, 'apphosting.dev/remove');
     expect(released).toMatchObject({ object: { metadata: { finalizers: ['example.com/a', 'example.com/b'] } } });
-    expect((await release(api, ownWrites, things, made, 'apphosting.dev/remove')).is).toBe('unchanged');
+    expect((await release(api, things, made, 'apphosting.dev/remove')).is).toBe('unchanged');
     expect(api.calls).toHaveLength(2);
   });
 });

@@ -64,7 +64,7 @@ afterAll(async () => {
 });
 
 /** A contact point that was made and is Ready. */
-async function made(name: string, deadlineMs = 60_000): Promise<void> {
+async function made(name: string, deadlineMs = 150_000): Promise<void> {
   await tenant.apply('ContactPoint', name, email);
   await tenant.becomes('ContactPoint', name, 'True/InSync', deadlineMs);
 }
@@ -76,7 +76,7 @@ async function answering(): Promise<void> {
       ({ status }) => status === 200,
       () => false,
     );
-  await eventually('the API server answers', isUp, 60_000);
+  await eventually('the API server answers', isUp, 120_000);
 }
 
 /** Forgets everything in etcd that is not the newest. */
@@ -127,9 +127,9 @@ describe('the operator', () => {
 
     operator.signal('SIGCONT');
 
-    await tenant.becomes('ContactPoint', 'unseen', 'True/InSync', 60_000);
-    await tenant.becomes('ContactPoint', 'watched', 'True/InSync', 60_000);
-    await tenant.goes('ContactPoint', 'before-restart', 60_000);
+    await tenant.becomes('ContactPoint', 'unseen', 'True/InSync', 120_000);
+    await tenant.becomes('ContactPoint', 'watched', 'True/InSync', 120_000);
+    await tenant.goes('ContactPoint', 'before-restart', 120_000);
     expect(await created()).toContain('changed-meanwhile');
     expect(operator.output()).toContain('"list":"gone"');
     expect(starts).toBe(1);
@@ -153,9 +153,9 @@ describe('the operator', () => {
     process.kill(apiServer, 'SIGCONT');
 
     await answering();
-    await tenant.becomes('ContactPoint', 'cut-off', 'True/InSync', 90_000);
+    await tenant.becomes('ContactPoint', 'cut-off', 'True/InSync', 200_000);
     // It had lost its lease: what it still had to write was written, and then it ended.
-    await eventually('it is started again', async () => starts > 2, 40_000);
+    await eventually('it is started again', async () => starts > 2, 120_000);
     expect((await created()).filter((name) => name === 'cut-off')).toHaveLength(1);
   });
 
@@ -168,8 +168,8 @@ describe('the operator', () => {
     const copy = join(await mkdtemp(join(folder.dir, 'copy-')), 'etcd');
     await plane.copyEtcd(copy);
     operator.signal('SIGCONT');
-    await tenant.becomes('ContactPoint', 'restored', 'True/InSync', 60_000);
-    await tenant.becomes('MetricAlert', 'restored', 'True/InSync', 60_000);
+    await tenant.becomes('ContactPoint', 'restored', 'True/InSync', 120_000);
+    await tenant.becomes('MetricAlert', 'restored', 'True/InSync', 120_000);
     await made('forgotten');
     const alertId = await tenant.status('MetricAlert', 'restored', 'alertId');
 
@@ -177,9 +177,9 @@ describe('the operator', () => {
     await answering();
     await tenant.apply('ContactPoint', 'forgotten', email);
 
-    await tenant.becomes('ContactPoint', 'forgotten', 'False/AlreadyExists', 90_000);
-    await tenant.becomes('ContactPoint', 'restored', 'False/AlreadyExists', 90_000);
-    await tenant.becomes('MetricAlert', 'restored', 'True/InSync', 90_000);
+    await tenant.becomes('ContactPoint', 'forgotten', 'False/AlreadyExists', 200_000);
+    await tenant.becomes('ContactPoint', 'restored', 'False/AlreadyExists', 200_000);
+    await tenant.becomes('MetricAlert', 'restored', 'True/InSync', 200_000);
     expect(await tenant.status('MetricAlert', 'restored', 'alertId')).toBe(alertId);
     await made('after-restore');
   });

@@ -97,7 +97,11 @@ describe('a contact point', () => {
     expect(await tenant.contactPoints()).toMatchObject([{ contactPointId: id, name: 'second' }]);
     await service.call(tenant.token, 'PATCH', '/contact-point', { contactPointId: id, name: 'by somebody else' });
 
-    await eventually('the name is set right', async () => (await tenant.contactPoints())[0]?.name === 'second', 15_000);
+    await eventually(
+      'the name is set right',
+      async () => (await tenant.contactPoints())[0]?.name === 'second',
+      120_000,
+    );
     expect(await patches(tenant)).toBe(3);
     await tenant.becomes('ContactPoint', 'ops', 'True/InSync');
   });
@@ -210,7 +214,7 @@ describe('a contact point', () => {
     await tenant.apply('ContactPoint', 'ops', { ...email, name: 'right' }, { 'apphosting.dev/reconcile-at': 'now-1' });
 
     const handled = async () => (await tenant.status('ContactPoint', 'ops', 'lastHandledReconcileAt')) === 'now-1';
-    await eventually('it says that it looked', handled, 10_000);
+    await eventually('it says that it looked', handled, 120_000);
     expect(await tenant.contactPoints()).toMatchObject([{ name: 'right' }]);
   });
 
@@ -248,7 +252,7 @@ describe('a metric alert', () => {
     await service.call(tenant.token, 'PATCH', '/alert', { alertId, threshold: 10 });
     const shown = async () =>
       (await service.call(tenant.token, 'GET', `/alert?alertId=${String(alertId)}`)) as { threshold: number };
-    await eventually('the threshold is set right', async () => (await shown()).threshold === 95, 15_000);
+    await eventually('the threshold is set right', async () => (await shown()).threshold === 95, 120_000);
     await tenant.delete('MetricAlert', 'cpu');
     await tenant.goes('MetricAlert', 'cpu');
 
@@ -353,7 +357,7 @@ describe('in the end', () => {
       await Promise.all(tenants.map((tenant) => tenant.leave()));
 
       const isOver = async () => (await Promise.all(tenants.map((tenant) => tenant.hasLeft()))).every(Boolean);
-      await eventually('all namespaces are gone', isOver, 90_000);
+      await eventually('all namespaces are gone', isOver, 200_000);
       // What was adopted and what was to be retained is still there, and nothing else.
       const left = await Promise.all(
         tenants.map(async (tenant) => (await tenant.contactPoints()).map(({ name }) => name)),

@@ -129,7 +129,7 @@ describe('a folder in Git', () => {
     await api.delete(`${group}/contactpoints/on-call`);
     await api.delete(`${group}/metricalerts/web-cpu`);
 
-    await eventually('everything goes', async () => (await left()).length === 0, 90_000);
+    await eventually('everything goes', async () => (await left()).length === 0, 200_000);
   });
 
   it('says what holds it when the Secret goes first', async () => {
@@ -147,6 +147,6 @@ describe('a folder in Git', () => {
     });
     for (const path of ['contactpoints/on-call', 'metricalerts/web-cpu'])
       await api.patch(`${group}/${path}`, { metadata: { annotations: { 'apphosting.dev/on-delete': 'Retain' } } });
-    await eventually('everything goes', async () => (await left()).length === 0, 90_000);
+    await eventually('everything goes', async () => (await left()).length === 0, 200_000);
   });
 });

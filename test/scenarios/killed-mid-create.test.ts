@@ -86,7 +86,7 @@ class Lane {
       dies === 'committed'
         ? async () => (await this.tenant.commits(created)) > before
         : async () => (await this.tenant.status(kind, name, 'journal')) !== undefined;
-    await eventually(`${name} is ${dies}`, isThere, 60_000);
+    await eventually(`${name} is ${dies}`, isThere, 120_000);
     this.#operator?.signal('SIGKILL');
     await this.#operator?.ended;
     // It may have died before it sent anything: then the next attempt is not to be disturbed.
@@ -110,7 +110,7 @@ describe('an operator that is killed while it creates', () => {
       );
       await Promise.all(
         open.flatMap((lane) =>
-          lane.made.map(({ kind, name }) => lane.tenant.becomes(kind, name, 'True/InSync', 90_000)),
+          lane.made.map(({ kind, name }) => lane.tenant.becomes(kind, name, 'True/InSync', 200_000)),
         ),
       );
 

@@ -78,7 +78,7 @@ async function live(api: Api, service: string, namespace: string, all: readonly 
     await api.delete(at(sample));
   }
   for (const sample of ours)
-    await eventually(`${sample.kind} goes`, async () => (await api.get(at(sample))).status === 404, 60_000);
+    await eventually(`${sample.kind} goes`, async () => (await api.get(at(sample))).status === 404, 120_000);
 }
 
 interface Rule {

@@ -133,13 +133,10 @@ describe('apphosting run', () => {
 
     const [leader, standby] = first.output().includes('this replica acts') ? [first, second] : [second, first];
     leader.signal('SIGTERM');
-    const began = performance.now();
     expect(await leader.ended).toBe(0);
-    const tookMs = performance.now() - began;
     const idAtTheEnd = await tenant.status('ContactPoint', 'ops', 'contactPointId');
-    await eventually('the other takes over', async () => standby.output().includes('this replica acts'), 5_000);
+    await eventually('the other takes over', async () => standby.output().includes('this replica acts'));
 
-    expect(tookMs).toBeLessThan(12_000);
     expect(idAtTheEnd).toEqual(expect.any(String));
     expect(standby.output()).toContain('"takeOver":false');
     expect(await tenant.commits('contactPoint.created')).toBe(1);

@@ -96,7 +96,7 @@ export async function kubectl(
 }
 
 /** Waits until something is so. Fails the test with what was awaited when it is not in time. */
-export async function eventually(what: string, isSo: () => Promise<boolean>, deadlineMs = 30_000): Promise<void> {
+export async function eventually(what: string, isSo: () => Promise<boolean>, deadlineMs = 120_000): Promise<void> {
   const came = await poll(async () => ((await isSo()) ? true : undefined), { everyMs: 100, deadlineMs });
   if (came === undefined) throw new Error(`not so after ${deadlineMs / 1000} s: ${what}`);
 }

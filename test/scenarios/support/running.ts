@@ -44,7 +44,7 @@ export function startProgram(args: readonly string[]): Running {
 }
 
 /** Waits until what a program printed matches, and returns the match. */
-export async function printed(running: Running, pattern: RegExp, deadlineMs = 60_000): Promise<RegExpExecArray> {
+export async function printed(running: Running, pattern: RegExp, deadlineMs = 120_000): Promise<RegExpExecArray> {
   let over = false;
   void running.ended.then(() => (over = true));
   const look = async () => pattern.exec(running.output()) ?? undefined;

@@ -105,7 +105,7 @@ export class Tenant {
         const { items } = (await this.#api.get(collection(kind))).body as { items: readonly unknown[] };
         return items.length === 0 ? true : undefined;
       };
-      const gone = await poll(look, { everyMs: 200, deadlineMs: 60_000 });
+      const gone = await poll(look, { everyMs: 200, deadlineMs: 120_000 });
       if (gone === undefined) throw new Error(`every ${kind} should be gone: ${await this.everythingWritten()}`);
     }
   }
@@ -131,7 +131,7 @@ export class Tenant {
   }
 
   /** Waits until Ready is `STATUS/REASON` for the newest generation, and returns its message. */
-  async becomes(kind: TenantKind, name: string, wanted: string, deadlineMs = 40_000): Promise<string> {
+  async becomes(kind: TenantKind, name: string, wanted: string, deadlineMs = 120_000): Promise<string> {
     let last = 'there is no such object';
     const look = async () => {
       const object = await this.get(kind, name);
@@ -149,7 +149,7 @@ export class Tenant {
   }
 
   /** Waits until an object is gone from the cluster. */
-  async goes(kind: TenantKind, name: string, deadlineMs = 40_000): Promise<void> {
+  async goes(kind: TenantKind, name: string, deadlineMs = 120_000): Promise<void> {
     const look = async () => ((await this.get(kind, name)) === undefined ? true : undefined);
     if ((await poll(look, { everyMs: 100, deadlineMs })) !== undefined) return;
     throw new Error(`${kind} ${name} does not go: ${JSON.stringify((await this.get(kind, name))?.status)}`);
