@@ -226,13 +226,13 @@ export class Reconciler implements Worktable {
     }
   }
 
-  /** Goes on with what was learned; what is let go of by that is told once, when it is written. */
+  /** Goes on with what was learned; what is let go of by that is told, and written at once. */
   async #goOn(work: Work, pass: Pass<unknown, unknown>, stays: string | undefined): Promise<Work | Ended> {
     if (stays === undefined) return this.#hold(work, pass);
+    // Told first: a write whose answer is lost is not made a second time.
+    this.#tellRetained(work, stays);
     const written = await this.write(work, undefined);
-    if (written === undefined) return { is: 'quiet', againInMs: 200 };
-    this.#tellRetained(written, stays);
-    return this.#hold(written, pass);
+    return written === undefined ? { is: 'quiet', againInMs: 200 } : this.#hold(written, pass);
   }
 
   async #begun(

@@ -39,4 +39,20 @@ describe('an owned object that no longer shows', () => {
     expect(conditionOf(world, 'ContactPoint', 'late')).toBe('True/InSync');
     expect(conditionOf(world, 'MetricAlert', 'cpu')).toBe('True/InSync');
   });
+
+  it('does not freeze the account for good when it is not to be made again', async () => {
+    const { world, remove } = await anAlert();
+    const contactPoints = [{ contactPointRef: { name: 'ops' } }];
+    world.apply('MetricAlert', 'cpu', { ...alert, contactPoints, lifecycle: { onMissing: 'Stall' } });
+    await world.run(10_000);
+
+    await remove();
+    await world.run(600_000);
+    world.apply('ContactPoint', 'late', mail);
+    await world.run(30_000);
+
+    expect(conditionOf(world, 'MetricAlert', 'cpu')).toBe('False/ObjectGone');
+    expect(conditionOf(world, 'HostingAccount', 'default')).toBe('True/InSync');
+    expect(conditionOf(world, 'ContactPoint', 'late')).toBe('True/InSync');
+  });
 });

@@ -228,6 +228,8 @@ function gone<Spec, Facts, Item>(
       is: 'stall',
       reason: 'ObjectGone',
       message: `${plan.noun} ${id} is gone from the service and is not made again`,
+      // What stays bound and is proved gone must not keep the account frozen.
+      note: { ...pass.notes, provedGone: 1 },
     };
   }
   if (pass.account.frozen !== undefined) {
