@@ -27,5 +27,6 @@ COPY src ./src
 USER 65532:65532
 EXPOSE 8080
 # Node itself is process 1 and handles SIGTERM: no shell and no npm in between.
-ENTRYPOINT ["node", "/app/src/main.ts"]
+# The space for new objects is of one size from the start: less memory, and less work for the collector.
+ENTRYPOINT ["node", "--min-semi-space-size=4", "--max-semi-space-size=4", "/app/src/main.ts"]
 CMD ["run"]

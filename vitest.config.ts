@@ -9,7 +9,7 @@ export default defineConfig({
           name: 'unit',
           include: ['test/**/*.test.ts'],
           exclude: ['test/scenarios/**'],
-          testTimeout: 20_000,
+          testTimeout: 120_000,
         },
       },
       {

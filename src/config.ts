@@ -353,6 +353,10 @@ export const activateCommand = {
       value: 'NAME',
       schema: z.string().min(1, 'must be a name').optional(),
     },
+    acknowledgeWriters: {
+      help: 'accept that the source may still write where it cannot be fenced, as when its region is down',
+      schema: z.boolean(),
+    },
     validMinutes: {
       help: 'for how long the manifest may be used',
       value: 'N',

@@ -8,6 +8,7 @@ import process from 'node:process';
 import { progressOn, seconds } from '../src/cli/control-plane/progress.ts';
 import { findBinaries } from '../src/cli/control-plane/sources.ts';
 import { surroundings } from '../src/config.ts';
+import { checkDeploy } from './deploy/check.ts';
 
 /*
  * `npm test` and, with --fast, `npm run check`: every check of this repository in the order in which a failure is
@@ -40,6 +41,7 @@ const steps: readonly Step[] = [
   { name: 'control plane', fast: false, run: controlPlane },
   { name: 'scenarios', fast: false, run: () => vitest('scenarios') },
   { name: 'npm start -- --once', fast: false, run: startOnce },
+  { name: 'deploy', fast: false, run: () => checkDeploy() },
 ];
 
 /** Runs a program to its end with its output on ours. */

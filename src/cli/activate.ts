@@ -35,6 +35,7 @@ export interface Choice {
   readonly confirm?: string | undefined;
   readonly environmentName?: string | undefined;
   readonly appName?: string | undefined;
+  readonly acknowledgeWriters?: boolean;
   readonly validMinutes: number;
 }
 
@@ -72,6 +73,7 @@ export function manifestOf(
         configurationGeneration: point.configurationGeneration,
       },
       target,
+      ...(choice.acknowledgeWriters === true && { writerSafety: 'Acknowledged' }),
       confirmation: choice.confirm ?? 'FILL-IN/FILL-IN',
       validUntil: new Date(nowMs + choice.validMinutes * 60_000).toISOString().replace(/\.\d{3}Z$/, 'Z'),
       ...(facts.activationResult?.operationId !== undefined && { afterOperationId: 'FILL-IN' }),
@@ -104,7 +106,8 @@ function targetOf({ facts, spec }: Protection, choice: Choice): object | undefin
 }
 
 /** What a person must know and confirm, as comments above the manifest. */
-function notesOn({ facts, doubt }: Protection, point: Point, { confirm, validMinutes }: Choice, nowMs: number): string {
+function notesOn({ facts, doubt }: Protection, point: Point, choice: Choice, nowMs: number): string {
+  const { confirm, acknowledgeWriters, validMinutes } = choice;
   const lines = [
     `Activates data up to ${point.cutoffTime}, ${ageOf(point.cutoffTime, nowMs)} ago; everything newer is lost there.`,
     `May be used for ${validMinutes} minutes. It is not applied: review it, then create it with kubectl create -f.`,
@@ -113,8 +116,12 @@ function notesOn({ facts, doubt }: Protection, point: Point, { confirm, validMin
     ...(confirm === undefined
       ? ['Fill in spec.confirmation: the app and the environment that are lost, as APP/ENVIRONMENT.']
       : []),
-    'If the source may still be writing and cannot be stopped, two sides write. If you accept that, add to spec:',
-    '  writerSafety: Acknowledged',
+    ...(acknowledgeWriters === true
+      ? ['Accepts that the source may still write where the service cannot fence it: then two sides write.']
+      : [
+          'If the source may still be writing and cannot be fenced, it is refused. If you accept two sides that write, add to spec:',
+          '  writerSafety: Acknowledged',
+        ]),
     ...(facts.activationResult === undefined
       ? []
       : [

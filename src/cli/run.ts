@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
 import { performance } from 'node:perf_hooks';
 import { parseFlags, runCommand, wholeEnvironment, type RunSettings } from '../config.ts';
+import type { Powers } from '../engine/kind/pass.ts';
 import type { Clock, Entropy, Leadership, Log } from '../engine/ports.ts';
 import { openHosting } from '../hosting/open.ts';
 import { CredentialsError } from '../kube/access.ts';
@@ -9,6 +10,7 @@ import { openKube } from '../kube/client.ts';
 import { findCredentials } from '../kube/credentials.ts';
 import { agesOf } from '../kube/health.ts';
 import { LeaseElection } from '../kube/lease.ts';
+import { standingAfter, type Standing } from '../kube/lease-standing.ts';
 import { kinds } from '../kinds/index.ts';
 import { openLog } from '../telemetry/logger.ts';
 import { MetricRegistry } from '../telemetry/metrics.ts';
@@ -32,6 +34,11 @@ export const realClock: Clock = {
 export const realEntropy: Entropy = { fraction: Math.random, uuid: randomUUID };
 
 const leaseName = 'apphosting-operator';
+/** What the lease says since when each power has been given. */
+const sinceNames = {
+  activation: 'apphosting.dev/activation-since',
+  accountReset: 'apphosting.dev/account-reset-since',
+} as const;
 const stopMs = 25_000;
 
 /** `apphosting run`: the operator until SIGTERM or SIGINT. */
@@ -111,11 +118,7 @@ async function operate(settings: RunSettings): Promise<number> {
       selector: settings.selector,
       secretWatch: settings.secretWatch,
       readOnly: settings.readOnly,
-      powers: {
-        activation: settings.enableActivation,
-        accountReset: settings.enableAccountReset,
-        processStartedAt: realClock.wall(),
-      },
+      powers: powersOf(election),
       horizonMs: settings.horizonSeconds * 1_000,
       workers: settings.workers,
     });
@@ -130,6 +133,8 @@ interface Election {
   readonly leadership: Leadership;
   /** Resolves when won, with how long calls that cannot be repeated must wait. */
   readonly won: Promise<{ readonly takeOver: boolean }>;
+  /** Since when every process that acted had what this one has; empty until it is won. */
+  readonly standing: () => Standing;
   /** Resolves with why it was lost. */
   readonly lost: Promise<string>;
   start(): void;
@@ -140,8 +145,15 @@ function elect(
   settings: RunSettings,
   around: { api: ReturnType<typeof openKube>; log: Log; namespace: string; identity: string; rewound: () => void },
 ): Election {
+  const carries = [
+    ...(settings.enableActivation ? [sinceNames.activation] : []),
+    ...(settings.enableAccountReset ? [sinceNames.accountReset] : []),
+  ];
   if (settings.leaderElect === 'off') {
+    const nowMs = realClock.wall();
+    const standing = standingAfter(undefined, carries, { beganMs: nowMs, wallMs: nowMs });
     return {
+      standing: () => standing,
       leadership: { mayAct: () => undefined },
       won: Promise.resolve({ takeOver: false }),
       lost: new Promise(() => undefined),
@@ -149,6 +161,7 @@ function elect(
       stop: () => Promise.resolve(),
     };
   }
+  let standing: Standing = {};
   const won = Promise.withResolvers<{ readonly takeOver: boolean }>();
   const lost = Promise.withResolvers<string>();
   const lease = new LeaseElection({
@@ -156,16 +169,37 @@ function elect(
     clock: realClock,
     entropy: realEntropy,
     name: leaseName,
-    onAcquired: won.resolve,
+    carries,
+    onAcquired: (acquisition) => {
+      standing = acquisition.standing;
+      won.resolve(acquisition);
+    },
     onLost: lost.resolve,
     onRewind: () => around.rewound(),
   });
   return {
     leadership: lease,
     won: won.promise,
+    standing: () => standing,
     lost: lost.promise,
     start: () => lease.start(),
     stop: () => lease.stop(),
+  };
+}
+
+/** The powers of this process; they are known when it is to act. */
+function powersOf({ standing }: Pick<Election, 'standing'>): Powers {
+  const since = (power: keyof typeof sinceNames): number | undefined => {
+    const said = standing()[sinceNames[power]];
+    return said === undefined ? undefined : Date.parse(said);
+  };
+  return {
+    get activation() {
+      return since('activation');
+    },
+    get accountReset() {
+      return since('accountReset');
+    },
   };
 }
 

@@ -4,7 +4,7 @@ import type { KindIdentity } from '../engine/kind/define.ts';
 import { argoConfig } from './argocd.ts';
 import { manifest } from './manifest.ts';
 import { clusterWide, forUsers, namespaced, ownNamespace } from './rbac.ts';
-import { page, pageName } from './reference.ts';
+import { page, pageName, troubleshooting } from './reference.ts';
 import { yaml } from './text.ts';
 
 /** What stands in the tree already; undefined where there is no such file. */
@@ -20,11 +20,19 @@ export function outputs(kinds: readonly KindIdentity[], read: ReadFile): Readonl
     ...installed(kinds),
     ...rules(read),
     ['deploy/argocd/argocd-cm.yaml', yaml([argoConfig(kinds, (name) => read(`deploy/argocd/lua/${name}.lua`) ?? '')])],
+    ...guide(read),
     ...kinds.map((kind) => {
       const path = `docs/kinds/${pageName(kind.kind)}.md`;
       return [path, page(kind, read(path), sampleOf(kind, read))] as const;
     }),
   ]);
+}
+
+/** The tables of the page that people look reasons up in; what is around them is written by hand. */
+function guide(read: ReadFile): readonly (readonly [string, string])[] {
+  const path = 'docs/troubleshooting.md';
+  const existing = read(path);
+  return existing === undefined ? [] : [[path, troubleshooting(existing)]];
 }
 
 /** What is installed: neither Kustomize nor Helm reads a file outside of its own folder, so each has its copy. */

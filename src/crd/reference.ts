@@ -2,9 +2,10 @@
  * A reference page per kind: generated parts stand between markers, everything else is written by hand and kept.
  */
 import type { KindIdentity } from '../engine/kind/define.ts';
-import { reasons } from '../engine/kind/reasons.ts';
+import { reasons, type Reason } from '../engine/kind/reasons.ts';
 import { rulesKey, type CelRule } from '../engine/kind/rules.ts';
 import { group, status, version } from './manifest.ts';
+import { canHave, chapters, remedies } from './remedies.ts';
 import { structural, type Structural } from './structural.ts';
 
 /** The file name of a kind's page: `contact-point`. */
@@ -20,21 +21,30 @@ export function page(kind: KindIdentity, existing: string | undefined, sample: s
     spec: fieldTable(structural(kind.spec, 'spec')),
     rules: ruleList(structural(kind.spec, 'spec')),
     status: fieldTable(status(kind)),
-    reasons: reasonTable(),
+    reasons: reasonTable(all.filter((reason) => canHave(kind.kind, reason))),
   };
-  return Object.entries(parts).reduce(
-    (text, [name, body]) => replaced(text, name, body, kind.kind),
-    existing ?? skeleton(kind),
-  );
+  return renewed(existing ?? skeleton(kind), parts, `docs/kinds/${pageName(kind.kind)}.md`);
 }
 
-function replaced(text: string, name: string, body: string, kind: string): string {
+/** The page that leads from each reason to what to do, with its tables renewed. */
+export function troubleshooting(existing: string): string {
+  const parts = Object.entries(chapters).map(
+    ([chapter, table]) => [chapter, reasonTable(Object.keys(table) as Reason[], '')] as const,
+  );
+  return renewed(existing, Object.fromEntries(parts), 'docs/troubleshooting.md');
+}
+
+function renewed(page: string, parts: Readonly<Record<string, string>>, path: string): string {
+  return Object.entries(parts).reduce((text, [name, body]) => replaced(text, name, body, path), page);
+}
+
+function replaced(text: string, name: string, body: string, path: string): string {
   const begin = `<!-- generated:begin ${name} -->`;
   const end = `<!-- generated:end ${name} -->`;
   const [head, rest, ...more] = text.split(begin);
   const [, tail, ...others] = rest?.split(end) ?? [];
   if (head === undefined || tail === undefined || more.length > 0 || others.length > 0) {
-    throw new Error(`docs/kinds/${pageName(kind)}.md needs exactly one pair of the markers ${begin} and ${end}`);
+    throw new Error(`${path} needs exactly one pair of the markers ${begin} and ${end}`);
   }
   return `${head}${begin}\n\n${body}\n\n${end}${tail}`;
 }
@@ -52,7 +62,7 @@ function skeleton(kind: KindIdentity): string {
     slot('spec'),
     'Rules between fields:',
     slot('rules'),
-    `## Working with a ${kind.kind}`,
+    `## Working with ${/^[AEIOU]/u.test(kind.kind) ? 'an' : 'a'} ${kind.kind}`,
     '## Status',
     slot('status'),
     'The reasons of its conditions:',
@@ -70,6 +80,8 @@ function identityTable(kind: KindIdentity): string {
     row('kubectl', [kind.plural, ...kind.shortNames].map((name) => `\`${name}\``).join(', ')),
     row('scope', kind.scope === 'Namespaced' ? 'one namespace' : 'the cluster'),
     row('field selectors', kind.selectable.map((path) => `\`${path.slice(1)}\``).join(', ')),
+    '',
+    'What holds for every kind, such as annotations and `lifecycle`, is in [resources.md](../resources.md).',
   ].join('\n');
 }
 
@@ -129,9 +141,15 @@ function inner(root: Structural, path: string): readonly { readonly path: string
   ]);
 }
 
-function reasonTable(): string {
-  const rows = Object.entries(reasons).map(([reason, meaning]) => `| \`${reason}\` | ${cell(meaning)} |`);
-  return ['| Reason | What it means, and what to do |', '| --- | --- |', ...rows].join('\n');
+const all = Object.values(chapters).flatMap((chapter) => Object.keys(chapter) as Reason[]);
+
+/** Reasons with what they mean and what to do; links lead from where the page is. */
+function reasonTable(names: readonly Reason[], up = '../'): string {
+  const rows = names.map((name) => {
+    const remedy = remedies[name].replaceAll('](', `](${up}`);
+    return `| \`${name}\` | ${cell(reasons[name])} | ${cell(remedy)} |`;
+  });
+  return ['| Reason | What it means | What to do |', '| --- | --- | --- |', ...rows].join('\n');
 }
 
 function cell(text: string): string {

@@ -70,7 +70,7 @@ export async function begin(
   words: string,
 ): Promise<Performed> {
   if (table.leadership.mayAct() !== undefined) return { is: 'quiet', retryInMs: 2_000 };
-  const begun = await enter(table, work, pass, intent, words);
+  const begun = await enter(table, work, pass, intent, { reason: 'Requesting', message: words });
   return begun === undefined ? { is: 'quiet', retryInMs: 200 } : { is: 'on', work: begun };
 }
 
@@ -104,7 +104,8 @@ async function prepare(
 ): Promise<Work | undefined> {
   const written = work.unwrittenId ? await table.write(work, undefined) : work;
   if (written === undefined || call.journal === undefined) return written;
-  return enter(table, written, pass, call.journal, call.words);
+  const reason = call.request.effect === 'create' ? 'Creating' : 'Requesting';
+  return enter(table, written, pass, call.journal, { reason, message: call.words });
 }
 
 /** Writes an entry into status with uid and resourceVersion; undefined when somebody else was first. */
@@ -113,7 +114,7 @@ async function enter(
   work: Work,
   pass: Pass<unknown, unknown>,
   intent: Intent,
-  words: string,
+  said: { readonly reason: 'Creating' | 'Requesting'; readonly message: string },
 ): Promise<Work | undefined> {
   const entry: JournalEntry = {
     ...intent,
@@ -128,11 +129,7 @@ async function enter(
     work.recollection.conditions.length > 0
       ? work.recollection.conditions
       : conclude({
-          verdict: {
-            is: 'wait',
-            reason: entry.create === undefined || entry.requestId !== undefined ? 'Requesting' : 'Creating',
-            message: words,
-          },
+          verdict: { is: 'wait', ...said },
           own: [],
           drifted: [],
           generation: pass.subject.generation,

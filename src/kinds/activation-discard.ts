@@ -60,7 +60,10 @@ function fence(pass: DiscardPass, { configuration, walk }: SeenConfiguration): S
   if (configuration.activationResult?.operationId === operationId) {
     return never('AlreadyActivated', `activation ${operationId} is live; it cannot be discarded any more`);
   }
-  return never('OperationNotActive', `the service works on ${activeId ?? 'no operation'}, not on ${operationId}`);
+  return never(
+    'OperationNotActive',
+    `the service shows ${activeId ?? 'no operation'} as the one it works on, not ${operationId}`,
+  );
 }
 
 /** Waits until the service has cleaned up: the operation is not the active one any more. */

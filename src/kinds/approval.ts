@@ -36,18 +36,17 @@ export function notYet(reason: Reason, message: string): Fence {
 
 /** Whether the operator lacks the power for this object: it was not given, or only after the object was made. */
 export function powerless<Spec, Facts>(
-  { powers, subject, memory }: Pass<Spec, Facts>,
+  { powers, subject }: Pass<Spec, Facts>,
   power: 'activation' | 'accountReset',
 ): Fence | undefined {
   const flag = power === 'activation' ? '--enable-activation' : '--enable-account-reset';
-  if (powers?.[power] !== true || !powers.activation) {
+  const since = powers?.[power];
+  if (since === undefined || powers?.activation === undefined) {
     return never('ActivationDisabled', `the operator runs without ${flag}; nothing is sent, now or later`);
   }
   // A creation timestamp has whole seconds.
-  const older = subject.createdAtMs + wholeSecondMs <= powers.processStartedAt;
-  if (!older || memory.binding !== undefined) return undefined;
-  const message =
-    'this resource is older than the operator, and no operator with the power took it up before; nothing is sent';
+  if (subject.createdAtMs + wholeSecondMs > Math.max(since, powers.activation)) return undefined;
+  const message = `this resource is older than the power of the operator: when it was made, none ran with ${flag}, or none ran for a while; nothing is sent`;
   return never('ActivationDisabled', message);
 }
 

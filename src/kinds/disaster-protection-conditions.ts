@@ -1,6 +1,6 @@
 import type { Reason } from '../engine/kind/reasons.ts';
 import type { OwnCondition } from '../engine/kind/step.ts';
-import { activeIdOf, isWarm } from './configurations.ts';
+import { activeIdOf, endedInVain, isActivation, isWarm } from './configurations.ts';
 import type { Shown } from './disaster-protection-facts.ts';
 
 const attention: Readonly<Record<string, Reason>> = {
@@ -79,6 +79,10 @@ function activationAvailable({ configuration, points }: Shown): OwnCondition {
   const activeId = activeIdOf(configuration);
   if (activeId !== undefined && activeId !== warmRecoveryOperationId) {
     return no('OperationInProgress', `the service works on operation ${activeId}`);
+  }
+  const earlier = configuration.activities.find((activity) => isActivation(activity) && !endedInVain(activity));
+  if (earlier !== undefined) {
+    return no('AlreadyActivated', `the history shows activation ${earlier.operationId}, and not that it ended in vain`);
   }
   if (points === undefined) {
     return { type, status: 'Unknown', reason: 'NotDisclosed', message: 'the recovery points have not been read' };

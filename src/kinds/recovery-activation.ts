@@ -5,13 +5,22 @@ import type { JournalEntry, Memory, OwnCondition, Step } from '../engine/kind/st
 import {
   drConfigurationsOf,
   drPointsOf,
+  drSourcesOf,
   postDisasterReadinessActivate,
   receiptOf,
   type Activation,
   type ConfigurationItem,
   type DrOperation,
 } from '../hosting/requests.ts';
-import { activeIdOf, isActivation, lookAt, operationIdsOf, operationIn, sameMoment } from './configurations.ts';
+import {
+  activeIdOf,
+  endedInVain,
+  isActivation,
+  lookAt,
+  operationIdsOf,
+  operationIn,
+  sameMoment,
+} from './configurations.ts';
 import { ended, provenTwice, stepOnce, underWay, type OncePlan } from './one-shot.ts';
 import {
   activationId,
@@ -34,6 +43,11 @@ function look(pass: ActivationPass, since: number): Step<Facts> | Seen {
   if (pass.memory.facts.acceptedAt !== undefined || found.configuration === undefined) {
     return { ...found, point: undefined, pointsGeneration: undefined };
   }
+  const sources = drSourcesOf(pass.account.accountId);
+  const listed = pass.view.all(sources);
+  // The names of a result stand with the source: an older list would show what is ours as somebody else's.
+  const isOld = listed !== undefined && listed.begunAt < since && pass.view.problem(sources) === undefined;
+  if (isOld && found.configuration.activationResult !== undefined) return readOf(pass, sources, since);
   const read = drPointsOf(pass.account.accountId, configurationId);
   const points = pass.view.one(read, `${recoveryPoint.selectedOperationId}/${recoveryPoint.pointId}`);
   if (points === undefined || points.walk.begunAt < since) return readOf(pass, read, since);
@@ -130,9 +144,23 @@ function follow(pass: ActivationPass, seen: Seen): Step<Facts> {
   if (id !== undefined && activeIdOf(configuration) === id) {
     const stage = operationIn(configuration, id)?.phase;
     const message = `the service works on operation ${id}${stage === undefined ? '' : ` (${stage})`}`;
-    return { is: 'wait', reason: 'InProgress', message, note: {} };
+    return { is: 'wait', reason: 'InProgress', message, note: { seenActive: 1 } };
+  }
+  if (keepsSilent(pass, configuration)) {
+    const stage = operationIn(configuration, id)?.phase;
+    const message = `the service accepted ${id === undefined ? 'the activation' : `operation ${id}`}${stage === undefined ? '' : ` (${stage})`} and does not show what came of it; look there whether environment "${namesOf(pass.spec).envName}" is live`;
+    return { is: 'wait', reason: 'NotDisclosed', message };
   }
   return vanished(pass, seen);
+}
+
+/** Whether what is shown does not tell how our operation ended, and there is no sign that an end would be shown. */
+function keepsSilent({ memory, notes }: ActivationPass, configuration: ConfigurationItem): boolean {
+  const operation = operationIn(configuration, memory.id);
+  if (operation?.outcome !== undefined) return !endedInVain(operation);
+  if (activeIdOf(configuration) !== undefined || notes['seenActive'] !== undefined) return false;
+  if (operation !== undefined) return operation.endedAt === undefined;
+  return configuration.activities.length === 0;
 }
 
 function promoted(pass: ActivationPass, seen: Seen, result: Result): Step<Facts> {
@@ -217,12 +245,21 @@ const plan: OncePlan<Spec, Facts, Seen> = {
   follow,
 };
 
-function promotedCondition(pass: ActivationPass): OwnCondition {
-  const { result } = pass.memory.facts;
+function promotedCondition(pass: ActivationPass, configuration: ConfigurationItem | undefined): OwnCondition {
+  const { result, acceptedAt } = pass.memory.facts;
+  const type = 'Promoted';
   if (result !== undefined) {
-    return { type: 'Promoted', status: 'True', reason: 'Promoted', message: 'the recovered environment is live' };
+    return { type, status: 'True', reason: 'Promoted', message: 'the recovered environment is live' };
   }
-  return { type: 'Promoted', status: 'False', reason: 'NotPromoted', message: 'no result of this activation is shown' };
+  if (acceptedAt !== undefined && configuration !== undefined && keepsSilent(pass, configuration)) {
+    return {
+      type,
+      status: 'Unknown',
+      reason: 'NotDisclosed',
+      message: 'the service does not show what came of it',
+    };
+  }
+  return { type, status: 'False', reason: 'NotPromoted', message: 'no result of this activation is shown' };
 }
 
 function show(pass: ActivationPass) {
@@ -233,9 +270,10 @@ function show(pass: ActivationPass) {
   });
   const facts =
     'is' in found ? pass.memory.facts : factsOf(pass, { ...found, point: undefined, pointsGeneration: undefined });
+  const configuration = 'is' in found ? undefined : found.configuration;
   return {
     facts,
-    conditions: [...underWay(pass), promotedCondition(pass)],
+    conditions: [...underWay(pass), promotedCondition(pass, configuration)],
     drift: [],
     unverified: [],
     leftover: [],

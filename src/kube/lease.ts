@@ -11,6 +11,7 @@
  *   duration, and a lease that is missing at the first look is looked for once more, so that a living holder can restore it.
  * - A lease that is older than it was seen before came from a backup of the cluster: it is told through `onRewind`, and counts
  *   as held. The lease is written every two seconds, so that hardly any restore escapes it.
+ * - What its holders carry stands on the lease, so that a successor knows since when that has been so (lease-standing.ts).
  * - Every acquisition says whether the predecessor let go, so that the engine can hold back what must not be done twice.
  *
  * The lease is for liveness; what must not happen twice is fenced by the journal. One window stays open: somebody deletes the
@@ -18,6 +19,7 @@
  */
 import { KubeError, type KubeObject, type Leadership, type ObjectMeta } from '../engine/ports.ts';
 import { type LeaseOptions, type LeasePace, usualLeasePace } from './lease-options.ts';
+import { standingAfter, type Standing } from './lease-standing.ts';
 import { isReleased, type LeaseSpec, leaseResource, leaseSpecOf, releasedSeconds } from './lease-spec.ts';
 import { microTime } from './micro-time.ts';
 import { compareVersions } from './resource-version.ts';
@@ -54,10 +56,14 @@ export class LeaseElection implements Leadership {
   /** Monotonic time before which we do not act, though the lease is ours. */
   #actFrom = 0;
   #cancelWatchdog: (() => void) | undefined;
+  readonly #beganMs: number;
+  /** What we say on the lease as long as it is ours. */
+  #standing: Standing = {};
 
   constructor(options: LeaseOptions) {
     this.#options = options;
     this.#pace = { ...usualLeasePace, ...options.pace };
+    this.#beganMs = options.clock.wall();
     this.identity = `${options.identity}_${options.entropy.uuid()}`;
   }
 
@@ -133,6 +139,8 @@ export class LeaseElection implements Leadership {
     this.#mayBeOurs = true;
     // A holder may have restored it, and lost it again, between two looks: from this write on it cannot.
     const vanished = spec === undefined && claim.takeOver;
+    const { carries = [] } = this.#options;
+    this.#standing = standingAfter(live, carries, { beganMs: this.#beganMs, wallMs: begun.wall });
     this.#actFrom = vanished ? clock.monotonic() + this.#patienceMs() + this.#pace.leaseMs : begun.monotonic;
     this.#own = await this.#write(live, this.#specAs(spec));
     return this.#win(begun, claim.takeOver);
@@ -215,6 +223,7 @@ export class LeaseElection implements Leadership {
       metadata: {
         name,
         namespace,
+        annotations: this.#standing,
         ...(over !== undefined && { uid: over.metadata.uid, resourceVersion: over.metadata.resourceVersion }),
       },
       spec: {
@@ -245,7 +254,7 @@ export class LeaseElection implements Leadership {
     if (!this.#leading && this.mayAct() === undefined) {
       this.#leading = true;
       log.info({ identity: this.identity, takeOver }, 'this process leads');
-      this.#isolate(() => this.#options.onAcquired({ takeOver }));
+      this.#isolate(() => this.#options.onAcquired({ takeOver, standing: this.#standing }));
     }
     return this.#pace.retryMs;
   }

@@ -70,6 +70,17 @@ describe('apphosting activate', () => {
     expect(object.spec.target).toEqual({ environmentName: 'standby', createNewApp: false });
   });
 
+  it('acknowledges a source that may still write only when told to', () => {
+    const choice = { point: 'latest', confirm: 'orders/prod', validMinutes: 60 };
+    const specOf = (more: object) => {
+      const manifest = manifestOf(aProtection(), { ...choice, ...more }, nowMs);
+      return (parse('text' in manifest ? manifest.text : '') as { spec: object }).spec;
+    };
+
+    expect(specOf({ acknowledgeWriters: true })).toHaveProperty('writerSafety', 'Acknowledged');
+    expect(specOf({ acknowledgeWriters: false })).not.toHaveProperty('writerSafety');
+  });
+
   it.each([
     ['a2222', 'no recovery point begins with a2222'],
     ['a', '2 recovery points begin with a'],

@@ -6,7 +6,7 @@ import { z } from 'zod';
 import { actionsOf } from '../../src/crd/argocd.ts';
 import { identities } from '../../src/kinds/schema/index.ts';
 import { runLua } from './lua.ts';
-import { kstatusOf, rows, type Row } from './statuses.ts';
+import { argoOf, kstatusOf, rows } from './statuses.ts';
 
 const file = join(import.meta.dirname, '..', '..', 'deploy', 'argocd', 'argocd-cm.yaml');
 const { data } = z.object({ data: z.record(z.string(), z.string()) }).parse(parse(readFileSync(file, 'utf8')));
@@ -17,13 +17,6 @@ const Actions = z.object({
 });
 const actions = (kind: string) =>
   Actions.parse(parse(data[`resource.customizations.actions.apphosting.dev_${kind}`] ?? ''));
-
-const words = { Current: 'Healthy', InProgress: 'Progressing', Failed: 'Degraded', Terminating: 'Progressing' };
-
-/** What Argo CD must say: kstatus knows no pause, and Argo CD shows it. */
-function wanted({ object, kstatus }: Row): string {
-  return object.metadata.annotations?.['apphosting.dev/paused'] === 'true' ? 'Suspended' : words[kstatus];
-}
 
 async function act(kind: string, name: string, object: object): Promise<unknown> {
   const found = actions(kind).definitions.find((one) => one.name === name);
@@ -37,8 +30,16 @@ describe('every status a kind can have', () => {
 
   it('means the same to Argo CD', async () => {
     for (const row of rows()) {
-      expect(await runLua(health('ContactPoint'), row.object), row.name).toMatchObject({ status: wanted(row) });
+      expect(await runLua(health('ContactPoint'), row.object), row.name).toMatchObject({ status: argoOf(row) });
     }
+  });
+
+  it('is waited for where there is no status at all, which kstatus alone would take for current', async () => {
+    const [row] = rows();
+    const { status: _none, ...fresh } = row?.object ?? {};
+
+    expect(await runLua(health('ContactPoint'), fresh)).toMatchObject({ status: 'Progressing' });
+    expect(await runLua(health('ContactPoint'), { ...fresh, status: {} })).toMatchObject({ status: 'Progressing' });
   });
 
   it('would be noticed if a script said something else', async () => {
@@ -68,6 +69,29 @@ describe('what Argo CD is told', () => {
     expect(Object.keys(z.record(z.string(), z.object({ disabled: z.boolean() })).parse(offered)).toSorted()).toEqual(
       actionsOf({ kind }).toSorted(),
     );
+  });
+});
+
+describe('what is offered', () => {
+  const offered = async (kind: string, spec: object, annotations?: object) => {
+    const found = await runLua(actions(kind)['discovery.lua'], { kind, metadata: { annotations }, spec });
+    const each = z.record(z.string(), z.object({ disabled: z.boolean() })).parse(found);
+    return Object.keys(each)
+      .filter((name) => each[name]?.disabled === false)
+      .toSorted();
+  };
+  const held = { 'apphosting.dev/paused': 'true' };
+
+  it.each([
+    ['AppEnvironment', {}, undefined, ['pause', 'redeploy', 'refresh', 'start', 'stop']],
+    ['AppEnvironment', { powerState: 'Running' }, undefined, ['pause', 'redeploy', 'refresh', 'stop']],
+    ['AppEnvironment', { powerState: 'Stopped' }, undefined, ['pause', 'refresh', 'start']],
+    ['AppEnvironment', { powerState: 'Running' }, held, ['resume', 'stop']],
+    ['DisasterProtection', {}, undefined, ['pause', 'refresh', 'validate-now']],
+    ['DisasterProtection', {}, held, ['resume']],
+    ['RecoveryActivation', {}, undefined, ['pause', 'refresh']],
+  ])('for %s %o, annotated %o: %o', async (kind, spec, annotations, names) => {
+    expect(await offered(kind, spec, annotations)).toEqual(names);
   });
 });
 

@@ -1,81 +1,68 @@
 /*
- * `npm run check:deploy`: what only tools of others can say about what is installed, each tool built from its Go module at the
- * version in tools/go.mod. It needs Go and takes minutes the first time; `npm test` does not need it.
+ * `npm run check:deploy`: what only tools of others can say about what is installed, built from their Go modules at the versions
+ * in tools/go.mod. It is the last step of `npm test`; where the tools cannot be built, it says so and is no failure.
  */
-import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import process from 'node:process';
-import { isDeepStrictEqual } from 'node:util';
 import { parseAllDocuments } from 'yaml';
-import { findBinaries } from '../../src/cli/control-plane/sources.ts';
 import { progressOn } from '../../src/cli/control-plane/progress.ts';
 import { surroundings } from '../../src/config.ts';
-import { build, runProgram, type Printed } from './programs.ts';
-import { objectsIn } from './rendered.ts';
-import { rows } from './statuses.ts';
+import { accepted, refusedValues, sameObjects, type Tools } from './chart.ts';
+import { runProgram } from './programs.ts';
+import { NotRun, runChecks, type Tally } from './report.ts';
+import { argoOf, rows } from './statuses.ts';
+import { builtTools } from './tools.ts';
 
 const root = join(import.meta.dirname, '..', '..');
-const chart = join(root, 'deploy', 'helm', 'apphosting-operator');
-const into = join(surroundings().cacheDir, 'check-deploy');
-const overlay = (name: string) => join(root, 'deploy', 'kustomize', 'overlays', name);
 
-/** Every check, with what it found wrong. */
-const checks: Readonly<Record<string, () => Promise<readonly string[]>>> = {
-  'Helm renders what Kustomize renders': sameObjects,
-  'the chart refuses values it does not know': refusedValues,
-  'what is installed fits the schemas': schemas,
-  'no definition lost anything since the last release': compatible,
-  'statuses mean the same to everyone': statuses,
-  'each alert fires where it should': alerts,
-};
-
-async function helm(...args: readonly string[]): Promise<Printed> {
-  return runProgram(await build('helm', into), args);
+/** Runs the checks whose names have one of the words; all of them without any. */
+export async function checkDeploy(words: readonly string[] = []): Promise<Tally> {
+  let built: Promise<string> | undefined;
+  const tools = () => (built ??= builtTools(surroundings().cacheDir, progressOn(process.stderr)));
+  const work = await mkdtemp(join(tmpdir(), 'apphosting-deploy-'));
+  try {
+    return await runChecks(
+      {
+        'Helm renders what Kustomize renders': () => sameObjects(tools),
+        'the chart refuses values it does not know': () => refusedValues(tools),
+        'a real API server takes what Helm renders': () => accepted(tools),
+        'samples fit the schemas': () => schemas(tools, work),
+        'no definition lost anything since the last release': () => compatible(tools, work),
+        'a definition that lost something would be noticed': () => incompatible(tools, work),
+        'statuses mean the same to everyone': () => statuses(tools),
+        'each alert fires where it should': () => alerts(tools),
+      },
+      words,
+    );
+  } finally {
+    await rm(work, { recursive: true, force: true });
+  }
 }
 
-const variants = [
-  ['cluster-wide', 'apphosting-system', []],
-  ['activation', 'apphosting-system', ['--set', 'activation=true']],
-  ['namespaced', 'apphosting', ['--set', 'scope=Namespace,crds.install=false,roles.install=false']],
-] as const;
-
-async function sameObjects(): Promise<readonly string[]> {
-  const { kubectl } = await findBinaries(surroundings(), progressOn(process.stderr));
-  const wrong: string[] = [];
-  for (const [name, namespace, flags] of variants) {
-    const kustomized = await runProgram(kubectl, ['kustomize', overlay(name)]);
-    const charted = await helm('template', 'apphosting', chart, '--namespace', namespace, ...flags);
-    if (kustomized.code !== 0 || charted.code !== 0) return [`${name}: ${kustomized.stderr}${charted.stderr}`];
-    const [left, right] = [objectsIn(kustomized.stdout), objectsIn(charted.stdout)];
-    // Helm makes the namespace by itself: helm install --create-namespace.
-    const names = new Set([...left.keys(), ...right.keys()].filter((one) => !one.startsWith('Namespace ')));
-    if (names.size < 8) wrong.push(`${name}: only ${names.size} objects`);
-    for (const one of names)
-      if (!isDeepStrictEqual(left.get(one), right.get(one))) wrong.push(`${name}: ${one} differs`);
-  }
-  return wrong;
+interface Node {
+  readonly required: string[];
+  readonly properties: Record<string, { readonly enum?: string[] } | undefined>;
 }
 
-async function refusedValues(): Promise<readonly string[]> {
-  const { code: lint, stdout } = await helm('lint', '--strict', chart);
-  const bad = ['replicas=0', 'scope=Everything', 'replica=2', 'networkPolicy.egressPorts=443'];
-  const accepted = [];
-  for (const value of bad) {
-    const { code } = await helm('template', 'x', chart, '--set', value);
-    if (code === 0) accepted.push(`accepts ${value}`);
-  }
-  return [...(lint === 0 ? [] : [stdout]), ...accepted];
+interface Definition {
+  readonly spec: {
+    readonly names: { readonly kind: string };
+    readonly versions: readonly {
+      readonly name: string;
+      readonly schema: { readonly openAPIV3Schema: { readonly properties: { readonly spec: Node } } };
+    }[];
+  };
 }
 
 /** Samples against the schemas that the definitions carry; a closed network has no schemas of Kubernetes itself. */
-async function schemas(): Promise<readonly string[]> {
-  const folder = join(into, 'schemas');
+async function schemas(tools: Tools, work: string): Promise<readonly string[]> {
+  const folder = join(work, 'schemas');
   await mkdir(folder, { recursive: true });
   for (const file of await readdir(join(root, 'crds'))) {
     for (const document of parseAllDocuments(await readFile(join(root, 'crds', file), 'utf8'))) {
-      const { spec } = document.toJS() as {
-        spec: { names: { kind: string }; versions: { name: string; schema: { openAPIV3Schema: object } }[] };
-      };
+      const { spec } = document.toJS() as Definition;
       for (const { name, schema } of spec.versions)
         await writeFile(
           join(folder, `${spec.names.kind.toLowerCase()}_${name}.json`),
@@ -83,31 +70,57 @@ async function schemas(): Promise<readonly string[]> {
         );
     }
   }
-  const tool = await build('kubeconform', into);
-  const location = join(folder, '{{ .ResourceKind }}_{{ .ResourceAPIVersion }}.json');
+  const names = join(folder, '{{ .ResourceKind }}_{{ .ResourceAPIVersion }}.json');
   const samples = ['deploy/samples', 'deploy/samples-more'].map((one) => join(root, one));
-  const flags = ['-schema-location', location, '-skip', 'Secret,ConfigMap', '-summary'];
-  const { code, stdout, stderr } = await runProgram(tool, [...flags, ...samples]);
+  const { code, stdout, stderr } = await runProgram(await tools(), ['conform', names, ...samples]);
   return code === 0 ? [] : [`${stdout}${stderr}`];
 }
 
 /** Against the definitions of the newest tag; before the first release there is nothing to lose. */
-async function compatible(): Promise<readonly string[]> {
-  const tag = await runProgram('git', ['describe', '--tags', '--abbrev=0', '--match', 'v*'], { cwd: root });
-  const since = tag.code === 0 ? tag.stdout.trim() : undefined;
-  if (since === undefined) process.stdout.write('  there is no release yet: compared with the last commit instead\n');
-  const tool = await build('crdify', into);
-  const wrong: string[] = [];
-  for (const file of await readdir(join(root, 'crds'))) {
-    const old = await runProgram('git', ['show', `${since ?? 'HEAD'}:crds/${file}`], { cwd: root });
-    if (old.code !== 0) continue; // It is new.
-    const before = join(into, `before-${file}`);
-    await writeFile(before, old.stdout);
-    const files = [before, join(root, 'crds', file)].map((path) => `file://${path}`);
-    const { code, stdout, stderr } = await runProgram(tool, files);
-    if (code !== 0) wrong.push(`${file}: ${stdout}${stderr}`);
+async function compatible(tools: Tools, work: string): Promise<readonly string[]> {
+  const git = (...args: readonly string[]) => runProgram('git', args, { cwd: root });
+  const tag = await git('describe', '--tags', '--abbrev=0', '--match', 'v*');
+  const since = tag.code === 0 ? tag.stdout.trim() : 'HEAD';
+  const listed = await git('ls-tree', '--name-only', since, 'crds/');
+  if (listed.code !== 0) throw new NotRun('this is not a checkout of Git with its commits');
+  process.stdout.write(`  compared with ${tag.code === 0 ? since : 'the last commit: there is no release yet'}\n`);
+  const now = new Set(await readdir(join(root, 'crds')));
+  const pairs: string[] = [];
+  const gone: string[] = [];
+  for (const path of listed.stdout.trim().split('\n')) {
+    const file = path.slice('crds/'.length);
+    if (!now.has(file)) gone.push(`${path} is gone`);
+    else pairs.push(await written(join(work, file), (await git('show', `${since}:${path}`)).stdout), join(root, path));
   }
-  return wrong;
+  const { code, stdout, stderr } = await runProgram(await tools(), ['compatible', ...pairs]);
+  return [...gone, ...(code === 0 ? [] : [`${stdout}${stderr}`])];
+}
+
+async function written(path: string, text: string): Promise<string> {
+  await writeFile(path, text);
+  return path;
+}
+
+/** Feeds the comparison what it must refuse. */
+async function incompatible(tools: Tools, work: string): Promise<readonly string[]> {
+  const path = join(root, 'crds', 'metricalerts.yaml');
+  const text = await readFile(path, 'utf8');
+  const losses: Readonly<Record<string, (spec: Node) => void>> = {
+    'a field that went': ({ properties }) => delete properties['threshold'],
+    'a value that went': ({ properties }) => properties['operator']?.enum?.pop(),
+    'a field that became required': ({ required }) => required.push('duration'),
+    'a shorter list': ({ properties }) => Object.assign(properties['contactPoints'] ?? {}, { maxItems: 1 }),
+    'another type': ({ properties }) => Object.assign(properties['threshold'] ?? {}, { type: 'string' }),
+  };
+  const unnoticed: string[] = [];
+  for (const [name, lose] of Object.entries(losses)) {
+    const changed = parseAllDocuments(text)[0]?.toJS() as Definition;
+    for (const { schema } of changed.spec.versions) lose(schema.openAPIV3Schema.properties.spec);
+    const after = await written(join(work, 'after.yaml'), JSON.stringify(changed));
+    const { code } = await runProgram(await tools(), ['compatible', path, after]);
+    if (code === 0) unnoticed.push(`${name} is not noticed`);
+  }
+  return unnoticed;
 }
 
 interface Opinions {
@@ -118,22 +131,20 @@ interface Opinions {
   readonly argo: string;
 }
 
-async function statuses(): Promise<readonly string[]> {
-  const tool = await build('statuses', into);
+async function statuses(tools: Tools): Promise<readonly string[]> {
   const table = rows();
   const health = await readFile(join(root, 'deploy', 'argocd', 'lua', 'health.lua'), 'utf8');
   const team = parseAllDocuments(await readFile(join(root, 'deploy', 'flux', 'team.yaml'), 'utf8'))[0]?.toJS() as {
     spec: { healthCheckExprs: readonly object[] };
   };
   const input = JSON.stringify({ health, expressions: team.spec.healthCheckExprs[0], rows: table });
-  const { code, stdout, stderr } = await runProgram(tool, [], { input });
+  const { code, stdout, stderr } = await runProgram(await tools(), ['statuses'], { input });
   if (code !== 0) return [stderr];
-  const words: Readonly<Record<string, string>> = { Current: 'Healthy', Failed: 'Degraded' };
   const found = new Map((JSON.parse(stdout) as readonly Opinions[]).map((one) => [one.name, one]));
-  return table.flatMap(({ name, object, kstatus }) => {
+  return table.flatMap((row) => {
+    const { name, kstatus } = row;
     const said = found.get(name);
-    const held = object.metadata.annotations !== undefined;
-    const wanted = { kstatus, flux: kstatus, argo: held ? 'Suspended' : (words[kstatus] ?? 'Progressing') };
+    const wanted = { kstatus, flux: kstatus, argo: argoOf(row) };
     // Flux asks kstatus about deletions itself, and an expression about a status without conditions cannot be evaluated yet.
     const expressed = kstatus === 'Terminating' || said?.cel === 'error' || said?.cel === kstatus;
     const same = said?.kstatus === wanted.kstatus && said.flux === wanted.flux && said.argo === wanted.argo;
@@ -141,24 +152,16 @@ async function statuses(): Promise<readonly string[]> {
   });
 }
 
-async function alerts(): Promise<readonly string[]> {
-  const tool = await build('rules', into);
-  const { code, stdout, stderr } = await runProgram(tool, [join(import.meta.dirname, 'rules.test.yaml')]);
+async function alerts(tools: Tools): Promise<readonly string[]> {
+  const { code, stdout, stderr } = await runProgram(await tools(), [
+    'alerts',
+    join(import.meta.dirname, 'rules.test.yaml'),
+  ]);
   return code === 0 ? [] : [`${stdout}${stderr}`];
 }
 
-async function main(): Promise<number> {
-  const only = process.argv.slice(2);
-  let failures = 0;
-  for (const [name, check] of Object.entries(checks)) {
-    if (only.length > 0 && !only.some((word) => name.includes(word))) continue;
-    const wrong = await check().catch((error: unknown) => [error instanceof Error ? error.message : String(error)]);
-    failures += wrong.length;
-    process.stdout.write(
-      `${wrong.length === 0 ? 'passed' : 'FAILED'}  ${name}\n${wrong.map((one) => `  ${one}\n`).join('')}`,
-    );
-  }
-  return failures === 0 ? 0 : 1;
+if (import.meta.main) {
+  const { failed, note } = await checkDeploy(process.argv.slice(2));
+  if (note !== undefined) process.stdout.write(`${note}\n`);
+  process.exitCode = failed === 0 ? 0 : 1;
 }
-
-process.exitCode = await main();

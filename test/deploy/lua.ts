@@ -1,8 +1,11 @@
 import { LuaFactory, LuaLibraries } from 'wasmoon';
 
+// It keeps the interpreter's compiled code; each run has an interpreter of its own.
+const factory = new LuaFactory();
+
 /** Runs a script as Argo CD does: `obj` is the object, and there is no library for strings, files or processes. */
 export async function runLua(script: string, object: object): Promise<unknown> {
-  const engine = await new LuaFactory().createEngine({ openStandardLibs: false, enableProxy: false });
+  const engine = await factory.createEngine({ openStandardLibs: false, enableProxy: false });
   try {
     for (const library of [LuaLibraries.Base, LuaLibraries.Table, LuaLibraries.OS]) engine.global.loadLibrary(library);
     return await engine.doString(`obj = ${literal(object)}\n${script}`);
@@ -20,7 +23,7 @@ function literal(value: unknown): string {
     return `{${fields.map(([name, field]) => `[${literal(name)}]=${literal(field)}`).join(',')}}`;
   }
   if (typeof value === 'string') return `"${[...Buffer.from(value)].map(escaped).join('')}"`;
-  return String(value);
+  return JSON.stringify(value);
 }
 
 const escaped = (byte: number) => `\\${String(byte).padStart(3, '0')}`;

@@ -24,6 +24,18 @@ const Rules = z.object({
 });
 const rules = Rules.parse(parse(read('deploy/prometheus/rules.yaml'))).groups.flatMap((group) => group.rules);
 
+const AlertTests = z.object({
+  tests: z.array(
+    z.object({
+      alert_rule_test: z.array(z.object({ alertname: z.string(), exp_alerts: z.array(z.unknown()) })),
+    }),
+  ),
+});
+/** Run with Prometheus's own engine by `npm run check:deploy`. */
+const alertTests = AlertTests.parse(parse(read('test/deploy/rules.test.yaml'))).tests.flatMap(
+  ({ alert_rule_test }) => alert_rule_test,
+);
+
 const Dashboard = z.object({
   panels: z.array(z.object({ title: z.string(), targets: z.array(z.object({ expr: z.string() })) })),
 });
@@ -51,6 +63,18 @@ describe('alerts', () => {
   it.each(rules.map((rule) => [rule.alert, rule.annotations.runbook_url] as const))('%s has its page', (_name, url) => {
     expect(existsSync(join(root, `${url.replace('https://apphosting.dev/', '')}.md`))).toBe(true);
   });
+
+  it.each(rules.map((rule) => [rule.alert]))(
+    '%s has a test in which it fires, and one in which it does not',
+    (name) => {
+      const expected = alertTests
+        .filter(({ alertname }) => alertname === name)
+        .map(({ exp_alerts }) => exp_alerts.length);
+
+      expect(expected).toContain(0);
+      expect(Math.max(...expected)).toBeGreaterThan(0);
+    },
+  );
 
   it('would be noticed if they asked for something else', () => {
     expect(unknownIn('rate(apphosting_nothing_total[5m]) + apphosting_objects{color="red"}')).toEqual([

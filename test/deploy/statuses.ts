@@ -48,6 +48,7 @@ function seen(status: Seen['status'], metadata: Partial<Seen['metadata']> = {}):
 
 const observed = (conditions: readonly Condition[]) => ({ observedGeneration: generation, conditions });
 const ready = conditionsOf({ is: 'ready' });
+const gone = { deletionTimestamp: '2026-01-31T12:00:00Z' };
 const hold = { annotations: { 'apphosting.dev/paused': 'true' } };
 
 /** Every verdict with every reason of the closed list, and what happens to an object besides. */
@@ -59,15 +60,30 @@ export function rows(): readonly Row[] {
     row(`waiting with ${reason}`, seen(observed(conditionsOf({ is: 'wait', reason, message }))), 'InProgress'),
     row(`stalled with ${reason}`, seen(observed(conditionsOf({ is: 'stall', reason, message }))), 'Failed'),
   ]);
+  // What an aspect says, whatever it is, never changes what tools make of the object.
+  const aspects = (['True', 'False', 'Unknown'] as const).flatMap((status) => {
+    const others = names.map((reason) => ({ type: `Aspect${reason}`, status, reason, message }));
+    const about = (verdict: Verdict<unknown>) =>
+      conclude({ verdict, own: others, drifted: [], generation, previous: [], wallMs });
+    return [
+      row(`ready, aspects ${status}`, seen(observed(about({ is: 'ready' }))), 'Current'),
+      row(`stalled, aspects ${status}`, seen(observed(about({ is: 'stall', reason: 'Rejected', message }))), 'Failed'),
+    ];
+  });
   const waiting = conditionsOf({ is: 'wait', reason: 'Deleting', message });
   return [
     ...verdicts,
+    ...aspects,
     row('created a moment ago', seen({ observedGeneration: -1 }), 'InProgress'),
     row('changed a moment ago', seen({ observedGeneration: generation - 1, conditions: ready }), 'InProgress'),
     row('ready and drifted', seen(observed(conditionsOf({ is: 'ready' }, ['config.url']))), 'Current'),
     row('ready and paused', seen(observed(paused(ready, generation, wallMs)), hold), 'Current'),
     row('changed and paused', seen(observed(paused(ready, generation + 1, wallMs)), hold), 'InProgress'),
-    row('being deleted', seen(observed(waiting), { deletionTimestamp: '2026-01-31T12:00:00Z' }), 'Terminating'),
+    row('paused before the first look', seen({ observedGeneration: -1 }, hold), 'InProgress'),
+    row('deleted before the first look', seen({ observedGeneration: -1 }, gone), 'Terminating'),
+    row('deleted while ready', seen(observed(ready), gone), 'Terminating'),
+    row('deleted while paused', seen(observed(paused(ready, generation, wallMs)), { ...hold, ...gone }), 'Terminating'),
+    row('being deleted', seen(observed(waiting), gone), 'Terminating'),
   ];
 }
 
@@ -85,4 +101,12 @@ export function kstatusOf({ metadata, status }: Seen): Verdicts {
   }
   const about = status?.conditions?.find(({ type }) => type === 'Ready');
   return about === undefined || about.status === 'True' ? 'Current' : 'InProgress';
+}
+
+const argoWords = { Current: 'Healthy', InProgress: 'Progressing', Failed: 'Degraded', Terminating: 'Progressing' };
+
+/** What Argo CD must say of a row: kstatus knows no pause, and Argo CD shows it. */
+export function argoOf({ object, kstatus }: Row): string {
+  const paused = object.metadata.annotations?.['apphosting.dev/paused'] === 'true';
+  return paused && kstatus !== 'Terminating' ? 'Suspended' : argoWords[kstatus];
 }

@@ -3,6 +3,7 @@ import type { Disturbance } from '../support/disturbed-wire.ts';
 import type { InProcess } from '../support/in-process.ts';
 import {
   aProtectedWorld,
+  aProtection,
   anActivation,
   committed,
   conditionOf,
@@ -110,6 +111,23 @@ describe('an activation', () => {
     }
   });
 
+  it('is recognised at once when it has just come to its end', async () => {
+    const world = await aProtectedWorld();
+    const spec = anActivation(world);
+    world.apply(kind, 'now', spec);
+    while (conditionOf(world, kind, 'now', 'Succeeded') !== 'True/Succeeded') await world.run(500);
+    world.delete('DisasterProtection', 'orders');
+    world.delete(kind, 'now');
+    world.apply('DisasterProtection', 'orders', aProtection);
+    await world.run(1_000);
+
+    world.apply(kind, 'again', spec);
+    await world.run(60_000);
+
+    expect(await activations(world)).toBe(1);
+    expect(conditionOf(world, kind, 'again', 'Succeeded')).toBe('True/Succeeded');
+  });
+
   it('is recognised when its resource comes back from a backup without status', async () => {
     const world = await aProtectedWorld();
     const spec = anActivation(world);
@@ -195,6 +213,42 @@ describe('the power to activate', () => {
 
     expect(await activations(world)).toBe(0);
     expect(conditionOf(world, kind, 'while-away', 'Accepted')).toBe('False/ActivationDisabled');
+  });
+
+  it('survives a restart: what is made while nobody runs is carried out by who comes', async () => {
+    const world = await aProtectedWorld();
+    world.kill();
+    world.apply(kind, 'while-away', anActivation(world));
+    await world.run(60_000);
+    await world.crash();
+    await world.run(600_000);
+
+    expect(await activations(world)).toBe(1);
+    expect(conditionOf(world, kind, 'while-away', 'Succeeded')).toBe('True/Succeeded');
+  });
+
+  it('is gone with an operator that was without it, also for what was taken up before', async () => {
+    const world = await aProtectedWorld();
+    const spec = anActivation(world);
+    world.ahead.clusterMs = 120_000;
+    world.apply(kind, 'held', spec);
+    await world.run(30_000);
+    expect(conditionOf(world, kind, 'held', 'Ready')).toBe('False/ClockUnsure');
+    world.account({ mode: 'Manage', credentialsRef: { name: 'nowhere' } });
+    await world.run(5_000);
+    world.powers = { activation: false, accountReset: false };
+    await world.crash();
+    await world.run(30_000);
+    expect(conditionOf(world, kind, 'held', 'Accepted')).not.toBe('False/ActivationDisabled');
+
+    world.powers = { activation: true, accountReset: false };
+    world.ahead.clusterMs = 0;
+    world.account();
+    await world.crash();
+    await world.run(300_000);
+
+    expect(await activations(world)).toBe(0);
+    expect(conditionOf(world, kind, 'held', 'Accepted')).toBe('False/ActivationDisabled');
   });
 
   it('is not used by an account that is only observed, and the request is not ready', async () => {

@@ -143,6 +143,19 @@ describe('a reset', () => {
     expect(flaws(world, ['DisasterReset', 'wipe'], ['DisasterProtection', 'orders'])).toEqual([]);
   });
 
+  it('says that it is requested while it is, and not that something is created', async () => {
+    const world = await aProtectedWorld();
+    const said: (string | undefined)[] = [];
+    world.interference = ({ path }) => {
+      if (path === `${disaster}/reset`) said.push(conditionOf(world, 'DisasterReset', 'wipe', 'Ready'));
+      return undefined;
+    };
+    world.apply('DisasterReset', 'wipe', aReset(world));
+    await world.run(60_000);
+
+    expect(said).toEqual(['False/Requesting']);
+  });
+
   it('is not repeated on what was set up anew', async () => {
     const world = await aProtectedWorld();
     const spec = aReset(world);

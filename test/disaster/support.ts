@@ -24,6 +24,15 @@ export interface ProtectionStatus {
 
 export const target = { environmentName: 'recovered', appName: 'orders-db-recovered', createNewApp: true };
 
+/** The spec of the protection of the demo database. */
+export const aProtection = {
+  appEnvId: 'env_db_prod',
+  destinationRegion: 'us-east',
+  mode: 'Cold',
+  snapshotIntervalSeconds: 300,
+  target,
+};
+
 type Options = ConstructorParameters<typeof InProcess>[0];
 
 /** A world with an account and a protection of the demo database that is Ready. */
@@ -32,14 +41,7 @@ export async function aProtectedWorld(options: Options = {}, protection: object 
   await world.start();
   world.account();
   await world.run(2_000);
-  world.apply('DisasterProtection', 'orders', {
-    appEnvId: 'env_db_prod',
-    destinationRegion: 'us-east',
-    mode: 'Cold',
-    snapshotIntervalSeconds: 300,
-    target,
-    ...protection,
-  });
+  world.apply('DisasterProtection', 'orders', { ...aProtection, ...protection });
   await world.run(900_000);
   return world;
 }

@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest';
 import type { InProcess } from '../support/in-process.ts';
-import { namespace } from '../support/in-process.ts';
 import { aProtectedWorld, anActivation, committed, conditionOf, sentenceOf, target } from './support.ts';
 
 const kind = 'RecoveryActivation';
@@ -77,8 +76,12 @@ describe('what the service leaves open', () => {
     world.apply(kind, 'other', anActivation(world, { target: { ...target, environmentName: 'elsewhere' } }));
     await world.run(900_000);
 
-    expect(await activations(world)).toBeLessThanOrEqual(1);
-    expect(conditionOf(world, kind, 'now', 'Promoted')).toBe('False/NotPromoted');
-    expect(world.get(kind, 'now')?.metadata.namespace).toBe(namespace);
+    expect(await activations(world)).toBe(1);
+    expect(await committed(world, 'activation.promoted')).toBe(1);
+    expect(conditionOf(world, kind, 'now', 'Promoted')).toBe('Unknown/NotDisclosed');
+    expect(conditionOf(world, kind, 'now', 'Succeeded')).toBe('Unknown/InProgress');
+    expect(conditionOf(world, kind, 'now', 'Ready')).toBe('False/NotDisclosed');
+    expect(conditionOf(world, kind, 'other', 'Accepted')).toBe('False/AlreadyActivated');
+    expect(conditionOf(world, 'DisasterProtection', 'orders', 'ActivationAvailable')).toBe('False/AlreadyActivated');
   });
 });

@@ -21,6 +21,10 @@ type Row = readonly [because: string, expected: string, pass: Pass<Spec, Facts>]
 
 const showing = (more: Partial<World>): Pass<Spec, Facts> => aPass({ world: aWorld(more) });
 const configured = (more: object): Pass<Spec, Facts> => showing({ configurations: [aConfiguration(more)] });
+const stepOf = (pass: Pass<Spec, Facts>): string => {
+  const step = recoveryActivation.step(pass);
+  return 'reason' in step ? `${step.is}/${step.reason}` : step.is;
+};
 const activity = (more: object) => ({ operationId: 'op_1', kind: 'activation', phase: 'x', ...more });
 
 const fences: readonly Row[] = [
@@ -114,7 +118,7 @@ const fences: readonly Row[] = [
   [
     'the operator lacks the power',
     'stall/ActivationDisabled',
-    aPass({ powers: { activation: false, accountReset: true, processStartedAt: 0 } }),
+    aPass({ powers: { activation: undefined, accountReset: 0 } }),
   ],
   ['nobody said what the operator may', 'stall/ActivationDisabled', (({ powers: _powers, ...pass }) => pass)(aPass())],
   [
@@ -127,11 +131,40 @@ const fences: readonly Row[] = [
   ['nothing stands in the way', 'begin', aPass()],
 ];
 
+describe('an accepted activation without a result', () => {
+  const ended = { endedAt: '2026-01-01T00:00:00Z' };
+
+  it.each([
+    ['is listed without an end', 'wait/NotDisclosed', { activities: [activity({})] }],
+    ['is listed with a good end', 'wait/NotDisclosed', { activities: [activity({ ...ended, outcome: 'succeeded' })] }],
+    ['stands in no history at all', 'wait/NotDisclosed', { activities: [] }],
+    ['is listed with a bad end', 'wait/InProgress', { activities: [activity({ ...ended, outcome: 'failed' })] }],
+    ['made way for another operation', 'wait/InProgress', { activities: [activity({})], activeOperationId: 'op_2' }],
+    ['is being worked on', 'wait/InProgress', { activities: [activity({})], activeOperationId: 'op_1' }],
+  ])('that %s: %s', (_because, expected, shown) => {
+    const { memory } = aPass();
+    const accepted = { ...memory, id: 'op_1', facts: { acceptedAt: '2026-01-01T00:00:00Z' } };
+    const world = aWorld({ configurations: [aConfiguration(shown)] });
+
+    expect(stepOf(aPass({ memory: accepted, world }))).toBe(expected);
+  });
+
+  it('has failed when two looks agree that its bad end is shown', () => {
+    const { memory } = aPass();
+    const accepted = { ...memory, id: 'op_1', facts: { acceptedAt: '2026-01-01T00:00:00Z' } };
+    const activities = [activity({ ...ended, outcome: 'failed' })];
+    const world = aWorld({ configurations: [aConfiguration({ activities })], begunAt: 20_000 });
+    const notes = { followedSince: 1_000, missedAt: 5_000 };
+
+    expect(stepOf(aPass({ memory: accepted, world, notes, monotonicMs: 20_000 }))).toBe('stall/OperationFailed');
+  });
+});
+
 describe('the fences of an activation', () => {
   it.each(fences)('when %s: %s', (_because, expected, pass) => {
     const step = recoveryActivation.step(pass);
 
-    expect('reason' in step ? `${step.is}/${step.reason}` : step.is).toBe(expected);
+    expect(stepOf(pass)).toBe(expected);
     if (step.is === 'stall') expect(step.remember?.facts?.finishedAt).toBeDefined();
   });
 
@@ -154,16 +187,31 @@ describe('the fences of an activation', () => {
     },
   );
 
-  it('refuse an object that is older than the operator and was never taken up', () => {
+  it('refuse an object that is older than the power of the operator, taken up before or not', () => {
+    const powers = { activation: wallStart + 5_000, accountReset: undefined };
     const { binding: _binding, ...memory } = aPass().memory;
-    const step = recoveryActivation.step(
-      aPass({
-        memory: { ...memory, binding: undefined },
-        powers: { activation: true, accountReset: false, processStartedAt: wallStart + 5_000 },
-      }),
-    );
+    const refused = { is: 'stall', reason: 'ActivationDisabled' };
 
-    expect(step).toMatchObject({ is: 'stall', reason: 'ActivationDisabled' });
+    expect(recoveryActivation.step(aPass({ powers }))).toMatchObject(refused);
+    expect(recoveryActivation.step(aPass({ powers, memory: { ...memory, binding: undefined } }))).toMatchObject(
+      refused,
+    );
+  });
+
+  it("do not take a result for somebody else's before its names were read", () => {
+    const activationResult = {
+      operationId: 'op_1',
+      targetAppEnvId: 'env_2',
+      pointId: aPoint.pointId,
+      cutoffAt: aPoint.cutoffAt,
+    };
+    const world = aWorld({ configurations: [aConfiguration({ activationResult })] });
+
+    expect(recoveryActivation.step(aPass({ world: { ...world, sourcesBegunAt: 500 } }))).toMatchObject({
+      is: 'read',
+      read: { key: 'drSources' },
+    });
+    expect(recoveryActivation.step(aPass({ world }))).toMatchObject({ reason: 'AlreadyActivated' });
   });
 
   it('know the source from the protection when the service lists it no more', () => {

@@ -1,4 +1,5 @@
 import { LeaseElection } from '../../src/kube/lease.ts';
+import type { Standing } from '../../src/kube/lease-standing.ts';
 import type { LeaseOptions } from '../../src/kube/lease-options.ts';
 import { leaseResource, leaseSpecOf } from '../../src/kube/lease-spec.ts';
 import { CollectedLog } from '../support/collected-log.ts';
@@ -19,6 +20,8 @@ export interface Candidate {
   readonly clock: MachineClock;
   readonly log: CollectedLog;
   readonly heard: string[];
+  /** What it heard of its predecessors when it acquired the lease. */
+  readonly standing: () => Standing | undefined;
 }
 
 /** What is special about a candidate. */
@@ -37,6 +40,7 @@ export function candidate(
   const api = new MemoryKube(cluster, latency);
   const log = new CollectedLog();
   const heard: string[] = [];
+  let standing: Standing | undefined;
   const election = new LeaseElection({
     api,
     clock,
@@ -45,11 +49,14 @@ export function candidate(
     namespace,
     name,
     identity: `pod-${seed}`,
-    onAcquired: ({ takeOver }) => heard.push(takeOver ? 'took over' : 'acquired'),
+    onAcquired: (acquisition) => {
+      heard.push(acquisition.takeOver ? 'took over' : 'acquired');
+      standing = acquisition.standing;
+    },
     onLost: (why) => heard.push(`lost: ${why}`),
     ...options,
   });
-  return { election, api, clock, log, heard };
+  return { election, api, clock, log, heard, standing: () => standing };
 }
 
 /** A cluster and candidates that have not begun. */

@@ -2,9 +2,10 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { pageName } from '../../src/crd/reference.ts';
-import { reasons } from '../../src/engine/kind/reasons.ts';
+import { canHave } from '../../src/crd/remedies.ts';
+import { reasons, type Reason } from '../../src/engine/kind/reasons.ts';
 import { identities } from '../../src/kinds/schema/index.ts';
-import { filesUnder, root } from './files.ts';
+import { filesUnder, root, sources } from './files.ts';
 import { emptyNames, longFiles, loosePins, openEnds, registryHosts } from './rules.ts';
 
 /** Files that are better long, each with the reason. */
@@ -18,6 +19,10 @@ const longForAReason: Readonly<Record<string, string>> = {
   'test/support/in-process.ts': 'the whole system in one process, set up in one place',
   'test/kube/contract.ts': 'one contract, run by the double and by a real API server',
 };
+
+const named = Object.keys(reasons) as readonly Reason[];
+// `${kind}Missing`, of what the spec names.
+const composed: ReadonlySet<Reason> = new Set(['SecretMissing', 'ConfigMapMissing', 'InternalError']);
 
 const code = () => new Map([...filesUnder('src', 'test', 'bench')].filter(([path]) => path.endsWith('.ts')));
 const written = () => new Map([...filesUnder('.')].filter(([path]) => !path.startsWith('test/repository/')));
@@ -61,10 +66,11 @@ describe('the reference pages', () => {
     expect([...pages.keys()].toSorted()).toEqual(names.toSorted());
   });
 
-  it.each([...pages])('%s explains every reason', (_path, text) => {
-    const unexplained = Object.keys(reasons).filter((reason) => !text.includes(`| \`${reason}\` |`));
+  it.each(identities.map(({ kind }) => kind))('of %s explains every reason that it can have', (kind) => {
+    const text = pages.get(`docs/kinds/${pageName(kind)}.md`) ?? '';
+    const listed = named.filter((reason) => text.includes(`| \`${reason}\` |`));
 
-    expect(unexplained).toEqual([]);
+    expect(listed).toEqual(named.filter((reason) => canHave(kind, reason)));
   });
 
   it.each([...pages])('%s is written, not only generated', (_path, text) => {
@@ -75,6 +81,24 @@ describe('the reference pages', () => {
 
     expect(sections).toHaveLength(2);
     for (const section of sections) expect(section.split('\n').slice(1).join('').trim()).not.toBe('');
+  });
+});
+
+describe('the reasons', () => {
+  it('are each said by something', () => {
+    const code = [...sources()].filter(([path]) => !/^(?:simulator\/|crd\/|engine\/kind\/reasons\.ts$)/u.test(path));
+    const said = code.map(([, text]) => text).join('\n');
+
+    expect(named.filter((reason) => !said.includes(`'${reason}'`) && !composed.has(reason))).toEqual([]);
+  });
+
+  it('are the rows of docs/troubleshooting.md, each once', () => {
+    const text = filesUnder('docs/troubleshooting.md').get('docs/troubleshooting.md') ?? '';
+    const rows = [...text.matchAll(/^\| `([A-Z]\w+)` \| [^|]+ \| [^|]+ \|$/gmu)].map(([, reason = '']) => reason);
+
+    // The table of conditions is about types.
+    const types = new Set(['Ready', 'Reconciling', 'Stalled']);
+    expect(rows.filter((row) => !types.has(row)).toSorted()).toEqual(named.toSorted());
   });
 });
 

@@ -1,152 +1,206 @@
 import { execFile } from 'node:child_process';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
-import { stringify } from 'yaml';
+import { describe, expect, it } from 'vitest';
 import { identities } from '../../src/kinds/schema/index.ts';
-import type { ControlPlane } from '../../src/cli/control-plane/control-plane.ts';
-import { type Deployed, deployed } from './support/deployed.ts';
-import { type Api, apiOf, eventually, kubectl, ownControlPlane } from './support/kubernetes.ts';
+import { SeededEntropy } from '../support/virtual-clock.ts';
+import { eventually, kubectl } from './support/kubernetes.ts';
+import { aStage } from './support/stage.ts';
+import type { Held, Manifest, Team } from './support/team.ts';
 
-const namespace = 'team-a';
-const group = `/apis/apphosting.dev/v1alpha1/namespaces/${namespace}`;
+/* One operator for the whole cluster; each team has a namespace and a service of its own, and all of them live side by side. */
 
-let plane: ControlPlane;
-let api: Api;
-let operator: Deployed;
-let folder: string;
+const { plane, api, aTeam } = aStage();
 
-beforeEach(async () => {
-  plane = await ownControlPlane();
-  api = apiOf(plane);
-  operator = await deployed(plane, api, 'cluster-wide', 'apphosting-system');
-  await api.post('/api/v1/namespaces', { metadata: { name: namespace } });
-  folder = await mkdtemp(join(tmpdir(), 'gitops-'));
-  onTestFinished(() => rm(folder, { recursive: true }));
-  await commit(everything('on-call@example.com'));
-});
+const ours = (manifests: readonly Manifest[]) => manifests.filter(({ kind }) => kind !== 'Secret');
+const goldenPath = 'deploy/samples-more/golden-path';
 
-const ours = (kind: string, name: string, spec: object) => ({
-  apiVersion: 'apphosting.dev/v1alpha1',
-  kind,
-  metadata: { name, namespace },
-  spec,
-});
-
-/** What a team keeps in its repository. */
-function everything(address: string): readonly object[] {
-  const stringData = { baseUrl: operator.simulator.url, token: 'demo-admin' };
-  return [
-    { apiVersion: 'v1', kind: 'Secret', metadata: { name: 'hosting-credentials', namespace }, stringData },
-    ours('HostingAccount', 'default', { credentialsRef: { name: 'hosting-credentials' }, accountId: 'acc_demo' }),
-    ours('ContactPoint', 'on-call', { name: 'On call', email: { addresses: [address] } }),
-    ours('MetricAlert', 'web-cpu', {
-      appEnvId: 'env_web_prod',
-      metric: 'cpu_percent',
-      operator: 'gt',
-      threshold: 85,
-      duration: '10m',
-      contactPoints: [{ contactPointRef: { name: 'on-call' } }],
-    }),
-  ];
+/** The folder of the golden path, applied and Ready, with the environments that only the console can make. */
+async function goldenPathOf(team: Team): Promise<readonly Manifest[]> {
+  const manifests = await team.manifests(goldenPath);
+  for (const manifest of manifests) await team.apply(manifest);
+  const apps = manifests.filter(({ kind }) => kind === 'HostedApp');
+  await team.until('True/', apps);
+  for (const app of apps) {
+    const appId = (await team.get(app))?.status?.['appId'];
+    await team.control('POST', '/environments', { appId, name: 'production', region: 'eu-west' });
+  }
+  for (const environment of manifests.filter(({ kind }) => kind === 'AppEnvironment'))
+    await team.annotate(environment, 'apphosting.dev/reconcile-at', 'now');
+  await team.until('True/', ours(manifests));
+  return manifests;
 }
 
-async function commit(objects: readonly object[]): Promise<void> {
-  await writeFile(join(folder, 'all.yaml'), objects.map((object) => stringify(object)).join('---\n'));
+function shuffled(items: readonly Manifest[], seed: number): readonly Manifest[] {
+  const entropy = new SeededEntropy(seed);
+  return items
+    .map((item) => [entropy.fraction(), item] as const)
+    .toSorted(([a], [b]) => a - b)
+    .map(([, item]) => item);
 }
 
-const ready = () =>
-  kubectl(plane, '-n', namespace, 'wait', '--for=condition=Ready', 'apphosting', '--all', '--timeout=50s');
+const first = (items: readonly Manifest[], kind: string) =>
+  items.toSorted((a, b) => Number(b.kind === kind) - Number(a.kind === kind));
 
-/** What `kubectl diff` says of the folder: nothing is what it should be. */
-async function diff(...flags: readonly string[]): Promise<string> {
-  const args = ['--kubeconfig', plane.kubeconfigPath, 'diff', ...flags, '-f', folder];
-  return promisify(execFile)(plane.binaries.kubectl, args).then(
-    ({ stdout }) => stdout,
-    (error: { stdout: string }) => error.stdout,
-  );
+const orders: Readonly<Record<string, (items: readonly Manifest[]) => readonly Manifest[]>> = {
+  'the account first': (items) => first(items, 'HostingAccount'),
+  'both Secrets first': (items) => first(items, 'Secret'),
+  backwards: (items) => items.toReversed(),
+  'shuffled one way': (items) => shuffled(items, 11),
+  'shuffled another way': (items) => shuffled(items, 12),
+};
+
+/** What an object says about why it is still there. */
+function wordsOf({ kind, metadata, status }: Held): string {
+  const ready = status?.conditions?.find(({ type }) => type === 'Ready');
+  return `${kind} ${metadata.name}: ${ready?.message ?? 'nothing'}`;
 }
 
-async function left(): Promise<readonly string[]> {
-  const plurals = identities.filter(({ scope }) => scope === 'Namespaced').map(({ plural }) => plural);
-  const lists = await Promise.all(plurals.map((plural) => api.get(`${group}/${plural}`)));
-  return lists.flatMap(({ body }) =>
-    (body as { items: readonly { kind: string; metadata: { name: string } }[] }).items.map(
-      ({ kind, metadata }) => `${kind} ${metadata.name}`,
-    ),
-  );
-}
+describe.concurrent('a folder that is pruned object by object', () => {
+  it.each(Object.entries(orders))('comes to its end: %s', async (_name, order) => {
+    const team = await aTeam();
+    const manifests = await goldenPathOf(team);
 
-describe('a folder in Git', () => {
-  it.each([['--server-side'], ['--server-side=false']])('has no diff after apply %s and Ready', async (how) => {
-    await kubectl(plane, 'apply', how, '-f', folder);
-    await ready();
+    for (const manifest of order(manifests)) expect((await team.delete(manifest)).status).toBe(200);
 
-    expect(await diff(how)).toBe('');
-    expect(await kubectl(plane, 'apply', how, '-f', folder)).not.toContain('created');
-    await commit(everything('second@example.com'));
-    expect(await diff(how)).toContain('second@example.com');
-    await kubectl(plane, 'apply', how, '-f', folder);
-    await ready();
-    expect(await diff(how)).toBe('');
+    await eventually('everything goes', async () => (await team.left()).length === 0, 200_000);
+    const deleted = (await team.commits()).filter((kind) => kind.endsWith('.deleted'));
+    expect(deleted.toSorted()).toEqual(['alert.deleted', 'contactPoint.deleted']);
   });
 
+  it('says what holds it when only the Secret is taken away, and the annotation it names lets go', async () => {
+    const team = await aTeam();
+    const manifests = await goldenPathOf(team);
+    const secret = { kind: 'Secret', metadata: { name: 'hosting-credentials' } };
+    const account = { kind: 'HostingAccount', metadata: { name: 'default' } };
+    const others = ours(manifests).filter(({ kind }) => kind !== account.kind);
+
+    await team.delete(secret);
+    await team.until('False/SecretMissing', [account]);
+    for (const manifest of others) await team.delete(manifest);
+    const held = async () => (await team.left()).filter(({ kind }) => kind !== account.kind);
+    await eventually(
+      'each that is left names the Secret and the way out',
+      async () => {
+        const words = (await held()).map(wordsOf);
+        return (
+          words.length > 0 &&
+          words.every((line) => /hosting-credentials.*apphosting\.dev\/on-delete=Retain/u.test(line))
+        );
+      },
+      200_000,
+    );
+
+    for (const object of await held()) {
+      const [, name = '', value = ''] = /annotate it (\S+)=(\w+)/u.exec(wordsOf(object)) ?? [];
+      await team.annotate(object, name, value);
+    }
+    await eventually('they go', async () => (await held()).length === 0, 200_000);
+    await team.delete(account);
+    await eventually('everything goes', async () => (await team.left()).length === 0, 200_000);
+  });
+});
+
+/** What `kubectl diff` says of a folder: nothing is what it should be. */
+async function diff(namespace: string, how: string, folder: string): Promise<string> {
+  const args = ['--kubeconfig', plane.kubeconfigPath, '-n', namespace, 'diff', how, '-f', folder];
+  return promisify(execFile)(plane.binaries.kubectl, args).then(
+    ({ stdout }) => stdout,
+    // It ends with 1 when there is a difference, and with more when it failed.
+    (error: Error & { stdout: string; code: number }) => (error.code === 1 ? error.stdout : Promise.reject(error)),
+  );
+}
+
+describe.concurrent('every sample', () => {
+  it.each([
+    ['--server-side', ['deploy/samples', 'deploy/samples-more']],
+    ['--server-side=false', ['deploy/samples', 'deploy/samples-more']],
+    ['--server-side', [goldenPath]],
+  ])('has no diff after apply %s: %o', async (how, folders) => {
+    const team = await aTeam();
+    const samples = (await team.manifests(...folders)).map((sample) =>
+      sample.kind === 'ClusterHostingAccount' ? { ...sample, metadata: { name: team.namespace } } : sample,
+    );
+    const folder = await team.folder(samples);
+
+    await kubectl(plane, '-n', team.namespace, 'apply', how, '-f', folder.path);
+    const looked = async (sample: Manifest) => {
+      const held = await team.get(sample);
+      return held?.status?.['observedGeneration'] === held?.metadata.generation;
+    };
+    await eventually(
+      'the operator has looked at each',
+      async () => (await Promise.all(ours(samples).map(looked))).every(Boolean),
+      200_000,
+    );
+
+    expect(new Set(samples.map(({ kind }) => kind)).size).toBe(
+      folders.includes(goldenPath) ? 7 : identities.length + 1,
+    );
+    expect(await diff(team.namespace, how, folder.path)).toBe('');
+    expect(await kubectl(plane, '-n', team.namespace, 'apply', how, '-f', folder.path)).not.toContain('created');
+    expect(await diff(team.namespace, how, folder.path)).toBe('');
+    await team.delete({ kind: 'ClusterHostingAccount', metadata: { name: team.namespace } });
+    await folder.remove();
+  });
+
+  it('shows a change in the diff, and no more after it is applied', async () => {
+    const team = await aTeam();
+    const written = (threshold: number): Manifest => ({
+      apiVersion: 'apphosting.dev/v1alpha1',
+      kind: 'MetricAlert',
+      metadata: { name: 'web-cpu' },
+      spec: {
+        appEnvId: 'env_web_prod',
+        metric: 'cpu_percent',
+        operator: 'gt',
+        threshold,
+        duration: '10m',
+        contactPoints: [{ contactPointRef: { name: 'on-call' } }],
+      },
+    });
+    const [before, after] = [await team.folder([written(85)]), await team.folder([written(90)])];
+
+    await kubectl(plane, '-n', team.namespace, 'apply', '-f', before.path);
+    expect(await diff(team.namespace, '--server-side=false', after.path)).toMatch(/^\+\s+threshold: 90$/mu);
+    await kubectl(plane, '-n', team.namespace, 'apply', '-f', after.path);
+    expect(await diff(team.namespace, '--server-side=false', after.path)).toBe('');
+    await Promise.all([before.remove(), after.remove()]);
+  });
+});
+
+describe.concurrent('an object that others write, too', () => {
   it('is shared by three field managers and the operator without a fight', async () => {
-    await kubectl(plane, 'apply', '--server-side', '--field-manager=flux', '-f', folder);
-    await ready();
-    const path = `${group}/contactpoints/on-call`;
+    const team = await aTeam();
+    const manifests = await team.manifests('deploy/samples');
+    const wanted = manifests.filter(({ metadata }) =>
+      ['hosting-credentials', 'default', 'on-call'].includes(metadata.name),
+    );
+    for (const manifest of wanted) await team.apply(manifest);
+    await team.until('True/', ours(wanted));
+    const onCall = { apiVersion: 'apphosting.dev/v1alpha1', kind: 'ContactPoint', metadata: { name: 'on-call' } };
     const apply = (manager: string, metadata: object) =>
       api.patch(
-        `${path}?fieldManager=${manager}`,
-        { apiVersion: 'apphosting.dev/v1alpha1', kind: 'ContactPoint', metadata },
+        `${team.path(onCall)}?fieldManager=${manager}`,
+        { ...onCall, metadata: { ...onCall.metadata, ...metadata } },
         'application/apply-patch+yaml',
       );
 
     expect((await apply('cost-tool', { labels: { team: 'a' } })).status).toBe(200);
     expect((await apply('people', { annotations: { 'apphosting.dev/reconcile-at': 'now' } })).status).toBe(200);
-    await eventually('the token is acknowledged', async () =>
-      JSON.stringify((await api.get(path)).body).includes('"lastHandledReconcileAt":"now"'),
+    await eventually(
+      'the token is acknowledged',
+      async () => (await team.get(onCall))?.status?.['lastHandledReconcileAt'] === 'now',
+      200_000,
     );
 
-    await kubectl(plane, 'apply', '--server-side', '--field-manager=flux', '-f', folder);
-    const { body } = await api.get(path);
+    for (const manifest of wanted) await team.apply(manifest);
+    const { body } = await api.get(team.path(onCall));
     expect(body).toMatchObject({
       metadata: { labels: { team: 'a' }, annotations: { 'apphosting.dev/reconcile-at': 'now' } },
     });
     const { managedFields } = (body as { metadata: { managedFields: readonly { manager: string }[] } }).metadata;
     expect(new Set(managedFields.map(({ manager }) => manager))).toEqual(
-      new Set(['flux', 'cost-tool', 'people', 'apphosting-operator']),
+      new Set(['gitops', 'cost-tool', 'people', 'apphosting-operator']),
     );
-  });
-
-  it('is deleted to the end, whichever goes first', async () => {
-    await kubectl(plane, 'apply', '-f', folder);
-    await ready();
-
-    await api.delete(`${group}/hostingaccounts/default`);
-    await api.delete(`${group}/contactpoints/on-call`);
-    await api.delete(`${group}/metricalerts/web-cpu`);
-
-    await eventually('everything goes', async () => (await left()).length === 0, 200_000);
-  });
-
-  it('says what holds it when the Secret goes first', async () => {
-    await kubectl(plane, 'apply', '-f', folder);
-    await ready();
-
-    await api.delete(`/api/v1/namespaces/${namespace}/secrets/hosting-credentials`);
-    for (const path of ['hostingaccounts/default', 'contactpoints/on-call', 'metricalerts/web-cpu'])
-      await api.delete(`${group}/${path}`);
-
-    const held = async () => JSON.stringify((await api.get(`${group}/contactpoints/on-call`)).body);
-    await eventually('it says what holds it', async () => {
-      const text = await held();
-      return text.includes('"code":404') || text.includes('hosting-credentials');
-    });
-    for (const path of ['contactpoints/on-call', 'metricalerts/web-cpu'])
-      await api.patch(`${group}/${path}`, { metadata: { annotations: { 'apphosting.dev/on-delete': 'Retain' } } });
-    await eventually('everything goes', async () => (await left()).length === 0, 200_000);
   });
 });

@@ -94,7 +94,7 @@ describe('apphosting run', () => {
     [
       'of its own namespace',
       async (namespace: string, admin: ReturnType<typeof apiOf>) => {
-        const path = `/apis/rbac.authorization.k8s.io/v1/namespaces/${namespace}/rolebindings/own`;
+        const path = `/apis/rbac.authorization.k8s.io/v1/namespaces/${namespace}/rolebindings/apphosting-operator-own`;
         expect((await admin.delete(path)).status).toBe(200);
       },
     ],

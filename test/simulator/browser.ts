@@ -146,7 +146,7 @@ export class Page {
   }
 
   /** Waits until an expression is true on the page. */
-  async until(expression: string, withinMs = 10_000): Promise<void> {
+  async until(expression: string, withinMs = 60_000): Promise<void> {
     const deadline = Date.now() + withinMs;
     while (!(await this.value<boolean>(`Boolean(${expression})`))) {
       if (Date.now() > deadline) throw new Error(`it never came true: ${expression}`);

@@ -18,7 +18,7 @@ let browser: Browser | undefined;
 beforeAll(async () => {
   started = await startSimulator({ clock: 'virtual' });
   if (program !== undefined) browser = await startBrowser(program);
-}, 60_000);
+}, 240_000);
 
 afterAll(async () => {
   await browser?.close();
@@ -266,7 +266,7 @@ describe('the page in a browser', () => {
     await page.type('env-9999');
     await page.until(`document.querySelectorAll('.env').length === 1`);
     expect(page.complaints).toEqual([]);
-  }, 60_000);
+  }, 240_000);
 
   it('fits light, dark and narrow windows without scrolling sideways', async () => {
     const page = await opened();

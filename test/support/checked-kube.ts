@@ -38,7 +38,7 @@ export function writtenFlaws(before: KubeObject, status: unknown): readonly stri
   const schema = schemas.get(before.kind) ?? {};
   const isTimeOnly = timeless(before.status) === timeless(status);
   return [
-    ...statusFlaws(status, before.metadata.generation ?? 0),
+    ...statusFlaws(status, before.metadata.generation ?? 0, before.kind),
     ...schemaFlaws(schema, status),
     ...(isTimeOnly ? ['nothing but a time is new'] : []),
   ];

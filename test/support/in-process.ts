@@ -6,6 +6,7 @@ import { createOperator, resourceOf, type Operator } from '../../src/cli/operato
 import { OperatorKey } from '../../src/engine/fingerprint.ts';
 import type { AnyKind } from '../../src/engine/kind/define.ts';
 import { finalizer, group, version } from '../../src/engine/names.ts';
+import type { Powers } from '../../src/engine/kind/pass.ts';
 import type { Clock, KubeObject, Leadership, Log } from '../../src/engine/ports.ts';
 import { openHosting } from '../../src/hosting/open.ts';
 import type { Wire } from '../../src/hosting/wire.ts';
@@ -76,6 +77,7 @@ export class InProcess {
   readonly sent: Sent[] = [];
   readonly #options: InProcessOptions;
   #generation = 0;
+  #since: Powers = { activation: undefined, accountReset: undefined };
 
   constructor(options: InProcessOptions = {}) {
     this.#options = options;
@@ -309,6 +311,14 @@ export class InProcess {
     return { wall: () => clock.wall(), monotonic: () => clock.monotonic(), after };
   }
 
+  /** The powers of the next process: one that follows another with the same power has it since the other had it. */
+  #standing(): Powers {
+    const since = (power: keyof Powers) =>
+      this.powers?.[power] === true ? (this.#since[power] ?? this.clock.wall()) : undefined;
+    this.#since = { activation: since('activation'), accountReset: since('accountReset') };
+    return this.#since;
+  }
+
   #assemble(): Operator {
     const options = this.#options;
     const clock = this.#lifetime();
@@ -343,7 +353,7 @@ export class InProcess {
       selector: options.selector,
       secretWatch: 'on',
       readOnly: options.readOnly ?? false,
-      powers: { activation: false, accountReset: false, ...this.powers, processStartedAt: this.clock.wall() },
+      powers: this.#standing(),
       horizonMs: options.horizonMs ?? 120_000,
       workers: 8,
     });

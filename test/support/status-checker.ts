@@ -1,9 +1,10 @@
-import { reasons } from '../../src/engine/kind/reasons.ts';
+import { canHave } from '../../src/crd/remedies.ts';
+import { reasons, type Reason } from '../../src/engine/kind/reasons.ts';
 import type { Condition } from '../../src/engine/conditions.ts';
 import type { KubeObject } from '../../src/engine/ports.ts';
 
 /** What is wrong with a status, one sentence each; empty for one that every tool reads rightly. */
-export function statusFlaws(status: unknown, generation: number): readonly string[] {
+export function statusFlaws(status: unknown, generation: number, kind?: string): readonly string[] {
   const { conditions = [], observedGeneration } = (status ?? {}) as {
     conditions?: readonly Condition[];
     observedGeneration?: number;
@@ -20,7 +21,9 @@ export function statusFlaws(status: unknown, generation: number): readonly strin
   if (ready.status === 'False' && !reconciling && !stalled) flaws.push('neither Ready nor Reconciling nor Stalled');
   if (new Set(conditions.map(({ type }) => type)).size !== conditions.length) flaws.push('a type appears twice');
   for (const { type, reason, observedGeneration: seen, message, lastTransitionTime } of conditions) {
-    if (!Object.hasOwn(reasons, reason)) flaws.push(`${type} has the reason ${reason}, which is not in the list`);
+    if (!isReason(reason)) flaws.push(`${type} has the reason ${reason}, which is not in the list`);
+    else if (kind !== undefined && !canHave(kind, reason))
+      flaws.push(`${type} has the reason ${reason}, which the page of ${kind} does not have`);
     if (seen > generation) flaws.push(`${type} claims generation ${seen} of ${generation}`);
     if (message.length > 1_024) flaws.push(`${type} has a message that is too long`);
     if (!/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/.test(lastTransitionTime)) flaws.push(`${type} has no time`);
@@ -31,7 +34,11 @@ export function statusFlaws(status: unknown, generation: number): readonly strin
   return flaws;
 }
 
+function isReason(text: string): text is Reason {
+  return Object.hasOwn(reasons, text);
+}
+
 /** The flaws of an object's status. */
 export function flawsOf(object: KubeObject): readonly string[] {
-  return statusFlaws(object.status, object.metadata.generation ?? 0);
+  return statusFlaws(object.status, object.metadata.generation ?? 0, object.kind);
 }

@@ -2,13 +2,17 @@
 local health = { status = "Progressing", message = "waiting for the operator to look at it" }
 local metadata = obj.metadata or {}
 local status = obj.status
-if metadata.annotations ~= nil and metadata.annotations["apphosting.dev/paused"] == "true" then
+local paused = metadata.annotations ~= nil and metadata.annotations["apphosting.dev/paused"] == "true"
+if metadata.deletionTimestamp ~= nil then
+  health.message = "being deleted"
+  if paused then
+    health.message = "being deleted, and held by the annotation apphosting.dev/paused"
+    return health
+  end
+elseif paused then
   health.status = "Suspended"
   health.message = "held by the annotation apphosting.dev/paused"
   return health
-end
-if metadata.deletionTimestamp ~= nil then
-  health.message = "being deleted"
 end
 if status == nil or status.conditions == nil then
   return health

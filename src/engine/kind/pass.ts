@@ -91,14 +91,15 @@ export interface Tally {
   readonly orphans: readonly Orphan[];
 }
 
-/** What whoever started this process has allowed it. */
+/**
+ * What whoever started this process has allowed it: since which wall time every operator that acted here was allowed it;
+ * undefined where this one is not.
+ */
 export interface Powers {
   /** Calls that activate, discard or wipe. */
-  readonly activation: boolean;
+  readonly activation: number | undefined;
   /** Wiping a whole account. */
-  readonly accountReset: boolean;
-  /** Wall time. */
-  readonly processStartedAt: number;
+  readonly accountReset: number | undefined;
 }
 
 /** Everything a decision may depend on. Pure data and pure look-ups: the same pass gives the same step. */

@@ -76,7 +76,7 @@ export const reasons = {
   CleanupPending: 'The service still cleans up; the message says what happens next.',
   // Disaster readiness: final for the resource
   ActivationDisabled:
-    'The operator was started without --enable-activation (or, for a whole account, --enable-account-reset), or after this resource was created; the resource stays as it is. Create another one.',
+    'The operator was started without --enable-activation (or, for a whole account, --enable-account-reset), or was given that only after this resource was created, or had not run for 15 minutes; the resource stays as it is. Create another one.',
   Expired: 'spec.validUntil has passed, so nothing is sent any more. Create another resource.',
   Superseded:
     'What the resource pins is no longer so: the configuration, its generation, the recovery point or the operation changed. Look again and create another resource.',
@@ -120,7 +120,6 @@ export const reasons = {
   // Synced
   Synced: 'The last exchange worked and the service equals the spec.',
   Drifted: 'The service differs from the spec; status.drift lists the fields.',
-  NotSynced: 'The service does not equal the spec yet.',
   // Kind-specific conditions
   Throttling: 'Requests are being held back at the moment.',
   NotThrottled: 'No request is being held back.',

@@ -41,6 +41,8 @@ export interface World {
   readonly points: readonly PointItem[];
   readonly sources: readonly SourceItem[];
   readonly begunAt: number;
+  /** When the sources were read, if at another time. */
+  readonly sourcesBegunAt?: number;
   readonly dateMs: number | undefined;
 }
 
@@ -86,7 +88,8 @@ function viewOf(world: World): View {
     read.key === 'drConfigurations' ? world.configurations : read.key === 'drSources' ? world.sources : world.points;
   const all = <Item>(read: Read<Item>): Snapshot<Item> => {
     const items = itemsOf(read) as readonly Item[];
-    const { begunAt, dateMs } = world;
+    const { dateMs } = world;
+    const begunAt = read.key === 'drSources' ? (world.sourcesBegunAt ?? world.begunAt) : world.begunAt;
     return { items: new Map(items.map((item) => [read.idOf(item), item])), begunAt, walk: 1, dateMs };
   };
   return {
@@ -145,7 +148,7 @@ export function aPass(
     referrers: () => [],
     dependents: () => ({ count: 0, first: [] }),
     creating: () => undefined,
-    powers: { activation: true, accountReset: false, processStartedAt: wallStart - 60_000 },
+    powers: { activation: wallStart - 60_000, accountReset: undefined },
     clusterMs: wallStart + 1_000,
     wrote: undefined,
     journalSeen: { monotonic: 1_000, wall: wallStart + 1_000 },

@@ -20,6 +20,7 @@ interface Line {
     readonly namespace?: string;
   };
   readonly responseStatus?: { readonly code?: number };
+  readonly annotations?: Readonly<Record<string, string>>;
 }
 
 /** What a user asked of the API server. */
@@ -34,4 +35,13 @@ export async function auditOf(path: string, user: string): Promise<readonly Audi
       const what = subresource === undefined ? `${apiGroup}/${resource}` : `${apiGroup}/${resource}/${subresource}`;
       return [{ verb, user, what, namespace, code: responseStatus?.code }];
     });
+}
+
+/** What a user asked for without having the permission; a 403 for another reason is not meant. */
+export async function refusedTo(path: string, user: string): Promise<readonly string[]> {
+  const lines = (await readFile(path, 'utf8')).split('\n').filter((line) => line.includes(`"${user}"`));
+  return lines
+    .map((line) => JSON.parse(line) as Line)
+    .filter((line) => line.user.username === user && line.annotations?.['authorization.k8s.io/decision'] === 'forbid')
+    .map(({ verb, objectRef }) => `${verb} ${JSON.stringify(objectRef)}`);
 }

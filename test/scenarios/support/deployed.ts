@@ -31,6 +31,15 @@ export async function deployed(plane: ControlPlane, api: Api, overlay: string, n
   await kubectl(plane, 'apply', '-k', join(overlays, overlay));
   const simulator = await startSimulator();
   onTestFinished(() => simulator.close());
+  return { ...(await startDeployed(plane, api, namespace)), simulator };
+}
+
+/** Runs what the Deployment of this namespace would run, as a process of this machine. */
+export async function startDeployed(
+  plane: ControlPlane,
+  api: Api,
+  namespace: string,
+): Promise<Omit<Deployed, 'simulator'>> {
   const kubeconfig = join(dirname(plane.kubeconfigPath), `deployed-${randomUUID().slice(0, 8)}`);
   await writeFile(kubeconfig, plane.kubeconfig({ name: 'operator', token: await tokenOf(api, namespace) }));
   const [port = 0] = await freePorts(1);
@@ -50,7 +59,7 @@ export async function deployed(plane: ControlPlane, api: Api, overlay: string, n
   await daemon.start();
   onTestFinished(() => daemon.stop());
   const user = `system:serviceaccount:${namespace}:apphosting-operator`;
-  return { namespace, user, simulator, log: () => readFile(logPath, 'utf8'), stop: () => daemon.stop() };
+  return { namespace, user, log: () => readFile(logPath, 'utf8'), stop: () => daemon.stop() };
 }
 
 async function tokenOf(api: Api, namespace: string): Promise<string> {

@@ -7,6 +7,7 @@ export interface Commit {
   readonly kind: string;
   readonly id: string;
   readonly accountId: string;
+  readonly detail?: Readonly<Record<string, unknown>>;
 }
 
 /** One public request as the service saw it. */

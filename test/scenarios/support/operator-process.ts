@@ -2,7 +2,9 @@ import { randomUUID } from 'node:crypto';
 import { writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { request } from 'undici';
+import { parseAllDocuments } from 'yaml';
 import { kubeconfigFor } from '../../../src/cli/control-plane/credentials.ts';
+import { refusedTo } from './audit.ts';
 import { kubectl, type Api } from './kubernetes.ts';
 import { printed, startProgram, type Running } from './running.ts';
 import type { SharedKubernetes } from './shared-control-plane.ts';
@@ -10,7 +12,9 @@ import type { SharedKubernetes } from './shared-control-plane.ts';
 const kustomize = join(import.meta.dirname, '..', '..', '..', 'deploy', 'kustomize');
 
 /** A control plane as far as the operator's processes need it. */
-export type Plane = Pick<SharedKubernetes, 'url' | 'ca' | 'adminToken' | 'kubeconfigPath' | 'binaries'>;
+export type Plane = Pick<SharedKubernetes, 'url' | 'ca' | 'adminToken' | 'kubeconfigPath' | 'binaries'> & {
+  readonly auditLogPath: string | undefined;
+};
 
 /** The operator's own place in a cluster: its namespace and a service account with the permissions we generate. */
 export interface Post {
@@ -18,43 +22,56 @@ export interface Post {
   readonly kubeconfigPath: string;
   /** How the audit log names it. */
   readonly user: string;
+  readonly auditLogPath: string | undefined;
 }
 
-/** Makes a namespace for operators and a service account that may do exactly what `deploy/` grants. */
+const account = 'apphosting-operator';
+
+/** Makes a namespace for operators, with the service account and the permissions of an overlay of `deploy/`, and no others. */
 export async function aPost(plane: Plane, api: Api, scope: 'cluster-wide' | 'namespaced'): Promise<Post> {
   const namespace = `op-${randomUUID().slice(0, 8)}`;
   await api.post('/api/v1/namespaces', { metadata: { name: namespace } });
-  const files = ['base/rbac.yaml', `overlays/${scope}/rbac.yaml`].flatMap((file) => ['-f', join(kustomize, file)]);
-  await kubectl(plane, 'apply', '--server-side', '--force-conflicts', '-n', namespace, ...files);
-  await api.post(`/api/v1/namespaces/${namespace}/serviceaccounts`, { metadata: { name: 'operator' } });
-  const rbac = '/apis/rbac.authorization.k8s.io/v1';
-  const subjects = [{ kind: 'ServiceAccount', name: 'operator', namespace }];
-  const roleRef = { apiGroup: 'rbac.authorization.k8s.io', name: 'apphosting-operator' };
-  await api.post(`${rbac}/namespaces/${namespace}/rolebindings`, {
-    metadata: { name: 'own' },
-    subjects,
-    roleRef: { ...roleRef, kind: 'Role', name: 'apphosting-operator-own' },
-  });
-  if (scope === 'cluster-wide') {
-    const name = `operator-${namespace}`;
-    await api.post(`${rbac}/clusterrolebindings`, {
-      metadata: { name },
-      subjects,
-      roleRef: { ...roleRef, kind: 'ClusterRole' },
-    });
-  } else {
-    await api.post(`${rbac}/namespaces/${namespace}/rolebindings`, {
-      metadata: { name: 'objects' },
-      subjects,
-      roleRef: { ...roleRef, kind: 'Role' },
-    });
+  for (const [path, object] of await permissions(plane, scope, namespace)) {
+    const { status, body } = await api.post(path, object);
+    // The cluster's role is the same for each post.
+    if (status !== 201 && status !== 409) throw new Error(`${path}: ${JSON.stringify(body)}`);
   }
   const asked = { spec: { expirationSeconds: 3_600 } };
-  const { body } = await api.post(`/api/v1/namespaces/${namespace}/serviceaccounts/operator/token`, asked);
+  const { body } = await api.post(`/api/v1/namespaces/${namespace}/serviceaccounts/${account}/token`, asked);
   const { token } = (body as { status: { token: string } }).status;
   const kubeconfigPath = join(dirname(plane.kubeconfigPath), `kubeconfig-${namespace}`);
-  await writeFile(kubeconfigPath, kubeconfigFor(plane.url, plane.ca, 'operator', token), { mode: 0o600 });
-  return { namespace, kubeconfigPath, user: `system:serviceaccount:${namespace}:operator` };
+  await writeFile(kubeconfigPath, kubeconfigFor(plane.url, plane.ca, account, token), { mode: 0o600 });
+  const user = `system:serviceaccount:${namespace}:${account}`;
+  return { namespace, kubeconfigPath, user, auditLogPath: plane.auditLogPath };
+}
+
+const rbac = '/apis/rbac.authorization.k8s.io/v1';
+
+/** The objects of an overlay that say who the operator is and what it may do, moved into a namespace; with their paths. */
+async function permissions(plane: Plane, scope: string, namespace: string) {
+  const rendered = await kubectl(plane, 'kustomize', join(kustomize, 'overlays', scope));
+  const paths: Readonly<Record<string, string>> = {
+    ServiceAccount: `/api/v1/namespaces/${namespace}/serviceaccounts`,
+    Role: `${rbac}/namespaces/${namespace}/roles`,
+    RoleBinding: `${rbac}/namespaces/${namespace}/rolebindings`,
+    ClusterRole: `${rbac}/clusterroles`,
+    ClusterRoleBinding: `${rbac}/clusterrolebindings`,
+  };
+  return parseAllDocuments(rendered).flatMap((document) => {
+    const object = document.toJS() as Permission;
+    const path = paths[object.kind];
+    if (path === undefined || !object.metadata.name.startsWith(account)) return [];
+    const subjects = object.subjects?.map((subject) => ({ ...subject, namespace }));
+    const isShared = object.kind === 'ClusterRoleBinding';
+    const metadata = { name: isShared ? `${account}-${namespace}` : object.metadata.name };
+    return [[path, { ...object, metadata, ...(subjects && { subjects }) }] as const];
+  });
+}
+
+interface Permission {
+  readonly kind: string;
+  readonly metadata: { readonly name: string };
+  readonly subjects?: readonly object[];
 }
 
 /** The operator as a process of its own. */
@@ -63,7 +80,10 @@ export interface OperatorProcess extends Running {
   readonly probe: (path: string) => Promise<{ readonly status: number; readonly text: string }>;
 }
 
-/** Starts `apphosting run` at a post; it has begun to listen when this returns. */
+/**
+ * Starts `apphosting run` at a post; it has begun to listen when this returns. Its end fails the test when it asked for anything
+ * that its permissions do not have.
+ */
 export async function startOperator(post: Post, ...args: readonly string[]): Promise<OperatorProcess> {
   const running = startProgram([
     'run',
@@ -79,6 +99,11 @@ export async function startOperator(post: Post, ...args: readonly string[]): Pro
   const [, port = ''] = await printed(running, /"metrics":"127\.0\.0\.1:(\d+)"/);
   return {
     ...running,
+    end: async () => {
+      await running.end();
+      const refused = post.auditLogPath === undefined ? [] : await refusedTo(post.auditLogPath, post.user);
+      if (refused.length > 0) throw new Error(`the operator was refused what it asked for:\n${refused.join('\n')}`);
+    },
     probe: async (path) => {
       const { statusCode, body } = await request(`http://127.0.0.1:${port}${path}`, {
         signal: AbortSignal.timeout(5_000),

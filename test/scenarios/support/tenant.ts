@@ -12,6 +12,10 @@ const plurals = {
   HostingAccount: 'hostingaccounts',
   ContactPoint: 'contactpoints',
   MetricAlert: 'metricalerts',
+  DisasterProtection: 'disasterprotections',
+  RecoveryActivation: 'recoveryactivations',
+  ActivationDiscard: 'activationdiscards',
+  DisasterReset: 'disasterresets',
 } as const;
 
 /** A kind that tenants use. */
@@ -51,6 +55,11 @@ export class Tenant {
     const environment = { appId: made.appId, name: 'prod', region: 'eu-west', status: 'running' };
     const { appEnvId } = (await service.control('POST', '/environments', environment)) as { appEnvId: string };
     return new Tenant(api, service, namespace, accountId, appEnvId);
+  }
+
+  /** The same account for another namespace, or in another cluster. */
+  elsewhere(api: Api, namespace: string): Tenant {
+    return new Tenant(api, this.service, namespace, this.accountId, this.appEnvId);
   }
 
   /** The credentials and the account `default`. */
@@ -146,6 +155,12 @@ export class Tenant {
     const message = await poll(look, { everyMs: 100, deadlineMs });
     if (message === undefined) throw new Error(`${kind} ${name} does not become ${wanted}: ${last}`);
     return message;
+  }
+
+  /** Asks for a look at the service now, and not at the next poll. */
+  async lookAt(kind: TenantKind, name: string): Promise<void> {
+    const annotations = { 'apphosting.dev/reconcile-at': randomUUID() };
+    await this.#api.patch(this.path(kind, name), { metadata: { annotations } });
   }
 
   /** Waits until an object is gone from the cluster. */

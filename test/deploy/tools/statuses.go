@@ -1,11 +1,8 @@
-// Command statuses reads the table of statuses from its input and says what the real tools make of each row: kstatus of
-// kubectl's world, kstatus as Flux carries it, Flux's health expressions, and the Lua machine that Argo CD uses.
 package main
 
 import (
 	"context"
 	"encoding/json"
-	"fmt"
 	"os"
 
 	fluxstatus "github.com/fluxcd/cli-utils/pkg/kstatus/status"
@@ -33,7 +30,9 @@ type output struct {
 	Argo    string `json:"argo"`
 }
 
-func main() {
+// statuses reads a table of statuses from its input and says what the real tools make of each row: kstatus of kubectl's
+// world, kstatus as Flux carries it, Flux's health expressions, and the Lua machine that Argo CD uses.
+func statuses([]string) {
 	var in input
 	check(json.NewDecoder(os.Stdin).Decode(&in))
 	evaluator, err := cel.NewStatusEvaluator(&in.Expressions)
@@ -57,7 +56,7 @@ func main() {
 }
 
 // argo runs a health script with the libraries that Argo CD opens for it.
-func argo(script string, object map[string]interface{}) string {
+func argo(script string, object map[string]any) string {
 	machine := lua.NewState(lua.Options{SkipOpenLibs: true})
 	defer machine.Close()
 	for _, library := range []struct {
@@ -72,15 +71,15 @@ func argo(script string, object map[string]interface{}) string {
 	return lua.LVAsString(machine.GetField(answer, "status"))
 }
 
-func value(machine *lua.LState, from interface{}) lua.LValue {
+func value(machine *lua.LState, from any) lua.LValue {
 	switch from := from.(type) {
-	case map[string]interface{}:
+	case map[string]any:
 		table := machine.NewTable()
 		for name, field := range from {
 			table.RawSetString(name, value(machine, field))
 		}
 		return table
-	case []interface{}:
+	case []any:
 		table := machine.NewTable()
 		for _, item := range from {
 			table.Append(value(machine, item))
@@ -96,11 +95,4 @@ func value(machine *lua.LState, from interface{}) lua.LValue {
 		return lua.LBool(from)
 	}
 	return lua.LNil
-}
-
-func check(err error) {
-	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		os.Exit(1)
-	}
 }

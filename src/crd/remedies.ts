@@ -1,0 +1,197 @@
+/** What to do about each reason: docs/troubleshooting.md and the page of each kind are made from it and from the list of reasons. */
+import type { Reason } from '../engine/kind/reasons.ts';
+
+type Remedies = Partial<Readonly<Record<Reason, string>>>;
+
+const nothing = 'Nothing.';
+const byItself = 'Nothing: it goes on by itself.';
+
+const ready = {
+  InSync: nothing,
+  Observed:
+    'Nothing, if only looking is meant. Otherwise set `spec.lifecycle.mode: Manage`, and `mode` of the account too.',
+  Succeeded: nothing,
+  DeployAssumed: 'Nothing, or set the annotation `apphosting.dev/redeploy-at` to have it deployed once more.',
+  DeployHeld: 'Set `spec.powerState: Running` when it is to run.',
+  PendingNextBuild: 'Change `spec.deploy.build.revision`, or wait until you do.',
+} as const satisfies Remedies;
+
+const waiting = {
+  Paused: 'Remove the annotation `apphosting.dev/paused`.',
+  ReadingService:
+    'Nothing for a minute or so. If it stays, look at the account, and at `apphosting_mirror_walks_total` for why lists cannot be read.',
+  Creating: byItself,
+  Requesting: byItself,
+  Updating: byItself,
+  Deleting: byItself,
+  InDoubt:
+    'Nothing for two minutes (`--horizon-seconds`). Then [the runbook](runbooks/call-in-doubt.md). Never delete and create the resource to hurry it.',
+  CreateInProgress: 'Nothing, if the other resource is meant too. Otherwise give one of them another `spec.name`.',
+  TakeOver: 'Nothing: it goes on after one horizon (two minutes by default).',
+  ReferenceNotReady:
+    'Look at the object that the message names: `kubectl get` it. Is it in the same namespace, and spelled so?',
+  SecretMissing:
+    'Create the Secret, or the key, that the message names. It is seen at once; with `--secret-watch=off` at the next poll.',
+  ConfigMapMissing:
+    'Create the ConfigMap, or the key, that the message names. It is seen at once; with `--secret-watch=off` at the next poll.',
+  AccountNotReady: 'Look at the account: `kubectl get hostingaccount default`, or the one of `spec.accountRef`.',
+  Throttled: 'Nothing once. Often: [the runbook](runbooks/budget-exhausted.md).',
+  ServiceUnavailable:
+    'Nothing while the service is down. If it is up: the message says whether the name, the connection, the certificate or the answer failed.',
+  DangerousCredential: 'Put right the Secret of `spec.dangerousCredentialsRef` of the account.',
+  InternalError:
+    'Look at the log of the operator for the details, and report them. The other resources are not held up by it.',
+  DeletionBlocked:
+    'Remove what the message names, such as alerts that use a contact point; or let only the resource go with `apphosting.dev/on-delete: Retain`.',
+  ObjectMissing: 'Nothing: it is looked for again, and what follows depends on `spec.lifecycle.onMissing`.',
+  InUse: 'Delete the resources that the message names, or give them time to go.',
+  EnvironmentNotFound:
+    "Create the environment in the service's console. It is bound within a poll; the annotation `apphosting.dev/reconcile-at` looks at once.",
+  Preparing: byItself,
+  InProgress: byItself,
+  OperationInProgress: 'Nothing: it goes next. `status.activeOperation` of the protection shows what is in the way.',
+  ClockUnsure: 'Set the clock of the node that the operator runs on (NTP). The message says which clocks differ.',
+  CleanupPending: 'Nothing; it may take as long as the service keeps its leftovers.',
+} as const satisfies Remedies;
+
+const stalled = {
+  InvalidSpec: 'Correct the field that the message names.',
+  Rejected: 'Change what the service refuses; the message has its words.',
+  Forbidden: 'Give the member of the token the permission that the message names, or use a token that has it.',
+  Unauthorized: 'Put a valid token into the Secret of the account: [the runbook](runbooks/service-unauthorized.md).',
+  UnexpectedResponse:
+    'Does `baseUrl` lead to the service, and not to a proxy or a login page? If it does, the service has changed: update the operator, or report it.',
+  AlreadyExists: 'Take it over with the line in the message, or choose another `spec.name`.',
+  Ambiguous: 'Look in the service which one it is, and name its id in `spec.externalId`. Remove the others by hand.',
+  Claimed: 'Delete one of the two resources, or let it name another object.',
+  AdoptionNotAllowed:
+    'Set `spec.adoption: ById` (or `ByName`) on the account, if this namespace may take it over; or do not name the id.',
+  UnknownPreset: 'Use one of `status.catalog` of the account; the message names the nearest.',
+  UnknownSolution: 'Use one of `status.catalog.solutions` of the account; the message names the nearest.',
+  EnvironmentChanged:
+    'Was it renamed by mistake, name it back. Otherwise create a resource of another name for the environment as it is now.',
+  UnknownRemoteStatus:
+    'Look at the environment in the console. If all is well there, update the operator, or report the word.',
+  NeverDeployed: 'Deploy something: `spec.deploy`.',
+  RollbackRefused: 'Name another content version, or deploy an image or a build instead.',
+  DeployInDoubt:
+    'Look in the console what runs. To deploy again, change `apphosting.dev/redeploy-at` or what is deployed.',
+  DeployFailed: "Read the log of the deployment in the service's console; then change what is deployed.",
+  PartiallyInstalled: 'Put right what the message says of the components; it is continued, nothing is installed twice.',
+  InstallationIdUnknown:
+    "Look in the console for the installation's id, and put it into `spec.installationId`; or delete the apps that the message names, to install again.",
+  AccessWiderThanSpec: 'The message says whether the spec or the role of the member has to change.',
+  Immutable: 'Take the change back, or create another resource as the message says.',
+  NotFound: 'Is the id right, and can the token see it?',
+  ObjectGone: 'Set `spec.lifecycle.onMissing: Recreate` for a new and empty one, or delete the resource.',
+  Contested: 'Find who else writes the field: another cluster, a pipeline, a person. Change the spec to go on.',
+  EndpointChanged:
+    'Was the address changed by mistake, change it back. Otherwise accept it on the account: `apphosting.dev/accept-endpoint: HOST`.',
+  HostNotAllowed: 'Add the host to `--allowed-hosts`, or correct `baseUrl` in the Secret.',
+  VisibilityLost:
+    'Has the token lost a permission, or does it belong to another member now? Give it back. If the objects are really gone: annotate the account with a new value of `apphosting.dev/accept-missing`.',
+  JournalDamaged: 'Find out who writes status. Look in the service what exists; then remove `status.journal`.',
+  ConfigurationGone: 'If the protection is still wanted: raise `spec.enrolment` by one.',
+  WipedByReset: 'If the protection is still wanted: raise `spec.enrolment` by one.',
+} as const satisfies Remedies;
+
+const final = {
+  ActivationDisabled:
+    'Let the operator run with `--enable-activation` (the overlay `activation`), and then create another resource. This one stays as it is.',
+  Expired: 'Create another one, with a `validUntil` to come.',
+  Superseded: 'Look at the protection, and make a new manifest: `apphosting activate NAME --point latest`.',
+  DestinationMismatch: 'Create another one, with the names of `status.warmDestination` of the protection.',
+  ActivationUnavailable: 'Remove what the message names, and create another one.',
+  ConfirmationMismatch: 'Is it the right protection? Then create another one with the name that the message asks for.',
+  AlreadyActivated: '[After an activation](runbooks/after-an-activation.md). Nothing was sent.',
+  OperationNotActive: 'Look at `status.activeOperation` of the protection. Nothing was sent.',
+  OperationFailed: 'Read the message and the operation in the console; then create another one.',
+} as const satisfies Remedies;
+
+const aspects = {
+  Synced: nothing,
+  Drifted:
+    'Nothing: it is corrected. With `drift: Report` or `mode: Observe`, change the spec or the service; `status.drift` lists the fields.',
+  Throttling: '[The runbook](runbooks/budget-exhausted.md).',
+  NotThrottled: nothing,
+  Propagated: nothing,
+  NotDeployedYet: 'Nothing: the first alert in a region may bring it there.',
+  Firing: 'What your alert is for.',
+  Normal: nothing,
+  Pending: byItself,
+  NoData: 'Does the environment run, and does it have this metric?',
+  EvaluationError: 'Look at the alert in the console.',
+  AlertPaused: 'Set `spec.enabled: true` when it is to be evaluated.',
+  NotRefreshed: byItself,
+  Running: nothing,
+  Stopped: nothing,
+  AsSpecified: nothing,
+  FeatureNotShown: 'Look in the console whether the account enforces access by environment.',
+  RecoveryReady: nothing,
+  NeedsAttention: '[The runbook](runbooks/protection-not-ready.md).',
+  ChainRollover: byItself,
+  CatchingUp: byItself,
+  RpoExceeded: 'Look at the snapshots in the console; plan with the newest point listed.',
+  SustainedStandby: 'Nothing, but it costs more: a larger usual size is needed.',
+  SeedBoost: byItself,
+  UnknownState: 'Look at the protection in the console; update the operator, or report the word.',
+  NotDisclosed: nothing,
+  CaughtUp: nothing,
+  ActivationPossible: nothing,
+  NoRecoveryPoint: 'Wait for the first snapshot; if none comes, look at the protection in the console.',
+  NothingPending: nothing,
+  Accepted: nothing,
+  NotSent: byItself,
+  Promoted: '[After an activation](runbooks/after-an-activation.md).',
+  NotPromoted: byItself,
+  ScheduleEstablished: nothing,
+  NoSchedule: 'Nothing: create RecoveryValidations when you want one.',
+} as const satisfies Remedies;
+
+/** The reasons in the order in which somebody looks for them, with what to do. */
+export const chapters = { ready, waiting, stalled, final, aspects } as const;
+
+const requests = ['RecoveryValidation', 'RecoveryActivation', 'ActivationDiscard', 'DisasterReset'];
+const dangerous = ['RecoveryActivation', 'ActivationDiscard', 'DisasterReset'];
+const recovery = ['DisasterProtection', ...requests];
+const accounts = ['HostingAccount', 'ClusterHostingAccount'];
+const only = (kinds: readonly string[], ...names: readonly Reason[]) => names.map((name) => [name, kinds] as const);
+
+/** The reasons that not every kind can have, with the kinds that can. */
+const own: ReadonlyMap<Reason, readonly string[]> = new Map([
+  ...only(accounts, 'Unauthorized', 'HostNotAllowed', 'InUse', 'Throttling', 'NotThrottled'),
+  ...only(['HostedApp'], 'UnknownPreset'),
+  ...only(['AppEnvironment'], 'EnvironmentChanged', 'UnknownRemoteStatus', 'NeverDeployed', 'RollbackRefused'),
+  ...only(['AppEnvironment'], 'DeployInDoubt', 'DeployFailed', 'DeployAssumed', 'DeployHeld', 'PendingNextBuild'),
+  ...only(['AppEnvironment'], 'Running', 'Stopped'),
+  ...only(['AppEnvironment', 'MemberAccess'], 'EnvironmentNotFound'),
+  ...only(['SolutionInstallation'], 'UnknownSolution', 'PartiallyInstalled', 'InstallationIdUnknown'),
+  ...only(['ContactPoint'], 'Propagated', 'NotDeployedYet'),
+  ...only(['MetricAlert'], 'Firing', 'Normal', 'Pending', 'NoData', 'EvaluationError', 'AlertPaused', 'NotRefreshed'),
+  ...only(['MemberAccess'], 'AccessWiderThanSpec', 'AsSpecified', 'FeatureNotShown'),
+  ...only(['DisasterProtection'], 'Preparing', 'ConfigurationGone', 'WipedByReset', 'RecoveryReady', 'NeedsAttention'),
+  ...only(['DisasterProtection'], 'ChainRollover', 'CatchingUp', 'RpoExceeded', 'SustainedStandby', 'SeedBoost'),
+  ...only(['DisasterProtection'], 'CaughtUp', 'ActivationPossible', 'NoRecoveryPoint', 'NothingPending'),
+  ...only(['DisasterProtection', 'RecoveryActivation'], 'NotDisclosed'),
+  ...only(
+    recovery,
+    'OperationInProgress',
+    'CleanupPending',
+    'ActivationUnavailable',
+    'AlreadyActivated',
+    'UnknownState',
+  ),
+  ...only(requests, 'InProgress', 'Accepted', 'NotSent', 'Succeeded', 'OperationFailed', 'Superseded'),
+  ...only(dangerous, 'ActivationDisabled', 'Expired', 'ClockUnsure', 'ConfirmationMismatch', 'DangerousCredential'),
+  ...only(['RecoveryActivation'], 'DestinationMismatch', 'Promoted', 'NotPromoted'),
+  ...only(['RecoveryValidation'], 'ScheduleEstablished', 'NoSchedule'),
+  ...only(['ActivationDiscard'], 'OperationNotActive'),
+]);
+
+/** Whether a resource of this kind can have this reason. */
+export function canHave(kind: string, reason: Reason): boolean {
+  return own.get(reason)?.includes(kind) ?? true;
+}
+
+/** What to do about each reason; one that is missing here does not compile. */
+export const remedies: Readonly<Record<Reason, string>> = { ...ready, ...waiting, ...stalled, ...final, ...aspects };

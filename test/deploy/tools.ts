@@ -1,0 +1,79 @@
+import { spawn } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { existsSync } from 'node:fs';
+import { mkdir, readdir, readFile, rename, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import process from 'node:process';
+import { createInterface } from 'node:readline';
+import { whyNotGo } from '../../src/cli/control-plane/go-build.ts';
+import type { Progress } from '../../src/cli/control-plane/progress.ts';
+import { environmentWith } from '../../src/config.ts';
+import { NotRun } from './report.ts';
+
+const source = join(import.meta.dirname, 'tools');
+// Seven minutes leave the rest of the checks five: see docs/decisions/0047-what-the-deploy-checks-may-cost.md.
+const wholeMs = 7 * 60_000;
+const silenceMs = 3 * 60_000;
+
+/**
+ * The program of `tools/`, which is built once for each state of its sources and versions and kept in our cache. Throws
+ * `NotRun` where it cannot be built for want of Go, of a network or of time; what does not compile is an error.
+ */
+export async function builtTools(cacheDir: string, progress: Progress): Promise<string> {
+  const dir = join(cacheDir, 'deploy-tools');
+  const path = join(dir, `${await digestOf(source)}-${process.platform}-${process.arch}`);
+  if (existsSync(path)) return path;
+  const obstacle = await whyNotGo();
+  if (obstacle !== undefined) throw new NotRun(`Go 1.26 or newer on PATH: ${obstacle}`);
+  await mkdir(dir, { recursive: true });
+  const draft = `${path}.${process.pid}`;
+  try {
+    await progress.during('building the tools from their Go modules (about 3 minutes on two cores, once)', (detail) =>
+      build(draft, detail),
+    );
+    await rename(draft, path);
+  } finally {
+    await rm(draft, { force: true });
+  }
+  return path;
+}
+
+async function digestOf(folder: string): Promise<string> {
+  const hash = createHash('sha256');
+  for (const name of (await readdir(folder)).toSorted()) hash.update(name).update(await readFile(join(folder, name)));
+  return hash.digest('hex').slice(0, 16);
+}
+
+async function build(into: string, detail: (text: string) => void): Promise<void> {
+  const settings = { CGO_ENABLED: '0', GOTOOLCHAIN: 'local', GOWORK: 'off', GOFLAGS: '-mod=readonly -buildvcs=false' };
+  const { promise, resolve, reject } = Promise.withResolvers<void>();
+  // A process group of its own, so that its compilers end with it.
+  const child = spawn('go', ['build', '-v', '-trimpath', '-ldflags', '-s -w', '-o', into, '.'], {
+    cwd: source,
+    env: environmentWith(settings),
+    stdio: ['ignore', 'ignore', 'pipe'],
+    detached: true,
+  });
+  const giveUp = (why: string) => {
+    if (child.pid !== undefined && child.exitCode === null) process.kill(-child.pid, 'SIGKILL');
+    reject(new NotRun(why));
+  };
+  const whole = setTimeout(() => giveUp(`go build took more than ${wholeMs / 60_000} minutes`), wholeMs);
+  const silence = setTimeout(() => giveUp(`go build was silent for ${silenceMs / 60_000} minutes`), silenceMs);
+  const lines: string[] = [];
+  createInterface({ input: child.stderr }).on('line', (line) => {
+    silence.refresh();
+    lines.push(line);
+    detail(line.startsWith('go: downloading ') ? line.slice('go: '.length) : `${lines.length} packages`);
+  });
+  child.once('error', reject);
+  child.once('close', (code) => (code === 0 ? resolve() : reject(failure(lines))));
+  await promise.finally(() => [whole, silence].forEach(clearTimeout));
+}
+
+/** What Go says of our own sources is an error; anything else is about getting or building those of others here. */
+function failure(lines: readonly string[]): Error {
+  const broken = lines.lastIndexOf('# apphosting.dev/test/deploy/tools');
+  if (broken !== -1 && lines.length > broken + 1) return new Error(lines.slice(broken, broken + 5).join('\n'));
+  return new NotRun(`go build: ${lines.at(-1) ?? 'failed'}`);
+}
