@@ -42,6 +42,12 @@ export interface Session {
   standing: { readonly admitted: boolean; readonly reason: Reason; readonly message: string } | undefined;
   /** Why nothing may be created or deleted, when owned objects stopped showing. */
   frozen: string | undefined;
+  /** Until when (monotonic) the service last asked to wait, where that was long enough to be worth a word. */
+  throttledUntil: number | undefined;
+  /** What carries our mark without a resource, and since when (monotonic) that shows. */
+  suspects: ReadonlyMap<string, number>;
+  /** Some of that shows for too short a time to be called orphaned. */
+  isSuspicious: boolean;
   /** The token of `apphosting.dev/accept-missing` that was honoured. */
   acceptedMissing: string | undefined;
 }
@@ -122,6 +128,9 @@ export class Accounts {
       farewellUntil: farewell?.until,
       standing: undefined,
       frozen: undefined,
+      throttledUntil: undefined,
+      suspects: new Map(),
+      isSuspicious: false,
       acceptedMissing: undefined,
     };
     this.#sessions.set(entry.key, session);
@@ -149,6 +158,7 @@ export class Accounts {
   view(session: Session): AccountView {
     const { spec, service } = session;
     const { pollIntervalMs, roundMs } = service.health();
+    const throttledMs = this.throttledMs(session);
     return {
       endpoint: service.endpoint,
       accountId: service.accountId,
@@ -156,8 +166,14 @@ export class Accounts {
       adoption: spec.adoption ?? (session.scope === 'Namespaced' ? 'ById' : 'Never'),
       pollMs: (spec.pollSeconds ?? 60) * 1_000,
       inEffect: { pollMs: pollIntervalMs, roundMs },
+      isThrottled: throttledMs !== undefined && throttledMs > 0,
       frozen: session.frozen,
     };
+  }
+
+  /** How much longer a pause that is worth a word lasts; undefined when there was none. */
+  throttledMs({ throttledUntil }: Session): number | undefined {
+    return throttledUntil === undefined ? undefined : throttledUntil - this.#options.clock.monotonic();
   }
 
   /** What is known of an account that cannot be used, for what was bound to it. */

@@ -15,8 +15,12 @@ export interface Entry {
   readonly object: KubeObject;
   readonly spec:
     | { readonly is: 'valid'; readonly value: unknown }
-    | { readonly is: 'invalid'; readonly message: string };
+    | { readonly is: 'invalid'; readonly message: string }
+    /** Taking it apart failed by a mistake of ours, which the next pass throws on. */
+    | { readonly is: 'broken'; readonly cause: unknown };
   readonly needs: Needs;
+  /** Ids of the service that the spec names as its own. */
+  readonly claims: readonly string[];
   readonly recollection: Recollection<unknown>;
   /** The account it belongs to; its own key for an account. */
   readonly account: string;
@@ -97,12 +101,22 @@ export class Book {
       before?.object.metadata.uid === object.metadata.uid &&
       before.object.metadata.generation === object.metadata.generation &&
       object.metadata.generation !== undefined;
-    const spec = unchanged ? before.spec : parseSpec(kind, object);
-    const needs: Needs = unchanged ? before.needs : spec.is === 'valid' ? kind.needs(spec.value) : {};
+    const { spec, needs, claims } = unchanged ? before : takeApart(kind, object);
     const recollection = known ?? recollect(kind, object.status);
     const account = unchanged ? before.account : accountOf(kind, key, object);
-    const partial = { key, kind, object, spec, needs, recollection, account };
+    const partial = { key, kind, object, spec, needs, claims, recollection, account };
     return { ...partial, ties: tiesOf(partial, this.#operatorNamespace) };
+  }
+}
+
+/** What a spec says and asks for. One object that cannot be taken apart must not keep the others from being heard. */
+function takeApart(kind: AnyKind, object: KubeObject): Pick<Entry, 'spec' | 'needs' | 'claims'> {
+  try {
+    const spec = parseSpec(kind, object);
+    if (spec.is !== 'valid') return { spec, needs: {}, claims: [] };
+    return { spec, needs: kind.needs(spec.value), claims: kind.claims?.(spec.value) ?? [] };
+  } catch (cause) {
+    return { spec: { is: 'broken', cause }, needs: {}, claims: [] };
   }
 }
 
@@ -125,16 +139,15 @@ function accountOf(kind: AnyKind, key: string, object: KubeObject): string {
 }
 
 function tiesOf(entry: Omit<Entry, 'ties'>, operatorNamespace: string): readonly string[] {
-  const { kind, object, spec, needs, recollection } = entry;
+  const { kind, object, needs, claims, recollection } = entry;
   const namespace = object.metadata.namespace ?? operatorNamespace;
   const { id, journal } = recollection.memory;
-  const claimed = spec.is === 'valid' ? (kind.claims?.(spec.value) ?? []) : [];
   const names = new Set<string>([
     ...(kind.life === 'account' ? [] : [tie.account(entry.account)]),
     ...(needs.secrets ?? []).map((need) => tie.secret(namespace, need.name)),
     ...(needs.configMaps ?? []).map((need) => tie.configMap(namespace, need.name)),
     ...(needs.references ?? []).map((need) => tie.object(need.kind, object.metadata.namespace, need.name)),
-    ...[...claimed, ...(id === undefined ? [] : [id])].map((claim) => tie.claim(kind.kind, claim)),
+    ...[...claims, ...(id === undefined ? [] : [id])].map((claim) => tie.claim(kind.kind, claim)),
     ...(journal?.create === undefined ? [] : [tie.create(journal.create.collection, journal.create.name)]),
   ]);
   return [...names];

@@ -1,4 +1,5 @@
 import type { Entry } from './book.ts';
+import type { ObjectMeta } from './ports.ts';
 
 /** Counts over all objects, for metrics. */
 export interface Census {
@@ -16,6 +17,8 @@ export interface Census {
     readonly status: string;
     readonly count: number;
   }[];
+  /** What status says of each account: how many resources use it, and how many orphans it has. */
+  readonly accounts: readonly { readonly account: string; readonly resources: number; readonly orphans: number }[];
   /** Zero when no call is in doubt. */
   readonly oldestDoubtSeconds: number;
 }
@@ -25,8 +28,10 @@ export function census(entries: Iterable<Entry>, wallMs: number): Census {
   const counts = new Map<string, Census['objects'][number]>();
   const drifted = new Map<string, number>();
   const others = new Map<string, Census['conditions'][number]>();
+  const accounts: Census['accounts'][number][] = [];
   let oldest = wallMs;
-  for (const { kind, recollection } of entries) {
+  for (const { kind, object, recollection } of entries) {
+    if (kind.life === 'account') accounts.push(usedAs(object.metadata, recollection.memory.facts));
     const condition = recollection.conditions.find(({ type }) => type === 'Ready');
     const [ready, reason] = [condition?.status ?? 'Unknown', condition?.reason ?? 'New'];
     const name = `${kind.kind}/${ready}/${reason}`;
@@ -41,5 +46,15 @@ export function census(entries: Iterable<Entry>, wallMs: number): Census {
     if (journal !== undefined) oldest = Math.min(oldest, Date.parse(journal.startedAt));
   }
   const conditions = [...others.values()];
-  return { objects: [...counts.values()], drifted, conditions, oldestDoubtSeconds: (wallMs - oldest) / 1_000 };
+  const oldestDoubtSeconds = (wallMs - oldest) / 1_000;
+  return { objects: [...counts.values()], drifted, conditions, accounts, oldestDoubtSeconds };
+}
+
+function usedAs({ namespace, name }: ObjectMeta, facts: unknown): Census['accounts'][number] {
+  const { counts = [], orphans = [] } = facts as {
+    counts?: readonly { total: number }[];
+    orphans?: readonly unknown[];
+  };
+  const resources = counts.reduce((sum, { total }) => sum + total, 0);
+  return { account: namespace === undefined ? name : `${namespace}/${name}`, resources, orphans: orphans.length };
 }

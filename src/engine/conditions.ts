@@ -38,14 +38,16 @@ export function conclude(conclusion: Conclusion): readonly Condition[] {
 export function paused(previous: readonly Condition[], generation: number, wallMs: number): readonly Condition[] {
   const ready = previous.find((condition) => condition.type === 'Ready');
   if (ready !== undefined && ready.observedGeneration === generation) return previous;
-  const row: OwnCondition = {
-    type: 'Ready',
+  const others = previous.filter((condition) => !['Ready', 'Reconciling', 'Stalled'].includes(condition.type));
+  const neverSeen = others.every((condition) => condition.type !== 'Synced');
+  const message = 'the annotation apphosting.dev/paused holds this object; remove it to go on';
+  const rows = ['Ready', ...(neverSeen ? ['Synced'] : [])].map((type): OwnCondition => ({
+    type,
     status: 'Unknown',
     reason: 'Paused',
-    message: 'the annotation apphosting.dev/paused holds this object; remove it to go on',
-  };
-  const others = previous.filter((condition) => !['Ready', 'Reconciling', 'Stalled'].includes(condition.type));
-  return [stamp(row, { previous, generation, wallMs }), ...others];
+    message,
+  }));
+  return [...rows.map((row) => stamp(row, { previous, generation, wallMs })), ...others];
 }
 
 function headline(verdict: Verdict<unknown>): readonly OwnCondition[] {

@@ -33,9 +33,14 @@ import type {
 import { urgencies, WorkQueue, type QueueUrgency } from './queue.ts';
 import { Recalls } from './recall.ts';
 import { Reconciler } from './reconcile.ts';
+import { isReady } from './tally.ts';
 import { Visibility, type Owned } from './visibility.ts';
 
 const stuckAfterMs = 600_000;
+/** Accounts count what uses them this long after a change at the latest, and once for all changes until then. */
+const tallyMs = 30_000;
+/** A pause that the service asks for is worth a word in the account's status from this length on. */
+const longPauseMs = 30_000;
 /** Two who write the same status must not answer each other as fast as they can. */
 const foreignStatusMs = 1_000;
 
@@ -46,6 +51,7 @@ const passing: ReadonlySet<string> = new Set<Reason>([
   'UnexpectedResponse',
   'Throttled',
   'InUse',
+  'InternalError',
 ]);
 
 export interface EngineOptions {
@@ -67,6 +73,8 @@ export interface EngineOptions {
     readonly horizonMs: number;
     readonly workers: number;
     readonly readOnly: boolean;
+    /** No other operator sees resources of the same accounts. */
+    readonly seesAll: boolean;
     /** What this process may do beyond the everyday; nothing without it. */
     readonly powers?: Powers;
   };
@@ -87,6 +95,8 @@ export interface Parts extends EngineOptions {
   asked(service: Service, readKey: string, objectKey: string): void;
   quarantinedUntil(): number;
   concluded(entry: Entry, verdict: Verdict<unknown>): void;
+  /** The service asked for a pause on the credential of an account. */
+  throttled(account: string, ms: number): void;
 }
 
 export class Engine {
@@ -121,6 +131,7 @@ export class Engine {
       asked: (service, readKey, objectKey) => this.#ask(service, readKey, objectKey),
       quarantinedUntil: () => this.#quarantinedUntil,
       concluded: (entry, verdict) => this.#concluded(entry, verdict),
+      throttled: (account, ms) => this.#throttled(account, ms),
     };
     this.#reconciler = new Reconciler(this.#parts);
   }
@@ -145,6 +156,7 @@ export class Engine {
     this.#noteForced(entry);
     if (own === undefined)
       this.#queue.enqueue(key, urgencyOf(event, before), isOnlyStatus(event, before) ? foreignStatusMs : 0);
+    if (before === undefined || isReady(before) !== isReady(entry)) this.#recount(entry);
     for (const name of entry.ties) if (isClaim(name) && before?.ties.includes(name) !== true) this.#wake(name);
     if (!sameTarget(before, entry))
       this.#wake(tie.object(entry.kind.kind, event.object.metadata.namespace, event.object.metadata.name));
@@ -230,10 +242,10 @@ export class Engine {
           this.#queue.drop(key);
           break;
         case 'failing':
-          this.#queue.retry(key, urgencies.change);
+          this.#queue.retry(key, this.#urgencyOf(key));
           break;
         case 'quiet':
-          this.#queue.enqueue(key, urgencies.change, ended.againInMs);
+          this.#queue.enqueue(key, this.#urgencyOf(key), ended.againInMs);
           break;
         case 'settled':
           this.#queue.forget(key);
@@ -243,6 +255,7 @@ export class Engine {
     } catch (error) {
       this.#parts.metrics.count('apphosting_passes_total', { kind, result: 'error' });
       this.#parts.log.error({ err: error, object: key }, 'a pass failed');
+      await this.#sayFailed(key, error);
       this.#queue.retry(key, urgencies.change);
     }
     this.#parts.metrics.observe(
@@ -250,6 +263,14 @@ export class Engine {
       { kind },
       (this.#parts.clock.monotonic() - startedAt) / 1_000,
     );
+  }
+
+  async #sayFailed(key: string, error: unknown): Promise<void> {
+    try {
+      await this.#reconciler.failed(key, error);
+    } catch (again) {
+      this.#parts.log.info({ err: again, object: key }, 'that a pass failed cannot be said in status');
+    }
   }
 
   #forget(key: string, object: KubeObject): void {
@@ -267,7 +288,23 @@ export class Engine {
     if (entry.kind.life === 'account') {
       void this.#parts.accounts.forget(key);
       this.#wake(tie.account(key));
-    } else this.#queue.enqueue(entry.account, urgencies.change);
+    } else this.#recount(entry);
+  }
+
+  /** The account is looked at again for what uses it: at once where it waits for that, else once for many. */
+  #recount({ kind, account }: Entry): void {
+    if (kind.life === 'account') return;
+    const isLeaving = this.#parts.book.get(account)?.object.metadata.deletionTimestamp !== undefined;
+    if (isLeaving) this.#queue.enqueue(account, urgencies.change);
+    else this.#queue.enqueue(account, urgencies.resync, tallyMs);
+  }
+
+  /** A long pause is said by the account, and taken back when it is over. */
+  #throttled(account: string, ms: number): void {
+    const session = this.#parts.accounts.session(account);
+    if (session === undefined || ms < longPauseMs) return;
+    session.throttledUntil = this.#parts.clock.monotonic() + ms;
+    this.#queue.enqueue(account, urgencies.change);
   }
 
   #newest(entry: Entry): Entry {
@@ -290,7 +327,14 @@ export class Engine {
     if (problem === undefined) this.#checkVisibility(service, key);
     const turned = this.#turned(service, key, problem !== undefined);
     const concerned = this.#parts.interests.concerned(service, key, changed, turned);
-    for (const object of new Set([...askers, ...concerned])) this.#queue.enqueue(object, urgencies.change);
+    for (const object of new Set([...askers, ...concerned])) this.#queue.enqueue(object, this.#urgencyOf(object));
+  }
+
+  /** What was not made yet stays behind what is there, or a thousand new objects of one namespace would hold up every other. */
+  #urgencyOf(key: string): QueueUrgency {
+    const entry = this.#parts.book.get(key);
+    const isNew = entry?.kind.life === 'long' && entry.recollection.memory.id === undefined;
+    return isNew && entry.object.metadata.deletionTimestamp === undefined ? urgencies.initial : urgencies.change;
   }
 
   /** Whether a read that worked fails now, or the other way round. */
@@ -324,7 +368,9 @@ export class Engine {
     if (entry === undefined || entry.recollection.memory.id !== id) return [];
     // What is being deleted may be gone by our own hand.
     if (entry.object.metadata.deletionTimestamp !== undefined) return [];
-    const { wrote, notes } = this.#parts.recalls.of(entry.object.metadata.uid);
+    const { wrote, notes, looks } = this.#parts.recalls.of(entry.object.metadata.uid);
+    // What is held up, by a missing reference for instance, could never be proved gone: the account would stay frozen for good.
+    if (!looks) return [];
     const young = wrote !== undefined && this.#parts.clock.monotonic() - wrote.at < this.#parts.settings.horizonMs;
     return [{ object, shown: items.has(id), provedGone: notes['provedGone'] !== undefined, young }];
   }
@@ -362,6 +408,12 @@ export class Engine {
     const isKnown = session?.standing?.admitted === true || entry.recollection.memory.binding !== undefined;
     const admitted = verdict.is === 'ready' || (isKnown && passing.has(verdict.reason ?? 'InSync'));
     const before = session?.standing;
+    const throttledMs = session && this.#parts.accounts.throttledMs(session);
+    if (throttledMs !== undefined && throttledMs > 0) this.#queue.enqueue(entry.key, urgencies.change, throttledMs + 1);
+    if (session?.isSuspicious === true) {
+      const { horizonMs } = this.#parts.settings;
+      this.#queue.enqueue(entry.key, urgencies.resync, horizonMs + 2 * session.service.health().pollIntervalMs);
+    }
     if (session !== undefined) {
       session.standing = { admitted, reason: verdict.reason ?? 'InSync', message: verdict.message ?? '' };
     }

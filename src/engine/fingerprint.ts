@@ -14,6 +14,8 @@ function canonical(value: Json): string {
 }
 
 const base32 = 'abcdefghijklmnopqrstuvwxyz234567';
+const nameLength = 12;
+const signLength = 4;
 
 /** The operator's own key: what we cannot read back is remembered by it, and what we made is marked with it. */
 export class OperatorKey {
@@ -31,9 +33,22 @@ export class OperatorKey {
     return `${this.id}:${createHmac('sha256', this.#key.reveal()).update(canonical(value)).digest('hex').slice(0, 32)}`;
   }
 
-  /** The mark of one object in one account: `apphosting:` and 16 characters. */
+  /** The mark of one object in one account: `apphosting:` and 16 characters, the last of which show whose mark it is. */
   marker(endpoint: string, accountId: string, uid: string): string {
-    const digest = createHmac('sha256', this.#key.reveal()).update(`marker|${endpoint}|${accountId}|${uid}`).digest();
-    return `apphosting:${[...digest.subarray(0, 16)].map((byte) => base32[byte % 32] ?? '').join('')}`;
+    return this.#signed(`apphosting:${this.#letters(`marker|${endpoint}|${accountId}|${uid}`, nameLength)}`);
+  }
+
+  /** Whether this key made a mark, whatever for. */
+  isOwn(marker: string): boolean {
+    return this.#signed(marker.slice(0, 'apphosting:'.length + nameLength)) === marker;
+  }
+
+  #signed(name: string): string {
+    return `${name}${this.#letters(`mark of|${name}`, signLength)}`;
+  }
+
+  #letters(text: string, length: number): string {
+    const digest = createHmac('sha256', this.#key.reveal()).update(text).digest();
+    return [...digest.subarray(0, length)].map((byte) => base32[byte % 32] ?? '').join('');
   }
 }

@@ -104,6 +104,11 @@ export class Interests {
     return this.#byService.get(service)?.get(key);
   }
 
+  /** Every read of a service that somebody looks at. */
+  readsOf(service: Service): readonly Read[] {
+    return [...(this.#byService.get(service)?.values() ?? [])].map(({ read }) => read);
+  }
+
   /** Every object whose last pass looked at this service. */
   ofService(service: Service): readonly string[] {
     return [...this.#byObject].filter(([, entry]) => entry.service === service).map(([object]) => object);

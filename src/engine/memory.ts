@@ -13,7 +13,14 @@ const JournalFields = z.object({
   startedAt: z.string(),
   deadlineSeconds: z.number().positive(),
   digest: z.string(),
-  create: z.object({ collection: z.string(), name: z.string(), excluded: z.array(z.string()) }).optional(),
+  create: z
+    .object({
+      collection: z.string(),
+      name: z.string(),
+      excluded: z.array(z.string()),
+      serviceTime: z.string().exactOptional(),
+    })
+    .optional(),
   conflicted: z.string().optional(),
   before: z.string().optional(),
   requestId: z.string().optional(),

@@ -7,25 +7,31 @@ import type { Clock } from './ports.ts';
 export class OpenCreates {
   readonly #book: Book;
   readonly #clock: Clock;
-  readonly #reserved = new Map<string, { readonly tie: string; readonly where: string }>();
+  readonly #isUpToDate: (entry: Entry) => boolean;
+  readonly #reserved = new Map<string, Reserved>();
   readonly #buried = new Set<Buried>();
 
-  constructor(book: Book, clock: Clock) {
+  /** `isUpToDate` says whether the book has all that this process wrote to an object. */
+  constructor(book: Book, clock: Clock, isUpToDate: (entry: Entry) => boolean) {
     this.#book = book;
     this.#clock = clock;
+    this.#isUpToDate = isUpToDate;
   }
 
-  /** Takes the right to create; it is kept until the call has ended. */
+  /** Takes the right to create; it is kept until the call has ended and the book knows how. */
   reserve(key: string, { endpoint, accountId, create }: JournalEntry): void {
     if (create === undefined) return;
     this.#reserved.set(key, {
       tie: tie.create(create.collection, create.name),
       where: placeOf({ endpoint, accountId }),
+      isOver: false,
     });
   }
 
+  /** The call has ended; what came of it may still be on its way through the watch. */
   unreserve(key: string): void {
-    this.#reserved.delete(key);
+    const reserved = this.#reserved.get(key);
+    if (reserved !== undefined) this.#reserved.set(key, { ...reserved, isOver: true });
   }
 
   /** An object went while its create was in doubt: the name stays taken until that call can no longer arrive. */
@@ -48,7 +54,8 @@ export class OpenCreates {
     for (const [key, reserved] of this.#reserved) {
       if (key === entry.key || reserved.tie !== wanted || reserved.where !== place) continue;
       const holder = this.#book.get(key);
-      if (holder !== undefined) return entryInWords(holder);
+      if (holder === undefined || (reserved.isOver && this.#isUpToDate(holder))) this.#reserved.delete(key);
+      else return entryInWords(holder);
     }
     for (const key of this.#book.tiedBy(wanted)) {
       const holder = this.#book.get(key);
@@ -58,6 +65,12 @@ export class OpenCreates {
     }
     return undefined;
   }
+}
+
+interface Reserved {
+  readonly tie: string;
+  readonly where: string;
+  readonly isOver: boolean;
 }
 
 interface Buried {

@@ -4,6 +4,7 @@ import type { AccountView, Pass } from './kind/pass.ts';
 import { contested, markOf, seenJournal } from './recall.ts';
 import { remembering } from './perform.ts';
 import { claimantOf, dependentsOf, referrersOf, relatedTo, subjectOf, type Surroundings } from './surroundings.ts';
+import { tallyOf } from './tally.ts';
 import type { Work } from './worktable.ts';
 
 /** What surrounds an object, with its account as decisions see it. */
@@ -36,6 +37,7 @@ export function passOf(
     claimant: (id) => claimantOf(entry, book, accounts, id),
     referrers: (kind) => referrersOf(parts, entry, kind),
     dependents: () => dependentsOf(parts, entry),
+    ...(entry.kind.life === 'account' && { tally: () => tallyOf(parts, entry, accounts.session(entry.key)) }),
     creating: asked.creating,
     wrote: recall.wrote,
     journalSeen: seenJournal(recall, work.recollection.memory.journal, now),
@@ -45,7 +47,7 @@ export function passOf(
     horizonMs: settings.horizonMs,
     marker: markOf(recall, key, account, entry.object.metadata.uid),
     print: (value) => key.print(value),
-    contested: contested(recall, now.monotonic),
+    contested: contested(recall, entry.object.metadata.generation ?? 0, now.monotonic),
     wallMs: now.wall,
     monotonicMs: now.monotonic,
   };

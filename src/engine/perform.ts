@@ -180,7 +180,8 @@ async function send(
       fields: { ...recall.wrote?.fields, ...call.wrote?.(outcome.is === 'committed' ? outcome.body : undefined) },
     };
     recall.notes = call.note?.(now) ?? {};
-    if (call.corrects !== undefined) corrected(recall, call.corrects, now);
+    if (call.corrects !== undefined) corrected(recall, pass.subject.generation, call.corrects, now);
+    if (settlement.identified) recall.unwritten = settlement.remember;
     return { is: 'on', work: { ...remembering(work, settlement.remember), unwrittenId: settlement.identified } };
   }
   if (settlement.is === 'doubt') {

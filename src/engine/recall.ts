@@ -1,5 +1,5 @@
 import type { OperatorKey } from './fingerprint.ts';
-import type { JournalEntry, Notes, Verdict } from './kind/step.ts';
+import type { JournalEntry, Memory, Notes, Verdict } from './kind/step.ts';
 import type { Json } from './ports.ts';
 
 /** What this process remembers of one object between passes. Losing all of it only costs time. */
@@ -9,20 +9,34 @@ export interface Recall {
   journalSeen: { readonly entry: string; readonly monotonic: number; readonly wall: number } | undefined;
   /** The open entry as it was written last: it counts even when somebody wipes the status. */
   journal: JournalEntry | undefined;
+  /** What an answer of the service told and status does not carry yet: it counts even when the pass fails meanwhile. */
+  unwritten: Partial<Memory<unknown>> | undefined;
   /** When the object first asked for what it is waiting to read. */
   askedAt: number | undefined;
+  /** The last pass came as far as looking at the service; one that is held up before can prove nothing. */
+  looks: boolean;
   /** Since when a new object waits, without a word in status, for what may come with the same apply. */
   heldBackAt: number | undefined;
   /** The object's mark in the account that it was last looked at in. */
   marker: { readonly where: string; readonly text: string } | undefined;
   /** A request that the service refused, so that the same one is not sent again at every wake. */
   refused: { readonly digest: string; readonly at: number; readonly verdict: Verdict<unknown> } | undefined;
-  /** When each field was corrected because somebody had changed it. */
-  corrections: ReadonlyMap<string, readonly number[]>;
+  /** What is known of a fight over fields with somebody else. */
+  contest: Contest;
   /** The token of `apphosting.dev/reconcile-at` that is being honoured, and since when. */
   forced: { readonly token: string; readonly since: number } | undefined;
 }
 
+/** A fight over fields while the spec is of one generation. */
+interface Contest {
+  readonly generation: number;
+  /** When each field was corrected because somebody had changed it. */
+  readonly corrections: ReadonlyMap<string, readonly number[]>;
+  /** Fields that are left as they are, and since when. */
+  readonly left: { readonly fields: ReadonlySet<string>; readonly since: number } | undefined;
+}
+
+const peace = { corrections: new Map<string, readonly number[]>(), left: undefined };
 const contestWindowMs = 600_000;
 const contestLimit = 5;
 
@@ -38,11 +52,13 @@ export class Recalls {
       wrote: undefined,
       journalSeen: undefined,
       journal: undefined,
+      unwritten: undefined,
       askedAt: undefined,
+      looks: false,
       heldBackAt: undefined,
       marker: undefined,
       refused: undefined,
-      corrections: new Map(),
+      contest: { generation: -1, ...peace },
       forced: undefined,
     };
     this.#byUid.set(uid, fresh);
@@ -70,21 +86,43 @@ export function seenJournal(
 }
 
 /** Notes a correction of fields that somebody else had changed. */
-export function corrected(recall: Recall, fields: readonly string[], now: number): void {
-  const next = new Map(recall.corrections);
+export function corrected(recall: Recall, generation: number, fields: readonly string[], now: number): void {
+  const contest = recall.contest.generation === generation ? recall.contest : { generation, ...peace };
+  const corrections = new Map(contest.corrections);
   for (const field of fields) {
-    const recent = (next.get(field) ?? []).filter((at) => now - at < contestWindowMs);
-    next.set(field, [...recent, now]);
+    const recent = (corrections.get(field) ?? []).filter((at) => now - at < contestWindowMs);
+    corrections.set(field, [...recent, now]);
   }
-  recall.corrections = next;
+  recall.contest = { ...contest, corrections };
 }
 
-/** Fields that were corrected so often in a short time that somebody else must want them otherwise. */
-export function contested(recall: Recall, now: number): ReadonlySet<string> {
-  const fields = [...recall.corrections].filter(
-    ([, times]) => times.filter((at) => now - at < contestWindowMs).length >= contestLimit,
-  );
-  return new Set(fields.map(([field]) => field));
+/**
+ * Fields that are left as they are, since somebody else must want them otherwise: they were corrected too often in a short
+ * time. Time alone does not end that, or the fight would go on for ever; an edit of the spec, `reconcile-at`, and the field
+ * standing as the spec wants it (`resolved`) do.
+ */
+export function contested(recall: Recall, generation: number, now: number): ReadonlySet<string> {
+  const { corrections, left } = recall.contest;
+  const isAsked = left !== undefined && recall.forced !== undefined && recall.forced.since >= left.since;
+  if (recall.contest.generation !== generation || isAsked) resolved(recall, generation);
+  else if (left !== undefined) return left.fields;
+  else {
+    const often = [...corrections].filter(
+      ([, times]) => times.filter((at) => now - at < contestWindowMs).length >= contestLimit,
+    );
+    return new Set(often.map(([field]) => field));
+  }
+  return new Set();
+}
+
+/** Contested fields were found changed once more: they are left as they are from now on. */
+export function conceded(recall: Recall, fields: ReadonlySet<string>, now: number): void {
+  recall.contest = { ...recall.contest, left: recall.contest.left ?? { fields, since: now } };
+}
+
+/** Nobody fights any more. */
+export function resolved(recall: Recall, generation: number): void {
+  recall.contest = { generation, ...peace };
 }
 
 /** The mark of an object in the account that it is looked at in, computed once. */

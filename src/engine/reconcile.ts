@@ -15,7 +15,7 @@ import type { Recollection } from './memory.ts';
 import type { Recall } from './recall.ts';
 import { OpenCreates } from './open-creates.ts';
 import { begin, perform, remembering, type Performed } from './perform.ts';
-import type { KubeObject, Outcome } from './ports.ts';
+import { KubeError, type KubeObject, type Outcome } from './ports.ts';
 import { dependentsOf, gather, requestDigest, subjectOf, type Surroundings } from './surroundings.ts';
 import { record, concludePass, write, type Said } from './report.ts';
 import type { Parts } from './engine.ts';
@@ -38,7 +38,8 @@ export class Reconciler implements Worktable {
 
   constructor(parts: Parts) {
     this.#parts = parts;
-    this.#creates = new OpenCreates(parts.book, parts.clock);
+    const isUpToDate = (entry: Entry) => parts.newest(entry) === entry;
+    this.#creates = new OpenCreates(parts.book, parts.clock, isUpToDate);
   }
 
   get clock(): Parts['clock'] {
@@ -58,9 +59,13 @@ export class Reconciler implements Worktable {
       this.#parts.interests.drop(key);
       return { is: 'settled', againInMs: undefined };
     }
-    if (work.object.metadata.annotations?.[annotations.paused] === 'true') return this.#pause(work);
+    if (work.object.metadata.annotations?.[annotations.paused] === 'true') {
+      work.recall.looks = false;
+      return this.#pause(work);
+    }
     const kept = letGo(work, () => dependentsOf(this.#parts, entry));
     if (kept !== undefined) return this.#release(work, kept.stays);
+    if (entry.spec.is === 'broken') throw entry.spec.cause;
     if (entry.spec.is === 'invalid') {
       return this.#say(work, undefined, { is: 'stall', reason: 'InvalidSpec', message: entry.spec.message });
     }
@@ -70,12 +75,25 @@ export class Reconciler implements Worktable {
     }
     const around = await gather(entry, this.#parts);
     if ('verdict' in around) {
+      work.recall.looks = false;
       if (work.object.metadata.deletionTimestamp !== undefined) return this.#leave(work, around.verdict);
       if (around.verdict === undefined) return { is: 'quiet', againInMs: 30_000 };
       const patienceMs = this.#patienceMs(work, around.verdict);
       return patienceMs > 0 ? { is: 'quiet', againInMs: patienceMs } : this.#say(work, undefined, around.verdict);
     }
     return this.#steps(work, around);
+  }
+
+  /** A pass threw: that is said in words that give nothing away; what Kubernetes does not answer to ends by itself. */
+  async failed(key: string, error: unknown): Promise<void> {
+    const entry = this.#parts.book.get(key);
+    const isPassing = error instanceof KubeError && error.reason !== 'forbidden' && error.reason !== 'invalid';
+    if (entry === undefined || isPassing) return;
+    const message =
+      error instanceof KubeError
+        ? 'Kubernetes refuses what the operator asks of it for this object; the log of the operator has the details'
+        : 'the operator made a mistake of its own with this object; its log has the details';
+    await this.#say(this.#begin(entry), undefined, { is: 'wait', reason: 'InternalError', message });
   }
 
   /** How much longer a new object says nothing of what it lacks: most of it comes with the same apply, and wakes it. */
@@ -133,7 +151,7 @@ export class Reconciler implements Worktable {
     const recall = this.#parts.recalls.of(object.metadata.uid);
     const recollection = unwiped(newest.recollection, recall);
     const session = () => this.#parts.accounts.session(entry.account);
-    return {
+    const work: Work = {
       entry: newest,
       object,
       recollection,
@@ -146,10 +164,12 @@ export class Reconciler implements Worktable {
       },
       isSeparate: (credential) => credential === 'dangerous' && session()?.dangerous !== undefined,
     };
+    return recall.unwritten === undefined ? work : { ...remembering(work, recall.unwritten), unwrittenId: true };
   }
 
   async #steps(started: Work, around: Surroundings): Promise<Ended> {
     let work = rebound(started, around);
+    work.recall.looks = true;
     for (let count = 0; count < mostSteps; count += 1) {
       const view = new RecordingView(around.session.service, work.recall.forced?.since);
       const pass = this.#passOf(work, { ...around, account: this.#parts.accounts.view(around.session) }, view);
@@ -186,7 +206,7 @@ export class Reconciler implements Worktable {
   ): Promise<Work | Ended> {
     switch (step.is) {
       case 'again':
-        return this.#hold(remembering(work, step.remember), pass);
+        return this.#goOn(remembering(work, step.remember), pass, step.stays);
       case 'release':
         return this.#release(work, step.stays);
       case 'read':
@@ -204,6 +224,15 @@ export class Reconciler implements Worktable {
       case 'stall':
         return this.#conclude(work, pass, step);
     }
+  }
+
+  /** Goes on with what was learned; what is let go of by that is told, and written at once. */
+  async #goOn(work: Work, pass: Pass<unknown, unknown>, stays: string | undefined): Promise<Work | Ended> {
+    if (stays === undefined) return this.#hold(work, pass);
+    // Told first: a write whose answer is lost is not made a second time.
+    this.#tellRetained(work, stays);
+    const written = await this.write(work, undefined);
+    return written === undefined ? { is: 'quiet', againInMs: 200 } : this.#hold(written, pass);
   }
 
   async #begun(
@@ -264,21 +293,17 @@ export class Reconciler implements Worktable {
   }
 
   async #release(work: Work, stays: string | undefined): Promise<Ended> {
-    if (stays !== undefined) {
-      this.#parts.events.record({
-        regarding: work.object,
-        type: 'Warning',
-        reason: 'Retained',
-        action: 'Release',
-        note: stays,
-      });
-    }
+    if (stays !== undefined) this.#tellRetained(work, stays);
     if (subjectOf(work.entry).held) {
       const released = await this.#parts.writer.release(work.object);
       if (released.is === 'conflict') return { is: 'quiet', againInMs: 200 };
     }
     if (work.entry.kind.life === 'account') await this.#parts.accounts.forget(work.entry.key);
     return { is: 'gone' };
+  }
+
+  #tellRetained({ object }: Work, note: string): void {
+    this.#parts.events.record({ regarding: object, type: 'Warning', reason: 'Retained', action: 'Release', note });
   }
 
   /** Asks for a read; status says so only when it takes long and nothing better is known. */

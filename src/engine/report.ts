@@ -7,6 +7,7 @@ import type { Pass } from './kind/pass.ts';
 import type { Call, OwnCondition, Showing, Told, Verdict } from './kind/step.ts';
 import { recollect, renderStatus, type StatusParts } from './memory.ts';
 import { reconcileToken } from './names.ts';
+import { conceded, resolved } from './recall.ts';
 import type { KubeObject, Outcome } from './ports.ts';
 import type { Ended } from './reconcile.ts';
 import type { Work } from './worktable.ts';
@@ -27,15 +28,18 @@ const headlines: ReadonlySet<string> = new Set(['Ready', 'Reconciling', 'Stalled
 export async function concludePass(parts: Parts, work: Work, said: Said): Promise<Ended> {
   const { verdict } = said;
   const showing = said.pass === undefined ? undefined : work.entry.kind.show(said.pass);
+  const seen = showing?.unseen === true ? undefined : showing;
+  const lists = seen ?? keptLists(work.object);
   const { generation = 0 } = work.object.metadata;
   const conditions = conclude({
     verdict,
-    own: overlaid(verdict.conditions ?? [], showing?.conditions ?? keptConditions(work, verdict)),
-    drifted: showing?.drift.map((row) => row.field) ?? [],
+    own: overlaid(verdict.conditions ?? [], seen?.conditions ?? keptConditions(work, verdict)),
+    drifted: lists.drift.map((row) => row.field),
     generation,
     previous: work.recollection.conditions,
     wallMs: parts.clock.wall(),
   });
+  if (said.pass !== undefined) noteContest(work, verdict, said.pass);
   const token = reconcileToken(work.object);
   const handled = work.recall.forced?.token === token ? token : work.recollection.lastHandledReconcileAt;
   const facts = showing?.facts ?? work.recollection.memory.facts;
@@ -48,7 +52,7 @@ export async function concludePass(parts: Parts, work: Work, said: Said): Promis
       memory: { ...work.recollection.memory, facts },
     },
   };
-  const stored = await write(parts, next, said.wouldDo, showing);
+  const stored = await write(parts, next, said.wouldDo, seen);
   if (stored === undefined) return { is: 'quiet', againInMs: 200 };
   announce(parts, work, verdict, conditions);
   for (const notice of showing?.notices ?? []) {
@@ -60,6 +64,12 @@ export async function concludePass(parts: Parts, work: Work, said: Said): Promis
     return { is: 'settled', againInMs: 1 };
   }
   return { is: 'settled', againInMs: againIn(parts, verdict) };
+}
+
+/** A fight over fields ends when they stand as the spec wants them, and not before. */
+function noteContest({ recall }: Work, verdict: Verdict<unknown>, pass: Pass<unknown, unknown>): void {
+  if (verdict.is === 'stall' && verdict.reason === 'Contested') conceded(recall, pass.contested, pass.monotonicMs);
+  else if (verdict.is === 'ready' && recall.contest.left !== undefined) resolved(recall, pass.subject.generation);
 }
 
 /** Conditions that the verdict states, and the shown ones of other types. */
@@ -90,6 +100,7 @@ export async function write(
   const written = work.unwrittenId
     ? await parts.writer.commitStatus(work.object, stillOurs)
     : await parts.writer.writeStatus(work.object, status);
+  if (work.unwrittenId) work.recall.unwritten = undefined;
   if (written.is !== 'written') return undefined;
   const { object } = written;
   const entry = { ...work.entry, object, recollection: recollect(kind, object.status) };
@@ -165,6 +176,8 @@ export function record(parts: Parts, work: Work, call: Call<unknown>, outcome: O
     { kind, namespace: metadata.namespace, name: metadata.name, endpoint: call.request.endpoint, outcome: outcome.is },
     call.words,
   );
+  if (outcome.is === 'notExecuted' && outcome.why === 'throttled')
+    parts.throttled(work.entry.account, outcome.retryInMs ?? 0);
   if (call.warns !== undefined) tell(parts, work, 'Warning', call.warns);
   if (outcome.is !== 'committed') return;
   const told = call.tells?.(outcome.body);

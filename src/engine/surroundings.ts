@@ -244,7 +244,7 @@ export function referrersOf(
   const keys = book.tiedBy(tie.object(object.kind, object.metadata.namespace, object.metadata.name));
   return keys.flatMap((key) => {
     const other = book.get(key);
-    if (other === undefined || other.kind.kind !== kind || other.spec.is === 'invalid') return [];
+    if (other === undefined || other.kind.kind !== kind || other.spec.is !== 'valid') return [];
     return [{ name: other.object.metadata.name, spec: other.spec.value }];
   });
 }

@@ -11,6 +11,8 @@ import type { Effect, Outcome, ReadProblem } from '../engine/ports.ts';
 /** What was seen of an exchange. */
 export type Seen =
   | { readonly was: 'notSent'; readonly hostNotAllowed: boolean; readonly message: string }
+  /** The interface does not allow such a request, so it was not sent and never will be. */
+  | { readonly was: 'invalid'; readonly message: string }
   | { readonly was: 'lost'; readonly message: string }
   /** We did not even try: the service told us lately not to. */
   | { readonly was: 'heldBack'; readonly why: 'throttled' | 'unauthorized'; readonly message: string }
@@ -34,6 +36,7 @@ export interface Answer {
 
 type Row =
   | 'notSent'
+  | 'invalid'
   | 'lost'
   | 'done'
   | 'doneEmpty'
@@ -57,6 +60,7 @@ function all(verdict: Verdict): Readonly<Record<Effect, Verdict>> {
 
 const table: Readonly<Record<Row, Readonly<Record<Effect, Verdict>>>> = {
   notSent: all('notSent'),
+  invalid: all('refused'),
   lost: all('inDoubt'),
   done: all('committed'),
   doneEmpty: { ...all('inDoubt'), update: 'committed', remove: 'committed' },
@@ -121,6 +125,7 @@ export function outcomeOf(effect: Effect, seen: Seen, retryInMs?: number): Outco
 
 const problems: Readonly<Record<Row, ReadProblem['why'] | undefined>> = {
   notSent: 'unreachable',
+  invalid: 'refused',
   lost: 'unreachable',
   done: undefined,
   doneEmpty: 'malformed',

@@ -128,8 +128,7 @@ function seenOf(response: WireResponse, secrets: readonly Secret[], wallMs: numb
 export function openTransport(target: Target, wire: Wire, clock: Clock): Transport {
   return async (request, options = {}) => {
     const flaw = flawOf(request);
-    if (flaw !== undefined)
-      return { was: 'notSent', hostNotAllowed: false, message: `the request is not valid: ${flaw}` };
+    if (flaw !== undefined) return { was: 'invalid', message: `the request is not valid: ${flaw}` };
     const limitMs = request.effect === 'read' ? readDeadlineMs : writeDeadlineMs;
     const leftMs = (options.deadline ?? Number.POSITIVE_INFINITY) - clock.monotonic();
     const { sent, outcome } = await carried(target, request, wire, clock, {

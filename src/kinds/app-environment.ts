@@ -142,9 +142,13 @@ function power(pass: EnvironmentPass, item: AppEnvItem, way: 'start' | 'stop'): 
 
 function show(pass: EnvironmentPass): Showing<Facts> {
   const { memory, spec, notes } = pass;
-  const item = memory.id === undefined ? undefined : pass.view.one(listOf(pass), memory.id)?.item;
+  const seen = memory.id === undefined ? undefined : pass.view.one(listOf(pass), memory.id);
+  const item = seen?.item;
   const leftover = leftoverOf(pass);
-  if (item === undefined) return { facts: memory.facts, conditions: [], drift: [], unverified: [], leftover };
+  if (item === undefined) {
+    const unseen = memory.id !== undefined && seen === undefined;
+    return { unseen, facts: memory.facts, conditions: [], drift: [], unverified: [], leftover };
+  }
   const state = stateOf(item);
   const { powerState } = spec;
   const isDrift =

@@ -190,7 +190,9 @@ function show(pass: ProtectionPass) {
   const nothing = { facts, conditions: [], drift: [], unverified: [], leftover: [] };
   if (id === undefined) return nothing;
   const { accountId } = pass.account;
-  const configuration = pass.view.one(drConfigurationsOf(accountId), id)?.item;
+  const seen = pass.view.one(drConfigurationsOf(accountId), id);
+  if (seen === undefined) return { ...nothing, unseen: true };
+  const configuration = seen.item;
   if (configuration === undefined) return nothing;
   const appEnvId = environmentOf(pass);
   const source = pass.view.one(drSourcesOf(accountId), appEnvId)?.item;

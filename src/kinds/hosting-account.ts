@@ -53,7 +53,7 @@ function troubleOf(pass: AccountPass, apps: Read): Verdict<Facts> | undefined {
 /** Whether the service holds back requests of this credential at the moment. */
 export function throttled({ account, view }: AccountPass): OwnCondition {
   const type = 'Throttled';
-  if (view.problem(appsOf(account.accountId))?.why !== 'throttled') {
+  if (account.isThrottled !== true && view.problem(appsOf(account.accountId))?.why !== 'throttled') {
     return { type, status: 'False', reason: 'NotThrottled', message: 'the service answers without holding back' };
   }
   return {
@@ -76,10 +76,16 @@ function leave(pass: AccountPass): Step<Facts> {
   return { is: 'wait', reason: 'InUse', message: `still used by ${first.join(', ')}${more}; delete them first` };
 }
 
-/** What an account shows: its endpoint and what the service offers. */
-export function accountFacts({ account, view, memory }: AccountPass): Facts {
+/** What an account shows: its endpoint, what the service offers, and what it is used for. */
+export function accountFacts({ account, view, memory, tally }: AccountPass): Facts {
   const catalog = catalogOf(view, account.accountId);
-  const lasting: Facts = { endpoint: account.endpoint, ...(catalog !== undefined && { catalog }) };
+  const { counts = [], orphans = [] } = tally?.() ?? {};
+  const lasting: Facts = {
+    endpoint: account.endpoint,
+    ...(catalog !== undefined && { catalog }),
+    ...(counts.length > 0 && { counts: [...counts] }),
+    ...(orphans.length > 0 && { orphans: [...orphans] }),
+  };
   const { intervals: shown, ...before } = memory.facts;
   // Intervals move with the number of resources: they are written anew only together with something that lasts.
   const intervals = shown !== undefined && isDeepStrictEqual(before, lasting) ? shown : intervalsOf(account);

@@ -58,7 +58,10 @@ export function sameIds(a: readonly string[], b: readonly string[]): boolean {
 export function show(pass: AccessPass): Showing<Facts> {
   const { memory, spec } = pass;
   const allowed = memory.id === spec.membershipId ? allowedOf(pass) : undefined;
-  if (allowed === undefined) return { facts: memory.facts, conditions: [], drift: [], unverified: [], leftover: [] };
+  if (allowed === undefined) {
+    const unseen = memory.id === spec.membershipId && pass.view.one(readAccess(pass), spec.membershipId) === undefined;
+    return { unseen, facts: memory.facts, conditions: [], drift: [], unverified: [], leftover: [] };
+  }
   const { ids } = wantedOf(pass);
   const isRestricted = spec.access === 'Restricted';
   const target = isRestricted ? targetOf(pass, ids, allowed) : [];

@@ -232,6 +232,15 @@ export const metricAlert = defineKind<Spec, Facts>({
       ),
     ],
   }),
+  marks: {
+    noun: 'alert',
+    collection: 'alerts',
+    read: (item) => {
+      // The lists of alerts are built by one function, and hold nothing else.
+      const alert = item as AlertItem;
+      return { mark: plan.markerOf?.(alert), name: alert.name };
+    },
+  },
   claims: ({ externalId }) => (externalId === undefined ? [] : [externalId]),
   step: (pass) => planObject(plan, pass),
   show: (pass) => showObject(plan, pass),

@@ -30,7 +30,7 @@ import { Backoff } from './backoff.ts';
 import { GarbledError } from './failure.ts';
 import { type ListReason, type ReflectorOptions, type ReflectorPace, usualPace } from './reflector-options.ts';
 import { compareVersions } from './resource-version.ts';
-import { DeadlineError, linked, pause, within } from './wait.ts';
+import { linked, pause, within } from './wait.ts';
 import { World } from './world.ts';
 
 /** Ends a watch so that the world is listed again. */
@@ -158,7 +158,7 @@ export class Reflector implements Cache {
     this.#listBecause ??= this.#listing;
     const message = error instanceof Error ? error.message : 'unknown failure';
     const again = { reflector: this.name, waitMs: Math.round(waitMs), list: this.#listBecause };
-    if (error instanceof KubeError || error instanceof ListAgain || error instanceof DeadlineError) {
+    if (error instanceof KubeError || error instanceof ListAgain) {
       this.#options.log.info(again, message);
     } else {
       this.#options.log.error({ ...again, err: error }, 'bug: the reflector met a failure it does not know');

@@ -16,7 +16,7 @@ import {
 } from '../engine/ports.ts';
 import { Backoff } from './backoff.ts';
 import { sameJson } from './same-json.ts';
-import { DeadlineError, pause, within } from './wait.ts';
+import { pause, within } from './wait.ts';
 
 const writeMs = 45_000;
 const commitPace = { firstMs: 200, longestMs: 10_000, forgetMs: 60_000 };
@@ -111,11 +111,11 @@ export class StatusWriter {
         // A write that seemed lost had arrived.
         return { is: 'written', object: live };
       } catch (error) {
-        if (!(error instanceof KubeError || error instanceof DeadlineError)) throw error;
-        const reason = error instanceof KubeError ? error.reason : 'unavailable';
+        if (!(error instanceof KubeError)) throw error;
+        const { reason } = error;
         if (reason === 'invalid' && ++refusals >= mostRefusals) return { is: 'refused', message: error.message };
         live = undefined;
-        const waitMs = backoff.next(error instanceof KubeError ? error.retryInMs : undefined);
+        const waitMs = backoff.next(error.retryInMs);
         if ((reason === 'conflict' || reason === 'notFound') && backoff.failures === 1) continue;
         log.warn(
           { waitMs: Math.round(waitMs), uid: seen.metadata.uid },

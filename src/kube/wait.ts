@@ -1,9 +1,9 @@
-import type { Clock } from '../engine/ports.ts';
+import { KubeError, type Clock } from '../engine/ports.ts';
 
 /** Something took longer than its deadline. */
-export class DeadlineError extends Error {
+export class DeadlineError extends KubeError {
   constructor(what: string, afterMs: number) {
-    super(`${what}: no end after ${afterMs} ms`);
+    super('unavailable', `${what}: no end after ${afterMs} ms`);
     this.name = 'DeadlineError';
   }
 }

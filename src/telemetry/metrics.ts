@@ -33,6 +33,16 @@ export const metricNames = {
     labels: ['kind', 'type', 'status'],
   },
   apphosting_drifted_objects: { type: 'gauge', help: 'Objects whose spec and service differ.', labels: ['kind'] },
+  apphosting_account_resources: {
+    type: 'gauge',
+    help: 'Resources that use an account, as its status says.',
+    labels: ['account'],
+  },
+  apphosting_account_orphans: {
+    type: 'gauge',
+    help: 'Objects in the service that carry our mark and belong to no resource, as status lists them.',
+    labels: ['account'],
+  },
   apphosting_in_doubt_oldest_seconds: {
     type: 'gauge',
     help: 'Age of the oldest call whose outcome is not known.',

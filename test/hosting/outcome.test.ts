@@ -51,6 +51,17 @@ const rows: readonly (readonly [string, Seen, string, string, string, string, st
     'the check comes before the connection',
   ],
   [
+    'a request that the interface does not allow',
+    { was: 'invalid', message: 'm' },
+    'refused',
+    'refused',
+    'refused',
+    'refused',
+    'refused',
+    'refused',
+    'it was not sent, and the same one never will be',
+  ],
+  [
     'no whole answer',
     lost,
     'inDoubt',

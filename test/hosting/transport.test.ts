@@ -190,7 +190,7 @@ describe('a request that must not be sent', () => {
 
     const seen = await transport(request);
 
-    expect(seen).toMatchObject({ was: 'notSent', message: expect.stringContaining('the request is not valid') });
+    expect(seen).toMatchObject({ was: 'invalid', message: expect.stringContaining('the request is not valid') });
     expect(requests).toEqual([]);
   });
 
@@ -202,7 +202,7 @@ describe('a request that must not be sent', () => {
       const body: unknown = { alertId: 'a', threshold };
       // A caller without types may build such a body.
       const request: Request = { ...creation, endpoint: 'PATCH /alert', body: body as NonNullable<Request['body']> };
-      expect(await transport(request)).toMatchObject({ was: 'notSent' });
+      expect(await transport(request)).toMatchObject({ was: 'invalid' });
     }
     expect(requests).toEqual([]);
   });

@@ -7,7 +7,7 @@ import { OperatorKey } from '../../src/engine/fingerprint.ts';
 import type { AnyKind } from '../../src/engine/kind/define.ts';
 import { finalizer, group, version } from '../../src/engine/names.ts';
 import type { Powers } from '../../src/engine/kind/pass.ts';
-import type { KubeObject, Leadership, Log } from '../../src/engine/ports.ts';
+import type { Clock, KubeObject, Leadership, Log } from '../../src/engine/ports.ts';
 import { openHosting } from '../../src/hosting/open.ts';
 import type { Wire } from '../../src/hosting/wire.ts';
 import { kinds as allKinds } from '../../src/kinds/index.ts';
@@ -28,6 +28,8 @@ export interface InProcessOptions {
   readonly seed?: number;
   readonly horizonMs?: number;
   readonly readOnly?: boolean;
+  /** Labels of the resources that the operator looks after; all unless given. */
+  readonly selector?: string;
   /** What the operator is started with, but for the time. */
   readonly powers?: { readonly activation: boolean; readonly accountReset: boolean };
   /** Another operator's world: this one shares its clock, its cluster and its service. */
@@ -37,6 +39,14 @@ export interface InProcessOptions {
 /** One line that somebody wrote anywhere: log, event, status. */
 export interface Trace {
   readonly lines: string[];
+}
+
+/** A request on its way. */
+export interface Sent {
+  readonly method: string;
+  readonly path: string;
+  readonly body: string;
+  readonly wallMs: number;
 }
 
 export const namespace = 'team';
@@ -57,10 +67,14 @@ export class InProcess {
   readonly ahead = { clusterMs: 0, serviceMs: 0 };
   /** What operators that start from now on may do. */
   powers: InProcessOptions['powers'];
+  /** The operator's own key; another one counts from the next process on. */
+  key = 'a key made up for tests';
   interference: Interference = () => undefined;
   kube: CheckedKube;
   operator: Operator;
   calls = 0;
+  /** Every request that went out and was no read. */
+  readonly sent: Sent[] = [];
   readonly #options: InProcessOptions;
   #generation = 0;
   #since: Powers = { activation: undefined, accountReset: undefined };
@@ -112,6 +126,12 @@ export class InProcess {
     this.kube.cut = true;
   }
 
+  /** The machine sleeps while time passes everywhere else. */
+  sleep(ms: number): void {
+    this.clock.suspend(ms);
+    this.service.advance(ms);
+  }
+
   /** Lets time pass everywhere; throws when the operator wrote a status that is not as it must be. */
   async run(ms: number): Promise<void> {
     await this.#pass(ms);
@@ -132,9 +152,15 @@ export class InProcess {
   }
 
   /** Creates an object of ours, or changes its spec and annotations. */
-  apply(kind: string, name: string, spec: object, annotations: Readonly<Record<string, string>> = {}): KubeObject {
+  apply(
+    kind: string,
+    name: string,
+    spec: object,
+    annotations: Readonly<Record<string, string>> = {},
+    within = namespace,
+  ): KubeObject {
     const resource = this.#resource(kind);
-    const where = resource.namespaced ? namespace : undefined;
+    const where = resource.namespaced ? within : undefined;
     const known = this.cluster.get(resource, where, name);
     if (known === undefined) {
       return this.cluster.create(resource, where, {
@@ -157,35 +183,32 @@ export class InProcess {
     this.cluster.update(resource, known.metadata.namespace, name, { ...known, status }, 'status');
   }
 
-  delete(kind: string, name: string): void {
+  delete(kind: string, name: string, within = namespace): void {
     const resource = this.#resource(kind);
-    this.cluster.delete(resource, resource.namespaced ? namespace : undefined, name);
+    this.cluster.delete(resource, resource.namespaced ? within : undefined, name);
   }
 
-  get(kind: string, name: string): KubeObject | undefined {
+  get(kind: string, name: string, within = namespace): KubeObject | undefined {
     const resource = this.#resource(kind);
-    return this.cluster.get(resource, resource.namespaced ? namespace : undefined, name);
+    return this.cluster.get(resource, resource.namespaced ? within : undefined, name);
   }
 
   /** Creates a Secret or replaces its values. */
-  secret(name: string, values: Readonly<Record<string, string>>): void {
+  secret(name: string, values: Readonly<Record<string, string>>, within = namespace): void {
     const data = Object.fromEntries(
       Object.entries(values).map(([key, value]) => [key, Buffer.from(value).toString('base64')]),
     );
-    const body = { apiVersion: 'v1', kind: 'Secret', metadata: { name, namespace }, data };
-    const known = this.cluster.get(secretResource, namespace, name);
-    if (known === undefined) this.cluster.create(secretResource, namespace, body);
-    else this.cluster.update(secretResource, namespace, name, { ...body, metadata: known.metadata }, 'object');
+    const body = { apiVersion: 'v1', kind: 'Secret', metadata: { name, namespace: within }, data };
+    const known = this.cluster.get(secretResource, within, name);
+    if (known === undefined) this.cluster.create(secretResource, within, body);
+    else this.cluster.update(secretResource, within, name, { ...body, metadata: known.metadata }, 'object');
   }
 
   /** An account `default` with the admin's token. */
-  account(spec: object = {}): void {
-    this.secret('hosting-credentials', { baseUrl, token: 'demo-admin' });
-    this.apply('HostingAccount', 'default', {
-      accountId: 'acc_demo',
-      credentialsRef: { name: 'hosting-credentials' },
-      ...spec,
-    });
+  account(spec: object = {}, within = namespace): void {
+    this.secret('hosting-credentials', { baseUrl, token: 'demo-admin' }, within);
+    const usual = { accountId: 'acc_demo', credentialsRef: { name: 'hosting-credentials' } };
+    this.apply('HostingAccount', 'default', { ...usual, ...spec }, {}, within);
   }
 
   /** Calls the simulator's control surface. */
@@ -253,6 +276,8 @@ export class InProcess {
       if (what === 'refuseConnection') return { failed: 'connection', message: 'refused' };
       const stopped = request.start();
       if (stopped !== undefined) return { failed: 'connection', message: stopped };
+      if (request.method !== 'GET')
+        this.sent.push({ method: request.method, path, body: request.body ?? '', wallMs: this.clock.wall() });
       if (what === 'loseBefore') return { failed: 'connection', message: 'reset' };
       if (what === 'hangBefore') return timedOut(request.signal);
       if (typeof what === 'object' && 'insteadOf' in what) return forged(what.insteadOf);
@@ -270,9 +295,20 @@ export class InProcess {
       if (reply === 'aborted' || what === 'loseAnswer') return { failed: 'connection', message: 'reset' };
       if (what === 'hangAfter') return timedOut(request.signal);
       if (what !== undefined) return forged(what.afterwards);
-      const dateMs = this.clock.wall() + this.ahead.serviceMs;
+      const dateMs = this.service.now() + this.ahead.serviceMs;
       return received(dated(reply, dateMs), request.signal);
     };
+  }
+
+  /** Time as one process knows it: it ends with the process. */
+  #lifetime(): Clock {
+    const { clock } = this;
+    const generation = this.#generation;
+    const after = (delayMs: number, wake: () => void) =>
+      clock.after(delayMs, () => {
+        if (generation === this.#generation) wake();
+      });
+    return { wall: () => clock.wall(), monotonic: () => clock.monotonic(), after };
   }
 
   /** The powers of the next process: one that follows another with the same power has it since the other had it. */
@@ -285,13 +321,14 @@ export class InProcess {
 
   #assemble(): Operator {
     const options = this.#options;
+    const clock = this.#lifetime();
     const entropy = new SeededEntropy((options.seed ?? 1) + this.#generation);
     const log = collecting(this.trace.lines);
     const metrics = new MetricRegistry(false, (name) => {
       throw new Error(`there is no metric ${name}`);
     });
     const hosting = openHosting({
-      clock: this.clock,
+      clock,
       entropy,
       log,
       metrics,
@@ -305,15 +342,15 @@ export class InProcess {
       }),
       hosting,
       leadership: this.leadership,
-      clock: this.clock,
+      clock,
       entropy,
       log,
       metrics,
-      key: new OperatorKey(new Secret('a key made up for tests')),
+      key: new OperatorKey(new Secret(this.key)),
       instance: `operator-${this.#generation}`,
       operatorNamespace: 'apphosting-system',
       namespace: undefined,
-      selector: undefined,
+      selector: options.selector,
       secretWatch: 'on',
       readOnly: options.readOnly ?? false,
       powers: this.#standing(),

@@ -54,6 +54,7 @@ export class MemoryKube implements KubeApi {
   readonly #pages = new Map<string, { readonly items: readonly KubeObject[]; readonly version: number }>();
   readonly #latency: () => number;
   #isCut = false;
+  #watchLagMs = 0;
 
   /** `latency` says how long each way of each call takes; nothing unless given. */
   constructor(cluster: MemoryCluster, latency: () => number = () => 0) {
@@ -66,10 +67,21 @@ export class MemoryKube implements KubeApi {
     this.#faults.push({ fault, skip: fault.after ?? 0, left: fault.times ?? 1 });
   }
 
+  /** No fault that was arranged happens any more. */
+  forgive(): void {
+    this.#faults.length = 0;
+  }
+
   /** Cuts or restores the network: calls fail without effect, watches hear nothing. */
   set cut(isCut: boolean) {
     this.#isCut = isCut;
     for (const watch of this.#watches) watch.isMuted = isCut;
+  }
+
+  /** How long every watch takes to tell what happened. */
+  set watchLagMs(ms: number) {
+    this.#watchLagMs = ms;
+    for (const watch of this.#watches) watch.lagMs = ms;
   }
 
   get openWatches(): number {
@@ -103,6 +115,7 @@ export class MemoryKube implements KubeApi {
     const watch = await this.#call('watch', resource, options.namespace, undefined, () => {
       return new MemoryWatch(this.cluster, resource, options);
     });
+    watch.lagMs = this.#watchLagMs;
     this.#watches.add(watch);
     try {
       yield* watch.events();

@@ -15,8 +15,10 @@ export class MemoryWatch {
   readonly #cluster: MemoryCluster;
   readonly #resource: string;
   readonly #options: WatchOptions;
-  readonly #queue: WatchEvent[] = [];
+  readonly #queue: { readonly event: WatchEvent; readonly at: number }[] = [];
   readonly #undo: (() => void)[] = [];
+  /** How long what happened takes to be heard. */
+  lagMs = 0;
   #newest: number;
   #isMuted = false;
   #missed = false;
@@ -56,7 +58,7 @@ export class MemoryWatch {
       this.#missed = true;
       return;
     }
-    this.#queue.push(event);
+    this.#queue.push({ event, at: this.#cluster.clock.monotonic() });
     this.#wake?.();
   }
 
@@ -75,9 +77,13 @@ export class MemoryWatch {
 
   async *events(): AsyncGenerator<WatchEvent, void, void> {
     for (;;) {
-      const event = this.#queue.shift();
-      if (event !== undefined) yield event;
-      else if (this.#ended !== undefined) {
+      const next = this.#queue[0];
+      const earlyMs = next === undefined ? 0 : next.at + this.lagMs - this.#cluster.clock.monotonic();
+      if (earlyMs > 0) await new Promise<void>((resolve) => void this.#cluster.clock.after(earlyMs, resolve));
+      else if (next !== undefined) {
+        this.#queue.shift();
+        yield next.event;
+      } else if (this.#ended !== undefined) {
         if (this.#ended.failure !== undefined) throw this.#ended.failure;
         return;
       } else await new Promise<void>((resolve) => (this.#wake = resolve));

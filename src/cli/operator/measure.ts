@@ -1,6 +1,15 @@
 import type { MetricRegistry } from '../../telemetry/metrics.ts';
 import type { Operator } from './operator.ts';
 
+/** Gauges whose series are stated anew each time. */
+const restated = [
+  'apphosting_objects',
+  'apphosting_drifted_objects',
+  'apphosting_conditions',
+  'apphosting_account_resources',
+  'apphosting_account_orphans',
+];
+
 /** Brings the gauges up to date; called when somebody scrapes. */
 export function measure(
   operator: Operator,
@@ -11,13 +20,16 @@ export function measure(
     metrics.gauge('apphosting_watch_silence_seconds', { resource }, ageMs === undefined ? undefined : ageMs / 1_000);
   }
   metrics.gauge('apphosting_queue_depth', {}, operator.engine.depth);
-  for (const name of ['apphosting_objects', 'apphosting_drifted_objects', 'apphosting_conditions'])
-    metrics.resetGauge(name);
+  for (const name of restated) metrics.resetGauge(name);
   const census = operator.engine.census();
   for (const { kind, ready, reason, count } of census.objects)
     metrics.gauge('apphosting_objects', { kind, ready, reason }, count);
   for (const { kind, type, status, count } of census.conditions)
     metrics.gauge('apphosting_conditions', { kind, type, status }, count);
   for (const [kind, count] of census.drifted) metrics.gauge('apphosting_drifted_objects', { kind }, count);
+  for (const { account, resources, orphans } of census.accounts) {
+    metrics.gauge('apphosting_account_resources', { account }, resources);
+    metrics.gauge('apphosting_account_orphans', { account }, orphans);
+  }
   metrics.gauge('apphosting_in_doubt_oldest_seconds', {}, census.oldestDoubtSeconds);
 }

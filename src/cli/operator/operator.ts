@@ -108,6 +108,7 @@ export function createOperator(options: OperatorOptions): Operator {
       horizonMs: options.horizonMs,
       workers: options.workers,
       readOnly: options.readOnly,
+      seesAll: options.selector === undefined,
       ...(options.powers !== undefined && { powers: options.powers }),
     },
     serverDate: () => api.serverDate?.(),

@@ -30,13 +30,17 @@ export function findOrCreate<Spec, Facts, Item>(
   const named = items.filter(([, item]) => plan.nameOf(item) === name).map(([id]) => id);
   const free = named.filter((id) => pass.claimant(id) === undefined);
   const [only, other] = free;
+  // What shows without an owner may be what another resource is creating: its id is on the way.
+  const creating = only === undefined ? undefined : createdElsewhere(pass, list.key, name);
+  if (creating !== undefined) return creating;
   if (only !== undefined) {
     if (other === undefined && adoptionOf(plan, pass) === 'ByName') return bind(pass, only, 'Adopted');
     return alreadyExists(plan, name, only, free.length);
   }
   const held = mayNotCreate(pass, list.key, name);
   if (held !== undefined) return held;
-  return create(plan, pass, { collection: list.key, name, excluded: named }, 1);
+  const serviceTime = walk.dateMs === undefined ? {} : { serviceTime: new Date(walk.dateMs).toISOString() };
+  return create(plan, pass, { collection: list.key, name, excluded: named, ...serviceTime }, 1);
 }
 
 /** Goes on with a create whose outcome is not known. */
@@ -51,8 +55,13 @@ export function resolveCreate<Spec, Facts, Item>(
   const settledAt = pass.journalSeen.monotonic + entry.deadlineSeconds * 1_000 + pass.horizonMs;
   const since = Math.max(pass.journalSeen.monotonic, Math.min(settledAt, pass.monotonicMs - recheckMs));
   if (walk === undefined || walk.begunAt < since) return readOf(pass, list, pass.monotonicMs);
-  const found = [...walk.items].filter(([id, item]) => isCandidate(plan, pass, entry, intent, id, item));
+  const latestMs = walk.dateMs === undefined ? undefined : walk.dateMs + Math.max(0, settledAt - walk.begunAt);
+  const sent = { ...intent, latestMs, fields: fieldsSent(plan, pass, entry) };
+  const found = [...walk.items].filter(([id, item]) => isCandidate(plan, pass, sent, id, item));
   const [first, second] = found;
+  // What would only be presumed to be ours is not deleted: there is nothing to choose.
+  if (second !== undefined && pass.subject.deleting && plan.markerOf === undefined)
+    return leaveAll(plan, intent, found);
   if (second !== undefined) return ambiguous(plan, found);
   if (first !== undefined) return bind(pass, first[0], plan.markerOf === undefined ? 'Presumed' : 'Created');
   if (entry.conflicted !== undefined) {
@@ -64,10 +73,21 @@ export function resolveCreate<Spec, Facts, Item>(
     };
   }
   if (walk.begunAt < settledAt) return inDoubt(plan, pass, entry, intent);
-  if (pass.subject.deleting) return { is: 'again', remember: { journal: undefined } };
+  const isRenamed = !pass.subject.deleting && plan.name(pass) !== intent.name;
+  if (pass.subject.deleting || isRenamed) return { is: 'again', remember: { journal: undefined } };
   const held = mayNotCreate(pass, list.key, intent.name);
   if (held !== undefined) return held;
   return create(plan, pass, intent, entry.attempt + 1);
+}
+
+/** What the lost call asked for; undefined when the spec or a Secret has changed since, so that nobody knows any more. */
+function fieldsSent<Spec, Facts, Item>(
+  plan: ObjectPlan<Spec, Facts, Item>,
+  pass: Pass<Spec, Facts>,
+  { digest }: JournalEntry,
+): Fields | undefined {
+  const fields = creatable(plan, pass);
+  return pass.print(plan.requests.create(pass, fields).body ?? null) === digest ? fields : undefined;
 }
 
 /** What the spec wants without the fields that creation does not take. */
@@ -141,11 +161,11 @@ function isMarked<Spec, Facts, Item>(
   return plan.markerOf !== undefined && plan.markerOf(item) === pass.marker;
 }
 
+/** Whether an object may be the one that the lost call made. Times are compared by the service's own clock, and only by it. */
 function isCandidate<Spec, Facts, Item>(
   plan: ObjectPlan<Spec, Facts, Item>,
   pass: Pass<Spec, Facts>,
-  entry: JournalEntry,
-  intent: CreateIntent,
+  intent: CreateIntent & { readonly latestMs: number | undefined; readonly fields: Fields | undefined },
   id: string,
   item: Item,
 ): boolean {
@@ -153,15 +173,15 @@ function isCandidate<Spec, Facts, Item>(
   if (plan.nameOf(item) !== intent.name || intent.excluded.includes(id)) return false;
   if (pass.claimant(id) !== undefined) return false;
   const seen = plan.observed(item, pass);
-  const alike = Object.entries(creatable(plan, pass)).every(
+  const alike = Object.entries(intent.fields ?? {}).every(
     ([field, value]) => seen[field] === undefined || sameValue(seen[field], value),
   );
   const createdAt = plan.createdAtOf(item);
   if (!alike || createdAt === undefined) return alike;
-  const startedAt = Date.parse(entry.startedAt);
-  return (
-    createdAt >= startedAt - clockSlackMs && createdAt <= startedAt + entry.deadlineSeconds * 1_000 + pass.horizonMs
-  );
+  const earliestMs = intent.serviceTime === undefined ? undefined : Date.parse(intent.serviceTime);
+  const isTooEarly = earliestMs !== undefined && createdAt < earliestMs - clockSlackMs;
+  const isTooLate = intent.latestMs !== undefined && createdAt > intent.latestMs + clockSlackMs;
+  return !isTooEarly && !isTooLate;
 }
 
 /** What keeps any create back at the moment. */
@@ -178,6 +198,15 @@ function mayNotCreate<Spec, Facts>(pass: Pass<Spec, Facts>, collection: string, 
       retryInMs: pass.quarantineMs,
     };
   }
+  return createdElsewhere(pass, collection, name);
+}
+
+/** Waits while another resource is creating an object of this name. */
+function createdElsewhere<Spec, Facts>(
+  pass: Pass<Spec, Facts>,
+  collection: string,
+  name: string,
+): Step<Facts> | undefined {
   const other = pass.creating(collection, name);
   if (other === undefined) return undefined;
   return {
@@ -218,6 +247,16 @@ function ambiguous<Facts>(plan: { noun: string }, found: readonly (readonly [str
     reason: 'Ambiguous',
     message: `${ids.length} objects could be the ${plan.noun} that this resource created: ${ids.slice(0, 5).join(', ')}; name the right one in spec.externalId`,
   };
+}
+
+function leaveAll<Facts>(
+  plan: { noun: string },
+  { name }: CreateIntent,
+  found: readonly (readonly [string, unknown])[],
+): Step<Facts> {
+  const ids = found.map(([id]) => id).toSorted();
+  const stays = `${ids.join(', ')} stay in the service: one of them may be the ${plan.noun} "${name}" of a lost call`;
+  return { is: 'release', stays };
 }
 
 /** How far this object may take over what it did not create: its own wish, capped by the account. */

@@ -60,6 +60,12 @@ export interface KindDefinition<Spec, Facts> {
   readonly columns: readonly Column[];
   /** JSON paths of scalar fields for `kubectl get --field-selector`. */
   readonly selectable: readonly string[];
+  /** Where what this kind makes carries our mark: which lists show it, and what an item of them says. */
+  readonly marks?: {
+    readonly noun: string;
+    readonly collection: string;
+    readonly read: (item: unknown) => { readonly mark: string | undefined; readonly name: string };
+  };
   readonly needs: (spec: Spec) => Needs;
   /** Ids in the service that this object claims besides the one in its status. */
   readonly claims?: (spec: Spec) => readonly string[];

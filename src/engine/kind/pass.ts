@@ -46,6 +46,8 @@ export interface AccountView {
   readonly pollMs: number;
   /** How often things are read at present: longer than asked where the budget would not do. */
   readonly inEffect: { readonly pollMs: number; readonly roundMs: number | undefined };
+  /** The service asked everybody on this credential to wait, for long enough to be worth a word. */
+  readonly isThrottled?: boolean;
   /** Why nothing may be created or deleted at the moment. */
   readonly frozen: string | undefined;
 }
@@ -68,6 +70,26 @@ export interface Related {
   readonly inDoubt: boolean;
   /** A request that came to its end. */
   readonly finished: boolean;
+}
+
+/** How many resources of a kind use an account. */
+export interface Use {
+  readonly kind: string;
+  readonly total: number;
+  readonly ready: number;
+}
+
+/** An object of the service that carries our mark and belongs to no resource. */
+export interface Orphan {
+  readonly type: string;
+  readonly id: string;
+  readonly name: string;
+}
+
+/** What an account is used for. */
+export interface Tally {
+  readonly counts: readonly Use[];
+  readonly orphans: readonly Orphan[];
 }
 
 /**
@@ -98,6 +120,8 @@ export interface Pass<Spec, Facts> {
   readonly referrers: (kind: string) => readonly { readonly name: string; readonly spec: unknown }[];
   /** Resources that use this account, the first few in words; only for accounts. */
   readonly dependents: () => { readonly count: number; readonly first: readonly string[] };
+  /** What the account is used for; absent for everything else, and where nobody sees all of it. */
+  readonly tally?: () => Tally | undefined;
   /** Another resource with an open create of this name in this collection, in words. */
   readonly creating: (collection: string, name: string) => string | undefined;
   /** Resources of another kind in the same account that name this id of the service; absent where none can. */

@@ -43,7 +43,8 @@ export function showObject<Spec, Facts, Item>(
   const found = id === undefined ? undefined : look(plan, pass, id);
   const leftover = leftoverOf(plan, pass);
   if (found?.is !== 'seen') {
-    return { facts: pass.memory.facts, conditions: [], drift: [], unverified: [], leftover };
+    const unseen = found?.is === 'unclear';
+    return { unseen, facts: pass.memory.facts, conditions: [], drift: [], unverified: [], leftover };
   }
   const difference = compare(plan, pass, found.seen.fields);
   return {
@@ -113,7 +114,14 @@ function bindNamed<Spec, Facts, Item>(
   }
   const { create } = pass.memory.journal ?? {};
   const ownership = create === undefined || create.excluded.includes(id) ? 'Adopted' : 'Created';
-  return { is: 'again', remember: { ...boundTo(pass, id, ownership), applied: undefined } };
+  const before = pass.memory.id;
+  return {
+    is: 'again',
+    remember: { ...boundTo(pass, id, ownership), applied: undefined },
+    ...(before !== undefined && {
+      stays: `${plan.noun} ${before} stays in the service: spec.externalId names ${id} now`,
+    }),
+  };
 }
 
 function keepMatched<Spec, Facts, Item>(
@@ -247,6 +255,8 @@ function gone<Spec, Facts, Item>(
       is: 'stall',
       reason: 'ObjectGone',
       message: `${plan.noun} ${id} is gone from the service and is not made again`,
+      // What stays bound and is proved gone must not keep the account frozen.
+      note: { ...pass.notes, provedGone: 1 },
     };
   }
   if (pass.account.frozen !== undefined) {
@@ -257,8 +267,12 @@ function gone<Spec, Facts, Item>(
       note: { ...pass.notes, provedGone: 1 },
     };
   }
+  // Said and written at once: what was proved must not be proved anew by every pass that then waits for a read.
   return {
-    is: 'again',
+    is: 'wait',
+    reason: 'Creating',
+    message: `${plan.noun} ${id} is gone from the service and is made again`,
+    retryInMs: 1,
     remember: { id: undefined, ownership: undefined, binding: undefined, applied: undefined, journal: undefined },
     note: {},
   };

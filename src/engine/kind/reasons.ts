@@ -58,7 +58,8 @@ export const reasons = {
   Immutable: 'The service cannot change this field of an object that exists; the message says what to do.',
   NotFound: 'The object that the spec names does not exist in the service.',
   ObjectGone: 'The object is proved gone from the service and spec.lifecycle.onMissing is Stall.',
-  Contested: 'Somebody else keeps changing the same field back; it is no longer corrected.',
+  Contested:
+    'Somebody else keeps changing the same field back; it is no longer corrected until the spec is edited, reconcile-at is set, or the field stands as the spec says.',
   EndpointChanged:
     'The object belongs to another endpoint or account than the one it would be sent to; nothing is sent.',
   HostNotAllowed: 'The host in the Secret is not allowed by the operator.',

@@ -14,6 +14,7 @@ export const onDeleteAnnotation = 'apphosting.dev/on-delete';
 
 const lagMs = 2_000;
 const blockedRetryMs = 30_000;
+const longestBlockedRetryMs = 600_000;
 
 /** The next step of a deletion. */
 export function planRemoval<Spec, Facts, Item>(
@@ -112,10 +113,12 @@ function blocked<Spec, Facts, Item>(
     return undefined;
   }
   const obstacle = plan.blocked?.(refusal, pass) ?? refusal.message;
+  const { blocked: before = 0 } = pass.notes;
   return {
     is: 'wait',
     reason: 'DeletionBlocked',
     message: `${plan.noun} ${id} cannot be deleted: ${obstacle}`,
-    retryInMs: blockedRetryMs,
+    retryInMs: Math.min(blockedRetryMs * 2 ** before, longestBlockedRetryMs),
+    note: { ...pass.notes, blocked: before + 1 },
   };
 }

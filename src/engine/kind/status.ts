@@ -37,6 +37,7 @@ const Journal = shown('A call that was begun and must not happen twice; written 
     excluded: listOf('Ids of the objects of that name that were there before.', text('An id.', { max: 128 }), {
       max: 1000,
     }),
+    serviceTime: text("The service's own clock when those were read.", { max: 64 }).optional(),
   }).optional(),
   conflicted: text('What the service said when it answered with a conflict; one fresh read decides what that was.', {
     max: 1024,

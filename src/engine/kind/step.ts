@@ -11,6 +11,8 @@ export interface CreateIntent {
   readonly name: string;
   /** Ids of objects of this name that were there before. */
   readonly excluded: readonly string[];
+  /** The service's own clock when those were read, where it shows one: what is older than that is not ours. */
+  readonly serviceTime?: string;
 }
 
 /** The write-ahead entry of a call that must not happen twice, as it stands in status. */
@@ -137,7 +139,12 @@ export type Step<Facts> =
   /** A read that must have begun at or after `since` (monotonic). */
   | (Aside<Facts> & { readonly is: 'read'; readonly read: Read; readonly since: number })
   /** Something was learned that changes the next step: remember it and go on. */
-  | (Aside<Facts> & { readonly is: 'again'; readonly remember: Partial<Memory<Facts>> })
+  | (Aside<Facts> & {
+      readonly is: 'again';
+      readonly remember: Partial<Memory<Facts>>;
+      /** What is let go of by that and stays in the service: it is written at once, and told by an event. */
+      readonly stays?: string;
+    })
   /** Nothing holds the object any more: the finalizer goes. What stays behind in the service is told by an event. */
   | { readonly is: 'release'; readonly stays?: string };
 
@@ -158,6 +165,8 @@ export interface OwnCondition {
 
 /** What a kind shows in status besides the verdict. */
 export interface Showing<Facts> {
+  /** The object could not be seen this time: its conditions and lists stay as status has them. */
+  readonly unseen?: boolean;
   readonly facts: Facts;
   readonly conditions: readonly OwnCondition[];
   readonly drift: readonly Drift[];

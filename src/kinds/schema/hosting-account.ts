@@ -106,7 +106,7 @@ export const Facts = facts({
     { max: 20 },
   ).optional(),
   orphans: listOf(
-    'Objects in the service that carry the mark of this operator but belong to no resource; they are only reported.',
+    'Objects in the service that carry the mark of this operator but belong to no resource, in the lists that some resource is about; they are only reported.',
     shown('One object.', {
       type: text('What it is, such as contact point.', { max: 63 }),
       id: text('Its id.', { max: 128 }),

@@ -1,0 +1,65 @@
+import { describe, expect, it } from 'vitest';
+import { aWorld, conditionOf, messageOf, statusOf } from '../kinds/support/world.ts';
+
+const spec = { appEnvId: 'env_web_prod', metric: 'cpu_percent', operator: 'gt', threshold: 80 };
+
+/** An alert whose threshold somebody sets to 5 whenever it is another. */
+async function aFight() {
+  const world = await aWorld();
+  world.apply('ContactPoint', 'ops', { email: { addresses: ['a@example.com'] } });
+  const applied = { ...spec, contactPoints: [{ contactPointRef: { name: 'ops' } }] };
+  world.apply('MetricAlert', 'cpu', applied);
+  await world.run(60_000);
+  const { alertId } = statusOf(world, 'MetricAlert', 'cpu') as { alertId: string };
+  const written = { count: 0 };
+  world.interference = ({ method, path }) => {
+    if (method === 'PATCH' && path.endsWith('/alert')) written.count += 1;
+    return undefined;
+  };
+  const set = (threshold: number) => world.request('PATCH', '/alert', { alertId, threshold });
+  const fight = async (ms: number) => {
+    for (let passed = 0; passed < ms; passed += 20_000) {
+      await set(5);
+      await world.run(20_000);
+    }
+  };
+  return { world, applied, set, fight, written };
+}
+
+describe('a field that somebody else keeps changing', () => {
+  it('is left after five corrections, named, and not taken up again by the mere passing of time', async () => {
+    const { world, fight, written } = await aFight();
+    await fight(900_000);
+    expect(conditionOf(world, 'MetricAlert', 'cpu', 'Stalled')).toBe('True/Contested');
+    expect(messageOf(world, 'MetricAlert', 'cpu')).toContain('threshold');
+
+    await fight(3_600_000);
+
+    expect(conditionOf(world, 'MetricAlert', 'cpu', 'Stalled')).toBe('True/Contested');
+    expect(written.count).toBe(5);
+  });
+
+  it('is written again after an edit of the spec, after reconcile-at, and once it stood as the spec says', async () => {
+    const { world, applied, set, fight } = await aFight();
+    await fight(900_000);
+
+    world.apply('MetricAlert', 'cpu', { ...applied, threshold: 81 });
+    await world.run(70_000);
+    expect(conditionOf(world, 'MetricAlert', 'cpu')).toBe('True/InSync');
+    await fight(900_000);
+    expect(conditionOf(world, 'MetricAlert', 'cpu', 'Stalled')).toBe('True/Contested');
+
+    world.apply('MetricAlert', 'cpu', { ...applied, threshold: 81 }, { 'apphosting.dev/reconcile-at': '1' });
+    await world.run(70_000);
+    expect(conditionOf(world, 'MetricAlert', 'cpu')).toBe('True/InSync');
+    await fight(900_000);
+    expect(conditionOf(world, 'MetricAlert', 'cpu', 'Stalled')).toBe('True/Contested');
+
+    await set(81);
+    await world.run(130_000);
+    expect(conditionOf(world, 'MetricAlert', 'cpu')).toBe('True/InSync');
+    await set(5);
+    await world.run(130_000);
+    expect(conditionOf(world, 'MetricAlert', 'cpu')).toBe('True/InSync');
+  });
+});

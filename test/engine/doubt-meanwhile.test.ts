@@ -1,0 +1,99 @@
+import { describe, expect, it } from 'vitest';
+import type { Disturbance } from '../support/disturbed-wire.ts';
+import type { InProcess } from '../support/in-process.ts';
+import { aWorld, conditionOf, eventsOf, statusOf } from '../kinds/support/world.ts';
+
+const mail = { email: { addresses: ['a@example.com'] } };
+
+/** A world in which this happened to the creation of contact point `on-call`. */
+async function inDoubt(what: Disturbance, before: (world: InProcess) => void = () => undefined): Promise<InProcess> {
+  const world = await aWorld();
+  before(world);
+  let isDone = false;
+  world.interference = ({ method, path }) => {
+    if (isDone || method !== 'POST' || !path.endsWith('/contact-point')) return undefined;
+    isDone = true;
+    return what;
+  };
+  world.apply('ContactPoint', 'on-call', mail);
+  await world.run(1_000);
+  return world;
+}
+
+async function created(world: InProcess): Promise<number> {
+  return (await world.ledger()).filter(({ kind }) => kind === 'contactPoint.created').length;
+}
+
+const lost: Disturbance = { afterwards: { status: 502, text: 'bad gateway' } };
+
+describe('what a lost call created', () => {
+  it.each([3_600_000, -3_600_000])('is known again though the clock of this machine is wrong by %i ms', async (ms) => {
+    const world = await inDoubt(lost, ({ clock }) => clock.suspend(ms));
+
+    await world.run(600_000);
+
+    expect([conditionOf(world, 'ContactPoint', 'on-call'), await created(world)]).toEqual(['True/InSync', 1]);
+    expect(statusOf(world, 'ContactPoint', 'on-call')).toMatchObject({ ownership: 'Presumed' });
+  });
+
+  it.each([
+    ['its settings', { webhook: { urlFrom: { name: 'hook', key: 'url' } } }, 'False/Immutable'],
+    ['its addresses', { email: { addresses: ['b@example.com'] } }, 'True/InSync'],
+    ['its name', { ...mail, name: 'renamed' }, 'True/InSync'],
+  ])('is known again though %s were edited meanwhile', async (_what, spec, expected) => {
+    const world = await inDoubt({ lateMs: 60_000 });
+    world.secret('hook', { url: 'https://hook.example.com/x' });
+
+    world.apply('ContactPoint', 'on-call', spec);
+    await world.run(600_000);
+
+    expect([conditionOf(world, 'ContactPoint', 'on-call'), await created(world)]).toEqual([expected, 1]);
+  });
+
+  it('is searched for by the name it was sent with, and then another is made by the new name', async () => {
+    const world = await inDoubt('loseBefore');
+
+    world.apply('ContactPoint', 'on-call', { ...mail, name: 'renamed' });
+    await world.run(600_000);
+
+    expect([conditionOf(world, 'ContactPoint', 'on-call'), await created(world)]).toEqual(['True/InSync', 1]);
+    expect(statusOf(world, 'ContactPoint', 'on-call')).toMatchObject({ ownership: 'Created' });
+  });
+
+  it('stays, told of, when its resource is deleted and several could be it', async () => {
+    const world = await inDoubt({ lateMs: 60_000 });
+    const theirs = { accountId: 'acc_demo', name: 'on-call', type: 'email', config: { addresses: ['a@example.com'] } };
+    world.delete('ContactPoint', 'on-call');
+    await world.request('POST', '/contact-point', theirs);
+    await world.request('POST', '/contact-point', theirs);
+
+    await world.run(300_000);
+
+    expect(world.get('ContactPoint', 'on-call')).toBeUndefined();
+    expect(eventsOf(world).filter((event) => event.includes('Retained'))).toHaveLength(1);
+    expect((await world.ledger()).filter(({ kind }) => kind === 'contactPoint.deleted')).toEqual([]);
+  });
+});
+
+describe('an object that its resource lets go of', () => {
+  it('is told of when spec.externalId names another one', async () => {
+    const world = await aWorld();
+    world.apply('ContactPoint', 'on-call', mail);
+    await world.run(5_000);
+    const { contactPointId: before } = statusOf(world, 'ContactPoint', 'on-call');
+    const { body } = await world.request('POST', '/contact-point', {
+      accountId: 'acc_demo',
+      name: 'theirs',
+      type: 'email',
+      config: { addresses: ['a@example.com'] },
+    });
+    const { contactPointId } = (body as { contactPoint: { contactPointId: string } }).contactPoint;
+
+    world.apply('ContactPoint', 'on-call', { ...mail, externalId: contactPointId });
+    await world.run(120_000);
+
+    expect(statusOf(world, 'ContactPoint', 'on-call')).toMatchObject({ contactPointId, ownership: 'Adopted' });
+    const told = eventsOf(world).filter((event) => event.includes('Retained'));
+    expect(told).toEqual([expect.stringContaining(`contact point ${String(before)} stays in the service`)]);
+  });
+});

@@ -1,0 +1,58 @@
+import { describe, expect, it } from 'vitest';
+import { aWorld, conditionOf, statusOf } from '../kinds/support/world.ts';
+
+const mail = { email: { addresses: ['a@example.com'] } };
+const alert = { appEnvId: 'env_web_prod', metric: 'cpu_percent', operator: 'gt' };
+
+async function anAlert() {
+  const world = await aWorld();
+  world.apply('ContactPoint', 'ops', mail);
+  world.apply('MetricAlert', 'cpu', { ...alert, contactPoints: [{ contactPointRef: { name: 'ops' } }] });
+  await world.run(200_000);
+  const { alertId } = statusOf(world, 'MetricAlert', 'cpu') as { alertId: string };
+  return { world, remove: () => world.request('DELETE', `/alert?alertId=${alertId}`) };
+}
+
+describe('an owned object that no longer shows', () => {
+  it('is proved gone and made again once, although it was the only one in its list', async () => {
+    const { world, remove } = await anAlert();
+
+    await remove();
+    await world.run(600_000);
+
+    expect(conditionOf(world, 'HostingAccount', 'default')).toBe('True/InSync');
+    expect(conditionOf(world, 'MetricAlert', 'cpu')).toBe('True/InSync');
+    expect((await world.ledger()).filter(({ kind }) => kind === 'alert.created')).toHaveLength(2);
+  });
+
+  it('does not freeze the account for good while its resource waits for what could not be made then', async () => {
+    const { world, remove } = await anAlert();
+    world.apply('MetricAlert', 'cpu', { ...alert, contactPoints: [{ contactPointRef: { name: 'late' } }] });
+    await world.run(10_000);
+    expect(conditionOf(world, 'MetricAlert', 'cpu')).toBe('False/ReferenceNotReady');
+
+    await remove();
+    await world.run(130_000);
+    world.apply('ContactPoint', 'late', mail);
+    await world.run(600_000);
+
+    expect(conditionOf(world, 'ContactPoint', 'late')).toBe('True/InSync');
+    expect(conditionOf(world, 'MetricAlert', 'cpu')).toBe('True/InSync');
+  });
+
+  it('does not freeze the account for good when it is not to be made again', async () => {
+    const { world, remove } = await anAlert();
+    const contactPoints = [{ contactPointRef: { name: 'ops' } }];
+    world.apply('MetricAlert', 'cpu', { ...alert, contactPoints, lifecycle: { onMissing: 'Stall' } });
+    await world.run(10_000);
+
+    await remove();
+    await world.run(600_000);
+    world.apply('ContactPoint', 'late', mail);
+    await world.run(30_000);
+
+    expect(conditionOf(world, 'MetricAlert', 'cpu')).toBe('False/ObjectGone');
+    expect(conditionOf(world, 'HostingAccount', 'default')).toBe('True/InSync');
+    expect(conditionOf(world, 'ContactPoint', 'late')).toBe('True/InSync');
+  });
+});
