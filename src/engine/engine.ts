@@ -330,11 +330,11 @@ export class Engine {
     for (const object of new Set([...askers, ...concerned])) this.#queue.enqueue(object, this.#urgencyOf(object));
   }
 
-  /** What was not made yet stays behind what is there, or a thousand new objects of one namespace would hold up every other. */
+  /** What was not made yet stays behind what is there, but ahead of what nobody has looked at yet. */
   #urgencyOf(key: string): QueueUrgency {
     const entry = this.#parts.book.get(key);
     const isNew = entry?.kind.life === 'long' && entry.recollection.memory.id === undefined;
-    return isNew && entry.object.metadata.deletionTimestamp === undefined ? urgencies.initial : urgencies.change;
+    return isNew && entry.object.metadata.deletionTimestamp === undefined ? urgencies.begun : urgencies.change;
   }
 
   /** Whether a read that worked fails now, or the other way round. */

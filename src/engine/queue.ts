@@ -9,36 +9,39 @@
 import { DelayHeap } from './delay-heap.ts';
 import type { Clock, Entropy } from './ports.ts';
 
-/** Why a key is looked at; lower goes first. */
-export const urgencies = { deletion: 0, edit: 1, change: 2, initial: 3, resync: 4 } as const;
+/** Why a key is looked at; lower goes first, but what is begun and what is new take turns by namespace. */
+export const urgencies = { deletion: 0, edit: 1, change: 2, begun: 3, initial: 4, resync: 5 } as const;
 export type QueueUrgency = (typeof urgencies)[keyof typeof urgencies];
 
 const firstRetryMs = 1_000;
 const longestRetryMs = 300_000;
 
-/** Keys of one urgency; groups take turns, each first in first out. */
+/** Keys of one urgency; groups take turns, each first in first out, and what was begun before what is new. */
 class FairLane {
-  readonly #groups = new Map<string, Set<string>>();
+  readonly #groups = new Map<string, Record<'begun' | 'others', Set<string>>>();
 
-  add(group: string, key: string): void {
-    const keys = this.#groups.get(group);
-    if (keys === undefined) this.#groups.set(group, new Set([key]));
-    else keys.add(key);
+  add(group: string, key: string, isBegun: boolean): void {
+    const keys = this.#groups.get(group) ?? { begun: new Set(), others: new Set() };
+    this.#groups.set(group, keys);
+    keys[isBegun ? 'begun' : 'others'].add(key);
   }
 
   remove(group: string, key: string): void {
     const keys = this.#groups.get(group);
-    if (keys?.delete(key) === true && keys.size === 0) this.#groups.delete(group);
+    if (keys === undefined) return;
+    keys.begun.delete(key);
+    keys.others.delete(key);
+    if (keys.begun.size + keys.others.size === 0) this.#groups.delete(group);
   }
 
   take(): string | undefined {
     for (const [group, keys] of this.#groups) {
-      this.#groups.delete(group);
-      for (const key of keys) {
-        keys.delete(key);
-        if (keys.size > 0) this.#groups.set(group, keys);
-        return key;
-      }
+      const [key] = keys.begun.size > 0 ? keys.begun : keys.others;
+      if (key === undefined) continue;
+      this.remove(group, key);
+      // What is left of the group goes to the end of the row.
+      if (this.#groups.delete(group)) this.#groups.set(group, keys);
+      return key;
     }
     return undefined;
   }
@@ -140,9 +143,9 @@ export class WorkQueue {
   #wait(key: string, urgency: QueueUrgency): void {
     const known = this.#waiting.get(key);
     if (known !== undefined && known <= urgency) return;
-    if (known !== undefined) this.#lanes[known]?.remove(this.#groupOf(key), key);
+    if (known !== undefined) this.#lanes[laneOf(known)]?.remove(this.#groupOf(key), key);
     this.#waiting.set(key, urgency);
-    this.#lanes[urgency]?.add(this.#groupOf(key), key);
+    this.#lanes[laneOf(urgency)]?.add(this.#groupOf(key), key, urgency === urgencies.begun);
     const taker = this.#takers.shift();
     if (taker !== undefined) taker(this.#next());
   }
@@ -183,4 +186,9 @@ export class WorkQueue {
     }
     this.#arm();
   }
+}
+
+/** What is begun waits in the lane of what is new, or one namespace could hold up the new objects of all others. */
+function laneOf(urgency: QueueUrgency): QueueUrgency {
+  return urgency === urgencies.begun ? urgencies.initial : urgency;
 }

@@ -19,7 +19,7 @@ import {
   isPolled,
   isWanted,
   newReading,
-  noteWantedWalk,
+  noteWalk,
   plannedPerSecond,
   type Reading,
 } from './reading.ts';
@@ -232,7 +232,7 @@ export class Mirror {
     }
     reading.state = 'walking';
     this.#walking += 1;
-    if (isWanted(reading)) noteWantedWalk(reading, begunAt);
+    noteWalk(reading, begunAt);
     const urgency = isWanted(reading) ? 'edit' : reading.snapshot === undefined ? 'wait' : 'drift';
     walk(reading.read, (request) => this.#around.ask(request, urgency), reading.digest)
       .catch((cause: unknown): Walked<unknown> => {

@@ -7,6 +7,7 @@ export const hairMs = 0.0001;
 const hourMs = 3_600_000;
 const busyMs = 4000;
 const calmAfterMs = 4000;
+const firstGapMs = 1000;
 const longestGapMs = 2000;
 
 /** One read and all that is remembered of it. */
@@ -28,8 +29,8 @@ export interface Reading {
   pollAt: number;
   /** No walk begins earlier, whoever wants it. */
   notBefore: number;
-  /** When it was last asked for, and how many such walks came in quick succession. */
-  wantedWalk: { readonly at: number; readonly streak: number };
+  /** When its newest walk began, and how many came before it in quick succession. */
+  newest: { readonly at: number; readonly streak: number };
   usedAt: number;
   state: 'idle' | 'queued' | 'walking';
   cancelTimer: () => void;
@@ -50,7 +51,7 @@ export function newReading(read: Read, now: number): Reading {
     wantedSince: Number.NEGATIVE_INFINITY,
     pollAt: Number.NEGATIVE_INFINITY,
     notBefore: Number.NEGATIVE_INFINITY,
-    wantedWalk: { at: Number.NEGATIVE_INFINITY, streak: 0 },
+    newest: { at: Number.NEGATIVE_INFINITY, streak: 0 },
     usedAt: now,
     state: 'idle',
     cancelTimer: () => undefined,
@@ -92,14 +93,14 @@ export function dueAt(reading: Reading): number {
   return Math.max(Math.min(polled, wanted), reading.notBefore);
 }
 
-/** The first walks that are wanted come at once; a stream of demands is served ever more rarely, down to one in 2 s. */
+/** A walk that is wanted comes at once; who wants one soon after another shares it a second later, and then one in two. */
 function gapEnd(reading: Reading): number {
-  const { at, streak } = reading.wantedWalk;
-  return streak === 0 ? at : at + Math.min(100 * 2 ** streak, longestGapMs);
+  const { at, streak } = reading.newest;
+  return at + Math.min(firstGapMs * 2 ** streak, longestGapMs);
 }
 
-/** Remembers that a walk begins because somebody wants it. */
-export function noteWantedWalk(reading: Reading, now: number): void {
-  const { at, streak } = reading.wantedWalk;
-  reading.wantedWalk = { at: now, streak: now - at < calmAfterMs ? streak + 1 : 0 };
+/** Remembers that a walk begins. */
+export function noteWalk(reading: Reading, now: number): void {
+  const { at, streak } = reading.newest;
+  reading.newest = { at: now, streak: now - at < calmAfterMs ? streak + 1 : 0 };
 }

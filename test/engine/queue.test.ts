@@ -63,6 +63,17 @@ describe('the work queue', () => {
     expect(order.indexOf('small/1')).toBeLessThan(2);
   });
 
+  it('goes on with what was begun before it begins more, and still lets namespaces take turns', async () => {
+    const queue = aQueue();
+    for (const key of ['big/1', 'big/2', 'small/1']) queue.enqueue(key, urgencies.initial);
+    for (const key of ['big/3', 'big/4', 'big/5']) queue.enqueue(key, urgencies.begun);
+
+    const order = await Promise.all([1, 2, 3, 4, 5, 6].map(() => queue.take()));
+
+    expect(order.filter((key) => key?.startsWith('big/'))).toEqual(['big/3', 'big/4', 'big/5', 'big/1', 'big/2']);
+    expect(order.indexOf('small/1')).toBeLessThan(2);
+  });
+
   it('lets the earlier of two times win', async () => {
     const clock = new VirtualClock();
     const queue = aQueue(clock);
