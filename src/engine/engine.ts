@@ -12,9 +12,8 @@ import { census, type Census } from './census.ts';
 import { Interests } from './interests.ts';
 import type { AnyKind } from './kind/define.ts';
 import type { Powers } from './kind/pass.ts';
-import type { Reason } from './kind/reasons.ts';
 import type { Verdict } from './kind/step.ts';
-import { annotations, isOlder, keyOf, keyOfObject, partsOfKey, reconcileToken } from './names.ts';
+import { isOlder, keyOf, keyOfObject, partsOfKey, reconcileToken } from './names.ts';
 import type {
   CacheEvent,
   Clock,
@@ -33,26 +32,12 @@ import type {
 import { urgencies, WorkQueue, type QueueUrgency } from './queue.ts';
 import { Recalls } from './recall.ts';
 import { Reconciler } from './reconcile.ts';
+import { Standing } from './standing.ts';
 import { isReady } from './tally.ts';
-import { Visibility, type Owned } from './visibility.ts';
 
 const stuckAfterMs = 600_000;
-/** Accounts count what uses them this long after a change at the latest, and once for all changes until then. */
-const tallyMs = 30_000;
-/** A pause that the service asks for is worth a word in the account's status from this length on. */
-const longPauseMs = 30_000;
 /** Two who write the same status must not answer each other as fast as they can. */
 const foreignStatusMs = 1_000;
-
-/** Troubles of an account that do not make its objects untrue: they go on with what was read last. */
-const passing: ReadonlySet<string> = new Set<Reason>([
-  'VisibilityLost',
-  'ServiceUnavailable',
-  'UnexpectedResponse',
-  'Throttled',
-  'InUse',
-  'InternalError',
-]);
 
 export interface EngineOptions {
   readonly kinds: readonly AnyKind[];
@@ -108,7 +93,7 @@ export class Engine {
   readonly #workers: Promise<void>[] = [];
   readonly #failing = new WeakMap<Service, Set<string>>();
   readonly #running = new Map<string, number>();
-  readonly #visibility = new Visibility();
+  readonly #standing: Standing;
   #quarantinedUntil = Number.NEGATIVE_INFINITY;
 
   constructor(options: EngineOptions) {
@@ -130,9 +115,10 @@ export class Engine {
       wrote: (entry) => void this.#written.set(entry.object.metadata.uid, entry),
       asked: (service, readKey, objectKey) => this.#ask(service, readKey, objectKey),
       quarantinedUntil: () => this.#quarantinedUntil,
-      concluded: (entry, verdict) => this.#concluded(entry, verdict),
-      throttled: (account, ms) => this.#throttled(account, ms),
+      concluded: (entry, verdict) => this.#standing.concluded(entry, verdict),
+      throttled: (account, ms) => this.#standing.throttled(account, ms),
     };
+    this.#standing = new Standing({ ...this.#parts, queue: this.#queue, wake: (name) => this.#wake(name) });
     this.#reconciler = new Reconciler(this.#parts);
   }
 
@@ -156,7 +142,7 @@ export class Engine {
     this.#noteForced(entry);
     if (own === undefined)
       this.#queue.enqueue(key, urgencyOf(event, before), isOnlyStatus(event, before) ? foreignStatusMs : 0);
-    if (before === undefined || isReady(before) !== isReady(entry)) this.#recount(entry);
+    if (before === undefined || isReady(before) !== isReady(entry)) this.#standing.recount(entry);
     for (const name of entry.ties) if (isClaim(name) && before?.ties.includes(name) !== true) this.#wake(name);
     if (!sameTarget(before, entry))
       this.#wake(tie.object(entry.kind.kind, event.object.metadata.namespace, event.object.metadata.name));
@@ -288,23 +274,7 @@ export class Engine {
     if (entry.kind.life === 'account') {
       void this.#parts.accounts.forget(key);
       this.#wake(tie.account(key));
-    } else this.#recount(entry);
-  }
-
-  /** The account is looked at again for what uses it: at once where it waits for that, else once for many. */
-  #recount({ kind, account }: Entry): void {
-    if (kind.life === 'account') return;
-    const isLeaving = this.#parts.book.get(account)?.object.metadata.deletionTimestamp !== undefined;
-    if (isLeaving) this.#queue.enqueue(account, urgencies.change);
-    else this.#queue.enqueue(account, urgencies.resync, tallyMs);
-  }
-
-  /** A long pause is said by the account, and taken back when it is over. */
-  #throttled(account: string, ms: number): void {
-    const session = this.#parts.accounts.session(account);
-    if (session === undefined || ms < longPauseMs) return;
-    session.throttledUntil = this.#parts.clock.monotonic() + ms;
-    this.#queue.enqueue(account, urgencies.change);
+    } else this.#standing.recount(entry);
   }
 
   #newest(entry: Entry): Entry {
@@ -324,7 +294,7 @@ export class Engine {
   #walked({ service, key, changed, problem }: Parameters<WalkListener>[0]): void {
     const askers = this.#askers.get(service)?.get(key) ?? new Set<string>();
     this.#askers.get(service)?.delete(key);
-    if (problem === undefined) this.#checkVisibility(service, key);
+    if (problem === undefined) this.#standing.walked(service, key);
     const turned = this.#turned(service, key, problem !== undefined);
     const concerned = this.#parts.interests.concerned(service, key, changed, turned);
     for (const object of new Set([...askers, ...concerned])) this.#queue.enqueue(object, this.#urgencyOf(object));
@@ -345,36 +315,6 @@ export class Engine {
     return failing.delete(key);
   }
 
-  /** Freezes an account whose list suddenly lacks what we own, and thaws it again. */
-  #checkVisibility(service: Service, key: string): void {
-    const lookers = this.#parts.interests.lookers(service, key);
-    const account = this.#parts.accounts.keyOf(service);
-    const session = account === undefined ? undefined : this.#parts.accounts.session(account);
-    if (lookers === undefined || account === undefined || session === undefined || lookers.read.absentOn404) return;
-    const items = service.snapshot(lookers.read)?.items;
-    if (items === undefined) return;
-    const owned = [...lookers.byId].flatMap(([id, objects]) =>
-      [...objects].flatMap((object) => this.#owned(object, id, items)),
-    );
-    const frozen = this.#visibility.walked(service, key, owned, items.size === 0);
-    if (frozen === session.frozen) return;
-    session.frozen = frozen;
-    this.#queue.enqueue(account, urgencies.change);
-    this.#wake(tie.account(account));
-  }
-
-  #owned(object: string, id: string, items: ReadonlyMap<string, unknown>): readonly Owned[] {
-    const entry = this.#parts.book.get(object);
-    if (entry === undefined || entry.recollection.memory.id !== id) return [];
-    // What is being deleted may be gone by our own hand.
-    if (entry.object.metadata.deletionTimestamp !== undefined) return [];
-    const { wrote, notes, looks } = this.#parts.recalls.of(entry.object.metadata.uid);
-    // What is held up, by a missing reference for instance, could never be proved gone: the account would stay frozen for good.
-    if (!looks) return [];
-    const young = wrote !== undefined && this.#parts.clock.monotonic() - wrote.at < this.#parts.settings.horizonMs;
-    return [{ object, shown: items.has(id), provedGone: notes['provedGone'] !== undefined, young }];
-  }
-
   #wake(name: string): void {
     for (const key of this.#parts.book.tiedBy(name)) this.#queue.enqueue(key, urgencies.change);
   }
@@ -383,41 +323,9 @@ export class Engine {
     const { metadata } = entry.object;
     const token = reconcileToken(entry.object);
     const recall = this.#parts.recalls.of(metadata.uid);
-    this.#noteAccepted(entry);
+    this.#standing.noteAccepted(entry);
     if (token === undefined || token === entry.recollection.lastHandledReconcileAt) recall.forced = undefined;
     else if (recall.forced?.token !== token) recall.forced = { token, since: this.#parts.clock.monotonic() };
-  }
-
-  /** The annotation that accepts a loss counts once per token. */
-  #noteAccepted(entry: Entry): void {
-    const token = entry.object.metadata.annotations?.[annotations.acceptMissing];
-    const session = this.#parts.accounts.session(entry.key);
-    if (token === undefined || session === undefined || session.acceptedMissing === token) return;
-    session.acceptedMissing = token;
-    if (session.frozen === undefined) return;
-    this.#visibility.accept(session.service);
-    session.frozen = undefined;
-    this.#wake(tie.account(entry.key));
-  }
-
-  /** What an account says decides whether its dependents may go on. */
-  #concluded(entry: Entry, verdict: Verdict<unknown>): void {
-    if (entry.kind.life !== 'account') return;
-    const session = this.#parts.accounts.session(entry.key);
-    // An account that waits for those who use it must still serve them, or neither would ever go.
-    const isKnown = session?.standing?.admitted === true || entry.recollection.memory.binding !== undefined;
-    const admitted = verdict.is === 'ready' || (isKnown && passing.has(verdict.reason ?? 'InSync'));
-    const before = session?.standing;
-    const throttledMs = session && this.#parts.accounts.throttledMs(session);
-    if (throttledMs !== undefined && throttledMs > 0) this.#queue.enqueue(entry.key, urgencies.change, throttledMs + 1);
-    if (session?.isSuspicious === true) {
-      const { horizonMs } = this.#parts.settings;
-      this.#queue.enqueue(entry.key, urgencies.resync, horizonMs + 2 * session.service.health().pollIntervalMs);
-    }
-    if (session !== undefined) {
-      session.standing = { admitted, reason: verdict.reason ?? 'InSync', message: verdict.message ?? '' };
-    }
-    if (before?.admitted !== admitted || session === undefined) this.#wake(tie.account(entry.key));
   }
 }
 

@@ -102,17 +102,14 @@ export function corrected(recall: Recall, generation: number, fields: readonly s
  * standing as the spec wants it (`resolved`) do.
  */
 export function contested(recall: Recall, generation: number, now: number): ReadonlySet<string> {
-  const { corrections, left } = recall.contest;
+  const { left } = recall.contest;
   const isAsked = left !== undefined && recall.forced !== undefined && recall.forced.since >= left.since;
   if (recall.contest.generation !== generation || isAsked) resolved(recall, generation);
-  else if (left !== undefined) return left.fields;
-  else {
-    const often = [...corrections].filter(
-      ([, times]) => times.filter((at) => now - at < contestWindowMs).length >= contestLimit,
-    );
-    return new Set(often.map(([field]) => field));
-  }
-  return new Set();
+  if (recall.contest.left !== undefined) return recall.contest.left.fields;
+  const often = [...recall.contest.corrections].filter(
+    ([, times]) => times.filter((at) => now - at < contestWindowMs).length >= contestLimit,
+  );
+  return new Set(often.map(([field]) => field));
 }
 
 /** Contested fields were found changed once more: they are left as they are from now on. */
