@@ -76,9 +76,9 @@ export function postAlertToggle(body: AlertToggle): Request {
   return write('POST', '/alert/toggle', 'update', body);
 }
 
-/** Has the service fetch the live state of an alert. */
+/** Has the service fetch the live state of an alert: a read in all but its method, which may be repeated at any time. */
 export function postAlertRefresh(alertId: string): Request {
-  return write('POST', '/alert/refresh', 'update', { alertId });
+  return write('POST', '/alert/refresh', 'read', { alertId });
 }
 
 /** The alerts of an environment. */
