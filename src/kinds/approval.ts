@@ -44,8 +44,8 @@ export function powerless<Spec, Facts>(
   if (since === undefined || powers?.activation === undefined) {
     return never('ActivationDisabled', `the operator runs without ${flag}; nothing is sent, now or later`);
   }
-  // A creation timestamp has whole seconds.
-  if (subject.createdAtMs + wholeSecondMs > Math.max(since, powers.activation)) return undefined;
+  // A creation timestamp is cut to the second: what was made within the second of the start may be older, and counts as such.
+  if (subject.createdAtMs >= Math.max(since, powers.activation)) return undefined;
   const message = `this resource is older than the power of the operator: when it was made, none ran with ${flag}, or none ran for a while; nothing is sent`;
   return never('ActivationDisabled', message);
 }

@@ -120,6 +120,11 @@ const fences: readonly Row[] = [
     'stall/ActivationDisabled',
     aPass({ powers: { activation: undefined, accountReset: 0 } }),
   ],
+  [
+    'it may have been made in the second before the operator got the power',
+    'stall/ActivationDisabled',
+    aPass({ powers: { activation: wallStart + 1, accountReset: undefined } }),
+  ],
   ['nobody said what the operator may', 'stall/ActivationDisabled', (({ powers: _powers, ...pass }) => pass)(aPass())],
   [
     'the account lost sight of things',

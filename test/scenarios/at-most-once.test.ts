@@ -77,7 +77,10 @@ async function endOf(protection: Protection, which: string): Promise<string> {
   const { tenant } = protection;
   const name = called(protection, which);
   const finished = async () => (await tenant.status(activation, name, 'finishedAt')) !== undefined;
-  await eventually(`${name} comes to its end`, finished, 120_000);
+  await eventually(`${name} comes to its end`, finished, 120_000).catch(async (error: unknown) => {
+    const { status } = (await tenant.get(activation, name)) ?? {};
+    throw new Error(`${String(error)}: ${JSON.stringify(status)}`, { cause: error });
+  });
   return (await tenant.condition(activation, name, 'Ready'))?.reason ?? '';
 }
 

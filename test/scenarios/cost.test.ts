@@ -82,8 +82,17 @@ describe('what a resource costs', () => {
     await eventually(
       'every alert has been refreshed',
       async () => (await states()).every((state) => state === 'Normal'),
-      60_000,
+      120_000,
     );
+    // The account counts what uses it once for many changes, half a minute later.
+    const uses = async () =>
+      ((await tenant.status('HostingAccount', 'default', 'counts')) ?? []) as { kind: string; ready: number }[];
+    await eventually('the account has counted everything', async () => {
+      const counted = await uses();
+      return ['ContactPoint', 'MetricAlert'].every((kind) =>
+        counted.some((use) => use.kind === kind && use.ready === names.length),
+      );
+    });
     await pause(3_000);
     const since = Date.now();
     const [last] = (await service.requests()).slice(-1);

@@ -85,13 +85,18 @@ class Lane {
     const isThere =
       dies === 'committed'
         ? async () => (await this.tenant.commits(created)) > before
-        : async () => (await this.tenant.status(kind, name, 'journal')) !== undefined;
+        : async () => (await this.#begun(kind, name)) || (await this.tenant.commits(created)) > before;
     await eventually(`${name} is ${dies}`, isThere, 120_000);
     this.#operator?.signal('SIGKILL');
     await this.#operator?.ended;
     // It may have died before it sent anything: then the next attempt is not to be disturbed.
     await service.control('DELETE', `/faults/${faultId}`).catch(() => undefined);
     await this.restart();
+  }
+
+  /** A call may be over before anybody has seen that it was begun. */
+  async #begun(kind: 'ContactPoint' | 'MetricAlert', name: string): Promise<boolean> {
+    return (await this.tenant.status(kind, name, 'journal')) !== undefined;
   }
 
   async close(): Promise<void> {
