@@ -87,7 +87,8 @@ const stalled = {
   Contested: 'Find who else writes the field: another cluster, a pipeline, a person. Change the spec to go on.',
   EndpointChanged:
     'Was the address changed by mistake, change it back. Otherwise accept it on the account: `apphosting.dev/accept-endpoint: HOST`.',
-  HostNotAllowed: 'Add the host to `--allowed-hosts`, or correct `baseUrl` in the Secret.',
+  HostNotAllowed:
+    'Add the host to `--allowed-hosts`, or correct `baseUrl` in the Secret. A private address needs `--allow-private-addresses` too.',
   VisibilityLost:
     'Has the token lost a permission, or does it belong to another member now? Give it back. If the objects are really gone: annotate the account with a new value of `apphosting.dev/accept-missing`.',
   JournalDamaged: 'Find out who writes status. Look in the service what exists; then remove `status.journal`.',
