@@ -3,7 +3,7 @@ import { readOf } from '../engine/kind/reading.ts';
 import type { JournalEntry, Step } from '../engine/kind/step.ts';
 import { isUnderWay, lifecycleAnswerOf, type AppEnvItem } from '../hosting/requests.ts';
 import { listOf, type EnvironmentPass, type Located } from './app-environment-binding.ts';
-import { deployment, redeployment, revisionOf, type Action } from './app-environment-deploys.ts';
+import { deployment, dueOf, overtaken, redeployment, revisionOf, type Action } from './app-environment-deploys.ts';
 import type { Facts } from './schema/app-environment.ts';
 
 const recheckMs = 3_000;
@@ -69,7 +69,8 @@ export function resolveDoubt(
   const action = actionOf(pass, entry, item);
   const skewMs = walk.dateMs === undefined ? 0 : walk.dateMs - (wallMs - (monotonicMs - walk.begunAt));
   if (isEvidence(entry, item, skewMs)) {
-    const remember = action?.done({ at: entry.startedAt, attempt: entry.attempt });
+    const unwanted = entry.operation === 'redeploy' ? {} : overtaken(pass);
+    const remember = action === undefined ? unwanted : action.done({ at: entry.startedAt, attempt: entry.attempt });
     return { is: 'again', remember: { ...remember, journal: undefined }, note: {} };
   }
   const words = `${entry.operation} of environment "${item.name}": the answer was lost`;
@@ -83,7 +84,11 @@ export function resolveDoubt(
     const message = `${words}; if nothing shows that it was carried out by ${until}, ${next}`;
     return { is: 'wait', reason: 'InDoubt', message, retryInMs: recheckMs };
   }
-  if (action === undefined) return { is: 'again', remember: { journal: undefined } };
+  if (action === undefined || isMoot(pass, entry)) return { is: 'again', remember: { journal: undefined } };
+  if (!isAtRest(item.status)) {
+    const message = `${words}; the service shows the status "${item.status ?? ''}", which the interface does not describe; nothing is sent until it changes`;
+    return { is: 'wait', reason: 'UnknownRemoteStatus', message, retryInMs: recheckMs };
+  }
   if (entry.attempt < mostAttempts) return act(pass, item, action, entry.attempt + 1);
   const message = `${words} twice, and nothing shows that it was carried out; change what is deployed, or the annotation apphosting.dev/redeploy-at, to try again`;
   return { is: 'stall', reason: 'DeployInDoubt', message };
@@ -94,6 +99,15 @@ function actionOf(pass: EnvironmentPass, entry: JournalEntry, item: AppEnvItem):
   if (entry.operation !== 'redeploy' && revisionOf(pass.spec) === undefined) return undefined;
   const action = (entry.operation === 'redeploy' ? redeployment : deployment)(pass, item.appEnvId);
   return action.operation === entry.operation && action.digest === entry.digest ? action : undefined;
+}
+
+/** Whether something else comes first: the environment is to be stopped, or a deployment takes the place of a redeployment. */
+function isMoot(pass: EnvironmentPass, { operation }: JournalEntry): boolean {
+  return pass.spec.powerState === 'Stopped' || (operation === 'redeploy' && dueOf(pass) === 'deployment');
+}
+
+function isAtRest(status = ''): boolean {
+  return ['running', 'stopped'].includes(status.trim().toLowerCase());
 }
 
 /** Whether the environment changed since the call was begun; a list from before does not count, whenever it was read. */

@@ -129,6 +129,17 @@ export function assume(pass: EnvironmentPass): Partial<Memory<Facts>> {
   };
 }
 
+/** A deployment was carried out that nobody wants any more: what is wanted now is due, whatever was deployed before that. */
+export function overtaken({ memory }: EnvironmentPass): Partial<Memory<Facts>> {
+  const { applied, facts } = memory;
+  const others = Object.entries(applied?.prints ?? {}).filter(([name]) => name.replace(assumed, '') !== 'deploy');
+  const { contentId: _replaced, ...deploy } = facts.deploy ?? {};
+  return {
+    ...(applied !== undefined && { applied: { ...applied, prints: Object.fromEntries(others) } }),
+    ...(facts.deploy !== undefined && { facts: { ...facts, deploy } }),
+  };
+}
+
 /** The same fingerprints under the key of now, for the generation of now. */
 export function renewed(pass: EnvironmentPass): Memory<Facts>['applied'] {
   const known = printsIn(pass);

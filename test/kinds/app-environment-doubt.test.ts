@@ -99,6 +99,46 @@ const doubts: readonly Row[] = [
     with: late,
     comesTo: 'POST /app-env/deploy-image {"appEnvId":"env_1","image":"r/x:3"}',
   },
+  {
+    because: 'it was taken back meanwhile, and shows that it was carried out',
+    memory: { ...second, journal: entry() },
+    shown: shown({ updatedAtMs: after }, 10_000),
+    spec: { ...byId, deploy: { image: 'r/x:1' } },
+    comesTo: 'POST /app-env/deploy-image {"appEnvId":"env_1","image":"r/x:1"}',
+  },
+  {
+    because: 'it was taken back meanwhile, and nothing shows that it was carried out',
+    memory: { ...second, journal: entry() },
+    shown: shown({}, 190_000),
+    spec: { ...byId, deploy: { image: 'r/x:1' } },
+    with: late,
+    comesTo: 'ready InSync',
+  },
+  {
+    because: 'it is to be stopped by now',
+    memory: { ...second, journal: entry() },
+    shown: shown({}, 190_000),
+    spec: { ...spec2, powerState: 'Stopped' },
+    with: late,
+    comesTo: 'POST /app-env/stop {"appEnvId":"env_1"}',
+  },
+  {
+    because: 'the service shows a word that nobody knows',
+    memory: { ...second, journal: entry() },
+    shown: shown({ status: 'DEGRADED' }, 190_000),
+    spec: spec2,
+    with: late,
+    comesTo: 'wait UnknownRemoteStatus',
+  },
+  {
+    because: 'a redeployment was given up, and another image is wanted by now',
+    memory: { ...second, journal: entry({ operation: 'redeploy', attempt: 2, digest: print('b') }) },
+    subject: { annotations: { 'apphosting.dev/redeploy-at': 'b' } },
+    shown: shown({}, 190_000),
+    spec: spec2,
+    with: late,
+    comesTo: 'POST /app-env/deploy-image {"appEnvId":"env_1","image":"r/x:2"}',
+  },
 ];
 
 describe('an environment', () => {
