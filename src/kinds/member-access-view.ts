@@ -89,8 +89,10 @@ function addedBy(allowed: readonly string[], ids: readonly string[], set: readon
 
 function widerCondition(isWider: boolean): OwnCondition {
   const type = 'AccessWiderThanSpec';
-  if (!isWider)
-    return { type, status: 'False', reason: 'AsSpecified', message: 'the member has no more than the spec gives' };
+  if (!isWider) {
+    const message = 'no full access where the spec restricts it; status.serviceAddedAppEnvIds lists what others added';
+    return { type, status: 'False', reason: 'AsSpecified', message };
+  }
   return {
     type,
     status: 'True',

@@ -133,7 +133,7 @@ export const reasons = {
   NotRefreshed: 'The state of the alert has not been asked for yet.',
   Running: 'The environment runs.',
   Stopped: 'The environment is stopped.',
-  AsSpecified: 'The member has no more than the spec gives.',
+  AsSpecified: 'The service shows no full access where the spec restricts it.',
   FeatureNotShown:
     'The interface does not show whether the account enforces member access by environment; while it does not, every member has full access.',
   NotDeployedYet:
