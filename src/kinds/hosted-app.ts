@@ -46,7 +46,9 @@ function admit(pass: AppPass): Step<Facts> | undefined {
   const unread = catalogues.find((read) => view.all(read) === undefined && view.problem(read) === undefined);
   if (unread !== undefined) return readOf(pass, unread, Number.NEGATIVE_INFINITY);
   const known = catalogues.flatMap((read) => [...(view.all(read)?.items.keys() ?? [])]);
-  if (known.length === 0 || known.includes(preset)) return undefined;
+  // Half a catalogue proves nothing: the service itself refuses what it does not have.
+  const isWhole = catalogues.every((read) => view.all(read) !== undefined);
+  if (!isWhole || known.length === 0 || known.includes(preset)) return undefined;
   const near = nearest(preset, known);
   const message = `spec.preset ${preset} is none of the presets of the account${near === undefined ? '' : `; did you mean ${near}?`}`;
   return { is: 'stall', reason: 'UnknownPreset', message };

@@ -17,6 +17,17 @@ describe('HostedApp in a world', () => {
     ]);
   });
 
+  it('is not refused for a preset of a catalogue that cannot be read', async () => {
+    const world = await aWorld();
+    world.interference = ({ path }) =>
+      path.includes('/database-presets') ? { insteadOf: { status: 503 } } : undefined;
+    await world.crash();
+    world.apply('HostedApp', 'store', { preset: 'POSTGRESQL', port: 5432 });
+    await world.run(200_000);
+
+    expect(conditionOf(world, 'HostedApp', 'store')).toBe('True/InSync');
+  });
+
   it('corrects what somebody changed within a poll', async () => {
     const world = await aWorld();
     world.apply('HostedApp', 'api', image);
