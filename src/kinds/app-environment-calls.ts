@@ -56,6 +56,19 @@ export function isLagging(
   return updatedAtMs === updatedAtBefore && monotonicMs - calledAt < horizonMs;
 }
 
+/** What the service's word for the state means to us; any other word is shown as it is, and waited on. */
+export function stateOf({ status = '' }: AppEnvItem): string {
+  const word = status.trim().toLowerCase();
+  if (word === 'running') return 'Running';
+  if (word === 'stopped') return 'Stopped';
+  return isUnderWay(status) ? 'Updating' : status;
+}
+
+/** Why nothing is sent to an environment in a state that nobody can explain. */
+export function unknownState(state: string): string {
+  return `the service shows the status "${state}", which the interface does not describe; nothing is sent until it changes`;
+}
+
 /** Goes on with a call whose outcome is not known: what the environment shows decides whether it is sent once more. */
 export function resolveDoubt(
   pass: EnvironmentPass,
@@ -74,7 +87,8 @@ export function resolveDoubt(
     return { is: 'again', remember: { ...remember, journal: undefined }, note: {} };
   }
   const words = `${entry.operation} of environment "${item.name}": the answer was lost`;
-  if (isUnderWay(item.status)) {
+  const state = stateOf(item);
+  if (state === 'Updating') {
     const message = `${words}; waiting until the environment is at rest`;
     return { is: 'wait', reason: 'InDoubt', message, retryInMs: recheckMs };
   }
@@ -85,8 +99,8 @@ export function resolveDoubt(
     return { is: 'wait', reason: 'InDoubt', message, retryInMs: recheckMs };
   }
   if (action === undefined || isMoot(pass, entry)) return { is: 'again', remember: { journal: undefined } };
-  if (!isAtRest(item.status)) {
-    const message = `${words}; the service shows the status "${item.status ?? ''}", which the interface does not describe; nothing is sent until it changes`;
+  if (state !== 'Running' && state !== 'Stopped') {
+    const message = `${words}; ${unknownState(state)}`;
     return { is: 'wait', reason: 'UnknownRemoteStatus', message, retryInMs: recheckMs };
   }
   if (entry.attempt < mostAttempts) return act(pass, item, action, entry.attempt + 1);
@@ -104,10 +118,6 @@ function actionOf(pass: EnvironmentPass, entry: JournalEntry, item: AppEnvItem):
 /** Whether something else comes first: the environment is to be stopped, or a deployment takes the place of a redeployment. */
 function isMoot(pass: EnvironmentPass, { operation }: JournalEntry): boolean {
   return pass.spec.powerState === 'Stopped' || (operation === 'redeploy' && dueOf(pass) === 'deployment');
-}
-
-function isAtRest(status = ''): boolean {
-  return ['running', 'stopped'].includes(status.trim().toLowerCase());
 }
 
 /** Whether the environment changed since the call was begun; a list from before does not count, whenever it was read. */

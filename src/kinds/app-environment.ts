@@ -3,7 +3,7 @@ import { defineKind } from '../engine/kind/define.ts';
 import { readOf } from '../engine/kind/reading.ts';
 import type { OwnCondition, Showing, Step } from '../engine/kind/step.ts';
 import type { Request } from '../engine/ports.ts';
-import { isUnderWay, postAppEnvStart, postAppEnvStop, type AppEnvItem } from '../hosting/requests.ts';
+import { postAppEnvStart, postAppEnvStop, type AppEnvItem } from '../hosting/requests.ts';
 import { listOf, locate, type EnvironmentPass } from './app-environment-binding.ts';
 import {
   assume,
@@ -16,17 +16,9 @@ import {
   renewed,
   revisionOf,
 } from './app-environment-deploys.ts';
-import { act, isLagging, resolveDoubt } from './app-environment-calls.ts';
+import { act, isLagging, resolveDoubt, stateOf, unknownState } from './app-environment-calls.ts';
 import { identity, type Facts, type Spec } from './schema/app-environment.ts';
 import { needsOf } from './values.ts';
-
-/** What the service's word for the state means to us; any other word is shown as it is, and waited on. */
-function stateOf({ status = '' }: AppEnvItem): string {
-  const word = status.trim().toLowerCase();
-  if (word === 'running') return 'Running';
-  if (word === 'stopped') return 'Stopped';
-  return isUnderWay(status) ? 'Updating' : status;
-}
 
 function step(pass: EnvironmentPass): Step<Facts> {
   if (pass.subject.deleting) return { is: 'release' };
@@ -49,7 +41,7 @@ function step(pass: EnvironmentPass): Step<Facts> {
     return { is: 'wait', reason: 'Updating', message: 'the environment is being updated', note: {} };
   }
   if (state !== 'Running' && state !== 'Stopped') {
-    const message = `the service shows the status "${state}", which the interface does not describe; nothing is sent until it changes`;
+    const message = unknownState(state);
     return { is: 'wait', reason: 'UnknownRemoteStatus', message, note: {} };
   }
   return settled(pass, item, state);
