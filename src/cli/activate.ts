@@ -1,32 +1,11 @@
 import { stringify } from 'yaml';
 import { activateCommand } from '../config.ts';
 import { apiVersion } from './api-version.ts';
-import { ageOf, parseNamed, readProtection, type Point, type Protection } from './protection.ts';
-import { realClock } from './run.ts';
+import { aboutProtection, ageOf, parseNamed, type Point, type Protection } from './protection.ts';
 
 /** `apphosting activate NAME --point latest`: prints a manifest, and applies nothing. */
-export async function activate(args: readonly string[]): Promise<number> {
-  const parsed = parseNamed(activateCommand, args);
-  if (parsed.kind === 'help') {
-    process.stdout.write(parsed.text);
-    return 0;
-  }
-  if (parsed.kind === 'wrong') return complain(parsed.line, 2);
-  try {
-    const protection = await readProtection(parsed.settings, realClock);
-    if (typeof protection === 'string') return complain(`apphosting activate: ${protection}`, 1);
-    const manifest = manifestOf(protection, parsed.settings, realClock.wall());
-    if ('refused' in manifest) return complain(`apphosting activate: ${manifest.refused}`, 1);
-    process.stdout.write(manifest.text);
-    return 0;
-  } catch (error) {
-    return complain(`apphosting activate: ${error instanceof Error ? error.message : String(error)}`, 1);
-  }
-}
-
-function complain(line: string, code: number): number {
-  process.stderr.write(`${line}\n`);
-  return code;
+export function activate(args: readonly string[]): Promise<number> {
+  return aboutProtection('activate', parseNamed(activateCommand, args), manifestOf);
 }
 
 /** What a person decides about an activation. */

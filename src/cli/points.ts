@@ -1,28 +1,10 @@
 import { pointsCommand } from '../config.ts';
-import { ageOf, parseNamed, readProtection, type Point, type Protection } from './protection.ts';
-import { realClock } from './run.ts';
+import { aboutProtection, ageOf, parseNamed, type Point, type Protection } from './protection.ts';
 
 /** `apphosting points NAME`: the recovery points of a protection. */
-export async function points(args: readonly string[]): Promise<number> {
+export function points(args: readonly string[]): Promise<number> {
   const parsed = parseNamed(pointsCommand, args);
-  if (parsed.kind === 'help') {
-    process.stdout.write(parsed.text);
-    return 0;
-  }
-  if (parsed.kind === 'wrong') return complain(parsed.line, 2);
-  try {
-    const protection = await readProtection(parsed.settings, realClock);
-    if (typeof protection === 'string') return complain(`apphosting points: ${protection}`, 1);
-    process.stdout.write(tableOf(protection, realClock.wall()));
-    return 0;
-  } catch (error) {
-    return complain(`apphosting points: ${error instanceof Error ? error.message : String(error)}`, 1);
-  }
-}
-
-function complain(line: string, code: number): number {
-  process.stderr.write(`${line}\n`);
-  return code;
+  return aboutProtection('points', parsed, (protection, _settings, nowMs) => ({ text: tableOf(protection, nowMs) }));
 }
 
 /** The points as a table, newest first. */

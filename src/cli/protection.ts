@@ -5,6 +5,7 @@ import type { Clock } from '../engine/ports.ts';
 import { Facts, Spec } from '../kinds/schema/disaster-protection.ts';
 import { openKube } from '../kube/client.ts';
 import { findCredentials } from '../kube/credentials.ts';
+import { realClock } from './run.ts';
 
 /** What the commands need to know of a protection. */
 export interface Protection {
@@ -19,6 +20,14 @@ export interface Protection {
 
 /** One recovery point, as status lists it. */
 export type Point = NonNullable<Facts['recoveryPoints']>[number];
+
+/** Which protection a command is about, and where. */
+interface Asked {
+  readonly name: string;
+  readonly kubeconfig: string | undefined;
+  readonly context: string | undefined;
+  readonly namespace: string | undefined;
+}
 
 /** The name before the flags, and the flags. */
 export function parseNamed<F extends Readonly<Record<string, Flag<unknown>>>>(
@@ -35,16 +44,36 @@ export function parseNamed<F extends Readonly<Record<string, Flag<unknown>>>>(
   return { kind: 'settings', settings: { ...parsed.settings, name } };
 }
 
+/** Runs a command about one protection: prints its text, or a line on why there is none; returns the exit code. */
+export async function aboutProtection<S extends Asked>(
+  name: string,
+  parsed: Parsed<S>,
+  textOf: (protection: Protection, settings: S, nowMs: number) => { text: string } | { refused: string },
+): Promise<number> {
+  if (parsed.kind === 'help') {
+    process.stdout.write(parsed.text);
+    return 0;
+  }
+  if (parsed.kind === 'wrong') return complain(parsed.line, 2);
+  try {
+    const protection = await readProtection(parsed.settings, realClock);
+    if (typeof protection === 'string') return complain(`apphosting ${name}: ${protection}`, 1);
+    const said = textOf(protection, parsed.settings, realClock.wall());
+    if ('refused' in said) return complain(`apphosting ${name}: ${said.refused}`, 1);
+    process.stdout.write(said.text);
+    return 0;
+  } catch (error) {
+    return complain(`apphosting ${name}: ${error instanceof Error ? error.message : String(error)}`, 1);
+  }
+}
+
+function complain(line: string, code: number): number {
+  process.stderr.write(`${line}\n`);
+  return code;
+}
+
 /** Reads a protection from the cluster; a sentence where that is not possible. */
-export async function readProtection(
-  asked: {
-    readonly name: string;
-    readonly kubeconfig: string | undefined;
-    readonly context: string | undefined;
-    readonly namespace: string | undefined;
-  },
-  clock: Clock,
-): Promise<Protection | string> {
+async function readProtection(asked: Asked, clock: Clock): Promise<Protection | string> {
   const { kubeconfig, context, name } = asked;
   const credentials = await findCredentials({
     clock,
