@@ -1,39 +1,18 @@
 import { describe, expect, it } from 'vitest';
 import type { InProcess } from '../support/in-process.ts';
 import {
-  aProtectedWorld,
   anActivation,
+  aProtectedWorld,
+  aReset,
   committed,
   conditionOf,
+  disaster,
   flaws,
+  protection,
   sentenceOf,
   statusOf,
-  type ProtectionStatus,
+  validUntil,
 } from './support.ts';
-
-const disaster = '/api/public/v1/disaster-readiness';
-
-function validUntil(world: InProcess): string {
-  return new Date(world.clock.wall() + 3_600_000).toISOString();
-}
-
-function protection(world: InProcess): ProtectionStatus {
-  return statusOf<ProtectionStatus>(world, 'DisasterProtection', 'orders');
-}
-
-function aReset(world: InProcess, more: object = {}): object {
-  const { configurationId, generation } = protection(world);
-  return {
-    scope: 'Environment',
-    appEnvId: 'env_db_prod',
-    configurationId,
-    configurationGeneration: generation,
-    confirmationName: 'production',
-    acknowledgement: 'DeletesProtectionAndLeftovers',
-    validUntil: validUntil(world),
-    ...more,
-  };
-}
 
 describe('a validation', () => {
   it('runs once per run id, and a second one with the same content is answered with the first', async () => {

@@ -1,20 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { InProcess } from '../support/in-process.ts';
-import {
-  aProtectedWorld,
-  anActivation,
-  committed,
-  conditionOf,
-  sentenceOf,
-  statusOf,
-  type ProtectionStatus,
-} from './support.ts';
-
-const disaster = '/api/public/v1/disaster-readiness';
-
-function protection(world: InProcess): ProtectionStatus {
-  return statusOf<ProtectionStatus>(world, 'DisasterProtection', 'orders');
-}
+import { anActivation, aProtectedWorld, committed, conditionOf, disaster, protection, sentenceOf } from './support.ts';
 
 describe('a protection', () => {
   it.each(['loseBefore', 'loseAnswer', 'hangAfter', { insteadOf: { status: 500 } }] as const)(

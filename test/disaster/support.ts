@@ -22,6 +22,9 @@ export interface ProtectionStatus {
   readonly warmDestination?: { readonly environmentName: string; readonly appName: string };
 }
 
+/** Where the endpoints of disaster readiness are. */
+export const disaster = '/api/public/v1/disaster-readiness';
+
 export const target = { environmentName: 'recovered', appName: 'orders-db-recovered', createNewApp: true };
 
 /** The spec of the protection of the demo database. */
@@ -97,4 +100,29 @@ export function flaws(world: InProcess, ...objects: readonly (readonly [string, 
     const object: KubeObject | undefined = world.get(kind, name);
     return object === undefined ? [] : flawsOf(object);
   });
+}
+
+/** The status of the protection. */
+export function protection(world: InProcess): ProtectionStatus {
+  return statusOf<ProtectionStatus>(world, 'DisasterProtection', 'orders');
+}
+
+/** An hour from now, as specs write it. */
+export function validUntil(world: InProcess): string {
+  return new Date(world.clock.wall() + 3_600_000).toISOString();
+}
+
+/** The spec of a reset of just the configuration that the protection has. */
+export function aReset(world: InProcess, more: object = {}): object {
+  const { configurationId, generation } = protection(world);
+  return {
+    scope: 'Environment',
+    appEnvId: 'env_db_prod',
+    configurationId,
+    configurationGeneration: generation,
+    confirmationName: 'production',
+    acknowledgement: 'DeletesProtectionAndLeftovers',
+    validUntil: validUntil(world),
+    ...more,
+  };
 }

@@ -2,39 +2,17 @@
 import { describe, expect, it } from 'vitest';
 import type { InProcess } from '../support/in-process.ts';
 import {
-  aProtectedWorld,
   anActivation,
+  aProtectedWorld,
+  aReset,
   committed,
   conditionOf,
+  disaster,
+  protection,
   sentenceOf,
-  statusOf,
   target,
-  type ProtectionStatus,
+  validUntil,
 } from './support.ts';
-
-const disaster = '/api/public/v1/disaster-readiness';
-
-function protection(world: InProcess): ProtectionStatus {
-  return statusOf<ProtectionStatus>(world, 'DisasterProtection', 'orders');
-}
-
-function validUntil(world: InProcess): string {
-  return new Date(world.clock.wall() + 3_600_000).toISOString();
-}
-
-function aReset(world: InProcess, more: object = {}): object {
-  const { configurationId, generation } = protection(world);
-  return {
-    scope: 'Environment',
-    appEnvId: 'env_db_prod',
-    configurationId,
-    configurationGeneration: generation,
-    confirmationName: 'production',
-    acknowledgement: 'DeletesProtectionAndLeftovers',
-    validUntil: validUntil(world),
-    ...more,
-  };
-}
 
 function aDiscard(world: InProcess, more: object = {}): object {
   const { configurationId, generation, activeOperation } = protection(world);

@@ -3,6 +3,8 @@ import type { AnyKind } from '../../src/engine/kind/define.ts';
 import { kinds } from '../../src/kinds/index.ts';
 import { aWorld, conditionOf, messageOf, statusOf } from '../kinds/support/world.ts';
 
+type AnyPass = Parameters<AnyKind['step']>[0];
+
 const mail = { email: { addresses: ['a@example.com'] } };
 
 /** Contact points of this kind whose name begins with `poison` make the given function throw. */
@@ -14,6 +16,18 @@ function poisoned(part: 'step' | 'show' | 'needs'): readonly AnyKind[] {
     if (kind.kind !== 'ContactPoint') return kind;
     if (part === 'needs') return { ...kind, needs: (spec) => (spec.name === 'poison' ? boom() : kind.needs(spec)) };
     return { ...kind, [part]: (pass: Parameters<AnyKind['step']>[0]) => (isPoison(pass) ? boom() : kind[part](pass)) };
+  });
+}
+
+/** One kind, which throws in its step or its showing whenever this says so. */
+function breaking(name: string, part: 'step' | 'show', isBroken: (pass: AnyPass) => boolean): readonly AnyKind[] {
+  return kinds.map((kind) => {
+    if (kind.kind !== name) return kind;
+    const broken = (pass: AnyPass) => {
+      if (isBroken(pass)) throw new Error('broken');
+      return kind[part](pass);
+    };
+    return { ...kind, [part]: broken };
   });
 }
 
@@ -46,18 +60,7 @@ describe('an object whose pass always throws', () => {
 
   it('leaves what it was bound to as it is, and goes on when it no longer throws', async () => {
     let isBroken = false;
-    const breaking = kinds.map((kind) =>
-      kind.kind === 'ContactPoint'
-        ? {
-            ...kind,
-            step: (pass: Parameters<AnyKind['step']>[0]) => {
-              if (isBroken) throw new Error('broken');
-              return kind.step(pass);
-            },
-          }
-        : kind,
-    );
-    const world = await aWorld({ kinds: breaking });
+    const world = await aWorld({ kinds: breaking('ContactPoint', 'step', () => isBroken) });
     world.apply('ContactPoint', 'on-call', mail);
     await world.run(5_000);
     const { contactPointId } = statusOf(world, 'ContactPoint', 'on-call');
@@ -76,18 +79,7 @@ describe('an object whose pass always throws', () => {
 
   it('does not close the account to its resources when it is the account', async () => {
     let isBroken = false;
-    const breaking = kinds.map((kind) =>
-      kind.kind === 'HostingAccount'
-        ? {
-            ...kind,
-            step: (pass: Parameters<AnyKind['step']>[0]) => {
-              if (isBroken) throw new Error('broken');
-              return kind.step(pass);
-            },
-          }
-        : kind,
-    );
-    const world = await aWorld({ kinds: breaking });
+    const world = await aWorld({ kinds: breaking('HostingAccount', 'step', () => isBroken) });
     isBroken = true;
     world.operator.engine.enqueue('HostingAccount', 'team', 'default');
     world.apply('ContactPoint', 'on-call', mail);
@@ -100,18 +92,8 @@ describe('an object whose pass always throws', () => {
 
   it('loses no id that came back from the service right before it threw', async () => {
     let isBroken = true;
-    const breaking = kinds.map((kind) =>
-      kind.kind === 'ContactPoint'
-        ? {
-            ...kind,
-            show: (pass: Parameters<AnyKind['show']>[0]) => {
-              if (isBroken && pass.memory.id !== undefined) throw new Error('broken');
-              return kind.show(pass);
-            },
-          }
-        : kind,
-    );
-    const world = await aWorld({ kinds: breaking });
+    const isBound = (pass: AnyPass) => isBroken && pass.memory.id !== undefined;
+    const world = await aWorld({ kinds: breaking('ContactPoint', 'show', isBound) });
     world.apply('ContactPoint', 'on-call', mail);
     await world.run(10_000);
     expect(world.get('ContactPoint', 'on-call')?.status).toMatchObject({
