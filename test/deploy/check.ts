@@ -9,7 +9,8 @@ import process from 'node:process';
 import { parseAllDocuments } from 'yaml';
 import { progressOn } from '../../src/cli/control-plane/progress.ts';
 import { surroundings } from '../../src/config.ts';
-import { accepted, refusedValues, sameObjects, type Tools } from './chart.ts';
+import { accepted, foreignKinds, refusedValues, sameObjects, sharedByReleases, type Tools } from './chart.ts';
+import { strays } from './kustomized.ts';
 import { runProgram } from './programs.ts';
 import { NotRun, runChecks, type Tally } from './report.ts';
 import { argoOf, rows } from './statuses.ts';
@@ -27,7 +28,10 @@ export async function checkDeploy(words: readonly string[] = []): Promise<Tally>
       {
         'Helm renders what Kustomize renders': () => sameObjects(tools),
         'the chart refuses values it does not know': () => refusedValues(tools),
+        'releases of the chart share nothing': () => sharedByReleases(tools),
         'a real API server takes what Helm renders': () => accepted(tools),
+        'everything is where the operator is': strays,
+        'Prometheus knows every field of its kinds': () => foreignKinds(tools),
         'samples fit the schemas': () => schemas(tools, work),
         'no definition lost anything since the last release': () => compatible(tools, work),
         'a definition that lost something would be noticed': () => incompatible(tools, work),
