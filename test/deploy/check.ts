@@ -6,14 +6,16 @@ import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promis
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import process from 'node:process';
-import { parseAllDocuments } from 'yaml';
+import { isDeepStrictEqual } from 'node:util';
+import { parse, parseAllDocuments } from 'yaml';
 import { progressOn } from '../../src/cli/control-plane/progress.ts';
 import { surroundings } from '../../src/config.ts';
 import { accepted, foreignKinds, refusedValues, sameObjects, sharedByReleases, type Tools } from './chart.ts';
+import { documented, fluxTypes, installedBy, waves } from './examples.ts';
 import { strays } from './kustomized.ts';
 import { runProgram } from './programs.ts';
 import { NotRun, runChecks, type Tally } from './report.ts';
-import { argoOf, rows } from './statuses.ts';
+import { argoOf, recoverableOf, rows } from './statuses.ts';
 import { builtTools } from './tools.ts';
 
 const root = join(import.meta.dirname, '..', '..');
@@ -31,7 +33,11 @@ export async function checkDeploy(words: readonly string[] = []): Promise<Tally>
         'releases of the chart share nothing': () => sharedByReleases(tools),
         'a real API server takes what Helm renders': () => accepted(tools),
         'everything is where the operator is': strays,
+        'kustomizations in documents build': documented,
+        'Flux and Argo CD install the operator': installedBy,
+        'waves follow references': waves,
         'Prometheus knows every field of its kinds': () => foreignKinds(tools),
+        'Flux knows every field of its kinds': () => fluxTypes(tools),
         'samples fit the schemas': () => schemas(tools, work),
         'no definition lost anything since the last release': () => compatible(tools, work),
         'a definition that lost something would be noticed': () => incompatible(tools, work),
@@ -138,21 +144,19 @@ interface Opinions {
 async function statuses(tools: Tools): Promise<readonly string[]> {
   const table = rows();
   const health = await readFile(join(root, 'deploy', 'argocd', 'lua', 'health.lua'), 'utf8');
-  const team = parseAllDocuments(await readFile(join(root, 'deploy', 'flux', 'team.yaml'), 'utf8'))[0]?.toJS() as {
-    spec: { healthCheckExprs: readonly object[] };
-  };
-  const input = JSON.stringify({ health, expressions: team.spec.healthCheckExprs[0], rows: table });
+  const recovery = parse(await readFile(join(root, 'deploy', 'flux', 'strict-recovery.yaml'), 'utf8'));
+  const { spec } = recovery as { readonly spec: { readonly healthCheckExprs: readonly object[] } };
+  const input = JSON.stringify({ health, expressions: spec.healthCheckExprs[0], rows: table });
   const { code, stdout, stderr } = await runProgram(await tools(), ['statuses'], { input });
   if (code !== 0) return [stderr];
   const found = new Map((JSON.parse(stdout) as readonly Opinions[]).map((one) => [one.name, one]));
   return table.flatMap((row) => {
     const { name, kstatus } = row;
     const said = found.get(name);
-    const wanted = { kstatus, flux: kstatus, argo: argoOf(row) };
-    // Flux asks kstatus about deletions itself, and an expression about a status without conditions cannot be evaluated yet.
-    const expressed = kstatus === 'Terminating' || said?.cel === 'error' || said?.cel === kstatus;
-    const same = said?.kstatus === wanted.kstatus && said.flux === wanted.flux && said.argo === wanted.argo;
-    return same && expressed ? [] : [`${name}: ${JSON.stringify(said)}, wanted ${JSON.stringify(wanted)}`];
+    const wanted = { name, kstatus, flux: kstatus, cel: recoverableOf(row), argo: argoOf(row) };
+    return isDeepStrictEqual(said, wanted)
+      ? []
+      : [`${name}: ${JSON.stringify(said)}, wanted ${JSON.stringify(wanted)}`];
   });
 }
 
