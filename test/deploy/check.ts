@@ -14,6 +14,7 @@ import { accepted, foreignKinds, refusedValues, sameObjects, sharedByReleases, t
 import { documented, fluxTypes, installedBy, waves } from './examples.ts';
 import { strays } from './kustomized.ts';
 import { runProgram } from './programs.ts';
+import { releasesBefore } from './releases.ts';
 import { NotRun, runChecks, type Tally } from './report.ts';
 import { argoOf, recoverableOf, rows } from './statuses.ts';
 import { builtTools } from './tools.ts';
@@ -86,24 +87,30 @@ async function schemas(tools: Tools, work: string): Promise<readonly string[]> {
   return code === 0 ? [] : [`${stdout}${stderr}`];
 }
 
-/** Against the definitions of the newest tag; before the first release there is nothing to lose. */
+/** Against the definitions of the last releases. */
 async function compatible(tools: Tools, work: string): Promise<readonly string[]> {
   const git = (...args: readonly string[]) => runProgram('git', args, { cwd: root });
-  const tag = await git('describe', '--tags', '--abbrev=0', '--match', 'v*');
-  const since = tag.code === 0 ? tag.stdout.trim() : 'HEAD';
-  const listed = await git('ls-tree', '--name-only', since, 'crds/');
-  if (listed.code !== 0) throw new NotRun('this is not a checkout of Git with its commits');
-  process.stdout.write(`  compared with ${tag.code === 0 ? since : 'the last commit: there is no release yet'}\n`);
+  const tags = await git('tag', '--list', 'v*', '--merged', 'HEAD', '--sort=-version:refname');
+  if (tags.code !== 0) throw new NotRun('this is not a checkout of Git with its commits');
+  const releases = releasesBefore(
+    tags.stdout.split('\n').filter((tag) => tag !== ''),
+    await readFile(join(root, 'CHANGELOG.md'), 'utf8'),
+  );
   const now = new Set(await readdir(join(root, 'crds')));
-  const pairs: string[] = [];
-  const gone: string[] = [];
-  for (const path of listed.stdout.trim().split('\n')) {
-    const file = path.slice('crds/'.length);
-    if (!now.has(file)) gone.push(`${path} is gone`);
-    else pairs.push(await written(join(work, file), (await git('show', `${since}:${path}`)).stdout), join(root, path));
+  const wrong: string[] = [];
+  for (const since of releases) {
+    const listed = await git('ls-tree', '--name-only', since, 'crds/');
+    const pairs: string[] = [];
+    for (const path of listed.stdout.trim().split('\n')) {
+      const file = path.slice('crds/'.length);
+      if (!now.has(file)) wrong.push(`${path} was in ${since}, and is gone`);
+      else
+        pairs.push(await written(join(work, file), (await git('show', `${since}:${path}`)).stdout), join(root, path));
+    }
+    const { code, stdout, stderr } = await runProgram(await tools(), ['compatible', ...pairs]);
+    if (code !== 0) wrong.push(`since ${since}: ${stdout}${stderr}`);
   }
-  const { code, stdout, stderr } = await runProgram(await tools(), ['compatible', ...pairs]);
-  return [...gone, ...(code === 0 ? [] : [`${stdout}${stderr}`])];
+  return wrong;
 }
 
 async function written(path: string, text: string): Promise<string> {
