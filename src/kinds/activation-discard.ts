@@ -10,7 +10,7 @@ import {
   type Discarding,
 } from '../hosting/requests.ts';
 import { expired, never, type Fence } from './approval.ts';
-import { activeIdOf, lookAt, operationIn, type SeenConfiguration } from './configurations.ts';
+import { activeIdOf, cleansUp, lookAt, operationIn, type SeenConfiguration } from './configurations.ts';
 import { ended, provenTwice, stepOnce, underWay, type OncePlan } from './one-shot.ts';
 import { isWhole } from './recovery-activation-content.ts';
 import { movedOn } from './recovery-activation-fences.ts';
@@ -79,6 +79,9 @@ function follow(pass: DiscardPass, { configuration, walk }: SeenConfiguration): 
     return { is: 'wait', reason: 'CleanupPending', message, note: {} };
   }
   const message = `operation ${operationId} is discarded`;
+  if (cleansUp(configuration?.pendingCleanup)) {
+    return { is: 'wait', reason: 'CleanupPending', message: `${message}; the service still cleans up`, note: {} };
+  }
   const read = drConfigurationsOf(pass.account.accountId);
   const unsure = provenTwice<Spec, Facts>(pass, read, walk, { reason: 'CleanupPending', message });
   return unsure ?? ended(pass, { is: 'ready', reason: 'Succeeded', message }, { facts });

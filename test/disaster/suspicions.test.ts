@@ -2,6 +2,7 @@
 import { describe, expect, it } from 'vitest';
 import type { InProcess } from '../support/in-process.ts';
 import {
+  aDiscard,
   anActivation,
   aProtectedWorld,
   aReset,
@@ -11,21 +12,7 @@ import {
   protection,
   sentenceOf,
   target,
-  validUntil,
 } from './support.ts';
-
-function aDiscard(world: InProcess, more: object = {}): object {
-  const { configurationId, generation, activeOperation } = protection(world);
-  return {
-    protectionRef: { name: 'orders' },
-    configurationId,
-    operationId: activeOperation?.operationId,
-    configurationGeneration: generation,
-    acknowledgement: 'DiscardsRecoveredData',
-    validUntil: validUntil(world),
-    ...more,
-  };
-}
 
 /** Somebody changes a setting of the protection besides us. */
 async function editedByHand(world: InProcess): Promise<void> {
