@@ -80,6 +80,24 @@ describe('the end of a request', () => {
   });
 });
 
+describe('a validation', () => {
+  it('says before it is sent that validations do not run by schedule', async () => {
+    const world = await aProtectedWorld();
+    const { body } = await world.request('GET', '/disaster-readiness/configurations?accountId=acc_demo');
+    const { items } = body as { items: readonly object[] };
+    const text = JSON.stringify({ items: items.map((item) => ({ ...item, validationScheduleEstablished: false })) });
+    const said: (string | undefined)[] = [];
+    world.interference = ({ path }) => {
+      if (path === `${disaster}/validate`) said.push(conditionOf(world, 'RecoveryValidation', 'trial', 'Scheduled'));
+      return path === `${disaster}/configurations` ? { insteadOf: { status: 200, text } } : undefined;
+    };
+    world.apply('RecoveryValidation', 'trial', { protectionRef: { name: 'orders' } });
+    await world.run(60_000);
+
+    expect(said).toEqual(['False/NoSchedule']);
+  });
+});
+
 describe('a protection', () => {
   it('shows neither readiness nor points of a configuration that is gone', async () => {
     const world = await aProtectedWorld();
