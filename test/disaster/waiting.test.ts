@@ -99,6 +99,27 @@ describe('a validation', () => {
 });
 
 describe('a protection', () => {
+  const spec = (world: InProcess) => world.get('DisasterProtection', 'orders')?.spec as object;
+
+  it('sends no settings while an activation of it has not come to its end, sent or not', async () => {
+    const world = await aProtectedWorld();
+    const { generation } = protection(world);
+    world.ahead.clusterMs = 120_000;
+    world.apply('RecoveryActivation', 'now', anActivation(world));
+    await world.run(10_000);
+    expect(conditionOf(world, 'RecoveryActivation', 'now', 'Ready')).toBe('False/ClockUnsure');
+
+    world.apply('DisasterProtection', 'orders', { ...spec(world), rtoTargetSeconds: 3_600 });
+    await world.run(120_000);
+    expect(conditionOf(world, 'DisasterProtection', 'orders', 'Ready')).toBe('False/OperationInProgress');
+    expect(protection(world).generation).toBe(generation);
+
+    world.ahead.clusterMs = 0;
+    await world.run(900_000);
+    expect(conditionOf(world, 'RecoveryActivation', 'now', 'Succeeded')).toBe('True/Succeeded');
+    expect(await committed(world, 'configuration.edited')).toBe(1);
+  });
+
   it('shows neither readiness nor points of a configuration that is gone', async () => {
     const world = await aProtectedWorld();
     world.apply('DisasterReset', 'wipe', aReset(world));
@@ -110,4 +131,31 @@ describe('a protection', () => {
       expect(status).not.toHaveProperty(field);
     expect(status).toMatchObject({ appEnvId: 'env_db_prod', enrolment: 1 });
   });
+
+  it.each(['while the operator goes on', 'while another operator takes over'])(
+    'is not enrolled anew where a reset that nobody knows of any more may still arrive, %s',
+    async (how) => {
+      const world = await aProtectedWorld();
+      world.interference = ({ path }) => (path === `${disaster}/reset` ? { lateMs: 25_000 } : undefined);
+      world.apply('DisasterReset', 'wipe', aReset(world));
+      await world.run(3_000);
+      world.interference = () => undefined;
+      await world.request('POST', '/disaster-readiness/reset', {
+        accountId: 'acc_demo',
+        scope: 'environment',
+        confirmationName: 'production',
+        sourceAppEnvId: 'env_db_prod',
+      });
+      const old = spec(world);
+      world.delete('DisasterReset', 'wipe');
+      world.delete('DisasterProtection', 'orders');
+      if (how.includes('takes over')) await world.crash(120_000);
+      world.apply('DisasterProtection', 'orders', old);
+      await world.run(900_000);
+
+      expect(await committed(world, 'configuration.wiped')).toBe(1);
+      expect(await committed(world, 'configuration.created')).toBe(2);
+      expect(conditionOf(world, 'DisasterProtection', 'orders', 'Ready')).toBe('True/InSync');
+    },
+  );
 });
