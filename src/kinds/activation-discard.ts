@@ -136,15 +136,17 @@ const plan: OncePlan<Spec, Facts, SeenConfiguration> = {
     credential: 'dangerous',
     proof: drConfigurationsOf(pass.account.accountId).first,
     committed: (body) => {
-      const { operationId, phase } = receiptOf(body) ?? {};
-      // The receipt names the operation; anything else that says yes may come from somebody in between.
-      if (operationId !== pass.spec.operationId) return undefined;
+      const { operationId, configurationId, phase } = receiptOf(body) ?? {};
+      // A receipt names what was asked for, by the activation or by an operation of its own on the same configuration;
+      // anything else that says yes may come from somebody in between.
+      const isReceipt = operationId !== undefined && configurationId === pass.spec.configurationId;
+      if (operationId !== pass.spec.operationId && !isReceipt) return undefined;
       const facts: Facts = {
         ...pass.memory.facts,
         acceptedAt: isoSeconds(pass.wallMs),
         ...(phase !== undefined && { stage: phase.slice(0, 64) }),
       };
-      return { facts, id: operationId, ownership: 'Created' };
+      return { facts, id: pass.spec.operationId, ownership: 'Created' };
     },
   }),
   follow,
