@@ -87,6 +87,11 @@ export function endedInVain({ endedAt, outcome }: DrOperation): boolean {
   return endedAt !== undefined && outcome !== undefined && /^(failed|discarded|superseded|cancell?ed)$/i.test(outcome);
 }
 
+/** Whether an operation is shown to have ended before another one began. */
+export function endedBefore({ endedAt }: DrOperation, later: DrOperation | undefined): boolean {
+  return Date.parse(endedAt ?? '') <= Date.parse(later?.startedAt ?? '');
+}
+
 /** Clean-up that is under way, and not only a disk that is kept for its time. */
 export function cleansUp(cleanup: PendingCleanup | undefined): boolean {
   return (cleanup?.pendingCount ?? 0) > (cleanup?.retainedDiskCount ?? 0);

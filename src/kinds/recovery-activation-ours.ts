@@ -3,7 +3,7 @@ import { isoSeconds } from '../engine/kind/moment.ts';
 import type { JournalEntry, Memory } from '../engine/kind/step.ts';
 import type { ConfigurationItem, DrOperation } from '../hosting/requests.ts';
 import { activeIdOf, isActivation, operationIdsOf, operationIn, sameMoment } from './configurations.ts';
-import { bodyOf, namesOf, protectionOf, type ActivationPass, type Seen } from './recovery-activation-content.ts';
+import { namesOf, ownOperationId, type ActivationPass, type Seen } from './recovery-activation-content.ts';
 import type { Facts, Spec } from './schema/recovery-activation.ts';
 
 /** What an activation brought. */
@@ -12,10 +12,10 @@ export type Result = NonNullable<ConfigurationItem['activationResult']>;
 /** Our own activation, when it is there although this resource does not know it: by its id, its result, or a lost answer. */
 export function trace(pass: ActivationPass, { configuration, source }: Seen): Partial<Memory<Facts>> | undefined {
   if (configuration === undefined) return undefined;
-  const requestId = bodyOf(pass).requestId;
-  const recorded = protectionOf(pass)?.operations.find((operation) => operation.requestId === requestId);
-  if (recorded !== undefined && operationIdsOf(configuration).includes(recorded.operationId)) {
-    return adopted(pass, recorded.operationId, 'Created');
+  const recorded = ownOperationId(pass);
+  const isBehind = recorded === pass.spec.afterOperationId;
+  if (recorded !== undefined && !isBehind && operationIdsOf(configuration).includes(recorded)) {
+    return adopted(pass, recorded, 'Created');
   }
   const { activationResult } = configuration;
   const repeats = (pass.spec.attempt ?? 1) > 1;

@@ -21,7 +21,7 @@ import {
   type ActivationPass,
   type Seen,
 } from './recovery-activation-content.ts';
-import { fenceOf } from './recovery-activation-fences.ts';
+import { fenceOf, sameRequest } from './recovery-activation-fences.ts';
 import { adopted, namesMatch, newOperation, trace, type Result } from './recovery-activation-ours.ts';
 import { identity, type Facts, type Spec } from './schema/recovery-activation.ts';
 
@@ -49,6 +49,9 @@ function follow(pass: ActivationPass, seen: Seen): Step<Facts> {
   const { configuration } = seen;
   const { id, journal, ownership } = pass.memory;
   if (configuration === undefined) return vanished(pass, seen);
+  if (id !== undefined && id === pass.spec.afterOperationId) {
+    return ended(pass, { is: 'stall', reason: 'AlreadyActivated', message: sameRequest(id) });
+  }
   if (id === undefined) {
     const fresh = journal && newOperation(pass, configuration, journal, true);
     if (fresh !== undefined) return { is: 'again', remember: adopted(pass, fresh.operationId, 'Presumed') };
@@ -114,16 +117,20 @@ function vanished(pass: ActivationPass, seen: Seen): Step<Facts> {
   const { id } = pass.memory;
   const operation = seen.configuration && operationIn(seen.configuration, id);
   const name = id === undefined ? 'the activation' : `operation ${id}`;
-  const message = `${name} is neither under way nor did it activate the configuration`;
+  const message =
+    seen.configuration === undefined
+      ? `the configuration is not shown any more, and with it ${name}; look in the service whether environment "${namesOf(pass.spec).envName}" is live`
+      : `${name} is neither under way nor did it activate the configuration`;
   const since = pass.notes['followedSince'] ?? pass.monotonicMs;
   const note = { ...pass.notes, followedSince: since };
   if (operation?.endedAt === undefined && seen.walk.begunAt < since + pass.horizonMs) {
-    return { is: 'wait', reason: 'InProgress', message: `${message} yet`, retryInMs: 10_000, note };
+    return { is: 'wait', reason: 'InProgress', message: `${message}; it is looked at again`, retryInMs: 10_000, note };
   }
   const read = drConfigurationsOf(pass.account.accountId);
   const unsure = provenTwice<Spec, Facts>({ ...pass, notes: note }, read, seen.walk, { reason: 'InProgress', message });
   if (unsure !== undefined) return unsure;
-  const outcome = operation?.outcome === undefined ? '' : `; the service says: ${operation.outcome}`;
+  const again = 'the same content is answered with this operation, so to try it again raise spec.attempt';
+  const outcome = operation?.outcome === undefined ? '' : `; the service says: ${operation.outcome}; ${again}`;
   const facts = factsOf(pass, seen);
   return ended(pass, { is: 'stall', reason: 'OperationFailed', message: `${message}${outcome}` }, { facts });
 }
