@@ -16,6 +16,8 @@ export interface Protection {
   readonly facts: Facts;
   /** The message of RecoveryReady, when it is not True. */
   readonly doubt: string | undefined;
+  /** The message of ActivationAvailable, when it is False. */
+  readonly obstacle: string | undefined;
 }
 
 /** One recovery point, as status lists it. */
@@ -110,9 +112,28 @@ export function protectionFrom(object: {
   if (!spec.success || !facts.success || typeof configurationId !== 'string') {
     return `DisasterProtection ${namespace}/${name} is not bound to a configuration yet`;
   }
-  const ready = conditions.find(({ type }) => type === 'RecoveryReady');
+  const find = (wanted: string) => conditions.find(({ type }) => type === wanted);
+  const ready = find('RecoveryReady');
   const doubt = ready?.status === 'True' ? undefined : (ready?.message ?? 'its readiness is not known');
-  return { name, namespace, configurationId, spec: spec.data, facts: facts.data, doubt };
+  const available = find('ActivationAvailable');
+  const obstacle = available?.status === 'False' ? available.message : undefined;
+  return { name, namespace, configurationId, spec: spec.data, facts: facts.data, doubt, obstacle };
+}
+
+/** What a person must know of a list of points before choosing one of them; nothing when it is as it should be. */
+export function cautionsOn({ facts, doubt, obstacle }: Protection, nowMs: number): readonly string[] {
+  const { recoveryPoints: [newest] = [], settings, activationResult } = facts;
+  const intervalMs = (settings?.snapshotIntervalSeconds ?? Number.POSITIVE_INFINITY) * 1_000;
+  const isOld = newest !== undefined && nowMs - Date.parse(newest.cutoffTime) > 2 * intervalMs;
+  return [
+    ...(doubt === undefined ? [] : [`NOT READY: ${doubt}`]),
+    ...(obstacle === undefined || activationResult !== undefined ? [] : [`NOT POSSIBLE NOW: ${obstacle}`]),
+    ...(isOld
+      ? [
+          `OLD: the newest point is ${ageOf(newest.cutoffTime, nowMs)} old, and one is due every ${ageOf(new Date(nowMs - intervalMs).toISOString(), nowMs)}: snapshots have stopped, or nobody keeps this list up to date.`,
+        ]
+      : []),
+  ];
 }
 
 /** How old something is, in the two largest units. */
