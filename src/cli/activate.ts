@@ -122,7 +122,7 @@ function notesOn(protection: Protection, point: Point, choice: Choice, nowMs: nu
       ? []
       : [
           `This configuration was activated before, by operation ${facts.activationResult.operationId ?? '(not shown)'}.`,
-          'To activate once more, write that id into spec.afterOperationId; otherwise do not create this.',
+          'To activate once more, write that id into spec.afterOperationId and choose other names; otherwise do not create this.',
         ]),
   ];
   return lines.map((line) => `# ${line}\n`).join('');
