@@ -37,13 +37,16 @@ export function parseNamed<F extends Readonly<Record<string, Flag<unknown>>>>(
   args: readonly string[],
 ): Parsed<Settings<F> & { readonly name: string }> {
   const [name, ...rest] = args;
-  const asked = name === undefined || name === '--help' || name === '-h';
-  const parsed = parseFlags(command, asked ? ['--help'] : rest);
-  if (parsed.kind !== 'settings' || name === undefined) return parsed as Exclude<typeof parsed, { kind: 'settings' }>;
-  if (!/^[a-z0-9][-a-z0-9.]*$/.test(name)) {
-    return { kind: 'wrong', line: `apphosting ${command.name}: "${name}" is not the name of a DisasterProtection` };
+  const asked = name === '--help' || name === '-h';
+  if (!asked && (name === undefined || !/^[a-z0-9][-a-z0-9.]*$/.test(name))) {
+    const wrong = name === undefined ? 'NAME is missing:' : `"${name}" is not`;
+    return {
+      kind: 'wrong',
+      line: `apphosting ${command.name}: ${wrong} the name of a DisasterProtection, which comes first`,
+    };
   }
-  return { kind: 'settings', settings: { ...parsed.settings, name } };
+  const parsed = parseFlags(command, asked ? ['--help'] : rest);
+  return parsed.kind === 'settings' ? { kind: 'settings', settings: { ...parsed.settings, name: name ?? '' } } : parsed;
 }
 
 /** Runs a command about one protection: prints its text, or a line on why there is none; returns the exit code. */

@@ -2,7 +2,8 @@ import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 import { manifestOf } from '../../src/cli/activate.ts';
 import { tableOf } from '../../src/cli/points.ts';
-import { protectionFrom, type Protection } from '../../src/cli/protection.ts';
+import { parseNamed, protectionFrom, type Protection } from '../../src/cli/protection.ts';
+import { activateCommand } from '../../src/config.ts';
 import { Spec } from '../../src/kinds/schema/recovery-activation.ts';
 
 const nowMs = Date.UTC(2026, 0, 31, 12);
@@ -140,6 +141,28 @@ describe('apphosting activate', () => {
     const choice = { point: 'latest', confirm: 'orders/staging', validMinutes: 5 };
 
     expect(manifestOf(aProtection(), choice, nowMs)).toHaveProperty('refused');
+  });
+});
+
+describe('the name of a protection', () => {
+  it.each([
+    [[], 'NAME is missing: the name of a DisasterProtection, which comes first'],
+    [['--point', 'latest', 'orders'], '"--point" is not the name of a DisasterProtection, which comes first'],
+    [['Orders', '--point', 'latest'], '"Orders" is not the name of a DisasterProtection, which comes first'],
+  ])('is asked for when the arguments are %j', (args, expected) => {
+    expect(parseNamed(activateCommand, args)).toEqual({
+      kind: 'wrong',
+      line: `apphosting activate NAME: ${expected}`,
+    });
+  });
+
+  it('stands before the flags', () => {
+    expect(parseNamed(activateCommand, ['orders', '--point', 'latest'])).toMatchObject({
+      kind: 'settings',
+      settings: { name: 'orders', point: 'latest' },
+    });
+    expect(parseNamed(activateCommand, ['--help'])).toHaveProperty('kind', 'help');
+    expect(parseNamed(activateCommand, ['orders', '--help'])).toHaveProperty('kind', 'help');
   });
 });
 
