@@ -104,7 +104,7 @@ const final = {
   DestinationMismatch: 'Create another one, with the names of `status.warmDestination` of the protection.',
   ActivationUnavailable: 'Remove what the message names, and create another one.',
   ConfirmationMismatch: 'Is it the right protection? Then create another one with the name that the message asks for.',
-  AlreadyActivated: '[After an activation](runbooks/after-an-activation.md). Nothing was sent.',
+  AlreadyActivated: '[After an activation](runbooks/after-an-activation.md). Nothing was begun.',
   OperationNotActive: 'Look at `status.activeOperation` of the protection. Nothing was sent.',
   OperationFailed: 'Read the message and the operation in the console; then create another one.',
 } as const satisfies Remedies;

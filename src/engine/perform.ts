@@ -6,7 +6,7 @@
  */
 import { conclude } from './conditions.ts';
 import type { Pass } from './kind/pass.ts';
-import type { Call, Intent, JournalEntry, Memory, Verdict } from './kind/step.ts';
+import type { Call, Intent, JournalEntry, Memory, OwnCondition, Verdict } from './kind/step.ts';
 import type { KubeObject, Service } from './ports.ts';
 import { annotations } from './names.ts';
 import { isoSeconds } from './kind/moment.ts';
@@ -70,7 +70,9 @@ export async function begin(
   words: string,
 ): Promise<Performed> {
   if (table.leadership.mayAct() !== undefined) return { is: 'quiet', retryInMs: 2_000 };
-  const begun = await enter(table, work, pass, intent, { reason: 'Requesting', message: words });
+  // What is known of the object stands there before anything is sent, and not only afterwards.
+  const own = work.entry.kind.show(pass).conditions;
+  const begun = await enter(table, work, pass, intent, { reason: 'Requesting', message: words, own });
   return begun === undefined ? { is: 'quiet', retryInMs: 200 } : { is: 'on', work: begun };
 }
 
@@ -108,13 +110,20 @@ async function prepare(
   return enter(table, written, pass, call.journal, { reason, message: call.words });
 }
 
+/** What status says while an entry is made. */
+interface Said {
+  readonly reason: 'Creating' | 'Requesting';
+  readonly message: string;
+  readonly own?: readonly OwnCondition[];
+}
+
 /** Writes an entry into status with uid and resourceVersion; undefined when somebody else was first. */
 async function enter(
   table: Worktable,
   work: Work,
   pass: Pass<unknown, unknown>,
   intent: Intent,
-  said: { readonly reason: 'Creating' | 'Requesting'; readonly message: string },
+  { own = [], ...said }: Said,
 ): Promise<Work | undefined> {
   const entry: JournalEntry = {
     ...intent,
@@ -130,7 +139,7 @@ async function enter(
       ? work.recollection.conditions
       : conclude({
           verdict: { is: 'wait', ...said },
-          own: [],
+          own,
           drifted: [],
           generation: pass.subject.generation,
           previous: [],

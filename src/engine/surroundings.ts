@@ -195,13 +195,13 @@ export function relatedTo(
     .flatMap((key) => (key === entry.key ? [] : (book.get(key) ?? [])))
     .filter((other) => sameAccount(other, mine, accounts))
     .map((other) => {
-      const { id, facts, journal, ownership } = other.recollection.memory;
+      const { id, facts, binding, ownership } = other.recollection.memory;
       return {
         name: entryInWords(other),
         id,
         ownership,
         facts: isRecord(facts) ? facts : {},
-        inDoubt: journal !== undefined,
+        takenUp: binding !== undefined,
         finished: other.kind.finished?.(facts) === true,
       };
     });

@@ -66,8 +66,8 @@ export interface Related {
   readonly id: string | undefined;
   readonly ownership: Ownership | undefined;
   readonly facts: Readonly<Record<string, unknown>>;
-  /** A call of it was begun whose end is not known. */
-  readonly inDoubt: boolean;
+  /** It was looked at with everything that it refers to, and so may act. */
+  readonly takenUp: boolean;
   /** A request that came to its end. */
   readonly finished: boolean;
 }
