@@ -12,6 +12,7 @@ import {
   createdAlert,
   databasePresetsOf,
   deleteAlert,
+  environmentOfAlerts,
   patchAlert,
   postAlertToggle,
   postAppEnvAlert,
@@ -26,11 +27,13 @@ const states: ReadonlySet<string> = new Set(['Normal', 'Pending', 'Firing', 'NoD
 
 const markerForm = /apphosting:[a-z2-7]{16}/;
 
+/** A lost call is looked for where it was sent, whatever a reference names by now. */
 function environmentOf({ spec, referred, memory }: AlertPass): string {
   const { environmentRef, appEnvId } = spec;
-  return (
-    appEnvId ?? (environmentRef && referred('AppEnvironment', environmentRef.name)?.id) ?? memory.facts.appEnvId ?? ''
-  );
+  const { create } = memory.journal ?? {};
+  if (create !== undefined) return environmentOfAlerts(create.collection);
+  const named = appEnvId ?? (environmentRef && referred('AppEnvironment', environmentRef.name)?.id);
+  return named ?? memory.facts.appEnvId ?? '';
 }
 
 function contactPointIds({ spec, referred }: AlertPass): readonly string[] {
@@ -64,6 +67,7 @@ const plan: ObjectPlan<Spec, Facts, AlertItem> = {
   noun: 'alert',
   list: (pass) => alertsOf(environmentOf(pass)),
   single: alertOf,
+  isPlaced: (pass) => environmentOf(pass) !== '',
   name: ({ spec, subject }) => spec.name ?? subject.name,
   nameOf: (item) => item.name,
   createdAtOf: (item) => item.createdAtMs,
@@ -89,8 +93,9 @@ const plan: ObjectPlan<Spec, Facts, AlertItem> = {
     queryRange: pass.spec.queryRange ?? '10m',
     contactPointIds: contactPointIds(pass),
     enabled: pass.spec.enabled ?? true,
+    appEnvId: environmentOf(pass),
   }),
-  observed: (item) => ({
+  observed: (item, pass) => ({
     name: item.name,
     description: item.description,
     metric: item.metric,
@@ -101,7 +106,9 @@ const plan: ObjectPlan<Spec, Facts, AlertItem> = {
     queryRange: item.queryRange,
     contactPointIds: item.contactPointIds?.toSorted(),
     enabled: item.enabled,
+    appEnvId: item.appEnvId ?? environmentOf(pass),
   }),
+  fixed: ['appEnvId'],
   afterCreation: ['enabled'],
 
   requests: {
@@ -121,7 +128,7 @@ const plan: ObjectPlan<Spec, Facts, AlertItem> = {
   facts: (pass, { item }) => {
     const live = liveState(pass, item);
     return {
-      appEnvId: environmentOf(pass),
+      appEnvId: item?.appEnvId ?? environmentOf(pass),
       ...(item?.region !== undefined && { region: item.region }),
       ...(live?.state !== undefined && { state: live.state }),
       ...(live?.previousState !== undefined && { previousState: live.previousState }),

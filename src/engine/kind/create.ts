@@ -73,8 +73,8 @@ export function resolveCreate<Spec, Facts, Item>(
     };
   }
   if (walk.begunAt < settledAt) return inDoubt(plan, pass, entry, intent);
-  const isRenamed = !pass.subject.deleting && plan.name(pass) !== intent.name;
-  if (pass.subject.deleting || isRenamed) return { is: 'again', remember: { journal: undefined } };
+  if (pass.subject.deleting) return { is: 'release' };
+  if (plan.name(pass) !== intent.name) return { is: 'again', remember: { journal: undefined } };
   const held = mayNotCreate(pass, list.key, intent.name);
   if (held !== undefined) return held;
   return create(plan, pass, intent, entry.attempt + 1);

@@ -36,6 +36,8 @@ export interface ObjectPlan<Spec, Facts, Item> {
   readonly noun: string;
   readonly list: (pass: Pass<Spec, Facts>) => Read<Item>;
   readonly single: (id: string) => Read<Item>;
+  /** Whether it is known where such an object would be; without it, always. A reference may be gone before what refers to it. */
+  readonly isPlaced?: (pass: Pass<Spec, Facts>) => boolean;
   readonly name: (pass: Pass<Spec, Facts>) => string;
   readonly nameOf: (item: Item) => string;
   /** Where the item shows when it was made. */
