@@ -228,6 +228,7 @@ export class Engine {
           this.#queue.drop(key);
           break;
         case 'failing':
+        case 'overtaken':
           this.#queue.retry(key, this.#urgencyOf(key));
           break;
         case 'quiet':

@@ -38,6 +38,8 @@ const quietReadMs = 5_000;
 export type Ended =
   | { readonly is: 'settled'; readonly againInMs: number | undefined }
   | { readonly is: 'failing' }
+  /** Somebody else wrote first: what they wrote is on its way, and wakes. */
+  | { readonly is: 'overtaken' }
   | { readonly is: 'quiet'; readonly againInMs: number }
   | { readonly is: 'gone' };
 
@@ -242,7 +244,7 @@ export class Reconciler implements Worktable {
     // Told first: a write whose answer is lost is not made a second time.
     this.#tellRetained(work, stays);
     const written = await this.write(work, undefined);
-    return written === undefined ? { is: 'quiet', againInMs: 200 } : this.#hold(written, pass);
+    return written === undefined ? { is: 'overtaken' } : this.#hold(written, pass);
   }
 
   async #begun(
@@ -282,6 +284,8 @@ export class Reconciler implements Worktable {
     switch (performed.is) {
       case 'on':
         return performed.work;
+      case 'overtaken':
+        return performed;
       case 'quiet':
         return { is: 'quiet', againInMs: performed.retryInMs };
       case 'said': {
@@ -297,7 +301,7 @@ export class Reconciler implements Worktable {
     if (!work.entry.kind.holds || pass.subject.held || pass.subject.deleting || isObserving(work.entry.kind, pass))
       return work;
     const held = await this.#parts.writer.hold(work.object);
-    if (held.is !== 'written') return { is: 'quiet', againInMs: 200 };
+    if (held.is !== 'written') return { is: 'overtaken' };
     return this.#adopt(work, held.object);
   }
 
@@ -311,7 +315,7 @@ export class Reconciler implements Worktable {
     if (stays !== undefined) this.#tellRetained(work, stays);
     if (subjectOf(work.entry).held) {
       const released = await this.#parts.writer.release(work.object);
-      if (released.is === 'conflict') return { is: 'quiet', againInMs: 200 };
+      if (released.is === 'conflict') return { is: 'overtaken' };
     }
     if (work.entry.kind.life === 'account') await this.#parts.accounts.forget(work.entry.key);
     return { is: 'gone' };
@@ -331,7 +335,7 @@ export class Reconciler implements Worktable {
     const { recall } = work;
     // What came back from the service is written before anything is waited for, and so is what a lost call turned out to be.
     const isNews = work.unwrittenId || hasEnded(work);
-    if (isNews && (await this.write(work, undefined)) === undefined) return { is: 'quiet', againInMs: 200 };
+    if (isNews && (await this.write(work, undefined)) === undefined) return { is: 'overtaken' };
     recall.askedAt ??= pass.askedAt;
     this.#parts.asked(around.session.service, step.read.key, work.entry.key);
     around.session.service.want(step.read, Math.max(step.since, recall.forced?.since ?? Number.NEGATIVE_INFINITY));
@@ -358,8 +362,8 @@ export class Reconciler implements Worktable {
     const { work, againInMs } = await this.#lookForLost(held);
     const { generation = 0 } = work.object.metadata;
     const conditions = paused(work.recollection.conditions, generation, this.#parts.clock.wall());
-    await this.write({ ...work, recollection: { ...work.recollection, conditions } }, undefined);
-    return { is: 'settled', againInMs };
+    const written = await this.write({ ...work, recollection: { ...work.recollection, conditions } }, undefined);
+    return written === undefined ? { is: 'overtaken' } : { is: 'settled', againInMs };
   }
 
   /** Says what an object lacks; what a lost create of it did is found out meanwhile. */

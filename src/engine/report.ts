@@ -53,7 +53,7 @@ export async function concludePass(parts: Parts, work: Work, said: Said): Promis
     },
   };
   const stored = await write(parts, next, said.wouldDo, seen);
-  if (stored === undefined) return { is: 'quiet', againInMs: 200 };
+  if (stored === undefined) return { is: 'overtaken' };
   announce(parts, work, verdict, conditions);
   for (const notice of showing?.notices ?? []) {
     parts.events.record({ regarding: work.object, action: 'Observe', ...notice });
