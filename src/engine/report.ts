@@ -172,7 +172,9 @@ function announce(parts: Parts, work: Work, verdict: Verdict<unknown>, condition
 export function record(parts: Parts, work: Work, call: Call<unknown>, outcome: Outcome): void {
   const { kind, metadata } = work.object;
   parts.metrics.count('apphosting_calls_total', { kind, endpoint: call.request.endpoint, outcome: outcome.is });
-  parts.log.info(
+  // What was not carried out is no news: the reason that status gives for it is logged when it changes.
+  const isNews = outcome.is !== 'notSent' && outcome.is !== 'notExecuted';
+  parts.log[isNews ? 'info' : 'debug'](
     { kind, namespace: metadata.namespace, name: metadata.name, endpoint: call.request.endpoint, outcome: outcome.is },
     call.words,
   );
