@@ -1,6 +1,6 @@
 import { defineKind } from '../engine/kind/define.ts';
 import type { Pass } from '../engine/kind/pass.ts';
-import { textIn, type Fields, type ObjectPlan } from '../engine/kind/plan.ts';
+import { textIn, type Fields, type Named, type ObjectPlan } from '../engine/kind/plan.ts';
 import { planObject, showObject } from '../engine/kind/planner.ts';
 import type { OwnCondition, Verdict } from '../engine/kind/step.ts';
 import {
@@ -9,6 +9,7 @@ import {
   alertStateOf,
   appEnvsOf,
   appsOf,
+  contactPointOf,
   createdAlert,
   databasePresetsOf,
   deleteAlert,
@@ -36,12 +37,17 @@ function environmentOf({ spec, referred, memory }: AlertPass): string {
   return named ?? memory.facts.appEnvId ?? '';
 }
 
-function contactPointIds({ spec, referred }: AlertPass): readonly string[] {
-  const ids = spec.contactPoints.flatMap(({ contactPointId, contactPointRef }) => {
+function contactPoints({ spec, referred }: AlertPass): readonly Named[] {
+  return spec.contactPoints.flatMap(({ contactPointId, contactPointRef }) => {
     const id = contactPointId ?? (contactPointRef && referred('ContactPoint', contactPointRef.name)?.id);
-    return id === undefined ? [] : [id];
+    if (id === undefined) return [];
+    const whose = contactPointRef === undefined ? 'spec.contactPoints' : `ContactPoint ${contactPointRef.name}`;
+    return [{ id, single: contactPointOf(id), words: `contact point ${id} of ${whose}` }];
   });
-  return [...new Set(ids)].toSorted();
+}
+
+function contactPointIds(pass: AlertPass): readonly string[] {
+  return [...new Set(contactPoints(pass).map(({ id }) => id))].toSorted();
 }
 
 /** What stands in the service's description: the user's text, and the mark of what we made ourselves. */
@@ -81,6 +87,7 @@ const plan: ObjectPlan<Spec, Facts, AlertItem> = {
   }),
   externalId: (spec) => spec.externalId,
   admit,
+  namesInCalls: contactPoints,
 
   desired: (pass) => ({
     name: plan.name(pass),

@@ -43,10 +43,6 @@ export async function hourOfRest(life: WholeLife): Promise<readonly string[]> {
   // What cannot be deleted yet is tried again at times.
   const blocked = subjects.filter(({ kind, name, within }) => isBlocked(world.get(kind, name, within))).length;
   const retries = later.filter(({ method }) => method === 'DELETE').length;
-  // So is what the service refuses, since its contact point is gone.
-  const refused = subjects.filter(({ kind, name, within }) => isRefused(world.get(kind, name, within))).length;
-  if (refused > 0)
-    return later.length <= 20 * refused ? [] : [`${later.length} requests within an hour for what is refused`];
   return [
     ...(retries <= 8 * blocked
       ? []
@@ -59,13 +55,6 @@ export async function hourOfRest(life: WholeLife): Promise<readonly string[]> {
 
 function isBlocked(object: KubeObject | undefined): boolean {
   return object !== undefined && conditionsOf(object).some(({ reason }) => reason === 'DeletionBlocked');
-}
-
-function isRefused(object: KubeObject | undefined): boolean {
-  return (
-    object?.kind === 'MetricAlert' &&
-    conditionsOf(object).some(({ message }) => message.includes('contact point not found'))
-  );
 }
 
 async function changes(life: WholeLife): Promise<readonly { kind: string; id: string }[]> {

@@ -5,6 +5,7 @@
  * is sent until the object was found, or the horizon has passed and a complete read that began after it shows none.
  */
 import { sameValue } from './compare.ts';
+import { denied, lookAfterDenial } from './denial.ts';
 import type { AccountView, Adoption, Pass } from './pass.ts';
 import type { Fields, ObjectPlan } from './plan.ts';
 import { readOf } from './reading.ts';
@@ -39,6 +40,8 @@ export function findOrCreate<Spec, Facts, Item>(
   }
   const held = mayNotCreate(pass, list.key, name);
   if (held !== undefined) return held;
+  const lacking = lookAfterDenial(plan, pass, undefined);
+  if (lacking?.is === 'unclear') return lacking.step;
   const serviceTime = walk.dateMs === undefined ? {} : { serviceTime: new Date(walk.dateMs).toISOString() };
   return create(plan, pass, { collection: list.key, name, excluded: named, ...serviceTime }, 1);
 }
@@ -106,6 +109,7 @@ function create<Spec, Facts, Item>(
 ): Step<Facts> {
   const fields = creatable(plan, pass);
   const request = plan.requests.create(pass, fields);
+  const words = `create ${plan.noun} "${intent.name}"`;
   const stated = definedOf(fields);
   const isHidden = (field: string) => plan.hidden?.(field, pass) === true;
   const shownFields = Object.entries(stated).filter(([field]) => !isHidden(field));
@@ -115,9 +119,10 @@ function create<Spec, Facts, Item>(
     is: 'call',
     call: {
       request,
-      words: `create ${plan.noun} "${intent.name}"`,
+      words,
       urgency: 'edit',
       journal: { operation: 'create', attempt, digest: pass.print(request.body ?? null), create: intent },
+      refused: (refusal) => denied(plan, pass, words, refusal),
       wrote: (body) => ({
         ...Object.fromEntries(shownFields),
         ...definedOf(plan.requests.shownByCreated?.(body) ?? {}),

@@ -26,6 +26,14 @@ export interface Sight<Item> {
   readonly fields: Fields;
 }
 
+/** An object of the service that a call about another one names. */
+export interface Named {
+  readonly id: string;
+  readonly single: Read;
+  /** In the words of the spec: `contact point cp_1 of ContactPoint ops`. */
+  readonly words: string;
+}
+
 /**
  * An object that the service lists, and that is created, updated and removed by one call each.
  *
@@ -48,6 +56,8 @@ export interface ObjectPlan<Spec, Facts, Item> {
   readonly externalId: (spec: Spec) => string | undefined;
   /** A reason not to call at all, such as a metric that the environment cannot have. */
   readonly admit?: (pass: Pass<Spec, Facts>) => Step<Facts> | undefined;
+  /** Other objects of the service that its calls name: a refusal may be about one of them. */
+  readonly namesInCalls?: (pass: Pass<Spec, Facts>) => readonly Named[];
   /** What must have been read besides the object itself before it can be compared. */
   readonly alsoReads?: (pass: Pass<Spec, Facts>, id: string) => readonly Read[];
   readonly desired: (pass: Pass<Spec, Facts>) => Fields;
