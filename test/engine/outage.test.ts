@@ -4,7 +4,7 @@ import { KubeError } from '../../src/engine/ports.ts';
 import { CollectedLog } from '../support/collected-log.ts';
 import type { InProcess } from '../support/in-process.ts';
 import { VirtualClock } from '../support/virtual-clock.ts';
-import { aWorld, conditionOf } from '../kinds/support/world.ts';
+import { aWorld, conditionOf, statusOf } from '../kinds/support/world.ts';
 
 const spec = { email: { addresses: ['a@example.com'] }, lifecycle: { drift: 'Report' } };
 const count = 30;
@@ -25,7 +25,7 @@ async function drifting(): Promise<InProcess> {
 
 async function renameAll(world: InProcess, suffix: string): Promise<void> {
   for (let n = 0; n < count; n += 1) {
-    const { contactPointId } = world.get('ContactPoint', `cp-${n}`)?.status as { contactPointId: string };
+    const { contactPointId } = statusOf(world, 'ContactPoint', `cp-${n}`);
     await world.request('PATCH', '/contact-point', { contactPointId, name: `${n}-${suffix}` });
   }
 }

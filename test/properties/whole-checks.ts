@@ -80,7 +80,6 @@ function ofObject(object: KubeObject, all: readonly KubeObject[], service: Servi
   }
   if (ready.status === 'True') return [...flaws, ...differences(object, service).map((text) => `${said}, but ${text}`)];
   if (ready.reason === 'ReferenceNotReady' && lacksReference(object, all)) return flaws;
-  if (ready.reason === 'CreateInProgress' && isHeldUp(all)) return flaws;
   if (lacksDelivery(object, all, service)) return flaws;
   if (stalled && truthful.has(ready.reason)) {
     return [...flaws, ...lies(object, ready, all, service).map((text) => `${said}, but ${text}`)];
@@ -186,11 +185,6 @@ function lacksDelivery(object: KubeObject, all: readonly KubeObject[], service: 
     );
     return found !== undefined && !alive.has(idOf(found));
   });
-}
-
-/** Somebody's creation is in doubt and cannot be resolved while its resource waits for something else. */
-function isHeldUp(all: readonly KubeObject[]): boolean {
-  return all.some(({ status }) => (status as { journal?: object } | undefined)?.journal !== undefined);
 }
 
 /** A contact point that alerts of the service use cannot be deleted. */
