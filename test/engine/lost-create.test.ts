@@ -108,7 +108,7 @@ describe('an alert whose creation is in doubt', () => {
       operator: 'gt',
       contactPoints: [{ contactPointRef: { name: 'ops' } }],
     });
-    await world.run(2_000);
+    await world.run(5_000);
     world.interference = () => undefined;
     return world;
   }
