@@ -26,7 +26,7 @@ import {
   subjectOf,
   type Surroundings,
 } from './surroundings.ts';
-import { record, concludePass, write, type Said } from './report.ts';
+import { concludePass, inLog, record, write, type Said } from './report.ts';
 import type { Parts } from './engine.ts';
 import { isObserving, passAgain, passOf, rebound, type Sighted } from './pass-of.ts';
 import type { Work, Worktable } from './worktable.ts';
@@ -321,7 +321,9 @@ export class Reconciler implements Worktable {
     return { is: 'gone' };
   }
 
-  #tellRetained({ object }: Work, note: string): void {
+  /** In a namespace that is being deleted no event is taken: the log has it too. */
+  #tellRetained({ entry, object }: Work, note: string): void {
+    this.#parts.log.warn(inLog(entry), note);
     this.#parts.events.record({ regarding: object, type: 'Warning', reason: 'Retained', action: 'Release', note });
   }
 

@@ -103,7 +103,11 @@ describe('what a lost call created', () => {
     await world.run(300_000);
 
     expect(world.get('ContactPoint', 'on-call')).toBeUndefined();
-    expect(eventsOf(world).filter((event) => event.includes('Retained'))).toHaveLength(1);
+    const told = eventsOf(world).filter((event) => event.includes('Retained'));
+    expect(told).toHaveLength(1);
+    // A namespace that ends takes its events with it.
+    const logged = world.trace.lines.filter((line) => line.startsWith('warn'));
+    expect(logged).toEqual([expect.stringContaining(told[0]?.replace('Warning Retained ', '') ?? '')]);
     expect((await world.ledger()).filter(({ kind }) => kind === 'contactPoint.deleted')).toEqual([]);
   });
 });
