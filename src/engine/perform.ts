@@ -27,7 +27,9 @@ export type Performed =
   | { readonly is: 'on'; readonly work: Work }
   /** Say this. */
   | { readonly is: 'said'; readonly work: Work; readonly verdict: Verdict<unknown>; readonly backoff: boolean }
-  /** Somebody else was first, or this process may not act: come back without a word. */
+  /** Somebody else was first. */
+  | { readonly is: 'overtaken' }
+  /** This process may not act, or not yet: come back without a word. */
   | { readonly is: 'quiet'; readonly retryInMs: number };
 
 /** Performs a call and says what follows for the object. */
@@ -45,7 +47,7 @@ export async function perform(
   }
   if (table.leadership.mayAct() !== undefined) return { is: 'quiet', retryInMs: 2_000 };
   const ready = await prepare(table, work, pass, call);
-  if (ready === undefined) return { is: 'quiet', retryInMs: 200 };
+  if (ready === undefined) return { is: 'overtaken' };
   const { notes } = work.recall;
   // What is not sent leaves no trace in what the next step knows.
   if (call.resumes === true) work.recall.notes = pass.notes;
@@ -73,7 +75,7 @@ export async function begin(
   // What is known of the object stands there before anything is sent, and not only afterwards.
   const own = work.entry.kind.show(pass).conditions;
   const begun = await enter(table, work, pass, intent, { reason: 'Requesting', message: words, own });
-  return begun === undefined ? { is: 'quiet', retryInMs: 200 } : { is: 'on', work: begun };
+  return begun === undefined ? { is: 'overtaken' } : { is: 'on', work: begun };
 }
 
 /** A credential of its own is used for nothing before it has shown that it sees the account; undefined when it has. */
@@ -197,7 +199,7 @@ async function send(
     recall.askedAt = now;
     const learned = remembering(work, settlement.remember);
     const stored = settlement.remember?.journal === undefined ? learned : await table.write(learned, undefined);
-    return stored === undefined ? { is: 'quiet', retryInMs: 200 } : { is: 'on', work: stored };
+    return stored === undefined ? { is: 'overtaken' } : { is: 'on', work: stored };
   }
   if (call.resumes === true) recall.notes = pass.notes;
   const { verdict } = settlement;

@@ -53,7 +53,7 @@ export async function concludePass(parts: Parts, work: Work, said: Said): Promis
     },
   };
   const stored = await write(parts, next, said.wouldDo, seen);
-  if (stored === undefined) return { is: 'quiet', againInMs: 200 };
+  if (stored === undefined) return { is: 'overtaken' };
   announce(parts, work, verdict, conditions);
   for (const notice of showing?.notices ?? []) {
     parts.events.record({ regarding: work.object, action: 'Observe', ...notice });
@@ -172,7 +172,9 @@ function announce(parts: Parts, work: Work, verdict: Verdict<unknown>, condition
 export function record(parts: Parts, work: Work, call: Call<unknown>, outcome: Outcome): void {
   const { kind, metadata } = work.object;
   parts.metrics.count('apphosting_calls_total', { kind, endpoint: call.request.endpoint, outcome: outcome.is });
-  parts.log.info(
+  // What was not carried out is no news: the reason that status gives for it is logged when it changes.
+  const isNews = outcome.is !== 'notSent' && outcome.is !== 'notExecuted';
+  parts.log[isNews ? 'info' : 'debug'](
     { kind, namespace: metadata.namespace, name: metadata.name, endpoint: call.request.endpoint, outcome: outcome.is },
     call.words,
   );

@@ -50,6 +50,8 @@ export interface AccountView {
   readonly isThrottled?: boolean;
   /** Why nothing may be created or deleted at the moment. */
   readonly frozen: string | undefined;
+  /** The token of `apphosting.dev/accept-missing` that was honoured last. */
+  readonly acceptedMissing?: string | undefined;
 }
 
 /** An object that the spec refers to, as resolved. */

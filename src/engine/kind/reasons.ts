@@ -13,7 +13,8 @@ export const reasons = {
   InDoubt: 'A call was sent and its outcome is not known; the service is being watched until it is.',
   CreateInProgress: 'Another resource is creating an object of the same name; this one goes next.',
   TakeOver: 'This operator has just taken over; what cannot be repeated waits for one horizon.',
-  ReferenceNotReady: 'An object that the spec refers to does not exist yet, or has no id in the service yet.',
+  ReferenceNotReady:
+    'An object that the spec refers to does not exist yet, has no id in the service yet, or is gone from the service.',
   SecretMissing: 'A Secret or one of its keys that the spec refers to does not exist.',
   ConfigMapMissing: 'A ConfigMap or one of its keys that the spec refers to does not exist.',
   AccountNotReady: 'The account that this object belongs to cannot be used; its own conditions say why.',
