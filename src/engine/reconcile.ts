@@ -17,7 +17,7 @@ import { OpenCreates } from './open-creates.ts';
 import { begin, perform, remembering, type Performed } from './perform.ts';
 import { KubeError, type KubeObject, type Outcome } from './ports.ts';
 import { dependentsOf, gather, requestDigest, subjectOf, type Surroundings } from './surroundings.ts';
-import { record, concludePass, write, type Said } from './report.ts';
+import { concludePass, record, tellLeft, tellRetained, write, type Said } from './report.ts';
 import type { Parts } from './engine.ts';
 import { isObserving, passAgain, passOf, rebound, type Sighted } from './pass-of.ts';
 import type { Work, Worktable } from './worktable.ts';
@@ -137,6 +137,7 @@ export class Reconciler implements Worktable {
 
   /** An object is gone; a create of it may still be under way. */
   bury(entry: Entry): void {
+    tellLeft(this.#parts, entry);
     this.#creates.bury(entry, this.#parts.settings.horizonMs);
   }
 
@@ -303,7 +304,7 @@ export class Reconciler implements Worktable {
   }
 
   #tellRetained({ object }: Work, note: string): void {
-    this.#parts.events.record({ regarding: object, type: 'Warning', reason: 'Retained', action: 'Release', note });
+    tellRetained(this.#parts, object, note);
   }
 
   /** Asks for a read; status says so only when it takes long and nothing better is known. */
