@@ -61,7 +61,7 @@ const stalled = {
   Unauthorized: 'Put a valid token into the Secret of the account: [the runbook](runbooks/service-unauthorized.md).',
   UnexpectedResponse:
     'Does `baseUrl` lead to the service, and not to a proxy or a login page? If it does, the service has changed: update the operator, or report it.',
-  AlreadyExists: 'Take it over with the line in the message, or choose another `spec.name`.',
+  AlreadyExists: 'Take it over with the line in the message, or choose another `spec.name` (`spec.appName`).',
   Ambiguous: 'Look in the service which one it is, and name its id in `spec.externalId`. Remove the others by hand.',
   Claimed: 'Delete one of the two resources, or let it name another object.',
   AdoptionNotAllowed:
