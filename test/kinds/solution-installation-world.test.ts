@@ -410,3 +410,42 @@ describe('an upgrade of a SolutionInstallation', () => {
     expect(conditionOf(world, 'SolutionInstallation', 's')).toBe('True/InSync');
   });
 });
+
+describe('the id that comes with a failure of a SolutionInstallation', () => {
+  const halfway = (world: InProcess, count = 1) =>
+    world.control('POST', '/faults', {
+      match: { method: 'POST', path: '/solutions', count },
+      effect: { failAfterComponents: 1 },
+    });
+
+  it.each([
+    ['is refused as not valid until it is given up', { effect: 'before', outcome: 'invalid', times: 5 }],
+    ['meets a conflict', { effect: 'before', outcome: 'conflict' }],
+    ['is not answered', { effect: 'after', outcome: 'timeout' }],
+    ['cannot be made', { effect: 'before', outcome: 'unavailable' }],
+  ] as const)('is kept when the write of it %s', async (_what, fault) => {
+    const world = await aWorld();
+    await halfway(world);
+    // The first write of status is the journal, the second carries the id.
+    world.kube.inject({ verb: 'replaceStatus', plural: 'solutioninstallations', after: 1, ...fault });
+    world.apply('SolutionInstallation', 's', queue);
+    await world.run(120_000);
+
+    expect(conditionOf(world, 'SolutionInstallation', 's')).toBe('True/InSync');
+    expect(await installations(world)).toBe(3);
+  });
+
+  it('is there when the process dies right after it was written', async () => {
+    const world = await aWorld();
+    await halfway(world, 2);
+    world.apply('SolutionInstallation', 's', queue);
+    await world.run(1_000);
+    const written = statusOf(world, 'SolutionInstallation', 's');
+    await world.crash(120_000);
+    await world.run(200_000);
+
+    expect(written).toMatchObject({ complete: false, installationId: expect.any(String) as string });
+    expect(conditionOf(world, 'SolutionInstallation', 's')).toBe('True/InSync');
+    expect(await installations(world)).toBe(3);
+  });
+});
