@@ -169,7 +169,7 @@ export function resolveUpgrade(pass: SolutionPass, entry: JournalEntry): Step<Fa
     const message = `the answer to the upgrade of "${pass.spec.appName}" was lost; the image of the spec is sent once more at ${overAt(pass, entry).inWords}`;
     return { is: 'wait', reason: 'InDoubt', message, retryInMs: settledAt - monotonicMs };
   }
-  const unknown = pass.print(['in doubt', entry.digest]);
+  const unknown = pass.print(['in doubt since', entry.startedAt]);
   const { generation = -1, prints = {} } = memory.applied ?? {};
   return {
     is: 'again',
