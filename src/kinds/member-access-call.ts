@@ -39,8 +39,13 @@ export function restrictTo(pass: AccessPass, { target, ids, isWhole }: Sending):
       facts: isWhole ? factsWith(pass, ids) : { ...memory.facts, setAppEnvIds: [...union(set, ids)] },
     }),
   };
-  if (!isNew) return { is: 'call', call };
+  if (!isNew || isObserved(pass)) return { is: 'call', call };
   return { is: 'call', call, remember: { facts: { ...memory.facts, askedAppEnvIds: [...union(asked, ids)] } } };
+}
+
+/** Whether nothing is sent, and so nothing asked for. */
+export function isObserved({ spec, account }: AccessPass): boolean {
+  return spec.lifecycle?.mode === 'Observe' || account.mode === 'Observe';
 }
 
 /** Gives the member every environment: the only place where the empty list is sent. */

@@ -12,7 +12,7 @@ import { readOf } from '../engine/kind/reading.ts';
 import { onDeleteAnnotation } from '../engine/kind/removal.ts';
 import type { Step } from '../engine/kind/step.ts';
 import { appEnvsOf } from '../hosting/requests.ts';
-import { holdsBack, openUp, restrictTo, unseenIn } from './member-access-call.ts';
+import { holdsBack, isObserved, openUp, restrictTo, unseenIn } from './member-access-call.ts';
 import {
   allowedOf,
   factsWith,
@@ -146,17 +146,16 @@ function settled(pass: AccessPass, ids: readonly string[]): Step<Facts> {
 
 /** Deleting the resource leaves the restriction, unless giving full access was chosen. */
 function leave(pass: AccessPass): Step<Facts> {
-  const { spec, memory, account, subject, notes } = pass;
+  const { spec, memory, subject, notes } = pass;
   const { membershipId } = spec;
   const grants = spec.lifecycle?.onDelete === 'GrantFullAccess' && subject.annotations[onDeleteAnnotation] !== 'Retain';
-  const isObserved = spec.lifecycle?.mode === 'Observe' || account.mode === 'Observe';
   const isUnknown = memory.id !== membershipId || memory.applied === undefined;
   if (isUnknown && !grants) return { is: 'release' };
   const ids = memory.facts.appEnvIds ?? [];
   const reach = ids.length === 0 ? '' : ` (${ids.slice(0, 20).join(', ')})`;
   const stays = `the access of ${membershipId} stays as it is in the service${reach}`;
   if (isUnknown) return { is: 'release', stays: `${stays}: this resource is not known to have restricted it` };
-  if (!grants || isObserved) return { is: 'release', stays };
+  if (!grants || isObserved(pass)) return { is: 'release', stays };
   const other = pass.claimant(membershipId);
   if (other !== undefined) return { is: 'release', stays: `${stays}: ${other.name} is about the same member` };
   const since = Math.max(pass.askedAt, notes['grantedAt'] ?? Number.NEGATIVE_INFINITY);

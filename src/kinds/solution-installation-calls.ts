@@ -35,25 +35,23 @@ export function printsOf(pass: SolutionPass): Readonly<Record<string, string>> {
 
 /** The first call: it is written down, since a second one would install everything again. */
 export function create(pass: SolutionPass, attempt: number): Step<Facts> {
-  const { spec, account, quarantineMs } = pass;
+  const { spec, account } = pass;
   const apps = appsOf(account.accountId);
   const walk = pass.view.all(apps);
   if (walk === undefined || walk.begunAt < pass.askedAt) return readOf(pass, apps, pass.askedAt);
   if (account.frozen !== undefined) return { is: 'wait', reason: 'VisibilityLost', message: account.frozen };
-  if (quarantineMs > 0) {
-    const message =
-      'this operator has just taken over; nothing is installed until calls of its predecessor can no longer arrive';
-    return { is: 'wait', reason: 'TakeOver', message, retryInMs: quarantineMs };
-  }
+  const held = takeOver(pass);
+  if (held !== undefined) return held;
   const creating = pass.creating(collection, spec.appName);
   if (creating !== undefined) {
     const message = `${creating} is installing "${spec.appName}"; this one goes next`;
     return { is: 'wait', reason: 'CreateInProgress', message, retryInMs: 2_000 };
   }
   const before = pass.memory.journal?.create?.excluded;
-  const there = before === undefined ? unexplained(pass, alike(pass)).filter((app) => isNamedAfter(pass, app)) : [];
+  const similar = alike(pass, spec.appName);
+  const there = before === undefined ? unexplained(pass, similar).filter((app) => isNamedAfter(pass, app)) : [];
   if (there.length > 0) return alreadyExists(pass, there);
-  const excluded = before ?? idsOf(alike(pass)).slice(0, mostExcluded);
+  const excluded = before ?? idsOf(similar).slice(0, mostExcluded);
   const call = installing(pass);
   const digest = pass.print(call.request.body ?? null);
   const journal = { operation: 'install', attempt, digest, create: { collection, name: spec.appName, excluded } };
@@ -70,13 +68,23 @@ function idsOf(apps: readonly AppItem[]): readonly string[] {
   return apps.map(({ appId }) => appId);
 }
 
+/** What a predecessor sent may still arrive: nothing is made or deployed before that is over. */
+function takeOver({ quarantineMs }: SolutionPass): Step<Facts> | undefined {
+  if (quarantineMs <= 0) return undefined;
+  const message =
+    'this operator has just taken over; nothing is installed until calls of its predecessor can no longer arrive';
+  return { is: 'wait', reason: 'TakeOver', message, retryInMs: quarantineMs };
+}
+
 /** Goes on with an installation whose id is known. */
 export function install(pass: SolutionPass): Step<Facts> {
-  return { is: 'call', call: installing(pass) };
+  return takeOver(pass) ?? { is: 'call', call: installing(pass) };
 }
 
 /** Gives a complete installation another agent image: written down, since the service never shows which one it has. */
 export function upgrade(pass: SolutionPass): Step<Facts> {
+  const held = takeOver(pass);
+  if (held !== undefined) return held;
   const call = installing(pass);
   const journal = { operation: 'upgrade', attempt: 1, digest: pass.print(call.request.body ?? null) };
   return { is: 'call', call: { ...call, journal } };
@@ -194,11 +202,12 @@ export function resolveDoubt(pass: SolutionPass, entry: JournalEntry): Step<Fact
   const { monotonic: settledAt, inWords } = overAt(pass, entry);
   const since = Math.max(journalSeen.monotonic, Math.min(settledAt, monotonicMs - recheckMs));
   if (walk === undefined || walk.begunAt < since) return readOf(pass, apps, monotonicMs);
-  const traces = idsOf(unexplained(pass, alike(pass)))
+  const appName = entry.create?.name ?? spec.appName;
+  const traces = idsOf(unexplained(pass, alike(pass, appName)))
     .filter((appId) => entry.create?.excluded.includes(appId) !== true)
     .toSorted();
   if (traces.length > 0) {
-    const message = `the answer to the installation was lost and ${traces.slice(0, 5).join(', ')} may be its components; put the installation's id into spec.installationId, or delete these apps to install again`;
+    const message = `the answer to the installation of "${appName}" was lost and ${traces.slice(0, 5).join(', ')} may be its components; put the installation's id into spec.installationId, or delete these apps to install again`;
     return { is: 'stall', reason: 'InstallationIdUnknown', message };
   }
   if (entry.conflicted !== undefined) {
@@ -206,9 +215,11 @@ export function resolveDoubt(pass: SolutionPass, entry: JournalEntry): Step<Fact
     return { is: 'stall', reason: 'Rejected', message, remember: { journal: undefined } };
   }
   if (walk.begunAt < settledAt) {
-    const message = `the answer to the installation of "${spec.appName}" was lost; if no component shows by ${inWords}, it is installed again`;
+    const message = `the answer to the installation of "${appName}" was lost; if no component shows by ${inWords}, "${spec.appName}" is installed`;
     return { is: 'wait', reason: 'InDoubt', message, retryInMs: recheckMs };
   }
+  // Under another name it is another installation, which begins anew.
+  if (appName !== spec.appName) return { is: 'again', remember: { journal: undefined } };
   return create(pass, entry.attempt + 1);
 }
 

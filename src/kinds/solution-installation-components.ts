@@ -18,8 +18,8 @@ export type SolutionPass = Pass<Spec, Facts>;
 type Component = NonNullable<Facts['components']>[number];
 
 /** Apps whose name has the name of the installation in it. */
-export function alike({ view, account, spec }: SolutionPass): readonly AppItem[] {
-  const name = squashed(spec.appName);
+export function alike({ view, account }: SolutionPass, appName: string): readonly AppItem[] {
+  const name = squashed(appName);
   const apps = view.all(appsOf(account.accountId))?.items.values() ?? [];
   return [...apps].filter((app) => squashed(app.name).includes(name));
 }
@@ -107,34 +107,65 @@ function squashed(name: string): string {
   return wordsOf(name).join('');
 }
 
-/** Component apps that do not show any more; gone only after proof, and made again only if the spec says so. */
+/** Components that do not show any more; gone only after proof, and made again only if the spec says so. */
 export function lookForComponents(pass: SolutionPass): Step<Facts> | undefined {
-  const { memory, account, view } = pass;
-  const apps = appsOf(account.accountId);
-  for (const component of memory.facts.components ?? []) {
-    const { appId, name = appId } = component;
-    const seen = appId === undefined ? undefined : view.one(apps, appId);
-    if (appId === undefined) continue;
-    if (seen === undefined) return readOf(pass, apps, Number.NEGATIVE_INFINITY);
-    const { item, walk } = seen;
-    if (item !== undefined || isOlder(pass, walk)) continue;
-    const noun = `app of component ${name ?? ''}:`;
-    const direct = lookTwice(pass, { noun, single: appOf(appId), id: appId, since: walk.begunAt });
-    if (direct.is === 'unclear') return direct.step;
-    if (direct.is === 'gone') return gone(pass, component);
+  for (const component of pass.memory.facts.components ?? []) {
+    const missing = missingApp(pass, component) ?? missingEnvironment(pass, component);
+    if (missing === 'gone') return gone(pass, component);
+    if (missing !== undefined) return missing;
   }
   return undefined;
 }
 
+function missingApp(pass: SolutionPass, { appId, name = appId }: Component): Step<Facts> | 'gone' | undefined {
+  const apps = appsOf(pass.account.accountId);
+  const seen = appId === undefined ? undefined : pass.view.one(apps, appId);
+  if (appId === undefined) return undefined;
+  if (seen === undefined) return readOf(pass, apps, Number.NEGATIVE_INFINITY);
+  if (seen.item !== undefined || isOlder(pass, seen.walk)) return undefined;
+  // Each component is missed since a time of its own.
+  const missedAt = pass.notes[appId];
+  const own = { ...pass, notes: missedAt === undefined ? {} : { missedAt } };
+  const noun = `app of component ${name ?? ''}:`;
+  const direct = lookTwice(own, { noun, single: appOf(appId), id: appId, since: seen.walk.begunAt });
+  if (direct.is === 'there') return undefined;
+  if (direct.is === 'gone') return 'gone';
+  const { step } = direct;
+  if (step.is === 'release') return step;
+  const at = step.note?.['missedAt'] ?? missedAt;
+  return { ...step, note: at === undefined ? pass.notes : { ...pass.notes, [appId]: at } };
+}
+
+/** The interface shows no single environment: two walks of the list, a poll apart, are the proof. */
+function missingEnvironment(pass: SolutionPass, component: Component): Step<Facts> | 'gone' | undefined {
+  const { view, account, notes, wrote, monotonicMs, horizonMs } = pass;
+  // A list may lag: it says nothing of what was made just now.
+  if (wrote !== undefined && monotonicMs - wrote.at < horizonMs) return undefined;
+  const { appEnvId, name = appEnvId } = component;
+  const list = appEnvsOf(account.accountId);
+  const seen = appEnvId === undefined ? undefined : view.one(list, appEnvId);
+  if (appEnvId === undefined || seen === undefined) return undefined;
+  if (seen.item !== undefined || isOlder(pass, seen.walk)) return undefined;
+  const missedAt = notes[appEnvId];
+  if (missedAt === undefined) {
+    const message = `the environment ${appEnvId} of component ${name ?? ''} is not found in the service; looking once more before it counts as gone`;
+    const note = { ...notes, [appEnvId]: seen.walk.begunAt };
+    return { is: 'wait', reason: 'ObjectMissing', message, retryInMs: account.pollMs, note };
+  }
+  const since = missedAt + account.pollMs;
+  return seen.walk.begunAt < since ? { ...readOf(pass, list, since), note: notes } : 'gone';
+}
+
 function gone({ spec, account, memory }: SolutionPass, component: Component): Step<Facts> {
-  const { appId = '', name = appId } = component;
+  const { appId = '', appEnvId = '', name = appId } = component;
+  const what = `component ${name} (app ${appId}, environment ${appEnvId})`;
   if (spec.lifecycle?.onMissing !== 'Recreate') {
-    const message = `component ${name} (app ${appId}) is gone from the service and is not made again`;
+    const message = `${what} is gone from the service, or a part of it, and is not made again`;
     return { is: 'stall', reason: 'ObjectGone', message };
   }
   if (account.frozen !== undefined) return { is: 'wait', reason: 'VisibilityLost', message: account.frozen };
   if (memory.id === undefined) {
-    const message = `component ${name} (app ${appId}) is gone, and the installation's id is not known; put it into spec.installationId`;
+    const message = `${what} is gone, and the installation's id is not known; put it into spec.installationId`;
     return { is: 'stall', reason: 'InstallationIdUnknown', message };
   }
   const components = memory.facts.components?.filter((one) => one !== component);
@@ -151,13 +182,15 @@ export function awaitComponents(pass: SolutionPass): Step<Facts> | undefined {
     const seen = appEnvId === undefined ? undefined : view.one(list, appEnvId);
     if (seen === undefined) continue;
     isOld ||= isOlder(pass, seen.walk);
-    if (isOlder(pass, seen.walk) || isUnderWay(seen.item?.status)) moving.push(name ?? appEnvId ?? '');
+    if (seen.item === undefined || isOlder(pass, seen.walk) || isUnderWay(seen.item.status)) {
+      moving.push(name ?? appEnvId ?? '');
+    }
   }
   if (moving.length === 0) return undefined;
   if (isOld && wrote !== undefined && notes['accepted'] === wrote.at) return readOf(pass, list, wrote.at);
   const note = isOld && wrote !== undefined ? { accepted: wrote.at } : {};
   const message = `components are being updated: ${moving.join(', ')}`;
-  return { is: 'wait', reason: 'Updating', message, note, ...(isOld && { retryInMs: 1_000 }) };
+  return { is: 'wait', reason: 'Updating', message, note, retryInMs: isOld ? 1_000 : account.pollMs };
 }
 
 /** Reads the lists that show what an installation makes, where they were not read yet: looked at without waiting for any item. */

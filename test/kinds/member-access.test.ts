@@ -380,6 +380,16 @@ describe('the access of a member', () => {
     expect(step).toMatchObject({ remember: { facts: { setAppEnvIds: ['a'], askedAppEnvIds: ['a', 'b'] } } });
   });
 
+  it('asks for nothing while it is only observed', () => {
+    const step = settledStep(memberAccess, {
+      spec: { ...restricted('a', 'b'), lifecycle: { mode: 'Observe' } },
+      shown: [environments('a', 'b'), allowed('a')],
+    });
+
+    expect(inShort(step)).toBe(patch('a', 'b'));
+    expect(step).not.toHaveProperty('remember');
+  });
+
   it('is sent without a word in status before when it only takes away', () => {
     const step = settledStep(memberAccess, {
       spec: restricted('a'),

@@ -365,6 +365,35 @@ describe('SolutionInstallation beside others', () => {
   });
 });
 
+describe('a component of a SolutionInstallation', () => {
+  it('that is gone is told, and made again only where the spec says so', async () => {
+    const world = await installed(() => undefined);
+    const { components } = statusOf(world, 'SolutionInstallation', 's');
+    const [gone] = components as readonly { name: string; appEnvId: string }[];
+    await world.control('DELETE', `/environments/${gone?.appEnvId}`);
+    await world.run(400_000);
+    const stalled = [conditionOf(world, 'SolutionInstallation', 's'), messageOf(world, 'SolutionInstallation', 's')];
+    world.apply('SolutionInstallation', 's', { ...queue, lifecycle: { onMissing: 'Recreate' } });
+    await world.run(400_000);
+
+    expect(stalled).toEqual(['False/ObjectGone', expect.stringContaining(`component ${gone?.name} `)]);
+    expect(conditionOf(world, 'SolutionInstallation', 's')).toBe('True/InSync');
+    expect(await installations(world)).toBe(4);
+    expect(statusOf(world, 'SolutionInstallation', 's')['components']).toHaveLength(3);
+  });
+
+  it('that is still on its way keeps it from being Ready', async () => {
+    const world = await aWorld({ readings: { 'deploy.ms': 20_000 } });
+    world.apply('SolutionInstallation', 's', queue);
+    await world.run(10_000);
+    const early = conditionOf(world, 'SolutionInstallation', 's');
+    await world.run(120_000);
+
+    expect(early).toBe('False/Updating');
+    expect(conditionOf(world, 'SolutionInstallation', 's')).toBe('True/InSync');
+  });
+});
+
 describe('an upgrade of a SolutionInstallation', () => {
   it.each(['loseBefore', 'loseAnswer', 'hangAfter', { lateMs: 100_000 }] as const)(
     'runs what the spec says in the end when it is taken back while its answer is lost: %j',

@@ -27,9 +27,12 @@ function apps(...names: readonly string[]): Shown {
 }
 
 const noEnvironments = shows(appEnvsOf('acc_1'), [] as AppEnvItem[]);
+const environment = shows(appEnvsOf('acc_1'), [
+  { appEnvId: 'env_1', appId: 'app_worker-api', name: 'production', status: 'running' } as AppEnvItem,
+]);
 const calm = [catalogue, apps('coworkers'), noEnvironments];
 /** The apps of an installation are there. */
-const there = [catalogue, apps('worker-api', 'coworkers'), noEnvironments];
+const there = [catalogue, apps('worker-api', 'coworkers'), environment];
 const spec = { solution: 'queue-worker', appName: 'worker', region: 'eu-west' };
 
 /** What is remembered of a complete installation. */
@@ -218,15 +221,69 @@ const rows: readonly (PassOptions<Facts> & { because: string; comesTo: string })
     spec,
     memory: complete(asApplied),
     shown: [catalogue, shows(appsOf('acc_1'), [], 70_000), shows(appOf('app_worker-api'), [], 70_000)],
-    with: { notes: { missedAt: 5_000 } },
+    with: { notes: { 'app_worker-api': 5_000 } },
     comesTo: 'stall ObjectGone',
+  },
+  {
+    because: 'another component was missed long ago',
+    spec,
+    memory: complete(asApplied),
+    shown: [catalogue, shows(appsOf('acc_1'), [], 70_000), shows(appOf('app_worker-api'), [], 70_000)],
+    with: { notes: { 'app_worker-queue': 5_000 } },
+    comesTo: 'wait ObjectMissing',
+  },
+  {
+    because: 'the environment of a component does not show for the first time',
+    spec,
+    shown: [catalogue, apps('worker-api'), shows(appEnvsOf('acc_1'), [] as AppEnvItem[], 70_000)],
+    memory: complete(asApplied),
+    comesTo: 'wait ObjectMissing',
+  },
+  {
+    because: 'the environment of a component is proved gone, and its app is there',
+    spec,
+    shown: [catalogue, apps('worker-api'), shows(appEnvsOf('acc_1'), [] as AppEnvItem[], 70_000)],
+    memory: complete(asApplied),
+    with: { notes: { env_1: 5_000 } },
+    comesTo: 'stall ObjectGone',
+  },
+  {
+    because: 'the operator has just taken over, and the agent image is changed',
+    spec: { ...spec, inputs: { agentImage: { value: 'svc/agent:2' } } },
+    shown: there,
+    memory: complete({ ...asApplied, 'inputs.agentImage': 'svc/agent:1' }),
+    with: { quarantineMs: 1_000 },
+    comesTo: 'wait TakeOver',
+  },
+  {
+    because: 'the operator has just taken over, and a part of it is there',
+    spec,
+    memory: { id: 'inst_1', ownership: 'Created' },
+    with: { quarantineMs: 1_000 },
+    comesTo: 'wait TakeOver',
+  },
+  {
+    because: 'the answer to the first call was lost, its components show, and it has another name by now',
+    spec: { ...spec, appName: 'other' },
+    shown: [catalogue, { ...apps('worker-api'), begunAt: 195_000 }, noEnvironments],
+    memory: { journal: doubt('install') },
+    with: late,
+    comesTo: 'stall InstallationIdUnknown',
+  },
+  {
+    because: 'the answer to the first call was lost, nothing shows, and it has another name by now',
+    spec: { ...spec, appName: 'coworkers' },
+    shown: [catalogue, { ...apps('coworkers'), begunAt: 195_000 }, noEnvironments],
+    memory: { journal: doubt('install') },
+    with: late,
+    comesTo: 'stall AlreadyExists',
   },
   {
     because: 'a component is proved gone and is to be made again',
     spec: { ...spec, lifecycle: { onMissing: 'Recreate' } },
     memory: complete(asApplied),
     shown: [catalogue, shows(appsOf('acc_1'), [], 70_000), noEnvironments, shows(appOf('app_worker-api'), [], 70_000)],
-    with: { notes: { missedAt: 5_000 } },
+    with: { notes: { 'app_worker-api': 5_000 } },
     comesTo: `POST /solutions ${body({ installationId: 'inst_1' })}`,
   },
   { because: 'deleting it leaves it as it is', spec, subject: { deleting: true }, comesTo: 'release' },
