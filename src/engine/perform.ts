@@ -206,6 +206,7 @@ async function send(
   if (settlement.final) recall.refused = { digest, at: now, verdict };
   const id = verdict.remember?.id;
   const identified = id !== undefined && id !== work.recollection.memory.id;
+  if (identified) recall.unwritten = verdict.remember;
   return {
     is: 'said',
     work: identified ? { ...work, unwrittenId: true } : work,

@@ -26,7 +26,7 @@ import {
   subjectOf,
   type Surroundings,
 } from './surroundings.ts';
-import { concludePass, inLog, record, write, type Said } from './report.ts';
+import { concludePass, record, tellLeft, tellRetained, write, type Said } from './report.ts';
 import type { Parts } from './engine.ts';
 import { isObserving, passAgain, passOf, rebound, type Sighted } from './pass-of.ts';
 import type { Work, Worktable } from './worktable.ts';
@@ -149,6 +149,7 @@ export class Reconciler implements Worktable {
 
   /** An object is gone; a create of it may still be under way. */
   bury(entry: Entry): void {
+    tellLeft(this.#parts, entry);
     this.#creates.bury(entry, this.#parts.settings.horizonMs);
   }
 
@@ -242,7 +243,7 @@ export class Reconciler implements Worktable {
   async #goOn(work: Work, pass: Pass<unknown, unknown>, stays: string | undefined): Promise<Work | Ended> {
     if (stays === undefined) return this.#hold(work, pass);
     // Told first: a write whose answer is lost is not made a second time.
-    this.#tellRetained(work, stays);
+    tellRetained(this.#parts, work.entry, stays);
     const written = await this.write(work, undefined);
     return written === undefined ? { is: 'overtaken' } : this.#hold(written, pass);
   }
@@ -312,19 +313,13 @@ export class Reconciler implements Worktable {
   }
 
   async #release(work: Work, stays: string | undefined): Promise<Ended> {
-    if (stays !== undefined) this.#tellRetained(work, stays);
+    if (stays !== undefined) tellRetained(this.#parts, work.entry, stays);
     if (subjectOf(work.entry).held) {
       const released = await this.#parts.writer.release(work.object);
       if (released.is === 'conflict') return { is: 'overtaken' };
     }
     if (work.entry.kind.life === 'account') await this.#parts.accounts.forget(work.entry.key);
     return { is: 'gone' };
-  }
-
-  /** In a namespace that is being deleted no event is taken: the log has it too. */
-  #tellRetained({ entry, object }: Work, note: string): void {
-    this.#parts.log.warn(inLog(entry), note);
-    this.#parts.events.record({ regarding: object, type: 'Warning', reason: 'Retained', action: 'Release', note });
   }
 
   /** Asks for a read; status says so only when it takes long and nothing better is known. */

@@ -101,6 +101,8 @@ export async function write(
     ? await parts.writer.commitStatus(work.object, stillOurs)
     : await parts.writer.writeStatus(work.object, status);
   if (work.unwrittenId) work.recall.unwritten = undefined;
+  // The answer came when the object was gone: nobody else knows what it told.
+  if (work.unwrittenId && written.is === 'gone') tellLeft(parts, { ...work.entry, recollection: work.recollection });
   if (written.is !== 'written') return undefined;
   const { object } = written;
   const entry = { ...work.entry, object, recollection: recollect(kind, object.status) };
@@ -209,6 +211,18 @@ function againIn(parts: Parts, verdict: Verdict<unknown>): number | undefined {
 
 function tell(parts: Parts, work: Work, type: 'Normal' | 'Warning', { reason, note }: Told): void {
   parts.events.record({ regarding: work.object, type, reason, action: reason, note });
+}
+
+/** What stays in the service of an object that went is told once. */
+export function tellRetained({ events, log }: Pick<Parts, 'events' | 'log'>, entry: Entry, note: string): void {
+  log.warn(inLog(entry), note);
+  events.record({ regarding: entry.object, type: 'Warning', reason: 'Retained', action: 'Release', note });
+}
+
+/** An object that nothing held is gone: what it leaves in the service is told. */
+export function tellLeft(parts: Pick<Parts, 'events' | 'log'>, entry: Entry): void {
+  const note = entry.kind.leaves?.(entry.recollection.memory);
+  if (note !== undefined) tellRetained(parts, entry, note);
 }
 
 /** An entry for the log. */

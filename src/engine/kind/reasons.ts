@@ -43,7 +43,7 @@ export const reasons = {
   EnvironmentNotFound:
     'The environment does not exist in the service, which cannot be told to create one; it is bound as soon as it appears.',
   EnvironmentChanged:
-    'The environment that this resource is bound to has another name or belongs to another app now; nothing is sent to it.',
+    'The environment that this resource is bound to has another name or belongs to another app now, or a reference means another one; nothing is sent.',
   UnknownRemoteStatus:
     'The service shows a status that the interface does not describe; nothing is sent until it changes.',
   NeverDeployed: 'The environment was never deployed, so it cannot be started.',
@@ -135,6 +135,9 @@ export const reasons = {
   Running: 'The environment runs.',
   Stopped: 'The environment is stopped.',
   AsSpecified: 'The service shows no full access where the spec restricts it.',
+  AddedByOthers:
+    'The member may also reach what the spec does not name and this resource is not known to have set; it is kept, since serviceAdds is Keep.',
+  NothingAdded: 'Nothing is kept that the spec does not name.',
   FeatureNotShown:
     'The interface does not show whether the account enforces member access by environment; while it does not, every member has full access.',
   NotDeployedYet:
