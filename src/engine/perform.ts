@@ -58,7 +58,7 @@ export async function perform(
   if (unproven !== undefined) return { is: 'said', work: ready, verdict: unproven, backoff: true };
   if (call.confirm === 'live' && !isSame(await table.readLive(ready), ready)) return { is: 'quiet', retryInMs: 1_000 };
   work.recall.notes = notes;
-  return send(table, ready, pass, call, { digest, service });
+  return send(table, ready, pass, call, { digest, service, before: beforeOf(call, work) });
 }
 
 /** Writes an entry into the journal without sending anything. */
@@ -103,9 +103,12 @@ async function prepare(
   call: Call<unknown>,
 ): Promise<Work | undefined> {
   const written = work.unwrittenId ? await table.write(work, undefined) : work;
-  if (written === undefined || call.journal === undefined) return written;
+  if (written === undefined) return undefined;
+  const marked = remembering(written, call.meanwhile);
   const reason = call.request.effect === 'create' ? 'Creating' : 'Requesting';
-  return enter(table, written, pass, call.journal, { reason, message: call.words });
+  const said = { reason, message: call.words } as const;
+  if (call.journal !== undefined) return enter(table, marked, pass, call.journal, said);
+  return call.meanwhile === undefined ? marked : table.write(saying(marked, pass, said), undefined);
 }
 
 /** Writes an entry into status with uid and resourceVersion; undefined when somebody else was first. */
@@ -125,24 +128,27 @@ async function enter(
   };
   const reserved = table.reserve(work.entry.key, entry, pass);
   if (!reserved) return undefined;
-  const conditions =
-    work.recollection.conditions.length > 0
-      ? work.recollection.conditions
-      : conclude({
-          verdict: { is: 'wait', ...said },
-          own: [],
-          drifted: [],
-          generation: pass.subject.generation,
-          previous: [],
-          wallMs: pass.wallMs,
-        });
-  const journalled = {
-    ...work,
-    recollection: { ...work.recollection, conditions, memory: { ...work.recollection.memory, journal: entry } },
-  };
-  const stored = await table.write(journalled, undefined);
+  const stored = await table.write(saying(remembering(work, { journal: entry }), pass, said), undefined);
   if (stored === undefined) table.unreserve(work.entry.key);
   return stored;
+}
+
+/** The same work with conditions, where status has none yet. */
+function saying(
+  work: Work,
+  pass: Pass<unknown, unknown>,
+  said: { readonly reason: 'Creating' | 'Requesting'; readonly message: string },
+): Work {
+  if (work.recollection.conditions.length > 0) return work;
+  const conditions = conclude({
+    verdict: { is: 'wait', ...said },
+    own: [],
+    drifted: [],
+    generation: pass.subject.generation,
+    previous: [],
+    wallMs: pass.wallMs,
+  });
+  return { ...work, recollection: { ...work.recollection, conditions } };
 }
 
 async function send(
@@ -150,7 +156,11 @@ async function send(
   work: Work,
   pass: Pass<unknown, unknown>,
   call: Call<unknown>,
-  { digest, service }: { readonly digest: string; readonly service: Service },
+  {
+    digest,
+    service,
+    before,
+  }: { readonly digest: string; readonly service: Service; readonly before: Partial<Memory<unknown>> },
 ): Promise<Performed> {
   const { recall } = work;
   const deadline = pass.monotonicMs + deadlineSeconds * 1_000;
@@ -170,7 +180,7 @@ async function send(
   });
   const now = table.clock.monotonic();
   table.called(work, call, outcome);
-  const settlement = settle(call, outcome, work.recollection.memory);
+  const settlement = settle(call, outcome, work.recollection.memory, before);
   table.unreserve(work.entry.key);
   if (settlement.is === 'done') {
     recall.refused = undefined;
@@ -201,6 +211,12 @@ async function send(
     verdict,
     backoff: settlement.retry === 'backoff',
   };
+}
+
+/** What was remembered before a call in the place of what counts while it is under way. */
+function beforeOf({ meanwhile = {} }: Call<unknown>, { recollection: { memory } }: Work): Partial<Memory<unknown>> {
+  const names = Object.keys(meanwhile) as (keyof Memory<unknown>)[];
+  return Object.fromEntries(names.map((name) => [name, memory[name]]));
 }
 
 /** The same work with something more remembered. */

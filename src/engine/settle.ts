@@ -18,11 +18,24 @@ export type Settlement<Facts> =
 
 /**
  * Turns the outcome of a call into what to remember and what to say. The entry of a call that was certainly not carried out
- * is cleared; the entry of one in doubt stays, so that the next step looks before it acts.
+ * is cleared, and so is what was only remembered for its sake (`before` is what stood there); both stay in doubt, so that the
+ * next step looks before it acts.
  */
-export function settle<Facts>(call: Call<Facts>, answered: Outcome, memory: Memory<Facts>): Settlement<Facts> {
+export function settle<Facts>(
+  call: Call<Facts>,
+  answered: Outcome,
+  memory: Memory<Facts>,
+  before: Partial<Memory<Facts>> = {},
+): Settlement<Facts> {
   const outcome = understood(call, answered);
-  if (call.resumes === true) return resumed(call, outcome, memory);
+  const settlement = call.resumes === true ? resumed(call, outcome, memory) : judged(call, outcome, memory);
+  if (outcome.is === 'inDoubt' || settlement.is === 'doubt') return settlement;
+  if (settlement.is === 'done') return { ...settlement, remember: { ...before, ...settlement.remember } };
+  const { verdict } = settlement;
+  return { ...settlement, verdict: { ...verdict, remember: { ...before, ...verdict.remember } } };
+}
+
+function judged<Facts>(call: Call<Facts>, outcome: Outcome, memory: Memory<Facts>): Settlement<Facts> {
   if (outcome.is === 'committed') return committed(call, outcome.body, memory);
   if (outcome.is === 'notFound' && call.request.effect === 'remove') return committed(call, undefined, memory);
   if (outcome.is === 'notSent') return waiting(call, 'ServiceUnavailable', outcome.message, { journal: undefined });

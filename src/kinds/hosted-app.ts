@@ -85,21 +85,24 @@ function creationOnly({ presetVersion, source, database }: Spec): Fields {
 }
 
 /** Changes wait in each environment for its next deployment, unless they were to be applied at once. */
-function pendingAfter(body: unknown, changed: Fields, { spec, memory }: AppPass): Facts {
+function pendingAfter(body: unknown, changed: Fields, pass: AppPass): Facts {
   const affected = environmentsAffectedOf(body);
-  const names = Object.keys(changed);
-  const before = memory.facts.pendingChanges ?? [];
-  const pending =
-    spec.applyImmediately === true
-      ? before.filter((field) => !names.includes(field))
-      : affected === 0
-        ? before
-        : [...new Set([...before, ...names])].toSorted();
-  return {
-    ...memory.facts,
-    pendingChanges: pending.length > 0 ? pending : undefined,
-    ...(affected !== undefined && { environmentsAffected: affected }),
-  };
+  const { facts } = pass.memory;
+  const before = facts.pendingChanges ?? [];
+  const isApplied = pass.spec.applyImmediately === true;
+  const left = isApplied ? before.filter((field) => !(field in changed)) : before;
+  const { pendingChanges } = isApplied || affected === 0 ? withPending(facts, left) : pendingMeanwhile(changed, pass);
+  return { ...facts, pendingChanges, ...(affected !== undefined && { environmentsAffected: affected }) };
+}
+
+/** A change whose answer is not there may wait in the environments already. */
+function pendingMeanwhile(changed: Fields, { spec, memory: { facts } }: AppPass): Facts {
+  if (spec.applyImmediately === true) return facts;
+  return withPending(facts, [...(facts.pendingChanges ?? []), ...Object.keys(changed)]);
+}
+
+function withPending(facts: Facts, fields: readonly string[]): Facts {
+  return { ...facts, pendingChanges: fields.length > 0 ? [...new Set(fields)].toSorted() : undefined };
 }
 
 /** Sends again what was changed and is still waiting, once it is to be applied at once. */
@@ -174,6 +177,7 @@ const plan: ObjectPlan<Spec, Facts, ShownApp> = {
       return converts && Object.keys(changed).length > 1 ? ['preset'] : undefined;
     },
     learnedByUpdate: pendingAfter,
+    supposedOfUpdate: pendingMeanwhile,
     remove: deleteApp,
   },
   blocked: ({ message }) =>
@@ -188,6 +192,7 @@ const plan: ObjectPlan<Spec, Facts, ShownApp> = {
     pass.view.group(appEnvsOf(pass.account.accountId), id);
     return applyPending(pass, id) ?? { is: 'ready' };
   },
+  factsOfNext: () => ({}),
   facts: (pass, { item }) => {
     const environments = pass.view.group(appEnvsOf(pass.account.accountId), pass.memory.id ?? '')?.items;
     return {

@@ -152,6 +152,9 @@ const other: readonly (PassOptions<Facts> & { because: string; comesTo: string }
   },
 ];
 
+const reported = { ...imageApplied, builder: 'DOCKER' };
+const otherImage = { ...image, image: { reference: 'r/mine:2' } };
+
 describe('an app', () => {
   it.each(changes)('is sent only what differs: $because', ({ body, ...options }) => {
     const call = callIn(settledStep(hostedApp, { shown: shownApp(), subject: { generation: 2 }, ...options }));
@@ -162,6 +165,33 @@ describe('an app', () => {
 
   it.each(other)('comes to rest or to the right call: $because', ({ comesTo, ...options }) => {
     expect(inShort(settledStep(hostedApp, { shown: shownApp(), ...options }))).toBe(comesTo);
+  });
+
+  it.each([
+    ['what creation does not take', { ...image, builder: 'NIXPACKS' }, imageApplied, { builder: 'NIXPACKS' }],
+    ['an edit, and leaves the drift beside it', { ...image, port: 9090 }, reported, { port: 9090 }],
+    ['what it never shows, and leaves the drift beside it', otherImage, reported, { image: 'r/mine:2' }],
+  ])('is sent, though drift is only reported: %s', (_what, spec, applied, body) => {
+    const call = callIn(
+      settledStep(hostedApp, {
+        spec: { ...spec, lifecycle: { drift: 'Report' } },
+        shown: shownApp({ dockerPreset: 'NEXT_JS' }),
+        memory: { ...bound({ ...applied, name: 'mine', preset: 'CUSTOM', useImage: true }) },
+        subject: { generation: 2 },
+      }),
+    );
+
+    expect(call.request.body).toEqual({ appId: 'app_1', ...body });
+  });
+
+  it('has not applied its spec as a whole before what creation does not take was sent', () => {
+    const spec = { ...image, builder: 'NIXPACKS', lifecycle: { drift: 'Report' } };
+    const made = callIn(settledStep(hostedApp, { spec, shown: [shows(appsOf('acc_1'), []), ...presets] }));
+    const memory = { ...made.committed({ appId: 'app_1' }) };
+
+    expect(inShort(settledStep(hostedApp, { spec, shown: shownApp(), memory }))).toBe(
+      'PATCH /app {"appId":"app_1","builder":"NIXPACKS"}',
+    );
   });
 
   it('suggests the nearest preset', () => {

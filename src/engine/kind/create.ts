@@ -4,9 +4,10 @@
  * Guarantees: the intent is in status before the call is sent; one open create per name and collection; after a doubt nothing
  * is sent until the object was found, or the horizon has passed and a complete read that began after it shows none.
  */
-import { sameValue } from './compare.ts';
+import { rememberedAs, sameValue } from './compare.ts';
 import type { AccountView, Adoption, Pass } from './pass.ts';
 import type { Fields, ObjectPlan } from './plan.ts';
+import { doubted } from './prints.ts';
 import { readOf } from './reading.ts';
 import type { CreateIntent, JournalEntry, Memory, Ownership, Step } from './step.ts';
 
@@ -69,12 +70,14 @@ export function resolveCreate<Spec, Facts, Item>(
       is: 'stall',
       reason: 'Rejected',
       message: `create ${plan.noun} "${intent.name}": ${entry.conflicted}`,
-      remember: { journal: undefined },
+      remember: { journal: undefined, applied: undefined },
     };
   }
   if (walk.begunAt < settledAt) return inDoubt(plan, pass, entry, intent);
   const isRenamed = !pass.subject.deleting && plan.name(pass) !== intent.name;
-  if (pass.subject.deleting || isRenamed) return { is: 'again', remember: { journal: undefined } };
+  if (pass.subject.deleting || isRenamed) {
+    return { is: 'again', remember: { journal: undefined, applied: undefined } };
+  }
   const held = mayNotCreate(pass, list.key, intent.name);
   if (held !== undefined) return held;
   return create(plan, pass, intent, entry.attempt + 1);
@@ -107,10 +110,13 @@ function create<Spec, Facts, Item>(
   const fields = creatable(plan, pass);
   const request = plan.requests.create(pass, fields);
   const stated = definedOf(fields);
-  const isHidden = (field: string) => plan.hidden?.(field, pass) === true;
-  const shownFields = Object.entries(stated).filter(([field]) => !isHidden(field));
-  const remembered = Object.entries(stated).filter(([field]) => isHidden(field) || plan.kept?.(field) === true);
+  const shownFields = Object.entries(stated).filter(([field]) => plan.hidden?.(field, pass) !== true);
+  const remembered = Object.entries(stated).filter(([field]) => rememberedAs(plan, pass, field) !== undefined);
   const prints = Object.fromEntries(remembered.map(([field, value]) => [field, pass.print(value)]));
+  const wanted = plan.desired(pass);
+  // What creation does not take is still to be sent: until then the spec was not applied as a whole.
+  const isWhole = plan.afterCreation?.every((field) => wanted[field] === undefined) ?? true;
+  const generation = isWhole ? pass.subject.generation : -1;
   return {
     is: 'call',
     call: {
@@ -118,6 +124,7 @@ function create<Spec, Facts, Item>(
       words: `create ${plan.noun} "${intent.name}"`,
       urgency: 'edit',
       journal: { operation: 'create', attempt, digest: pass.print(request.body ?? null), create: intent },
+      meanwhile: { applied: doubted(pass.memory.applied, Object.keys(prints)) },
       wrote: (body) => ({
         ...Object.fromEntries(shownFields),
         ...definedOf(plan.requests.shownByCreated?.(body) ?? {}),
@@ -125,7 +132,7 @@ function create<Spec, Facts, Item>(
       committed: (body) => {
         const id = plan.requests.idOfCreated(body);
         if (id === undefined) return undefined;
-        return { ...boundTo(pass, id, 'Created'), applied: { generation: pass.subject.generation, prints } };
+        return { ...boundTo(pass, id, 'Created'), applied: { generation, prints } };
       },
     },
   };
