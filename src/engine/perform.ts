@@ -10,7 +10,7 @@ import type { Call, Intent, JournalEntry, Memory, Verdict } from './kind/step.ts
 import type { KubeObject, Service } from './ports.ts';
 import { annotations } from './names.ts';
 import { isoSeconds } from './kind/moment.ts';
-import { corrected } from './recall.ts';
+import { corrected, writtenTo } from './recall.ts';
 import { settle } from './settle.ts';
 import { requestDigest } from './surroundings.ts';
 import type { Work, Worktable } from './worktable.ts';
@@ -185,14 +185,14 @@ async function send(
   if (settlement.is === 'done') {
     recall.refused = undefined;
     recall.askedAt = undefined;
-    recall.wrote = {
-      at: now,
-      fields: { ...recall.wrote?.fields, ...call.wrote?.(outcome.is === 'committed' ? outcome.body : undefined) },
-    };
+    const known = remembering(work, settlement.remember);
+    const to = known.recollection.memory.id;
+    const fields = call.wrote?.(outcome.is === 'committed' ? outcome.body : undefined);
+    recall.wrote = { to, at: now, fields: { ...writtenTo(recall, to)?.fields, ...fields } };
     recall.notes = call.note?.(now) ?? {};
     if (call.corrects !== undefined) corrected(recall, pass.subject.generation, call.corrects, now);
     if (settlement.identified) recall.unwritten = settlement.remember;
-    return { is: 'on', work: { ...remembering(work, settlement.remember), unwrittenId: settlement.identified } };
+    return { is: 'on', work: { ...known, unwrittenId: settlement.identified } };
   }
   if (settlement.is === 'doubt') {
     recall.askedAt = now;
