@@ -278,6 +278,24 @@ describe('an AppEnvironment in a world', () => {
     ]);
   });
 
+  it.each(['Stopped', 'Running'])(
+    'does not take an answer that says no in its body for a change to %s',
+    async (wanted) => {
+      const world = await aDeployedWorld();
+      const deploy = { image: 'r/x:1' };
+      if (wanted === 'Running') world.apply(kind, name, { ...spec, deploy, powerState: 'Stopped' });
+      await world.run(70_000);
+      const text = '{"success":false,"message":"no room","appEnv":{"appEnvId":"env_web_staging"}}';
+      world.interference = ({ path }) =>
+        path.endsWith('/stop') || path.endsWith('/start') ? { insteadOf: { status: 200, text } } : undefined;
+      world.apply(kind, name, { ...spec, deploy, powerState: wanted });
+      await world.run(20_000);
+
+      expect(conditionOf(world, kind, name)).toBe('False/Rejected');
+      expect(messageOf(world, kind, name)).toContain('no room');
+    },
+  );
+
   it('waits, and sends nothing, while the service shows a word that nobody knows', async () => {
     const world = await aDeployedWorld();
     await world.control('PATCH', '/environments/env_web_staging', { status: 'DEGRADED' });

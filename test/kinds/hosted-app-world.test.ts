@@ -116,6 +116,21 @@ describe('HostedApp in a world', () => {
     expect(world.get('HostedApp', 'api')).toBeUndefined();
   });
 
+  it.each([
+    '{"error":"sandboxes still end","details":"try again"}',
+    '{"success":false,"message":"sandboxes still end"}',
+  ])('does not take an answer for a deletion that says no in its body: %s', async (text) => {
+    const world = await aWorld();
+    world.apply('HostedApp', 'api', { ...image, lifecycle: { onDelete: 'Delete' } });
+    await world.run(5_000);
+    world.interference = ({ method }) => (method === 'DELETE' ? { insteadOf: { status: 200, text } } : undefined);
+    world.delete('HostedApp', 'api');
+    await world.run(20_000);
+
+    expect(conditionOf(world, 'HostedApp', 'api')).toBe('False/DeletionBlocked');
+    expect(messageOf(world, 'HostedApp', 'api')).toContain('sandboxes still end');
+  });
+
   it('tells by an event that the volumes of a deleted database stay', async () => {
     const world = await aWorld();
     world.apply('HostedApp', 'db', { preset: 'POSTGRESQL', port: 5432, lifecycle: { onDelete: 'Delete' } });
