@@ -3,7 +3,8 @@ import { readOf } from '../engine/kind/reading.ts';
 import type { JournalEntry, Step } from '../engine/kind/step.ts';
 import { isUnderWay, lifecycleAnswerOf, type AppEnvItem } from '../hosting/requests.ts';
 import { listOf, type EnvironmentPass, type Located } from './app-environment-binding.ts';
-import { deployment, dueOf, overtaken, redeployment, revisionOf, type Action } from './app-environment-deploys.ts';
+import { deployment, dueOf, overtaken, redeployment, type Action } from './app-environment-deploys.ts';
+import { revisionOf } from './app-environment-parts.ts';
 import type { Facts } from './schema/app-environment.ts';
 
 const recheckMs = 3_000;
@@ -17,7 +18,7 @@ function markOf({ status = '', updatedAtMs }: AppEnvItem): string {
 
 /** Sends the action, after a look that began for it. */
 export function act(pass: EnvironmentPass, item: AppEnvItem, action: Action, attempt: number): Step<Facts> {
-  const { operation, words, request, digest, done } = action;
+  const { operation, words, request, digest, done, meanwhile } = action;
   const list = listOf(pass);
   const walk = pass.view.one(list, item.appEnvId)?.walk;
   if (walk === undefined || walk.begunAt < pass.askedAt) return readOf(pass, list, pass.askedAt);
@@ -34,6 +35,7 @@ export function act(pass: EnvironmentPass, item: AppEnvItem, action: Action, att
       words: `${words} in environment "${item.name}"`,
       urgency: 'edit',
       journal: { operation, attempt, digest, before: markOf(item) },
+      ...(meanwhile && { meanwhile }),
       committed: (body) => (lifecycleAnswerOf(body) === undefined ? undefined : done({ body, at, attempt })),
       note: (sentAt) => ({ calledAt: sentAt, ...(updatedAtMs !== undefined && { updatedAtBefore: updatedAtMs }) }),
       refused: (refusal) => {

@@ -9,13 +9,12 @@ import {
   assume,
   deployment,
   dueOf,
+  isFailed,
   isRedeployDue,
-  leftoverOf,
-  partsOf,
+  redeployAnnotation,
   redeployment,
-  renewed,
-  revisionOf,
 } from './app-environment-deploys.ts';
+import { isPowerSet, leftoverOf, partsOf, renewed, revisionOf } from './app-environment-parts.ts';
 import { act, isLagging, resolveDoubt, stateOf, unknownState } from './app-environment-calls.ts';
 import { identity, type Facts, type Spec } from './schema/app-environment.ts';
 import { needsOf } from './values.ts';
@@ -63,9 +62,8 @@ function settled(pass: EnvironmentPass, item: AppEnvItem, state: 'Running' | 'St
   if (powerState === 'Running' && state === 'Stopped') return power(pass, item, 'start');
   const redeploys = isRedeployDue(pass);
   if (redeploys && state === 'Running') return act(pass, item, redeployment(pass, item.appEnvId), 1);
-  const applied = renewed(pass);
-  if (applied !== undefined && !isDeepStrictEqual(applied, memory.applied))
-    return { is: 'again', remember: { applied } };
+  const applied = renewed(pass, state);
+  if (!isDeepStrictEqual(applied, memory.applied)) return { is: 'again', remember: { applied } };
   const lost = failed(pass);
   if (lost !== undefined) return lost;
   if (due === 'deployment' || redeploys) {
@@ -86,17 +84,17 @@ function settled(pass: EnvironmentPass, item: AppEnvItem, state: 'Running' | 'St
 }
 
 /** A deployment that the service accepted and called failed is not sent again by itself. */
-function failed({ memory, spec }: EnvironmentPass): Step<Facts> | undefined {
-  const { deploy } = memory.facts;
-  if (deploy?.outcome !== 'Failed' || deploy.revision !== revisionOf(spec)) return undefined;
-  const message = `deploying ${deploy.revision ?? ''}: the service says that it failed; change what is deployed to try again`;
+function failed(pass: EnvironmentPass): Step<Facts> | undefined {
+  if (!isFailed(pass)) return undefined;
+  const revision = revisionOf(pass.spec) ?? '';
+  const message = `deploying ${revision}: the service says that it failed; change what is deployed, or the annotation ${redeployAnnotation}, to try again`;
   return { is: 'stall', reason: 'DeployFailed', message };
 }
 
 /** Starts or stops the environment; both may be repeated, so that a lost answer only costs another look. */
 function power(pass: EnvironmentPass, item: AppEnvItem, way: 'start' | 'stop'): Step<Facts> {
-  const { memory, subject, spec, contested } = pass;
-  const isDrift = memory.applied?.generation === subject.generation;
+  const { memory, spec, contested } = pass;
+  const isDrift = isPowerSet(pass, way === 'start' ? 'Running' : 'Stopped');
   if (isDrift && spec.lifecycle?.drift === 'Report') {
     const message = `the environment should be ${way === 'start' ? 'running' : 'stopped'} and is not; drift is only reported`;
     return { is: 'ready', reason: 'Observed', message };
@@ -147,7 +145,7 @@ function show(pass: EnvironmentPass): Showing<Facts> {
     powerState !== undefined &&
     state !== powerState &&
     (state === 'Running' || state === 'Stopped') &&
-    memory.applied?.generation === pass.subject.generation;
+    isPowerSet(pass, powerState);
   const deploys = Object.keys(spec.deploy ?? {}).filter((name) => name !== 'onBind');
   return {
     facts: { ...memory.facts, ...shownOf(item, state), ...outcomes(memory.facts, state) },
