@@ -196,6 +196,7 @@ async function send(
   }
   if (settlement.is === 'doubt') {
     recall.askedAt = now;
+    if (settlement.refused !== undefined) recall.refused = { digest, at: now, verdict: settlement.refused };
     const learned = remembering(work, settlement.remember);
     const stored = settlement.remember?.journal === undefined ? learned : await table.write(learned, undefined);
     return stored === undefined ? { is: 'quiet', retryInMs: 200 } : { is: 'on', work: stored };

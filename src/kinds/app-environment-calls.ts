@@ -1,5 +1,7 @@
 /** Sending what must not happen twice to an environment, and finding out what came of it when the answer was lost. */
+import { notDone } from '../engine/kind/prints.ts';
 import { readOf } from '../engine/kind/reading.ts';
+import { isNo } from '../engine/kind/refusal.ts';
 import type { JournalEntry, Step } from '../engine/kind/step.ts';
 import { isUnderWay, lifecycleAnswerOf, type AppEnvItem } from '../hosting/requests.ts';
 import { listOf, type EnvironmentPass, type Located } from './app-environment-binding.ts';
@@ -39,9 +41,8 @@ export function act(pass: EnvironmentPass, item: AppEnvItem, action: Action, att
       committed: (body) => (lifecycleAnswerOf(body) === undefined ? undefined : done({ body, at, attempt })),
       note: (sentAt) => ({ calledAt: sentAt, ...(updatedAtMs !== undefined && { updatedAtBefore: updatedAtMs }) }),
       refused: (refusal) => {
-        if (refusal.is !== 'refused' && refusal.is !== 'conflict') return undefined;
-        const reason = operation === 'rollback' ? 'RollbackRefused' : 'Rejected';
-        return { is: 'stall', reason, message: `${words}: ${refusal.message}` };
+        if (operation !== 'rollback' || !isNo(refusal)) return undefined;
+        return { is: 'stall', reason: 'RollbackRefused', message: `${words}: ${refusal.message}` };
       },
     },
   };
@@ -87,6 +88,10 @@ export function resolveDoubt(
     const unwanted = entry.operation === 'redeploy' ? {} : overtaken(pass);
     const remember = action === undefined ? unwanted : action.done({ at: entry.startedAt, attempt: entry.attempt });
     return { is: 'again', remember: { ...remember, journal: undefined }, note: {} };
+  }
+  // The service said no, and nothing shows that it did it all the same.
+  if (entry.conflicted !== undefined) {
+    return { is: 'again', remember: { journal: undefined, applied: notDone(pass.memory.applied) } };
   }
   const words = `${entry.operation} of environment "${item.name}": the answer was lost`;
   const state = stateOf(item);

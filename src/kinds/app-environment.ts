@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { defineKind } from '../engine/kind/define.ts';
 import { readOf } from '../engine/kind/reading.ts';
+import { isNo } from '../engine/kind/refusal.ts';
 import type { OwnCondition, Showing, Step } from '../engine/kind/step.ts';
 import type { Request } from '../engine/ports.ts';
 import { postAppEnvStart, postAppEnvStop, type AppEnvItem } from '../hosting/requests.ts';
@@ -122,7 +123,7 @@ function power(pass: EnvironmentPass, item: AppEnvItem, way: 'start' | 'stop'): 
           return { is: 'wait', reason: 'InDoubt', message, retryInMs: 1_000, note };
         }
         const never = way === 'start' && memory.facts.deploy === undefined;
-        if (!never || (refusal.is !== 'refused' && refusal.is !== 'conflict')) return undefined;
+        if (!never || !isNo(refusal)) return undefined;
         const message = `start environment "${item.name}": ${refusal.message}; an environment must have been deployed before it can start: set spec.deploy`;
         return { is: 'stall', reason: 'NeverDeployed', message, note: { ...pass.notes, neverDeployed: 1 } };
       },
