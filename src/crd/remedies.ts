@@ -27,6 +27,7 @@ const waiting = {
   InDoubt:
     'Nothing for two minutes (`--horizon-seconds`). Then [the runbook](runbooks/call-in-doubt.md). Never delete and create the resource to hurry it.',
   CreateInProgress: 'Nothing, if the other resource is meant too. Otherwise give one of them another `spec.name`.',
+  EnvironmentInDoubt: 'Nothing: it goes on when the AppEnvironment that the message names knows what came of its call.',
   TakeOver: 'Nothing: it goes on after one horizon (two minutes by default).',
   ReferenceNotReady:
     'Look at the object that the message names: `kubectl get` it. Is it in the same namespace, and spelled so?',

@@ -201,6 +201,7 @@ export function relatedTo(
         id,
         ownership,
         facts: isRecord(facts) ? facts : {},
+        spec: other.spec.is === 'valid' ? other.spec.value : undefined,
         inDoubt: journal !== undefined,
         finished: other.kind.finished?.(facts) === true,
       };

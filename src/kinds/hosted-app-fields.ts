@@ -1,9 +1,9 @@
 /** What a HostedApp wants field by field, what the service shows of each, and how both are called in its bodies. */
 import type { Json } from '../engine/ports.ts';
 import { definedOf } from '../engine/kind/create.ts';
-import type { Pass } from '../engine/kind/pass.ts';
+import type { Pass, Related } from '../engine/kind/pass.ts';
 import type { Fields } from '../engine/kind/plan.ts';
-import { appAsOf, appsOf } from '../hosting/requests.ts';
+import { appAsOf, appEnvsOf, appsOf } from '../hosting/requests.ts';
 import type { AppItem, AppRecord } from '../hosting/requests.ts';
 import type { Spec as EnvironmentSpec } from './schema/app-environment.ts';
 import type { Facts, Spec } from './schema/hosted-app.ts';
@@ -129,10 +129,19 @@ function jobFields({ job }: Spec): Fields {
   };
 }
 
+/** The AppEnvironments that are bound to environments of the app, however they name them. */
+export function boundEnvironments({ memory, view, account, related }: AppPass): readonly Related[] {
+  const environments = view.group(appEnvsOf(account.accountId), memory.id ?? '')?.items ?? [];
+  return environments.flatMap(({ appEnvId }) =>
+    (related?.('AppEnvironment', appEnvId) ?? []).filter(({ id }) => id === appEnvId),
+  );
+}
+
 /** Where an AppEnvironment deploys an image of its own, the app's image serves for its creation only. */
-export function isDeployedByEnvironment({ memory, referrers }: AppPass): boolean {
-  if (memory.id === undefined) return false;
-  return referrers('AppEnvironment').some(({ spec }) => (spec as EnvironmentSpec).deploy?.image !== undefined);
+export function isDeployedByEnvironment(pass: AppPass): boolean {
+  if (pass.memory.id === undefined) return false;
+  const specs = [...pass.referrers('AppEnvironment'), ...boundEnvironments(pass)].map(({ spec }) => spec);
+  return specs.some((spec) => (spec as EnvironmentSpec | undefined)?.deploy?.image !== undefined);
 }
 
 /** What the service shows. Our own writes are trusted over a record that was read before them. */

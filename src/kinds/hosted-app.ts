@@ -20,6 +20,7 @@ import {
 import {
   afterCreation,
   bodyOf,
+  boundEnvironments,
   desired,
   fixed,
   isDeployedByEnvironment,
@@ -105,6 +106,14 @@ function withPending(facts: Facts, fields: readonly string[]): Facts {
   return { ...facts, pendingChanges: fields.length > 0 ? [...new Set(fields)].toSorted() : undefined };
 }
 
+/** A change of the app shows in its environments, and would be taken for the trace of a deployment whose answer was lost. */
+function mustWait(pass: AppPass): Step<Facts> | undefined {
+  const doubtful = boundEnvironments(pass).find(({ inDoubt }) => inDoubt);
+  if (doubtful === undefined) return undefined;
+  const message = `whether the last call of ${doubtful.name} was carried out is not known yet; the app is not changed before`;
+  return { is: 'wait', reason: 'EnvironmentInDoubt', message, retryInMs: 2_000 };
+}
+
 /** Sends again what was changed and is still waiting, once it is to be applied at once. */
 function applyPending(pass: AppPass, id: string): Step<Facts> | undefined {
   const { spec, memory } = pass;
@@ -115,6 +124,8 @@ function applyPending(pass: AppPass, id: string): Step<Facts> | undefined {
   if (Object.keys(again).length === 0) {
     return { is: 'again', remember: { facts: { ...memory.facts, pendingChanges: undefined } } };
   }
+  const held = mustWait(pass);
+  if (held !== undefined) return held;
   return {
     is: 'call',
     call: {
@@ -145,10 +156,15 @@ const plan: ObjectPlan<Spec, Facts, ShownApp> = {
 
   alsoReads: ({ view, account }, id) => {
     const item = view.one(appsOf(account.accountId), id)?.item;
-    return item === undefined ? [] : [appAsOf(id, item.updatedAtMs)];
+    const environments = appEnvsOf(account.accountId);
+    return [
+      ...(view.group(environments, id) === undefined ? [environments] : []),
+      ...(item === undefined ? [] : [appAsOf(id, item.updatedAtMs)]),
+    ];
   },
   desired,
   observed,
+  mustWait,
   hidden: isHidden,
   kept: isKept,
   replaced: isReplaced,

@@ -1,8 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { hostedApp } from '../../src/kinds/hosted-app.ts';
 import type { Facts } from '../../src/kinds/schema/hosted-app.ts';
-import { appOf, appsOf } from '../../src/hosting/requests.ts';
+import { appEnvsOf, appOf, appsOf } from '../../src/hosting/requests.ts';
 import { bound, git, image, imageApplied, presets, shownApp, source } from './support/apps.ts';
+import { anEnvironment } from './support/environments.ts';
 import { aPass, callIn, inShort, settledStep, shows, type PassOptions } from './support/pass.ts';
 
 interface Row extends PassOptions<Facts> {
@@ -153,6 +154,13 @@ const other: readonly (PassOptions<Facts> & { because: string; comesTo: string }
 ];
 
 const reported = { ...imageApplied, builder: 'DOCKER' };
+const related = {
+  name: 'AppEnvironment team/prod',
+  ownership: 'Adopted',
+  facts: {},
+  inDoubt: false,
+  finished: false,
+} as const;
 const otherImage = { ...image, image: { reference: 'r/mine:2' } };
 
 describe('an app', () => {
@@ -208,6 +216,17 @@ describe('an app', () => {
       shown: shownApp(),
       memory: bound(imageApplied),
       referrers: () => [{ name: 'prod', spec: { deploy: { image: 'r/mine:3' } } }],
+    });
+
+    expect(inShort(step)).toBe('ready InSync');
+  });
+
+  it('does not send its image where an AppEnvironment that names the environment by its id deploys one of its own', () => {
+    const step = settledStep(hostedApp, {
+      spec: otherImage,
+      shown: [...shownApp().filter(({ read }) => read.key !== 'appEnvs'), shows(appEnvsOf('acc_1'), [anEnvironment()])],
+      memory: bound(imageApplied),
+      with: { related: (_kind, id) => [{ ...related, id, spec: { deploy: { image: 'r/mine:3' } } }] },
     });
 
     expect(inShort(step)).toBe('ready InSync');

@@ -66,6 +66,8 @@ export interface Related {
   readonly id: string | undefined;
   readonly ownership: Ownership | undefined;
   readonly facts: Readonly<Record<string, unknown>>;
+  /** Undefined where it is not valid. */
+  readonly spec: unknown;
   /** A call of it was begun whose end is not known. */
   readonly inDoubt: boolean;
   /** A request that came to its end. */

@@ -63,6 +63,8 @@ export interface ObjectPlan<Spec, Facts, Item> {
   readonly fixed?: readonly string[];
   /** Fields that creation does not take; the first update brings them about. */
   readonly afterCreation?: readonly string[];
+  /** Why the object must not be changed at the moment, though it differs. */
+  readonly mustWait?: (pass: Pass<Spec, Facts>) => Step<Facts> | undefined;
   readonly requests: {
     readonly create: (pass: Pass<Spec, Facts>, fields: Fields) => Request;
     readonly idOfCreated: (body: unknown) => string | undefined;

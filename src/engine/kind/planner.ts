@@ -161,6 +161,8 @@ function correct<Spec, Facts, Item>(
     const message = `somebody else keeps changing ${contested.join(', ')} of ${plan.noun} ${id}; it is left as it is for now`;
     return { is: 'stall', reason: 'Contested', message };
   }
+  const held = plan.mustWait?.(pass);
+  if (held !== undefined) return held;
   const first = plan.requests.updateFirst?.(changed, pass);
   const now = first === undefined ? changed : only(changed, first);
   const words = `update ${plan.noun} "${plan.name(pass)}" (${Object.keys(now).join(', ')})`;

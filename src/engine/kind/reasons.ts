@@ -12,6 +12,8 @@ export const reasons = {
   Deleting: 'The object is being deleted in the service.',
   InDoubt: 'A call was sent and its outcome is not known; the service is being watched until it is.',
   CreateInProgress: 'Another resource is creating an object of the same name; this one goes next.',
+  EnvironmentInDoubt:
+    'Whether a deployment to an environment of the app was carried out is not known yet; the app is not changed before.',
   TakeOver: 'This operator has just taken over; what cannot be repeated waits for one horizon.',
   ReferenceNotReady: 'An object that the spec refers to does not exist yet, or has no id in the service yet.',
   SecretMissing: 'A Secret or one of its keys that the spec refers to does not exist.',
