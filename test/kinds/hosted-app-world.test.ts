@@ -50,8 +50,8 @@ describe('HostedApp in a world', () => {
     await world.run(61_000);
     world.apply('HostedApp', 'api', { ...image, port: 9090 });
     await world.run(100);
-    world.apply('HostedApp', 'api', { ...image, port: 9090, externalId: appId, lifecycle: { drift: 'Report' } });
-    await world.run(130_000);
+    world.apply('HostedApp', 'api', { ...image, port: 9090, externalId: appId });
+    await world.run(1_000);
 
     expect(conditionOf(world, 'HostedApp', 'api')).toBe('True/InSync');
     expect((await world.request('GET', `/app?appId=${appId}`)).body).toMatchObject({ port: 9090 });

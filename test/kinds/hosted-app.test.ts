@@ -110,6 +110,18 @@ const other: readonly (PassOptions<Facts> & { because: string; comesTo: string }
     comesTo: 'ready Observed',
   },
   {
+    because: 'it is taken over with another port, and drift is only reported',
+    spec: { ...image, externalId: 'app_1', lifecycle: { drift: 'Report' } },
+    shown: shownApp({ port: 1 }),
+    comesTo: 'PATCH /app {"appId":"app_1","image":"r/mine:1"}',
+  },
+  {
+    because: 'it was taken over with another port, and drift is only reported',
+    spec: { preset: 'JOB', source: { cliDeployment: true }, externalId: 'app_1', lifecycle: { drift: 'Report' } },
+    shown: shownApp({ dockerPreset: 'CUSTOM', isCliDeployment: true, useImage: false }),
+    comesTo: 'ready Observed',
+  },
+  {
     because: 'the list shows a newer time than the record that was read',
     spec: image,
     shown: shownApp({}, 5).filter(({ read }) => !read.key.startsWith('appAsOf')),

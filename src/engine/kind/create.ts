@@ -35,7 +35,9 @@ export function findOrCreate<Spec, Facts, Item>(
   const creating = only === undefined ? undefined : createdElsewhere(pass, list.key, name);
   if (creating !== undefined) return creating;
   if (only !== undefined) {
-    if (other === undefined && adoptionOf(plan, pass) === 'ByName') return bind(pass, only, 'Adopted');
+    if (other === undefined && adoptionOf(plan, pass) === 'ByName') {
+      return { is: 'again', remember: { ...boundTo(pass, only, 'Adopted'), applied: asFound(plan, pass) } };
+    }
     return alreadyExists(plan, name, only, free.length);
   }
   const held = mayNotCreate(pass, list.key, name);
@@ -144,6 +146,16 @@ export function definedOf(fields: Fields): Readonly<Record<string, Exclude<Field
     value === undefined ? [] : [[field, value] as const],
   );
   return Object.fromEntries(rows);
+}
+
+/** What counts as applied to an object that is taken over: where drift is only reported, all that the service shows of it. */
+export function asFound<Spec, Facts, Item>(
+  plan: ObjectPlan<Spec, Facts, Item>,
+  pass: Pass<Spec, Facts>,
+): Memory<Facts>['applied'] {
+  if (plan.lifecycle(pass.spec).drift !== 'Report') return undefined;
+  const rows = Object.entries(definedOf(plan.desired(pass))).filter(([field]) => plan.hidden?.(field, pass) !== true);
+  return { generation: -1, prints: Object.fromEntries(rows.map(([field, value]) => [field, pass.print(value)])) };
 }
 
 /** What to remember when an id is bound. */

@@ -7,7 +7,7 @@
 import type { Json } from '../ports.ts';
 import { leftoverOf, meanwhile, only, part, whole } from './applied.ts';
 import { compare, type Difference } from './compare.ts';
-import { adoptionOf, boundTo, findOrCreate, resolveCreate } from './create.ts';
+import { adoptionOf, asFound, boundTo, findOrCreate, resolveCreate } from './create.ts';
 import type { Pass } from './pass.ts';
 import type { ObjectPlan } from './plan.ts';
 import { readOf } from './reading.ts';
@@ -91,7 +91,8 @@ function bindNamed<Spec, Facts, Item>(
   const { create } = pass.memory.journal ?? {};
   const ownership = create === undefined || create.excluded.includes(id) ? 'Adopted' : 'Created';
   const before = pass.memory.id;
-  const applied = before === undefined && ownership === 'Created' ? pass.memory.applied : undefined;
+  const sent = before === undefined ? pass.memory.applied : undefined;
+  const applied = ownership === 'Created' ? sent : asFound(plan, pass);
   const facts = plan.factsOfNext(pass.memory.facts);
   return {
     is: 'again',
