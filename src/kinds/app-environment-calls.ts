@@ -5,7 +5,7 @@ import { isNo } from '../engine/kind/refusal.ts';
 import type { JournalEntry, Step } from '../engine/kind/step.ts';
 import { isUnderWay, lifecycleAnswerOf, type AppEnvItem } from '../hosting/requests.ts';
 import { listOf, type EnvironmentPass, type Located } from './app-environment-binding.ts';
-import { deployment, dueOf, overtaken, redeployment, type Action } from './app-environment-deploys.ts';
+import { deployment, dueOf, givenUp, overtaken, redeployment, type Action } from './app-environment-deploys.ts';
 import { revisionOf } from './app-environment-parts.ts';
 import type { Facts } from './schema/app-environment.ts';
 
@@ -111,8 +111,7 @@ export function resolveDoubt(
     return { is: 'wait', reason: 'UnknownRemoteStatus', message, retryInMs: recheckMs };
   }
   if (entry.attempt < mostAttempts) return act(pass, item, action, entry.attempt + 1);
-  const message = `${words} twice, and nothing shows that it was carried out; change what is deployed, or the annotation apphosting.dev/redeploy-at, to try again`;
-  return { is: 'stall', reason: 'DeployInDoubt', message };
+  return { is: 'again', remember: { ...givenUp(pass, entry), journal: undefined } };
 }
 
 /** The call that the journal speaks of, if it is still wanted. */

@@ -4,7 +4,7 @@
  * Guarantees: each desired revision is sent once, and what the service called failed is not sent again by itself; variables,
  * settings and the startup override travel with the call that takes them.
  */
-import type { Memory } from '../engine/kind/step.ts';
+import type { JournalEntry, Memory } from '../engine/kind/step.ts';
 import type { Json, JsonObject, Request } from '../engine/ports.ts';
 import {
   deployedContentIdOf,
@@ -22,20 +22,20 @@ import {
   appliedInVain,
   appliedMeanwhile,
   appliedOvertaken,
+  appliedWithoutRedeployment,
   assumedPrints,
   carriedBy,
   deployValue,
   isInVain,
   isKnown,
+  isRedeploymentLost,
   isStartupLeft,
   partsOf,
+  redeployAnnotation,
   revisionOf,
   startupOf,
 } from './app-environment-parts.ts';
 import type { Facts } from './schema/app-environment.ts';
-
-/** The annotation that deploys again what runs, once for each token. */
-export const redeployAnnotation = 'apphosting.dev/redeploy-at';
 
 const most = 10;
 
@@ -72,7 +72,7 @@ export function dueOf(pass: EnvironmentPass): 'deployment' | 'withNextBuild' | '
   return deploy?.build === undefined ? 'deployment' : 'withNextBuild';
 }
 
-/** Whether the service called the deployment failed that is wanted now, and nobody asked for it again. */
+/** Whether the deployment that is wanted now was made in vain, and nobody asked for it again. */
 export function isFailed(pass: EnvironmentPass): boolean {
   return isInVain(pass) && !isRedeployDue(pass);
 }
@@ -144,9 +144,20 @@ export function redeployment(pass: EnvironmentPass, appEnvId: string): Action {
 }
 
 /** Whether the annotation carries a token that was not handled yet. */
-export function isRedeployDue({ subject, memory }: EnvironmentPass): boolean {
+export function isRedeployDue(pass: EnvironmentPass): boolean {
+  const token = openToken(pass);
+  return token !== undefined && !isRedeploymentLost(pass, token);
+}
+
+/** Whether the redeployment that the annotation asks for was given up. */
+export function isRedeployLost(pass: EnvironmentPass): boolean {
+  const token = openToken(pass);
+  return token !== undefined && isRedeploymentLost(pass, token);
+}
+
+function openToken({ subject, memory }: EnvironmentPass): string | undefined {
   const token = subject.annotations[redeployAnnotation];
-  return token !== undefined && token !== '' && token !== memory.facts.lastHandledRedeployAt;
+  return token === '' || token === memory.facts.lastHandledRedeployAt ? undefined : token;
 }
 
 function redeployHandled({ subject }: EnvironmentPass): Pick<Facts, 'lastHandledRedeployAt'> {
@@ -185,7 +196,7 @@ function startupFields(pass: EnvironmentPass): {
 }
 
 function deployed(pass: EnvironmentPass, { body, at, attempt }: Done): Partial<Memory<Facts>> {
-  const { spec, memory } = pass;
+  const { spec } = pass;
   const rollback = body === undefined ? undefined : rollbackInfoOf(body);
   const shown = body === undefined ? undefined : deployedContentIdOf(body);
   const failed = body !== undefined && lifecycleAnswerOf(body)?.success === false;
@@ -195,14 +206,35 @@ function deployed(pass: EnvironmentPass, { body, at, attempt }: Done): Partial<M
     at,
     outcome: failed ? 'Failed' : 'Updating',
   };
-  const deploy = {
-    ...entry,
-    ...(attempt > 1 && { repeatedAfterDoubt: attempt - 1 }),
-    ...(rollback && { rollback: { from: rollback.fromVersion, to: rollback.toVersion } }),
-  };
-  const before = memory.facts.history ?? [];
+  const versions = rollback && { rollback: { from: rollback.fromVersion, to: rollback.toVersion } };
   return {
     applied: failed ? appliedInVain(pass) : appliedBy(pass),
-    facts: { ...memory.facts, deploy, history: [entry, ...before].slice(0, most), ...redeployHandled(pass) },
+    facts: { ...recorded(pass, entry, attempt, versions), ...redeployHandled(pass) },
   };
+}
+
+/** A call was sent as often as it may be, and nothing shows what became of it. */
+export function givenUp(
+  pass: EnvironmentPass,
+  { operation, startedAt, attempt }: JournalEntry,
+): Partial<Memory<Facts>> {
+  if (operation === 'redeploy') {
+    return { applied: appliedWithoutRedeployment(pass, pass.subject.annotations[redeployAnnotation] ?? '') };
+  }
+  const entry = { revision: revisionOf(pass.spec), contentId: undefined, at: startedAt, outcome: 'InDoubt' };
+  return {
+    applied: appliedInVain(pass),
+    facts: { ...recorded(pass, entry, attempt, undefined), ...redeployHandled(pass) },
+  };
+}
+
+/** A deployment as status tells it. */
+function recorded(
+  { memory: { facts } }: EnvironmentPass,
+  entry: NonNullable<Facts['history']>[number],
+  attempt: number,
+  versions: Pick<NonNullable<Facts['deploy']>, 'rollback'> | undefined,
+): Facts {
+  const deploy = { ...entry, ...(attempt > 1 && { repeatedAfterDoubt: attempt - 1 }), ...versions };
+  return { ...facts, deploy, history: [entry, ...(facts.history ?? [])].slice(0, most) };
 }

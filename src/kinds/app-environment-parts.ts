@@ -18,6 +18,9 @@ import { valueOf } from './values.ts';
 type Prints = Readonly<Record<string, string>>;
 type Applied = Memory<Facts>['applied'];
 
+/** The annotation that deploys again what runs, once for each token. */
+export const redeployAnnotation = 'apphosting.dev/redeploy-at';
+
 /** Marks the fingerprint of what was taken as it was and never sent. */
 const assumed = '~';
 /** A status holds 600 fingerprints; what is wanted must be among them. */
@@ -122,12 +125,12 @@ export function appliedBy(pass: EnvironmentPass): Applied {
     ...Object.fromEntries(now.map(([field, value]) => [field, pass.print(value)])),
   };
   const isCleared = (field: string) => field === 'startup' && isStartupLeft(pass) && takes(pass.spec, field);
-  const isOver = (field: string) => field.startsWith(assumed) || field === 'failed' || isCleared(field);
+  const isOver = (field: string) => field.startsWith(assumed) || over.includes(field) || isCleared(field);
   const prints = { ...without(printsIn(pass), isOver), ...sent };
   return { generation: pass.subject.generation, prints: fitting(pass, prints) };
 }
 
-/** The service accepted a deployment and called it failed: nobody knows what became of it, and it is not sent again by itself. */
+/** Nobody knows what became of a deployment, and it is not sent again by itself: it was given up, or the service called it failed. */
 export function appliedInVain(pass: EnvironmentPass): Applied {
   const { prints } = doubted(pass.memory.applied, ['deploy', ...carriedBy(pass)]);
   const known = without(prints, (field) => field.startsWith(assumed));
@@ -139,20 +142,35 @@ function wishOf(pass: EnvironmentPass): Json {
   return [deployValue(pass.spec), partsOf(pass), isStartupLeft(pass)];
 }
 
-/** Whether the service called failed just what is wanted now. */
+/** Whether just what is wanted now was deployed in vain. */
 export function isInVain(pass: EnvironmentPass): boolean {
   return isSent(pass, 'failed', wishOf(pass));
 }
 
+/** A redeployment was given up: nobody knows what became of it. */
+export function appliedWithoutRedeployment(pass: EnvironmentPass, token: string): Applied {
+  const { generation, prints } = doubted(pass.memory.applied, []);
+  return { generation, prints: fitting(pass, { ...prints, redeploy: pass.print(token) }) };
+}
+
+/** Whether the redeployment for this token was given up. */
+export function isRedeploymentLost(pass: EnvironmentPass, token: string): boolean {
+  return isSent(pass, 'redeploy', token);
+}
+
+/** Deployments and redeployments in vain that another call has put an end to. */
+const over = ['failed', 'redeploy'];
+
 /** A deployment was carried out that nobody wants any more: what is wanted now is due, whatever was deployed before that. */
 export function appliedOvertaken({ memory: { applied } }: EnvironmentPass): Applied {
-  const over = ['deploy', `${assumed}deploy`, 'failed'];
-  return applied && { ...applied, prints: without(applied.prints, (field) => over.includes(field)) };
+  const gone = ['deploy', `${assumed}deploy`, ...over];
+  return applied && { ...applied, prints: without(applied.prints, (field) => gone.includes(field)) };
 }
 
 /** The same fingerprints under the key of now, for the generation of now, and the power state once it is there. */
 export function renewed(pass: EnvironmentPass, state: string): Applied {
-  const { powerState: _before, ...known } = printsIn(pass);
+  const { powerState: _before, redeploy: _lost, ...known } = printsIn(pass);
+  const token = pass.subject.annotations[redeployAnnotation] ?? '';
   const wanted = { deploy: deployValue(pass.spec), ...partsOf(pass), failed: wishOf(pass) };
   const again = Object.entries(wanted).flatMap(([field, value]) =>
     [field, `${assumed}${field}`]
@@ -167,6 +185,7 @@ export function renewed(pass: EnvironmentPass, state: string): Applied {
       ...known,
       ...Object.fromEntries(again),
       ...(isThere && { powerState: pass.print(powerState) }),
+      ...(isRedeploymentLost(pass, token) && { redeploy: pass.print(token) }),
     },
   };
 }

@@ -12,10 +12,10 @@ import {
   dueOf,
   isFailed,
   isRedeployDue,
-  redeployAnnotation,
+  isRedeployLost,
   redeployment,
 } from './app-environment-deploys.ts';
-import { isPowerSet, leftoverOf, partsOf, renewed, revisionOf } from './app-environment-parts.ts';
+import { isPowerSet, leftoverOf, partsOf, redeployAnnotation, renewed, revisionOf } from './app-environment-parts.ts';
 import { act, isLagging, resolveDoubt, stateOf, unknownState } from './app-environment-calls.ts';
 import { identity, type Facts, type Spec } from './schema/app-environment.ts';
 import { needsOf } from './values.ts';
@@ -84,12 +84,17 @@ function settled(pass: EnvironmentPass, item: AppEnvItem, state: 'Running' | 'St
   return { is: 'ready', message, note: {} };
 }
 
-/** A deployment that the service accepted and called failed is not sent again by itself. */
+/** What was deployed in vain is not sent again by itself. */
 function failed(pass: EnvironmentPass): Step<Facts> | undefined {
-  if (!isFailed(pass)) return undefined;
-  const revision = revisionOf(pass.spec) ?? '';
-  const message = `deploying ${revision}: the service says that it failed; change what is deployed, or the annotation ${redeployAnnotation}, to try again`;
-  return { is: 'stall', reason: 'DeployFailed', message };
+  const isRedeploy = isRedeployLost(pass);
+  if (!isRedeploy && !isFailed(pass)) return undefined;
+  const again = `change what is deployed, or the annotation ${redeployAnnotation}, to try again`;
+  const what = isRedeploy ? 'redeploying' : `deploying ${revisionOf(pass.spec) ?? ''}`;
+  if (!isRedeploy && pass.memory.facts.deploy?.outcome !== 'InDoubt') {
+    return { is: 'stall', reason: 'DeployFailed', message: `${what}: the service says that it failed; ${again}` };
+  }
+  const message = `${what}: the answer was lost twice, and nothing shows that it was carried out; ${again}`;
+  return { is: 'stall', reason: 'DeployInDoubt', message };
 }
 
 /** Starts or stops the environment; both may be repeated, so that a lost answer only costs another look. */

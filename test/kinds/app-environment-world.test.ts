@@ -184,6 +184,27 @@ describe('an AppEnvironment in a world', () => {
     expect(images(await environmentOf(world, 'env_web_staging')).at(-1)).toBe('r/x:2');
   });
 
+  it.each([
+    ['a deployment', { deploy: { image: 'r/x:2' } }, {}, '/app-env/deploy-image'],
+    ['a redeployment', { deploy: { image: 'r/x:1' } }, { 'apphosting.dev/redeploy-at': 'now' }, '/app-env/redeploy'],
+  ])('does not take what somebody does later for %s that was given up', async (_what, change, annotations, path) => {
+    const world = await aDeployedWorld();
+    world.interference = (request) => (request.path.endsWith(path) ? 'loseBefore' : undefined);
+    world.apply(kind, name, { ...spec, ...change }, annotations);
+    await world.run(700_000);
+    const given = conditionOf(world, kind, name);
+    world.interference = () => undefined;
+    await world.request('POST', '/app-env/redeploy', { appEnvId: spec.appEnvId });
+    await world.run(200_000);
+    const later = conditionOf(world, kind, name);
+    world.apply(kind, name, { ...spec, ...change }, { 'apphosting.dev/redeploy-at': 'again' });
+    await world.run(70_000);
+
+    expect([given, later]).toEqual(['False/DeployInDoubt', 'False/DeployInDoubt']);
+    expect(conditionOf(world, kind, name)).toBe('True/InSync');
+    expect((await commits(world)).filter(({ detail }) => detail['action'] === path.split('/')[2])).toHaveLength(2);
+  });
+
   it('goes on with a deployment in flight when the operator dies, and does not repeat it', async () => {
     const world = await aDeployedWorld();
     world.interference = ({ path }) => (path.endsWith('/deploy-image') ? 'hangAfter' : undefined);
