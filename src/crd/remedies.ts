@@ -77,7 +77,8 @@ const stalled = {
   RollbackRefused: 'Name another content version, or deploy an image or a build instead.',
   DeployInDoubt:
     'Look in the console what runs. To deploy again, change `apphosting.dev/redeploy-at` or what is deployed.',
-  DeployFailed: "Read the log of the deployment in the service's console; then change what is deployed, or set `apphosting.dev/redeploy-at` to try the same again.",
+  DeployFailed:
+    "Read the log of the deployment in the service's console; then change what is deployed, or set `apphosting.dev/redeploy-at` to try the same again.",
   PartiallyInstalled: 'Put right what the message says of the components; it is continued, nothing is installed twice.',
   InstallationIdUnknown:
     "Look in the console for the installation's id, and put it into `spec.installationId`; or delete the apps that the message names, to install again.",

@@ -129,6 +129,20 @@ function jobFields({ job }: Spec): Fields {
   };
 }
 
+/** Whether an app becomes a function, or stops being one. */
+export function converts(changed: Fields, { memory, spec }: AppPass): boolean {
+  return 'preset' in changed && (presetOf(spec) === 'FUNCTION' || memory.facts.type === 'Function');
+}
+
+/** What has to be in the same request as a change, though it has not changed itself: the service would put a default in its place. */
+export function goesAlong(changed: Fields, pass: AppPass): Fields {
+  const { image } = pass.spec;
+  return {
+    ...(changed['useImage'] === true && image && { 'image.reference': image.reference }),
+    ...(changed['preset'] === 'CUSTOM' && !converts(changed, pass) && dockerfile(pass)),
+  };
+}
+
 /** The AppEnvironments that are bound to environments of the app, however they name them. */
 export function boundEnvironments({ memory, view, account, related }: AppPass): readonly Related[] {
   const environments = view.group(appEnvsOf(account.accountId), memory.id ?? '')?.items ?? [];
@@ -156,8 +170,8 @@ export function observed(item: ShownApp, pass: AppPass): Fields {
     ...Object.fromEntries(rows),
     name: item.name,
     preset: item.dockerPreset ?? record?.dockerPreset,
-    'source.git.namespace': item.gitNamespace ?? (record && ''),
-    'source.git.repo': item.gitRepo ?? (record && ''),
+    'source.git.namespace': item.gitNamespace ?? record?.gitNamespace ?? (record && ''),
+    'source.git.repo': item.gitRepo ?? record?.gitRepo ?? (record && ''),
     'source.git.installationId': same('source.git.installationId', record?.gitInstallationId),
     'source.cliDeployment': same('source.cliDeployment', record?.isCliDeployment),
     ...(older && pass.wrote?.fields),

@@ -21,8 +21,10 @@ import {
   afterCreation,
   bodyOf,
   boundEnvironments,
+  converts,
   desired,
   fixed,
+  goesAlong,
   isDeployedByEnvironment,
   isHidden,
   isKept,
@@ -184,13 +186,12 @@ const plan: ObjectPlan<Spec, Facts, ShownApp> = {
     update: (appId, changed, pass) =>
       patchApp({
         appId,
-        ...bodyOf(changed, pass),
+        ...bodyOf({ ...changed, ...goesAlong(changed, pass) }, pass),
         ...(pass.spec.applyImmediately === true && { applyImmediately: true }),
       }),
     // An app becomes a function, or stops being one, in a request that changes nothing else.
-    updateFirst: (changed, { memory, spec }) => {
-      const converts = 'preset' in changed && (presetOf(spec) === 'FUNCTION' || memory.facts.type === 'Function');
-      return converts && Object.keys(changed).length > 1 ? ['preset'] : undefined;
+    updateFirst: (changed, pass) => {
+      return converts(changed, pass) && Object.keys(changed).length > 1 ? ['preset'] : undefined;
     },
     learnedByUpdate: pendingAfter,
     supposedOfUpdate: pendingMeanwhile,

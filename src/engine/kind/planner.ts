@@ -134,7 +134,7 @@ function keepMatched<Spec, Facts, Item>(
   return { is: 'ready', reason: 'Observed', message, note: {} };
 }
 
-/** The answer to a change was lost: only a list from after it says whether the change is still to be made. */
+/** The answer to a change was lost: only what was read after it says whether the change is still to be made. */
 function afterDoubt<Spec, Facts, Item>(
   plan: ObjectPlan<Spec, Facts, Item>,
   pass: Pass<Spec, Facts>,
@@ -144,8 +144,10 @@ function afterDoubt<Spec, Facts, Item>(
   if (doubtAt === undefined) return undefined;
   const list = plan.list(pass);
   const seen = pass.view.one(list, id);
-  if (seen === undefined || seen.walk.begunAt >= doubtAt) return undefined;
-  return { is: 'unclear', step: readOf(pass, list, doubtAt) };
+  if (seen === undefined) return undefined;
+  if (seen.walk.begunAt < doubtAt) return { is: 'unclear', step: readOf(pass, list, doubtAt) };
+  const older = plan.alsoReads?.(pass, id).find((read) => (pass.view.all(read)?.begunAt ?? doubtAt) < doubtAt);
+  return older && { is: 'unclear', step: readOf(pass, older, doubtAt) };
 }
 
 function correct<Spec, Facts, Item>(

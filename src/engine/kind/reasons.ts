@@ -51,7 +51,8 @@ export const reasons = {
   RollbackRefused: 'The service refuses to roll back to the content version; nothing else is deployed in its place.',
   DeployInDoubt:
     'The answer to a deployment was lost twice and nothing shows that it was carried out; change what is deployed, or redeploy-at, to try again.',
-  DeployFailed: 'The service accepted the deployment and says that it failed; change what is deployed, or redeploy-at, to try again.',
+  DeployFailed:
+    'The service accepted the deployment and says that it failed; change what is deployed, or redeploy-at, to try again.',
   PartiallyInstalled: 'The service made some of the components; the installation is continued under the same id.',
   InstallationIdUnknown:
     'The id of the installation is not known, so it can neither be continued nor upgraded; nothing is sent.',
