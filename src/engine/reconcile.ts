@@ -13,7 +13,7 @@ import { RecordingView } from './interests.ts';
 import { annotations } from './names.ts';
 import { blind, letGo, withWayOut } from './leaving.ts';
 import type { Recollection } from './memory.ts';
-import type { Recall } from './recall.ts';
+import { writtenTo, type Recall } from './recall.ts';
 import { OpenCreates } from './open-creates.ts';
 import { begin, perform, remembering, type Performed } from './perform.ts';
 import { KubeError, type KubeObject, type Outcome } from './ports.ts';
@@ -402,7 +402,8 @@ export class Reconciler implements Worktable {
 
   /** The same pass with what has been learned since. */
   #again(pass: Pass<unknown, unknown>, work: Work): Pass<unknown, unknown> {
-    return { ...pass, memory: work.recollection.memory, wrote: work.recall.wrote, notes: work.recall.notes };
+    const { memory } = work.recollection;
+    return { ...pass, memory, wrote: writtenTo(work.recall, memory.id), notes: work.recall.notes };
   }
 
   #passOf(work: Work, around: Sighted, view: View): Pass<unknown, unknown> {

@@ -407,6 +407,8 @@ describe('the access of a member', () => {
       id: 'mem_1',
       ownership: 'Adopted',
       takenUp: true,
+      inDoubt: false,
+      spec: undefined,
       finished: false,
     };
     const facts = { setAppEnvIds: ['a', 'b'], askedAppEnvIds: ['c'] };

@@ -71,7 +71,16 @@ function doubt(operation: 'install' | 'upgrade'): NonNullable<Memory<Facts>['jou
 const late = { monotonicMs: 200_000, askedAt: 190_000, journalSeen: { monotonic: 1_000, wall: 0 } };
 
 function madeBy(kind: string): Related {
-  return { name: `${kind} team/other`, id: 'x', ownership: 'Created', facts: {}, takenUp: true, finished: false };
+  return {
+    name: `${kind} team/other`,
+    id: 'x',
+    ownership: 'Created',
+    facts: {},
+    spec: undefined,
+    takenUp: true,
+    inDoubt: false,
+    finished: false,
+  };
 }
 
 const rows: readonly (PassOptions<Facts> & { because: string; comesTo: string })[] = [
