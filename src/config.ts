@@ -340,7 +340,7 @@ export const activateCommand = {
       value: 'APP/ENVIRONMENT',
       schema: z
         .string()
-        .regex(/^[^/]+\/[^/]+$/, 'must look like APP/ENVIRONMENT')
+        .regex(/^.+\/.+$/, 'must look like APP/ENVIRONMENT')
         .optional(),
     },
     environmentName: {
