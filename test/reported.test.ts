@@ -41,7 +41,7 @@ describe('reported', () => {
 
 describe('tellFailures', () => {
   it('tells where and the first lines of why', () => {
-    const why = Array.from({ length: 40 }, (_, at) => `line ${at}`).join('\n');
+    const why = ['at /repo/node_modules/x.js', ...Array.from({ length: 40 }, (_, at) => `line ${at}`)].join('\n');
 
     const lines = tellFailures([{ file: 'test/a.test.ts', test: 'a is b', why }]).split('\n');
 

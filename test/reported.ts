@@ -25,7 +25,7 @@ export function reported(text: string | undefined, root: string): Reported {
   };
 }
 
-/** The failures in a few lines each, to be read at the end of a long log. */
+/** The failures in a few lines each, without the frames of other people's code, to be read at the end of a long log. */
 export function tellFailures(failures: readonly Failure[]): string {
   return failures.map(({ file, test, why }) => `  ${file} > ${test}\n${indented(firstLines(why))}\n`).join('');
 }
@@ -47,7 +47,7 @@ function failuresOf(result: Readonly<Record<string, unknown>>, root: string): re
 const shownLines = 12;
 
 function firstLines(why: string): readonly string[] {
-  const lines = why.split('\n');
+  const lines = why.split('\n').filter((line) => !line.includes('node_modules'));
   return lines.length <= shownLines ? lines : [...lines.slice(0, shownLines), '…'];
 }
 
