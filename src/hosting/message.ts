@@ -15,6 +15,13 @@ export function errorTextOf(body: unknown): string | undefined {
   return typeof said === 'string' ? [said.trim(), more].filter(Boolean).join(': ') : more;
 }
 
+/** Whether a body says that what was asked was not done. */
+export function saysNo(body: unknown): boolean {
+  if (!isObject(body)) return false;
+  const { success, error } = body;
+  return success === false || (typeof error === 'string' && error.trim() !== '') || isObject(error);
+}
+
 function nonEmpty(text: string): string | undefined {
   return text.trim() === '' ? undefined : text.trim();
 }

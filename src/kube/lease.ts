@@ -50,6 +50,8 @@ export class LeaseElection implements Leadership {
   #own: KubeObject | undefined;
   #term: { readonly monotonic: number; readonly wall: number } | undefined;
   #leading = false;
+  /** What went wrong with the last look, until one goes well. */
+  #complaint: string | undefined;
   /** How the last claim on the lease was made; it may have arrived although its answer did not. */
   #takesOver = false;
   #mayBeOurs = false;
@@ -100,21 +102,29 @@ export class LeaseElection implements Leadership {
   }
 
   async #run(): Promise<void> {
-    const { clock, entropy, log } = this.#options;
+    const { clock, entropy } = this.#options;
     while (!this.#stop.signal.aborted) {
       let waitMs = this.#pace.retryMs;
       try {
         waitMs = Math.min(waitMs, await this.#round());
+        this.#complain(undefined);
       } catch (error) {
         // What the last write did is not known: look before writing again, soon where time runs out or somebody was first.
         this.#own = undefined;
         const raced = error instanceof KubeError && (error.reason === 'conflict' || error.reason === 'exists');
         if (raced || this.#leading) waitMs /= 10;
-        if (!this.#stop.signal.aborted) log.info({ leading: this.#leading }, `the lease: ${messageOf(error)}`);
+        if (!this.#stop.signal.aborted) this.#complain(messageOf(error));
       }
       this.#settle();
       await pause(clock, waitMs + (this.#pace.retryMs * entropy.fraction()) / 5, this.#stop.signal);
     }
+  }
+
+  /** The lease is looked at every few seconds: what keeps going wrong in the same way is said once. */
+  #complain(why: string | undefined): void {
+    if (why !== undefined && why !== this.#complaint)
+      this.#options.log.info({ leading: this.#leading }, `the lease: ${why}`);
+    this.#complaint = why;
   }
 
   /** One look at the lease, and one write where it is ours to write; returns when to look again at the latest. */
