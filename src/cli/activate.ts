@@ -36,7 +36,7 @@ export function manifestOf(
     return { refused: `--confirm ${choice.confirm} is not the source of this protection` };
   }
   const stamp = new Date(nowMs).toISOString().replaceAll(/[-:]/g, '').slice(0, 15).toLowerCase();
-  const { configurationId, facts } = protection;
+  const { configurationId } = protection;
   const manifest = {
     apiVersion,
     kind: 'RecoveryActivation',
@@ -55,7 +55,7 @@ export function manifestOf(
       ...(choice.acknowledgeWriters === true && { writerSafety: 'Acknowledged' }),
       confirmation: choice.confirm ?? 'FILL-IN/FILL-IN',
       validUntil: new Date(nowMs + choice.validMinutes * 60_000).toISOString().replace(/\.\d{3}Z$/, 'Z'),
-      ...(facts.activationResult?.operationId !== undefined && { afterOperationId: 'FILL-IN' }),
+      ...(isAnother(protection) && { afterOperationId: 'FILL-IN' }),
       ...(attempt > 1 && { attempt }),
     },
   };
@@ -94,6 +94,11 @@ function targetOf({ facts, spec }: Protection, choice: Choice): object | string 
   return { environmentName, ...(appName !== undefined && { appName }), createNewApp };
 }
 
+/** Whether it would be an activation after another one. */
+function isAnother({ facts, obstacle }: Protection): boolean {
+  return facts.activationResult !== undefined || obstacle?.reason === 'AlreadyActivated';
+}
+
 /** How often this point was activated before, as far as the history shows: the same content would be answered with the same operation. */
 function earlierTries({ facts: { operations = [] } }: Protection, { cutoffTime }: Point): number {
   const isOfPoint = (shown: string | undefined) => shown === undefined || sameMoment(shown, cutoffTime);
@@ -102,7 +107,6 @@ function earlierTries({ facts: { operations = [] } }: Protection, { cutoffTime }
 
 /** What a person must know and confirm, as comments above the manifest. */
 function notesOn(protection: Protection, point: Point, choice: Choice, nowMs: number): string {
-  const { facts } = protection;
   const { confirm, acknowledgeWriters, validMinutes } = choice;
   const lines = [
     `Activates data up to ${point.cutoffTime}, ${ageOf(point.cutoffTime, nowMs)} ago; everything newer is lost there.`,
@@ -118,12 +122,11 @@ function notesOn(protection: Protection, point: Point, choice: Choice, nowMs: nu
           'If the source may still be writing and cannot be fenced, it is refused. If you accept two sides that write, add to spec:',
           '  writerSafety: Acknowledged',
         ]),
-    ...(facts.activationResult === undefined
-      ? []
-      : [
-          `This configuration was activated before, by operation ${facts.activationResult.operationId ?? '(not shown)'}.`,
-          'To activate once more, write that id into spec.afterOperationId and choose other names; otherwise do not create this.',
-        ]),
+    ...(isAnother(protection)
+      ? [
+          'To activate once more, write the operation that activated it into spec.afterOperationId, and choose other names.',
+        ]
+      : []),
   ];
   return lines.map((line) => `# ${line}\n`).join('');
 }

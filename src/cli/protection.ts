@@ -16,8 +16,8 @@ export interface Protection {
   readonly facts: Facts;
   /** The message of RecoveryReady, when it is not True. */
   readonly doubt: string | undefined;
-  /** The message of ActivationAvailable, when it is False. */
-  readonly obstacle: string | undefined;
+  /** The reason and message of ActivationAvailable, when it is False. */
+  readonly obstacle: { readonly reason: string; readonly message: string } | undefined;
 }
 
 /** One recovery point, as status lists it. */
@@ -110,7 +110,12 @@ export function protectionFrom(object: {
   const facts = Facts.safeParse(object.status ?? {});
   const { configurationId, conditions = [] } = (object.status ?? {}) as {
     configurationId?: unknown;
-    conditions?: readonly { readonly type: string; readonly status: string; readonly message: string }[];
+    conditions?: readonly {
+      readonly type: string;
+      readonly status: string;
+      readonly reason: string;
+      readonly message: string;
+    }[];
   };
   if (!spec.success || !facts.success || typeof configurationId !== 'string') {
     return `DisasterProtection ${namespace}/${name} is not bound to a configuration yet`;
@@ -119,18 +124,20 @@ export function protectionFrom(object: {
   const ready = find('RecoveryReady');
   const doubt = ready?.status === 'True' ? undefined : (ready?.message ?? 'its readiness is not known');
   const available = find('ActivationAvailable');
-  const obstacle = available?.status === 'False' ? available.message : undefined;
+  const obstacle = available?.status === 'False' ? available : undefined;
   return { name, namespace, configurationId, spec: spec.data, facts: facts.data, doubt, obstacle };
 }
 
 /** What a person must know of a list of points before choosing one of them; nothing when it is as it should be. */
 export function cautionsOn({ facts, doubt, obstacle }: Protection, nowMs: number): readonly string[] {
-  const { recoveryPoints: [newest] = [], settings, activationResult } = facts;
+  const { recoveryPoints: [newest] = [], settings } = facts;
   const intervalMs = (settings?.snapshotIntervalSeconds ?? Number.POSITIVE_INFINITY) * 1_000;
   const isOld = newest !== undefined && nowMs - Date.parse(newest.cutoffTime) > 2 * intervalMs;
   return [
     ...(doubt === undefined ? [] : [`NOT READY: ${doubt}`]),
-    ...(obstacle === undefined || activationResult !== undefined ? [] : [`NOT POSSIBLE NOW: ${obstacle}`]),
+    ...(obstacle === undefined
+      ? []
+      : [`${obstacle.reason === 'AlreadyActivated' ? 'ACTIVATED BEFORE' : 'NOT POSSIBLE NOW'}: ${obstacle.message}`]),
     ...(isOld
       ? [
           `OLD: the newest point is ${ageOf(newest.cutoffTime, nowMs)} old, and one is due every ${ageOf(new Date(nowMs - intervalMs).toISOString(), nowMs)}: snapshots have stopped, or nobody keeps this list up to date.`,

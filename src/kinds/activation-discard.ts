@@ -9,9 +9,9 @@ import {
   type ConfigurationItem,
   type Discarding,
 } from '../hosting/requests.ts';
-import { expired, never, type Fence } from './approval.ts';
+import { expired, never, unreferred, type Fence } from './approval.ts';
 import { activeIdOf, cleansUp, lookAt, operationIn, type SeenConfiguration } from './configurations.ts';
-import { ended, provenTwice, stepOnce, underWay, type OncePlan } from './one-shot.ts';
+import { ended, needsOf, protectionNeed, provenTwice, stepOnce, underWay, type OncePlan } from './one-shot.ts';
 import { isWhole } from './recovery-activation-content.ts';
 import { movedOn } from './recovery-activation-fences.ts';
 import { requestIdOf } from './request-id.ts';
@@ -50,6 +50,8 @@ function fence(pass: DiscardPass, { configuration, walk }: SeenConfiguration): S
     const unsure = provenTwice<Spec, Facts>(pass, read, walk, { reason: 'ObjectMissing', message });
     return unsure ?? never('Superseded', message);
   }
+  const lacking = unreferred(pass, protectionNeed(pass.spec));
+  if (lacking !== undefined) return lacking;
   const known = pass.referred('DisasterProtection', protectionRef.name)?.id;
   if (known !== configurationId) {
     const message = `DisasterProtection ${protectionRef.name} has configuration ${known ?? '(none)'}, not ${configurationId}`;
@@ -101,6 +103,7 @@ function factsOf({ memory, spec }: DiscardPass, configuration: ConfigurationItem
 const plan: OncePlan<Spec, Facts, SeenConfiguration> = {
   noun: 'discard',
   power: () => 'activation',
+  refersTo: protectionNeed,
   facts: (pass) => ({
     requestId: bodyOf(pass).requestId,
     configurationId: pass.spec.configurationId,
@@ -165,9 +168,7 @@ function show(pass: DiscardPass) {
 /** The end of an activation that is not live yet. */
 export const activationDiscard = defineKind<Spec, Facts>({
   ...identity,
-  needs: ({ protectionRef }) => ({
-    references: [{ kind: 'DisasterProtection', name: protectionRef.name, field: 'protectionRef' }],
-  }),
+  needs: (spec) => needsOf(protectionNeed(spec)),
   claims: ({ configurationId }) => [configurationId],
   finished: ({ finishedAt }) => finishedAt !== undefined,
   step: (pass) => stepOnce(plan, pass),

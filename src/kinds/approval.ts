@@ -1,4 +1,5 @@
 /** Whether a dangerous request may be sent at all now: the operator's powers, the three clocks, and how long it is valid. */
+import type { ReferenceNeed } from '../engine/kind/define.ts';
 import type { Pass } from '../engine/kind/pass.ts';
 import type { Reason } from '../engine/kind/reasons.ts';
 import type { Snapshot } from '../engine/ports.ts';
@@ -48,6 +49,16 @@ export function powerless<Spec, Facts>(
   if (subject.createdAtMs >= Math.max(since, powers.activation)) return undefined;
   const message = `this resource is older than the power of the operator: when it was made, none ran with ${flag}, or none ran for a while; nothing is sent`;
   return never('ActivationDisabled', message);
+}
+
+/** What the spec refers to, where it is not there or means nothing in the service. */
+export function unreferred<Spec, Facts>(
+  pass: Pass<Spec, Facts>,
+  { kind, name, field }: ReferenceNeed,
+): Fence | undefined {
+  if (pass.referred(kind, name) !== undefined) return undefined;
+  const message = `spec.${field} refers to ${kind} ${name}, which does not exist, belongs to another account or has no id in the service yet; nothing is sent`;
+  return notYet('ReferenceNotReady', message);
 }
 
 /** Whether the approval still holds by the latest of all clocks, and whether the clocks agree enough to say so. */

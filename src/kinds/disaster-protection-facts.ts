@@ -92,7 +92,15 @@ function operations(pass: ProtectionPass, configuration: ConfigurationItem): Fac
   const ids = new Set(shown.map(({ operationId }) => operationId));
   const kept = before.filter(({ operationId, requestId }) => requestId !== undefined && !ids.has(operationId));
   const all = [...shown, ...kept].toSorted((a, b) => compareTimes(b.startedAt, a.startedAt));
-  return all.length === 0 ? undefined : all.slice(0, longestList);
+  return all.length === 0 ? undefined : mostTelling(all);
+}
+
+/** As many as fit: what tells which requests of ours began what goes last, and else the oldest go first. */
+function mostTelling(all: readonly OperationFacts[]): OperationFacts[] {
+  const surplus = Math.max(0, all.length - longestList);
+  const others = all.filter(({ requestId }) => requestId === undefined);
+  const dropped = new Set(others.slice(Math.max(0, others.length - surplus)));
+  return all.filter((operation) => !dropped.has(operation)).slice(0, longestList);
 }
 
 function compareTimes(a: string | undefined, b: string | undefined): number {

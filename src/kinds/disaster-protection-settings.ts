@@ -16,6 +16,11 @@ function milliseconds(seconds: number | undefined): number | undefined {
   return seconds === undefined ? undefined : seconds * perSecond;
 }
 
+/** In the unit of the spec, with the fraction that the spec cannot say. */
+function seconds(milliseconds: number | undefined): number | undefined {
+  return milliseconds === undefined ? undefined : milliseconds / perSecond;
+}
+
 /** Storage by three words, since the interface tells left out, null and an id apart. */
 function storageOf({ storage }: Spec): string | undefined {
   switch (storage?.source) {
@@ -53,10 +58,10 @@ export function desiredOf(spec: Spec): Fields {
     destinationRegion: spec.destinationRegion,
     mode: spec.mode,
     storage: storageOf(spec),
-    snapshotIntervalMs: milliseconds(spec.snapshotIntervalSeconds),
-    validationIntervalMs: milliseconds(spec.validationIntervalSeconds),
-    rpoTargetMs: milliseconds(spec.rpoTargetSeconds),
-    rtoTargetMs: milliseconds(spec.rtoTargetSeconds),
+    snapshotIntervalSeconds: spec.snapshotIntervalSeconds,
+    validationIntervalSeconds: spec.validationIntervalSeconds,
+    rpoTargetSeconds: spec.rpoTargetSeconds,
+    rtoTargetSeconds: spec.rtoTargetSeconds,
     sameRegion: spec.sameRegion === undefined ? undefined : true,
     target: wanted && names(wanted),
   };
@@ -70,10 +75,10 @@ export function observedOf({ settings, warmDestination, plannedDestination }: Co
       destinationRegion: settings.destinationRegion,
       mode: settings.mode === undefined ? undefined : settings.mode.toLowerCase() === 'warm' ? 'Warm' : 'Cold',
       storage: shownStorage(settings.storageCredentialId),
-      snapshotIntervalMs: settings.snapshotIntervalMs,
-      validationIntervalMs: settings.validationIntervalMs,
-      rpoTargetMs: settings.rpoTargetMs,
-      rtoTargetMs: settings.rtoTargetMs,
+      snapshotIntervalSeconds: seconds(settings.snapshotIntervalMs),
+      validationIntervalSeconds: seconds(settings.validationIntervalMs),
+      rpoTargetSeconds: seconds(settings.rpoTargetMs),
+      rtoTargetSeconds: seconds(settings.rtoTargetMs),
       sameRegion: settings.sameRegionAcknowledged,
     }),
     target: destination && names(namedAlike(destination, spec)),

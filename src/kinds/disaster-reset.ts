@@ -1,4 +1,4 @@
-import { defineKind } from '../engine/kind/define.ts';
+import { defineKind, type ReferenceNeed } from '../engine/kind/define.ts';
 import { isoSeconds } from '../engine/kind/moment.ts';
 import type { Pass } from '../engine/kind/pass.ts';
 import { readOf } from '../engine/kind/reading.ts';
@@ -15,7 +15,7 @@ import {
 } from '../hosting/requests.ts';
 import { expired, never, notYet, type Fence } from './approval.ts';
 import { activeIdOf, cleansUp, isActivation, operationIn } from './configurations.ts';
-import { ended, provenTwice, stepOnce, underWay, type OncePlan } from './one-shot.ts';
+import { ended, needsOf, provenTwice, stepOnce, underWay, type OncePlan } from './one-shot.ts';
 import { isWhole } from './recovery-activation-content.ts';
 import { movedOn } from './recovery-activation-fences.ts';
 import { identity, type Facts, type Spec } from './schema/disaster-reset.ts';
@@ -236,9 +236,15 @@ function callOf(pass: ResetPass, { payload = JSON.stringify(bodyOf(pass)) }: Jou
   };
 }
 
+function environmentNeed({ environmentRef }: Spec): ReferenceNeed | undefined {
+  if (environmentRef === undefined) return undefined;
+  return { kind: 'AppEnvironment', name: environmentRef.name, field: 'environmentRef', optional: true };
+}
+
 const plan: OncePlan<Spec, Facts, Seen> = {
   noun: 'reset',
   power: ({ scope }) => (scope === 'Account' ? 'accountReset' : 'activation'),
+  refersTo: environmentNeed,
   facts: (pass) => factsOf(pass, undefined),
   look,
   walkOf: ({ walk }) => walk,
@@ -277,12 +283,7 @@ function show(pass: ResetPass) {
 /** The removal of a protection with everything that belongs to it. */
 export const disasterReset = defineKind<Spec, Facts>({
   ...identity,
-  needs: ({ environmentRef }) => ({
-    references:
-      environmentRef === undefined
-        ? []
-        : [{ kind: 'AppEnvironment', name: environmentRef.name, field: 'environmentRef' }],
-  }),
+  needs: (spec) => needsOf(environmentNeed(spec)),
   claims: (spec) => pinnedOf(spec).map(({ configurationId }) => configurationId),
   finished: ({ finishedAt }) => finishedAt !== undefined,
   step: (pass) => stepOnce(plan, pass),

@@ -4,6 +4,7 @@
  * Guarantees: what is sent stands in status before anything is read for the last time; the fences are asked before every send
  * and resend; after a doubt the same bytes are sent or none; an end is for good.
  */
+import type { Needs, ReferenceNeed } from '../engine/kind/define.ts';
 import { isoSeconds } from '../engine/kind/moment.ts';
 import type { Pass } from '../engine/kind/pass.ts';
 import { readOf } from '../engine/kind/reading.ts';
@@ -19,7 +20,7 @@ import type {
   Verdict,
 } from '../engine/kind/step.ts';
 import type { Read, Snapshot } from '../engine/ports.ts';
-import { powerless, type Fence, type RequestFacts } from './approval.ts';
+import { powerless, unreferred, type Fence, type RequestFacts } from './approval.ts';
 
 /** What one kind of request decides for itself. */
 export interface OncePlan<Spec, Facts extends RequestFacts, Seen> {
@@ -27,6 +28,8 @@ export interface OncePlan<Spec, Facts extends RequestFacts, Seen> {
   readonly noun: string;
   /** The power that the operator needs for it; undefined for a request that everybody with the resource may make. */
   readonly power: (spec: Spec) => 'activation' | 'accountReset' | undefined;
+  /** What must be there until it is sent; what was sent goes on without it. */
+  readonly refersTo: (spec: Spec) => ReferenceNeed | undefined;
   /** What is known before anything is read. */
   readonly facts: (pass: Pass<Spec, Facts>) => Partial<Facts>;
   /** What the service shows, from reads begun at or after `since` (monotonic). */
@@ -48,6 +51,20 @@ export interface OncePlan<Spec, Facts extends RequestFacts, Seen> {
   readonly follow: (pass: Pass<Spec, Facts>, seen: Seen) => Step<Facts>;
 }
 
+/** The protection that a request is about. */
+export function protectionNeed({
+  protectionRef,
+}: {
+  readonly protectionRef: { readonly name: string };
+}): ReferenceNeed {
+  return { kind: 'DisasterProtection', name: protectionRef.name, field: 'protectionRef', optional: true };
+}
+
+/** What a request asks for outside of itself. */
+export function needsOf(reference: ReferenceNeed | undefined): Needs {
+  return { references: reference === undefined ? [] : [reference] };
+}
+
 /** How old a read may be on which something is sent. */
 const freshMs = 15_000;
 /** How long after a lost answer the same bytes are sent again. */
@@ -65,7 +82,8 @@ export function stepOnce<Spec, Facts extends RequestFacts, Seen>(
   const { journal, binding, facts } = pass.memory;
   const accepted = facts.acceptedAt !== undefined;
   if (!accepted && journal === undefined) {
-    const off = offFence(plan, pass);
+    const reference = plan.refersTo(pass.spec);
+    const off = offFence(plan, pass) ?? (reference && unreferred(pass, reference));
     if (off !== undefined) return stop(pass, off);
     if (binding === undefined) return takeUp(plan, pass);
   }

@@ -4,9 +4,9 @@
  */
 import type { Step } from '../engine/kind/step.ts';
 import { drConfigurationsOf, type ConfigurationItem, type DestinationNames } from '../hosting/requests.ts';
-import { expired, never, notYet, type Fence } from './approval.ts';
+import { expired, never, notYet, unreferred, type Fence } from './approval.ts';
 import { activeIdOf, endedBefore, endedInVain, isActivation, isWarm, operationIn } from './configurations.ts';
-import { provenTwice } from './one-shot.ts';
+import { protectionNeed, provenTwice } from './one-shot.ts';
 import {
   bodyOf,
   isWhole,
@@ -51,6 +51,8 @@ function missing(pass: ActivationPass, { walk }: Seen): Step<Facts> | Fence {
 /** The protection and the service must both still have what is pinned. */
 function superseded(pass: ActivationPass, configuration: ConfigurationItem): Fence | undefined {
   const { configurationId, protectionRef, recoveryPoint } = pass.spec;
+  const lacking = unreferred(pass, protectionNeed(pass.spec));
+  if (lacking !== undefined) return lacking;
   const known = protectionOf(pass)?.id;
   if (known !== configurationId) {
     const message = `DisasterProtection ${protectionRef.name} has configuration ${known ?? '(none)'}, not ${configurationId}`;

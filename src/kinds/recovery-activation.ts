@@ -12,7 +12,7 @@ import {
   type ConfigurationItem,
 } from '../hosting/requests.ts';
 import { activeIdOf, endedInVain, lookAt, operationIdsOf, operationIn } from './configurations.ts';
-import { ended, provenTwice, stepOnce, underWay, type OncePlan } from './one-shot.ts';
+import { ended, needsOf, protectionNeed, provenTwice, stepOnce, underWay, type OncePlan } from './one-shot.ts';
 import {
   activationId,
   bodyOf,
@@ -143,6 +143,7 @@ function factsOf({ memory }: ActivationPass, { configuration }: Seen): Facts {
 const plan: OncePlan<Spec, Facts, Seen> = {
   noun: 'activation',
   power: () => 'activation',
+  refersTo: protectionNeed,
   facts: ({ spec, account }) => ({
     requestId: activationId({ spec, account }),
     configurationId: spec.configurationId,
@@ -223,9 +224,7 @@ function show(pass: ActivationPass) {
 /** The take-over of a protected environment from one recovery point, once. */
 export const recoveryActivation = defineKind<Spec, Facts>({
   ...identity,
-  needs: ({ protectionRef }) => ({
-    references: [{ kind: 'DisasterProtection', name: protectionRef.name, field: 'protectionRef' }],
-  }),
+  needs: (spec) => needsOf(protectionNeed(spec)),
   claims: ({ configurationId }) => [configurationId],
   finished: ({ finishedAt }) => finishedAt !== undefined,
   step: (pass) => stepOnce(plan, pass),

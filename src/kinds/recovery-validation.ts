@@ -21,7 +21,7 @@ import {
   operationIn,
   type SeenConfiguration,
 } from './configurations.ts';
-import { ended, provenTwice, stepOnce, underWay, type OncePlan } from './one-shot.ts';
+import { ended, needsOf, protectionNeed, provenTwice, stepOnce, underWay, type OncePlan } from './one-shot.ts';
 import { isWhole } from './recovery-activation-content.ts';
 import { requestIdOf } from './request-id.ts';
 import { identity, type Facts, type Spec } from './schema/recovery-validation.ts';
@@ -130,6 +130,7 @@ function factsOf({ memory }: ValidationPass, configuration: ConfigurationItem | 
 const plan: OncePlan<Spec, Facts, SeenConfiguration> = {
   noun: 'validation',
   power: () => undefined,
+  refersTo: protectionNeed,
   facts: (pass) => ({ configurationId: configurationIdOf(pass) }),
   look: (pass, since) => lookAt(pass, { configurationId: configurationIdOf(pass), appEnvId: undefined, since }),
   walkOf: ({ walk }) => walk,
@@ -199,9 +200,7 @@ function show(pass: ValidationPass) {
 /** One trial of a recovery, in isolation. */
 export const recoveryValidation = defineKind<Spec, Facts>({
   ...identity,
-  needs: ({ protectionRef }) => ({
-    references: [{ kind: 'DisasterProtection', name: protectionRef.name, field: 'protectionRef' }],
-  }),
+  needs: (spec) => needsOf(protectionNeed(spec)),
   finished: ({ finishedAt }) => finishedAt !== undefined,
   step: (pass) => stepOnce(plan, pass),
   show,

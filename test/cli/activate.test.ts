@@ -101,12 +101,29 @@ describe('apphosting activate', () => {
     expect(specOf('a2')).not.toHaveProperty('attempt');
   });
 
+  it('asks for the activation before it to be named, and does not name it by itself', () => {
+    const message = 'activated by operation op_9';
+    const activated = aProtection({
+      conditions: [{ type: 'ActivationAvailable', status: 'False', reason: 'AlreadyActivated', message }],
+    });
+    const manifest = manifestOf(activated, { point: 'latest', validMinutes: 5 }, nowMs);
+
+    expect(manifest).toMatchObject({ text: expect.stringContaining(`# ACTIVATED BEFORE: ${message}`) });
+    expect(manifest).toMatchObject({ text: expect.stringContaining('afterOperationId: FILL-IN') });
+    expect(tableOf(activated, nowMs)).toContain(`ACTIVATED BEFORE: ${message}`);
+  });
+
   it('says what stands in the way, and that a list of points is old', () => {
     const busy = aProtection({
       settings: { snapshotIntervalSeconds: 60 },
       conditions: [
         { type: 'RecoveryReady', status: 'True', message: '' },
-        { type: 'ActivationAvailable', status: 'False', message: 'the service works on operation op_7' },
+        {
+          type: 'ActivationAvailable',
+          status: 'False',
+          reason: 'OperationInProgress',
+          message: 'the service works on operation op_7',
+        },
       ],
     });
     const manifest = manifestOf(busy, { point: 'latest', validMinutes: 5 }, nowMs);

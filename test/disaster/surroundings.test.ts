@@ -1,6 +1,16 @@
 import { describe, expect, it } from 'vitest';
 import type { InProcess } from '../support/in-process.ts';
-import { aProtectedWorld, anActivation, committed, conditionOf, sentenceOf, target } from './support.ts';
+import {
+  aDiscard,
+  anActivation,
+  aProtectedWorld,
+  aReset,
+  committed,
+  conditionOf,
+  protection,
+  sentenceOf,
+  target,
+} from './support.ts';
 
 const kind = 'RecoveryActivation';
 
@@ -25,6 +35,27 @@ describe('the dangerous credential', () => {
     const tokens = ledger.filter(({ kind: what }) => what === 'activation.accepted').map(({ token }) => token);
     expect(tokens).toEqual(['zzzz']);
     expect(ledger.filter(({ token }) => token === 'zzzz')).toHaveLength(1);
+  });
+
+  it('signs the discard and the reset as well', async () => {
+    const world = await aProtectedWorld();
+    await world.control('POST', '/tokens', {
+      token: 'zzzz-dangerous',
+      memberships: [{ accountId: 'acc_demo', role: 'admin' }],
+    });
+    world.secret('dangerous', { baseUrl: 'http://127.0.0.1:8088', token: 'zzzz-dangerous' });
+    world.account({ dangerousCredentialsRef: { name: 'dangerous' } });
+    await world.control('PATCH', `/configurations/${protection(world).configurationId}`, { failSteps: 1_000 });
+    world.apply(kind, 'now', anActivation(world));
+    await world.run(1_500_000);
+    world.apply('ActivationDiscard', 'stop', aDiscard(world));
+    await world.run(300_000);
+    world.apply('DisasterReset', 'wipe', aReset(world));
+    await world.run(300_000);
+
+    const ledger = (await world.ledger()) as unknown as readonly { kind: string; token: string | null }[];
+    const signed = ledger.filter(({ token }) => token === 'zzzz').map(({ kind: what }) => what);
+    expect(signed).toEqual(['activation.accepted', 'discard.accepted', 'configuration.wiped']);
   });
 
   it.each([

@@ -1,0 +1,95 @@
+import { describe, expect, it } from 'vitest';
+import { differenceOf, itemOf, type ProtectionPass } from '../../src/kinds/disaster-protection-settings.ts';
+import type { Spec } from '../../src/kinds/schema/disaster-protection.ts';
+import { aConfiguration, aPass, noMemory } from './support/disaster-pass.ts';
+
+function aProtectionPass(spec: Partial<Spec>): ProtectionPass {
+  return { ...aPass(), spec: { appEnvId: 'env_1', ...spec }, memory: noMemory };
+}
+
+const saved = { envName: 'recovered', appName: 'orders-recovered', createNewApp: true };
+
+describe('the item that sets a protection up', () => {
+  it.each<readonly [because: string, spec: Partial<Spec>, expected: object]>([
+    ['the spec says nothing', {}, {}],
+    ['storage is the source’s', { storage: { source: 'Inherited' } }, {}],
+    ['storage is the platform’s', { storage: { source: 'Platform' } }, { storageCredentialId: null }],
+    [
+      'storage is one’s own',
+      { storage: { source: 'Credential', credentialId: 'cred_1' } },
+      { storageCredentialId: 'cred_1' },
+    ],
+    ['the same region is acknowledged', { sameRegion: 'Acknowledged' }, { sameRegionAcknowledged: true }],
+    [
+      'times are given',
+      {
+        snapshotIntervalSeconds: 60,
+        validationIntervalSeconds: 2_592_000,
+        rpoTargetSeconds: 120,
+        rtoTargetSeconds: 600,
+      },
+      { snapshotIntervalMs: 60_000, validationIntervalMs: 2_592_000_000, rpoTargetMs: 120_000, rtoTargetMs: 600_000 },
+    ],
+    [
+      'it is warm',
+      {
+        mode: 'Warm',
+        target: { environmentName: ' recovered ', appName: ' orders-recovered ', createNewApp: true },
+      },
+      { mode: 'warm', target: saved },
+    ],
+  ])('when %s', (_because, spec, expected) => {
+    expect(itemOf(aProtectionPass(spec), 'env_1', undefined)).toEqual({
+      sourceAppEnvId: 'env_1',
+      expectedGeneration: 0,
+      ...expected,
+    });
+  });
+});
+
+describe('the item of an edit', () => {
+  const settings = {
+    destinationRegion: 'us-east',
+    mode: 'cold',
+    storageCredentialId: null,
+    snapshotIntervalMs: 300_000,
+    sameRegionAcknowledged: true,
+  };
+  const kept = { sourceAppEnvId: 'env_1', expectedGeneration: 3, ...settings };
+
+  it('keeps what the spec leaves open: region, mode, storage, acknowledgment and saved names', () => {
+    const configuration = aConfiguration({ settings, plannedDestination: saved });
+
+    expect(itemOf(aProtectionPass({ rtoTargetSeconds: 600 }), 'env_1', configuration)).toEqual({
+      ...kept,
+      rtoTargetMs: 600_000,
+      target: saved,
+    });
+  });
+
+  it('sends no names where none are saved, and goes back to the storage of the source where that is stated', () => {
+    const configuration = aConfiguration({ settings });
+    const { storageCredentialId: _platform, ...rest } = kept;
+
+    expect(itemOf(aProtectionPass({ storage: { source: 'Inherited' } }), 'env_1', configuration)).toEqual(rest);
+  });
+
+  it('is asked for by exactly the fields that differ, in the words of the spec', () => {
+    const configuration = aConfiguration({
+      settings: { ...settings, snapshotIntervalMs: 300_500 },
+      plannedDestination: saved,
+    });
+    const spec: Partial<Spec> = {
+      destinationRegion: 'us-east',
+      mode: 'Cold',
+      storage: { source: 'Credential', credentialId: 'cred_1' },
+      snapshotIntervalSeconds: 600,
+      target: { environmentName: 'recovered', appName: 'orders-recovered', createNewApp: true },
+    };
+
+    expect(differenceOf(aProtectionPass(spec), configuration).drift).toEqual([
+      { field: 'storage', desired: 'Credential cred_1', observed: 'Platform' },
+      { field: 'snapshotIntervalSeconds', desired: '600', observed: '300.5' },
+    ]);
+  });
+});
