@@ -62,7 +62,7 @@ const stalled = {
   Unauthorized: 'Put a valid token into the Secret of the account: [the runbook](runbooks/service-unauthorized.md).',
   UnexpectedResponse:
     'Does `baseUrl` lead to the service, and not to a proxy or a login page? If it does, the service has changed: update the operator, or report it.',
-  AlreadyExists: 'Take it over with the line in the message, or choose another `spec.name`.',
+  AlreadyExists: 'Take it over with the line in the message, or choose another `spec.name` (`spec.appName`).',
   Ambiguous: 'Look in the service which one it is, and name its id in `spec.externalId`. Remove the others by hand.',
   Claimed: 'Delete one of the two resources, or let it name another object.',
   AdoptionNotAllowed:
@@ -70,7 +70,7 @@ const stalled = {
   UnknownPreset: 'Use one of `status.catalog` of the account; the message names the nearest.',
   UnknownSolution: 'Use one of `status.catalog.solutions` of the account; the message names the nearest.',
   EnvironmentChanged:
-    'Was it renamed by mistake, name it back. Otherwise create a resource of another name for the environment as it is now.',
+    'Was it renamed by mistake, name it back. Otherwise create a resource of another name for the environment as it is now; edit the spec of a MemberAccess.',
   UnknownRemoteStatus:
     'Look at the environment in the console. If all is well there, update the operator, or report the word.',
   NeverDeployed: 'Deploy something: `spec.deploy`.',
@@ -106,7 +106,7 @@ const final = {
   DestinationMismatch: 'Create another one, with the names of `status.warmDestination` of the protection.',
   ActivationUnavailable: 'Remove what the message names, and create another one.',
   ConfirmationMismatch: 'Is it the right protection? Then create another one with the name that the message asks for.',
-  AlreadyActivated: '[After an activation](runbooks/after-an-activation.md). Nothing was sent.',
+  AlreadyActivated: '[After an activation](runbooks/after-an-activation.md). Nothing was begun.',
   OperationNotActive: 'Look at `status.activeOperation` of the protection. Nothing was sent.',
   OperationFailed: 'Read the message and the operation in the console; then create another one.',
 } as const satisfies Remedies;
@@ -129,6 +129,9 @@ const aspects = {
   Running: nothing,
   Stopped: nothing,
   AsSpecified: nothing,
+  AddedByOthers:
+    'Is it meant? Then nothing. Otherwise `serviceAdds: Remove`, at least for a moment; or name it in the spec, and then no longer.',
+  NothingAdded: nothing,
   FeatureNotShown: 'Look in the console whether the account enforces access by environment.',
   RecoveryReady: nothing,
   NeedsAttention: '[The runbook](runbooks/protection-not-ready.md).',
@@ -164,7 +167,7 @@ const only = (kinds: readonly string[], ...names: readonly Reason[]) => names.ma
 const own: ReadonlyMap<Reason, readonly string[]> = new Map([
   ...only(accounts, 'Unauthorized', 'HostNotAllowed', 'InUse', 'Throttling', 'NotThrottled'),
   ...only(['HostedApp'], 'UnknownPreset', 'EnvironmentInDoubt'),
-  ...only(['AppEnvironment', 'DisasterProtection'], 'EnvironmentChanged'),
+  ...only(['AppEnvironment', 'DisasterProtection', 'MemberAccess'], 'EnvironmentChanged'),
   ...only(['AppEnvironment'], 'UnknownRemoteStatus', 'NeverDeployed', 'RollbackRefused'),
   ...only(['AppEnvironment'], 'DeployInDoubt', 'DeployFailed', 'DeployAssumed', 'DeployHeld', 'PendingNextBuild'),
   ...only(['AppEnvironment'], 'Running', 'Stopped'),
@@ -172,7 +175,7 @@ const own: ReadonlyMap<Reason, readonly string[]> = new Map([
   ...only(['SolutionInstallation'], 'UnknownSolution', 'PartiallyInstalled', 'InstallationIdUnknown'),
   ...only(['ContactPoint'], 'Propagated', 'NotDeployedYet'),
   ...only(['MetricAlert'], 'Firing', 'Normal', 'Pending', 'NoData', 'EvaluationError', 'AlertPaused', 'NotRefreshed'),
-  ...only(['MemberAccess'], 'AccessWiderThanSpec', 'AsSpecified', 'FeatureNotShown'),
+  ...only(['MemberAccess'], 'AccessWiderThanSpec', 'AsSpecified', 'FeatureNotShown', 'AddedByOthers', 'NothingAdded'),
   ...only(['DisasterProtection'], 'Preparing', 'ConfigurationGone', 'WipedByReset', 'RecoveryReady', 'NeedsAttention'),
   ...only(['DisasterProtection'], 'ChainRollover', 'CatchingUp', 'RpoExceeded', 'SustainedStandby', 'SeedBoost'),
   ...only(['DisasterProtection'], 'CaughtUp', 'ActivationPossible', 'NoRecoveryPoint', 'NothingPending'),

@@ -6,7 +6,7 @@
  */
 import { conclude } from './conditions.ts';
 import type { Pass } from './kind/pass.ts';
-import type { Call, Intent, JournalEntry, Memory, Verdict } from './kind/step.ts';
+import type { Call, Intent, JournalEntry, Memory, OwnCondition, Verdict } from './kind/step.ts';
 import type { KubeObject, Service } from './ports.ts';
 import { annotations } from './names.ts';
 import { isoSeconds } from './kind/moment.ts';
@@ -27,7 +27,9 @@ export type Performed =
   | { readonly is: 'on'; readonly work: Work }
   /** Say this. */
   | { readonly is: 'said'; readonly work: Work; readonly verdict: Verdict<unknown>; readonly backoff: boolean }
-  /** Somebody else was first, or this process may not act: come back without a word. */
+  /** Somebody else was first. */
+  | { readonly is: 'overtaken' }
+  /** This process may not act, or not yet: come back without a word. */
   | { readonly is: 'quiet'; readonly retryInMs: number };
 
 /** Performs a call and says what follows for the object. */
@@ -65,7 +67,7 @@ async function carryOut(
   digest: string,
 ): Promise<Performed> {
   const ready = await prepare(table, work, pass, call);
-  if (ready === undefined) return { is: 'quiet', retryInMs: 200 };
+  if (ready === undefined) return { is: 'overtaken' };
   const { notes } = work.recall;
   // What is not sent leaves no trace in what the next step knows.
   if (call.resumes === true) work.recall.notes = pass.notes;
@@ -90,8 +92,10 @@ export async function begin(
   words: string,
 ): Promise<Performed> {
   if (table.leadership.mayAct() !== undefined) return { is: 'quiet', retryInMs: 2_000 };
-  const begun = await enter(table, work, pass, intent, { reason: 'Requesting', message: words });
-  return begun === undefined ? { is: 'quiet', retryInMs: 200 } : { is: 'on', work: begun };
+  // What is known of the object stands there before anything is sent, and not only afterwards.
+  const own = work.entry.kind.show(pass).conditions;
+  const begun = await enter(table, work, pass, intent, { reason: 'Requesting', message: words, own });
+  return begun === undefined ? { is: 'overtaken' } : { is: 'on', work: begun };
 }
 
 /** A credential of its own is used for nothing before it has shown that it sees the account; undefined when it has. */
@@ -131,13 +135,20 @@ async function prepare(
   return call.meanwhile === undefined ? marked : table.write(saying(marked, pass, said), undefined);
 }
 
+/** What status says while an entry is made. */
+interface Said {
+  readonly reason: 'Creating' | 'Requesting';
+  readonly message: string;
+  readonly own?: readonly OwnCondition[];
+}
+
 /** Writes an entry into status with uid and resourceVersion; undefined when somebody else was first. */
 async function enter(
   table: Worktable,
   work: Work,
   pass: Pass<unknown, unknown>,
   intent: Intent,
-  said: { readonly reason: 'Creating' | 'Requesting'; readonly message: string },
+  said: Said,
 ): Promise<Work | undefined> {
   const entry: JournalEntry = {
     ...intent,
@@ -154,15 +165,11 @@ async function enter(
 }
 
 /** The same work with conditions, where status has none yet. */
-function saying(
-  work: Work,
-  pass: Pass<unknown, unknown>,
-  said: { readonly reason: 'Creating' | 'Requesting'; readonly message: string },
-): Work {
+function saying(work: Work, pass: Pass<unknown, unknown>, { own = [], ...said }: Said): Work {
   if (work.recollection.conditions.length > 0) return work;
   const conditions = conclude({
     verdict: { is: 'wait', ...said },
-    own: [],
+    own,
     drifted: [],
     generation: pass.subject.generation,
     previous: [],
@@ -219,13 +226,14 @@ async function send(
     if (settlement.refused !== undefined) recall.refused = { digest, at: now, verdict: settlement.refused };
     const learned = remembering(work, settlement.remember);
     const stored = settlement.remember?.journal === undefined ? learned : await table.write(learned, undefined);
-    return stored === undefined ? { is: 'quiet', retryInMs: 200 } : { is: 'on', work: stored };
+    return stored === undefined ? { is: 'overtaken' } : { is: 'on', work: stored };
   }
   if (call.resumes === true) recall.notes = pass.notes;
   const { verdict } = settlement;
   if (settlement.final) recall.refused = { digest, at: now, verdict };
   const id = verdict.remember?.id;
   const identified = id !== undefined && id !== work.recollection.memory.id;
+  if (identified) recall.unwritten = verdict.remember;
   return {
     is: 'said',
     work: identified ? { ...work, unwrittenId: true } : work,

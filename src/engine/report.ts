@@ -53,7 +53,7 @@ export async function concludePass(parts: Parts, work: Work, said: Said): Promis
     },
   };
   const stored = await write(parts, next, said.wouldDo, seen);
-  if (stored === undefined) return { is: 'quiet', againInMs: 200 };
+  if (stored === undefined) return { is: 'overtaken' };
   announce(parts, work, verdict, conditions);
   for (const notice of showing?.notices ?? []) {
     parts.events.record({ regarding: work.object, action: 'Observe', ...notice });
@@ -101,6 +101,8 @@ export async function write(
     ? await parts.writer.commitStatus(work.object, stillOurs)
     : await parts.writer.writeStatus(work.object, status);
   if (work.unwrittenId) work.recall.unwritten = undefined;
+  // The answer came when the object was gone: nobody else knows what it told.
+  if (work.unwrittenId && written.is === 'gone') tellLeft(parts, { ...work.entry, recollection: work.recollection });
   if (written.is !== 'written') return undefined;
   const { object } = written;
   const entry = { ...work.entry, object, recollection: recollect(kind, object.status) };
@@ -172,7 +174,9 @@ function announce(parts: Parts, work: Work, verdict: Verdict<unknown>, condition
 export function record(parts: Parts, work: Work, call: Call<unknown>, outcome: Outcome): void {
   const { kind, metadata } = work.object;
   parts.metrics.count('apphosting_calls_total', { kind, endpoint: call.request.endpoint, outcome: outcome.is });
-  parts.log.info(
+  // What was not carried out is no news: the reason that status gives for it is logged when it changes.
+  const isNews = outcome.is !== 'notSent' && outcome.is !== 'notExecuted';
+  parts.log[isNews ? 'info' : 'debug'](
     { kind, namespace: metadata.namespace, name: metadata.name, endpoint: call.request.endpoint, outcome: outcome.is },
     call.words,
   );
@@ -207,6 +211,18 @@ function againIn(parts: Parts, verdict: Verdict<unknown>): number | undefined {
 
 function tell(parts: Parts, work: Work, type: 'Normal' | 'Warning', { reason, note }: Told): void {
   parts.events.record({ regarding: work.object, type, reason, action: reason, note });
+}
+
+/** What stays in the service of an object that went is told once. */
+export function tellRetained({ events, log }: Pick<Parts, 'events' | 'log'>, entry: Entry, note: string): void {
+  log.warn(inLog(entry), note);
+  events.record({ regarding: entry.object, type: 'Warning', reason: 'Retained', action: 'Release', note });
+}
+
+/** An object that nothing held is gone: what it leaves in the service is told. */
+export function tellLeft(parts: Pick<Parts, 'events' | 'log'>, entry: Entry): void {
+  const note = entry.kind.leaves?.(entry.recollection.memory);
+  if (note !== undefined) tellRetained(parts, entry, note);
 }
 
 /** An entry for the log. */

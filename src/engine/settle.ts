@@ -101,11 +101,8 @@ function committed<Facts>(call: Call<Facts>, body: unknown, memory: Memory<Facts
     return { is: 'doubt', remember: {} };
   }
   const identified = remember.id !== undefined && remember.id !== memory.id;
-  return {
-    is: 'done',
-    remember: { journal: undefined, ...remember },
-    identified: identified || call.journal !== undefined || call.resumes === true,
-  };
+  const isOnce = call.journal !== undefined || call.resumes === true || call.request.effect === 'identified';
+  return { is: 'done', remember: { journal: undefined, ...remember }, identified: identified || isOnce };
 }
 
 function refused<Facts>(call: Call<Facts>, outcome: Refusal): Settlement<Facts> {

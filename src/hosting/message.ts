@@ -55,6 +55,11 @@ export function sanitised(text: string, secrets: readonly Secret[], longest = sh
   return `${safe.slice(0, longest - 1).replace(/[\uD800-\uDBFF]$/, '')}…`;
 }
 
+/** Words of the service that stand in an answer: made fit like a message. */
+export function wordsFrom(text: string): string {
+  return sanitised(text, []);
+}
+
 /** A note of the service that people must read: made fit like a message, but not as short. */
 export function noteFrom(text: string): string {
   return sanitised(text, [], longestNote);

@@ -212,6 +212,7 @@ const related = {
   name: 'AppEnvironment team/prod',
   ownership: 'Adopted',
   facts: {},
+  takenUp: true,
   inDoubt: false,
   finished: false,
 } as const;

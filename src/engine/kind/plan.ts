@@ -26,6 +26,14 @@ export interface Sight<Item> {
   readonly fields: Fields;
 }
 
+/** An object of the service that a call about another one names. */
+export interface Named {
+  readonly id: string;
+  readonly single: Read;
+  /** In the words of the spec: `contact point cp_1 of ContactPoint ops`. */
+  readonly words: string;
+}
+
 /**
  * An object that the service lists, and that is created, updated and removed by one call each.
  *
@@ -36,6 +44,8 @@ export interface ObjectPlan<Spec, Facts, Item> {
   readonly noun: string;
   readonly list: (pass: Pass<Spec, Facts>) => Read<Item>;
   readonly single: (id: string) => Read<Item>;
+  /** Whether it is known where such an object would be; without it, always. A reference may be gone before what refers to it. */
+  readonly isPlaced?: (pass: Pass<Spec, Facts>) => boolean;
   readonly name: (pass: Pass<Spec, Facts>) => string;
   readonly nameOf: (item: Item) => string;
   /** Where the item shows when it was made. */
@@ -46,6 +56,8 @@ export interface ObjectPlan<Spec, Facts, Item> {
   readonly externalId: (spec: Spec) => string | undefined;
   /** A reason not to call at all, such as a metric that the environment cannot have. */
   readonly admit?: (pass: Pass<Spec, Facts>) => Step<Facts> | undefined;
+  /** Other objects of the service that its calls name: a refusal may be about one of them. */
+  readonly namesInCalls?: (pass: Pass<Spec, Facts>) => readonly Named[];
   /** What must have been read besides the object itself before it can be compared. */
   readonly alsoReads?: (pass: Pass<Spec, Facts>, id: string) => readonly Read[];
   readonly desired: (pass: Pass<Spec, Facts>) => Fields;

@@ -8,6 +8,7 @@ import type { Json } from '../ports.ts';
 import { leftoverOf, meanwhile, only, part, whole } from './applied.ts';
 import { compare, type Difference } from './compare.ts';
 import { adoptionOf, asFound, boundTo, findOrCreate, resolveCreate } from './create.ts';
+import { denied, lookAfterDenial } from './denial.ts';
 import type { Pass } from './pass.ts';
 import type { ObjectPlan } from './plan.ts';
 import { readOf } from './reading.ts';
@@ -121,7 +122,11 @@ function keepMatched<Spec, Facts, Item>(
   }
   const reports = plan.lifecycle(pass.spec).drift === 'Report';
   const changed = { ...(!reports && difference.differing), ...difference.unsent };
-  if (Object.keys(changed).length > 0) return correct(plan, pass, id, difference, changed);
+  if (Object.keys(changed).length > 0) {
+    const lacking = lookAfterDenial(plan, pass, id);
+    if (lacking?.is === 'unclear') return lacking.step;
+    return lacking === undefined ? correct(plan, pass, id, difference, changed) : gone(plan, pass, id);
+  }
   const { applied } = pass.memory;
   if (difference.rerecord || applied?.generation !== pass.subject.generation) {
     return { is: 'again', remember: { applied: whole(plan, pass, difference) }, note: {} };
@@ -181,7 +186,7 @@ function correct<Spec, Facts, Item>(
       wrote: () => only(difference.differing, Object.keys(now)),
       refused: (refusal) =>
         refusal.is !== 'inDoubt'
-          ? undefined
+          ? denied(plan, pass, words, refusal)
           : {
               is: 'wait',
               reason: 'InDoubt',

@@ -15,7 +15,8 @@ export const reasons = {
   EnvironmentInDoubt:
     'Whether a deployment to an environment of the app was carried out is not known yet; the app is not changed before.',
   TakeOver: 'This operator has just taken over; what cannot be repeated waits for one horizon.',
-  ReferenceNotReady: 'An object that the spec refers to does not exist yet, or has no id in the service yet.',
+  ReferenceNotReady:
+    'An object that the spec refers to does not exist yet, has no id in the service yet, or is gone from the service.',
   SecretMissing: 'A Secret or one of its keys that the spec refers to does not exist.',
   ConfigMapMissing: 'A ConfigMap or one of its keys that the spec refers to does not exist.',
   AccountNotReady: 'The account that this object belongs to cannot be used; its own conditions say why.',
@@ -44,7 +45,7 @@ export const reasons = {
   EnvironmentNotFound:
     'The environment does not exist in the service, which cannot be told to create one; it is bound as soon as it appears.',
   EnvironmentChanged:
-    'The environment that this resource is bound to has another name or belongs to another app now; nothing is sent to it.',
+    'The environment that this resource is bound to has another name or belongs to another app now, or a reference means another one; nothing is sent.',
   UnknownRemoteStatus:
     'The service shows a status that the interface does not describe; nothing is sent until it changes.',
   NeverDeployed: 'The environment was never deployed, so it cannot be started.',
@@ -137,6 +138,9 @@ export const reasons = {
   Running: 'The environment runs.',
   Stopped: 'The environment is stopped.',
   AsSpecified: 'The service shows no full access where the spec restricts it.',
+  AddedByOthers:
+    'The member may also reach what the spec does not name and this resource is not known to have set; it is kept, since serviceAdds is Keep.',
+  NothingAdded: 'Nothing is kept that the spec does not name.',
   FeatureNotShown:
     'The interface does not show whether the account enforces member access by environment; while it does not, every member has full access.',
   NotDeployedYet:

@@ -45,7 +45,7 @@ function retained<Spec, Facts, Item>(plan: ObjectPlan<Spec, Facts, Item>, pass: 
 /** Without an id there may still be a marked object, when the status was lost. */
 function forgetUnbound<Spec, Facts, Item>(plan: ObjectPlan<Spec, Facts, Item>, pass: Pass<Spec, Facts>): Step<Facts> {
   const { markerOf } = plan;
-  if (markerOf === undefined || !pass.subject.held) return { is: 'release' };
+  if (markerOf === undefined || !pass.subject.held || plan.isPlaced?.(pass) === false) return { is: 'release' };
   const list = plan.list(pass);
   const walk = pass.view.all(list);
   if (walk === undefined || walk.begunAt < pass.askedAt) return readOf(pass, list, pass.askedAt);
