@@ -46,6 +46,26 @@ export async function perform(
     return { is: 'said', work, verdict: refused.verdict, backoff: false };
   }
   if (table.leadership.mayAct() !== undefined) return { is: 'quiet', retryInMs: 2_000 };
+  const names = (call.alone ?? []).map((id) => `${pass.account.endpoint}/${id}`);
+  if (!table.turns.take(names, work.entry.key, pass.askedAt)) {
+    // What this one has seen may be from before the other's call.
+    work.recall.askedAt = undefined;
+    return { is: 'quiet', retryInMs: 200 };
+  }
+  try {
+    return await carryOut(table, work, pass, call, digest);
+  } finally {
+    table.turns.end(names, work.entry.key, table.clock.monotonic());
+  }
+}
+
+async function carryOut(
+  table: Worktable,
+  work: Work,
+  pass: Pass<unknown, unknown>,
+  call: Call<unknown>,
+  digest: string,
+): Promise<Performed> {
   const ready = await prepare(table, work, pass, call);
   if (ready === undefined) return { is: 'overtaken' };
   const { notes } = work.recall;

@@ -29,6 +29,7 @@ import {
 import { concludePass, record, tellLeft, tellRetained, write, type Said } from './report.ts';
 import type { Parts } from './engine.ts';
 import { isObserving, passAgain, passOf, rebound, type Sighted } from './pass-of.ts';
+import { Turns } from './turns.ts';
 import type { Work, Worktable } from './worktable.ts';
 
 const mostSteps = 16;
@@ -46,6 +47,7 @@ export type Ended =
 export class Reconciler implements Worktable {
   readonly #parts: Parts;
   readonly #creates: OpenCreates;
+  readonly turns = new Turns();
 
   constructor(parts: Parts) {
     this.#parts = parts;

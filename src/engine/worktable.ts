@@ -5,6 +5,7 @@ import type { Call, JournalEntry } from './kind/step.ts';
 import type { Recollection } from './memory.ts';
 import type { Clock, KubeObject, Leadership, Outcome, Service } from './ports.ts';
 import type { Recall } from './recall.ts';
+import type { Turns } from './turns.ts';
 
 /** One object while a pass works on it: its newest known form, and what the pass has learned so far. */
 export interface Work {
@@ -25,6 +26,7 @@ export interface Work {
 export interface Worktable {
   readonly clock: Clock;
   readonly leadership: Leadership;
+  readonly turns: Turns;
   /** Writes what the work remembers; undefined when somebody else was first. */
   write(work: Work, wouldDo: string | undefined): Promise<Work | undefined>;
   /** Takes the right to create under this name; false when another object has it. */

@@ -38,6 +38,7 @@ export function act(pass: EnvironmentPass, item: AppEnvItem, action: Action, att
       urgency: 'edit',
       journal: { operation, attempt, digest, before: markOf(item) },
       ...(meanwhile && { meanwhile }),
+      alone: [item.appEnvId],
       committed: (body) => (lifecycleAnswerOf(body) === undefined ? undefined : done({ body, at, attempt })),
       note: (sentAt) => ({ calledAt: sentAt, ...(updatedAtMs !== undefined && { updatedAtBefore: updatedAtMs }) }),
       refused: (refusal) => {

@@ -55,8 +55,8 @@ function settled(pass: EnvironmentPass, item: AppEnvItem, state: 'Running' | 'St
   if (first && state === 'Running' && deploy?.onBind !== 'Deploy') return { is: 'again', remember: assume(pass) };
   if (powerState === 'Stopped' && state === 'Running') return power(pass, item, 'stop');
   const due = dueOf(pass);
-  const wasDeployed = memory.facts.deploy !== undefined;
-  const holds = powerState === 'Stopped' || (state === 'Stopped' && powerState === undefined && wasDeployed);
+  const holds =
+    powerState === 'Stopped' || (state === 'Stopped' && powerState === undefined && wasDeployed(memory.facts));
   if (due === 'deployment' && !holds) {
     return act(pass, item, deployment(pass, item.appEnvId), 1);
   }
@@ -82,6 +82,12 @@ function settled(pass: EnvironmentPass, item: AppEnvItem, state: 'Running' | 'St
   }
   const message = state === 'Running' ? 'the environment runs as specified' : 'the environment is stopped';
   return { is: 'ready', message, note: {} };
+}
+
+/** Whether a deployment is known to have come about, so that the environment was stopped since, and on purpose. */
+function wasDeployed({ deploy, history = [] }: Facts): boolean {
+  const outcomes = [deploy, ...history].map((entry) => entry?.outcome);
+  return outcomes.some((outcome) => outcome !== undefined && outcome !== 'Failed' && outcome !== 'InDoubt');
 }
 
 /** What was deployed in vain is not sent again by itself. */

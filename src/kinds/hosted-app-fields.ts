@@ -143,11 +143,16 @@ export function goesAlong(changed: Fields, pass: AppPass): Fields {
   };
 }
 
-/** The AppEnvironments that are bound to environments of the app, however they name them. */
-export function boundEnvironments({ memory, view, account, related }: AppPass): readonly Related[] {
+/** The environments of the app in the service. */
+export function environmentIds({ memory, view, account }: AppPass): readonly string[] {
   const environments = view.group(appEnvsOf(account.accountId), memory.id ?? '')?.items ?? [];
-  return environments.flatMap(({ appEnvId }) =>
-    (related?.('AppEnvironment', appEnvId) ?? []).filter(({ id }) => id === appEnvId),
+  return environments.map(({ appEnvId }) => appEnvId);
+}
+
+/** The AppEnvironments that are bound to environments of the app, however they name them. */
+export function boundEnvironments(pass: AppPass): readonly Related[] {
+  return environmentIds(pass).flatMap((appEnvId) =>
+    (pass.related?.('AppEnvironment', appEnvId) ?? []).filter(({ id }) => id === appEnvId),
   );
 }
 

@@ -22,6 +22,7 @@ import {
   bodyOf,
   boundEnvironments,
   converts,
+  environmentIds,
   desired,
   fixed,
   goesAlong,
@@ -132,6 +133,7 @@ function applyPending(pass: AppPass, id: string): Step<Facts> | undefined {
     is: 'call',
     call: {
       request: patchApp({ appId: id, ...bodyOf(again, pass), applyImmediately: true }),
+      alone: environmentIds(pass),
       words: `apply ${Object.keys(again).join(', ')} of app "${plan.name(pass)}" at once`,
       urgency: 'edit',
       committed: () => ({ facts: { ...memory.facts, pendingChanges: undefined } }),
@@ -195,6 +197,7 @@ const plan: ObjectPlan<Spec, Facts, ShownApp> = {
     },
     learnedByUpdate: pendingAfter,
     supposedOfUpdate: pendingMeanwhile,
+    updateAlone: environmentIds,
     remove: deleteApp,
   },
   blocked: ({ message }) =>

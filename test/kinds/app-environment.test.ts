@@ -324,6 +324,15 @@ describe('an environment', () => {
     expect(inShort(step)).toBe(comesTo);
   });
 
+  it('whose first deployment the service called failed is deployed to though it stands still', () => {
+    const stopped = shown({ status: 'stopped' });
+    const call = callIn(settledStep(appEnvironment, { spec: one, memory: fresh, shown: stopped }));
+    const memory = { ...fresh, ...call.committed({ success: false }) };
+    const spec = { ...byId, deploy: { image: 'r/x:2' } };
+
+    expect(inShort(settledStep(appEnvironment, { spec, memory, shown: stopped }))).toBe(`${sent}"image":"r/x:2"}`);
+  });
+
   it('shows what a failed deployment may have left, once it is wanted no longer', () => {
     const spec = { ...one, env: [{ name: 'B', value: '2' }] };
     const call = callIn(settledStep(appEnvironment, { spec, memory: deployed(oneSent), shown: shown() }));

@@ -85,6 +85,8 @@ export interface ObjectPlan<Spec, Facts, Item> {
     readonly update: (id: string, changed: Fields, pass: Pass<Spec, Facts>) => Request;
     /** Those of the changed fields that need a call of their own before the others; without it all go at once. */
     readonly updateFirst?: (changed: Fields, pass: Pass<Spec, Facts>) => readonly string[] | undefined;
+    /** Ids in the service at which an update must be alone; see `Call.alone`. */
+    readonly updateAlone?: (pass: Pass<Spec, Facts>) => readonly string[];
     /** What the answer to an update tells besides. */
     readonly learnedByUpdate?: (body: unknown, changed: Fields, pass: Pass<Spec, Facts>) => Facts;
     /** What counts while there is no answer to an update. */

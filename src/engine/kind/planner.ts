@@ -182,6 +182,7 @@ function correct<Spec, Facts, Item>(
       urgency: isDrift ? 'drift' : 'edit',
       corrects: drifted.filter((field) => field in now),
       ...meanwhile(plan, pass, now),
+      ...(plan.requests.updateAlone && { alone: plan.requests.updateAlone(pass) }),
       wrote: () => only(difference.differing, Object.keys(now)),
       refused: (refusal) =>
         refusal.is !== 'inDoubt'

@@ -80,6 +80,8 @@ export interface Call<Facts> {
    * when the call was certainly not carried out.
    */
   readonly meanwhile?: Partial<Memory<Facts>>;
+  /** Ids in the service at which no call of another object may be under way at the same time, or since this one looked. */
+  readonly alone?: readonly string[];
   /** A read that a credential of its own must be able to do before it is used for this call. */
   readonly proof?: Request;
   /** Fields this call writes, as the service will show them: trusted over reads that began before it. */

@@ -1,0 +1,22 @@
+import { describe, expect, it } from 'vitest';
+import { Turns } from '../../src/engine/turns.ts';
+
+describe('a turn', () => {
+  it('is had by one at a time, at all of its names', () => {
+    const turns = new Turns();
+
+    expect(turns.take(['env_1', 'env_2'], 'app', 10)).toBe(true);
+    expect(turns.take(['env_2', 'env_3'], 'other', 10)).toBe(false);
+    expect(turns.take(['env_3'], 'other', 10)).toBe(true);
+    expect(turns.take(['env_1'], 'app', 10)).toBe(true);
+  });
+
+  it('is had only by who has looked since the one before had it', () => {
+    const turns = new Turns();
+    turns.take(['env_1'], 'app', 10);
+    turns.end(['env_1'], 'app', 20);
+
+    expect(turns.take(['env_1'], 'other', 20)).toBe(false);
+    expect(turns.take(['env_1'], 'other', 21)).toBe(true);
+  });
+});
