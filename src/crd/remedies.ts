@@ -27,6 +27,7 @@ const waiting = {
   InDoubt:
     'Nothing for two minutes (`--horizon-seconds`). Then [the runbook](runbooks/call-in-doubt.md). Never delete and create the resource to hurry it.',
   CreateInProgress: 'Nothing, if the other resource is meant too. Otherwise give one of them another `spec.name`.',
+  EnvironmentInDoubt: 'Nothing: it goes on when the AppEnvironment that the message names knows what came of its call.',
   TakeOver: 'Nothing: it goes on after one horizon (two minutes by default).',
   ReferenceNotReady:
     'Look at the object that the message names: `kubectl get` it. Is it in the same namespace, and spelled so?',
@@ -76,7 +77,8 @@ const stalled = {
   RollbackRefused: 'Name another content version, or deploy an image or a build instead.',
   DeployInDoubt:
     'Look in the console what runs. To deploy again, change `apphosting.dev/redeploy-at` or what is deployed.',
-  DeployFailed: "Read the log of the deployment in the service's console; then change what is deployed.",
+  DeployFailed:
+    "Read the log of the deployment in the service's console; then change what is deployed, or set `apphosting.dev/redeploy-at` to try the same again.",
   PartiallyInstalled: 'Put right what the message says of the components; it is continued, nothing is installed twice.',
   InstallationIdUnknown:
     "Look in the console for the installation's id, and put it into `spec.installationId`; or delete the apps that the message names, to install again.",
@@ -104,7 +106,7 @@ const final = {
   DestinationMismatch: 'Create another one, with the names of `status.warmDestination` of the protection.',
   ActivationUnavailable: 'Remove what the message names, and create another one.',
   ConfirmationMismatch: 'Is it the right protection? Then create another one with the name that the message asks for.',
-  AlreadyActivated: '[After an activation](runbooks/after-an-activation.md). Nothing was sent.',
+  AlreadyActivated: '[After an activation](runbooks/after-an-activation.md). Nothing was begun.',
   OperationNotActive: 'Look at `status.activeOperation` of the protection. Nothing was sent.',
   OperationFailed: 'Read the message and the operation in the console; then create another one.',
 } as const satisfies Remedies;
@@ -164,7 +166,7 @@ const only = (kinds: readonly string[], ...names: readonly Reason[]) => names.ma
 /** The reasons that not every kind can have, with the kinds that can. */
 const own: ReadonlyMap<Reason, readonly string[]> = new Map([
   ...only(accounts, 'Unauthorized', 'HostNotAllowed', 'InUse', 'Throttling', 'NotThrottled'),
-  ...only(['HostedApp'], 'UnknownPreset'),
+  ...only(['HostedApp'], 'UnknownPreset', 'EnvironmentInDoubt'),
   ...only(['AppEnvironment', 'DisasterProtection', 'MemberAccess'], 'EnvironmentChanged'),
   ...only(['AppEnvironment'], 'UnknownRemoteStatus', 'NeverDeployed', 'RollbackRefused'),
   ...only(['AppEnvironment'], 'DeployInDoubt', 'DeployFailed', 'DeployAssumed', 'DeployHeld', 'PendingNextBuild'),

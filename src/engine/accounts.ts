@@ -131,7 +131,7 @@ export class Accounts {
       throttledUntil: undefined,
       suspects: new Map(),
       isSuspicious: false,
-      acceptedMissing: undefined,
+      acceptedMissing: acceptedMissingOf(entry),
     };
     this.#sessions.set(entry.key, session);
     return session;
@@ -168,6 +168,7 @@ export class Accounts {
       inEffect: { pollMs: pollIntervalMs, roundMs },
       isThrottled: throttledMs !== undefined && throttledMs > 0,
       frozen: session.frozen,
+      acceptedMissing: session.acceptedMissing,
     };
   }
 
@@ -271,6 +272,13 @@ function specOf(entry: Entry): AccountSpec {
 
 function isAccountSpec(value: unknown): value is AccountSpec {
   return isRecord(value) && typeof value['accountId'] === 'string' && isRecord(value['credentialsRef']);
+}
+
+/** The newest loss that the owner of the account has accepted, as status says. */
+function acceptedMissingOf({ recollection }: Entry): string | undefined {
+  const { facts } = recollection.memory;
+  const token = isRecord(facts) ? facts['acceptedMissing'] : undefined;
+  return typeof token === 'string' ? token : undefined;
 }
 
 /** An account stays with the endpoint of its first success until its owner accepts another by annotation. */

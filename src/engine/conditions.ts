@@ -1,4 +1,5 @@
 import { isoSeconds } from './kind/moment.ts';
+import type { Reason } from './kind/reasons.ts';
 import type { OwnCondition, Verdict } from './kind/step.ts';
 
 /** A condition as it stands in status. */
@@ -34,11 +35,16 @@ export function conclude(conclusion: Conclusion): readonly Condition[] {
   return rows.map((row) => stamp(row, conclusion));
 }
 
-/** Conditions while `apphosting.dev/paused` holds: frozen, but a newer generation is not claimed. */
+/** What is promised under these reasons does not happen while the object is held. */
+const underWay: ReadonlySet<string> = new Set<Reason>(['Creating', 'InDoubt']);
+
+/** Conditions while `apphosting.dev/paused` holds: frozen, but neither a newer generation nor a call is claimed. */
 export function paused(previous: readonly Condition[], generation: number, wallMs: number): readonly Condition[] {
   const ready = previous.find((condition) => condition.type === 'Ready');
-  if (ready !== undefined && ready.observedGeneration === generation) return previous;
-  const others = previous.filter((condition) => !['Ready', 'Reconciling', 'Stalled'].includes(condition.type));
+  if (ready !== undefined && ready.observedGeneration === generation && !underWay.has(ready.reason)) return previous;
+  const others = previous.filter(
+    ({ type, reason }) => !['Ready', 'Reconciling', 'Stalled'].includes(type) && !underWay.has(reason),
+  );
   const neverSeen = others.every((condition) => condition.type !== 'Synced');
   const message = 'the annotation apphosting.dev/paused holds this object; remove it to go on';
   const rows = ['Ready', ...(neverSeen ? ['Synced'] : [])].map((type): OwnCondition => ({

@@ -14,20 +14,22 @@ import type { AnyKind } from './kind/define.ts';
 import type { Powers } from './kind/pass.ts';
 import type { Verdict } from './kind/step.ts';
 import { isOlder, keyOf, keyOfObject, partsOfKey, reconcileToken } from './names.ts';
-import type {
-  CacheEvent,
-  Clock,
-  Entropy,
-  EventRecorder,
-  Hosting,
-  KubeObject,
-  Leadership,
-  Log,
-  Material,
-  Metrics,
-  ObjectWriter,
-  Service,
-  WalkListener,
+import {
+  KubeError,
+  type CacheEvent,
+  type Clock,
+  type Entropy,
+  type EventRecorder,
+  type Hosting,
+  type KubeObject,
+  type Leadership,
+  type Log,
+  type Material,
+  type Metrics,
+  type ObjectWriter,
+  type Service,
+  type Troubles,
+  type WalkListener,
 } from './ports.ts';
 import { urgencies, WorkQueue, type QueueUrgency } from './queue.ts';
 import { Recalls } from './recall.ts';
@@ -49,6 +51,7 @@ export interface EngineOptions {
   readonly events: EventRecorder;
   readonly leadership: Leadership;
   readonly log: Log;
+  readonly troubles: Troubles;
   readonly metrics: Metrics;
   /** The operator's own key for marks and fingerprints. */
   readonly key: OperatorKey;
@@ -93,6 +96,8 @@ export class Engine {
   readonly #workers: Promise<void>[] = [];
   readonly #failing = new WeakMap<Service, Set<string>>();
   readonly #running = new Map<string, number>();
+  /** What the last pass over an object threw. */
+  readonly #thrown = new Map<string, string>();
   readonly #standing: Standing;
   #quarantinedUntil = Number.NEGATIVE_INFINITY;
 
@@ -171,6 +176,11 @@ export class Engine {
     this.#queue.enqueue(keyOf(kind, namespace, name), urgencies.change);
   }
 
+  /** Looks again at those of these keys that are objects of ours. */
+  again(keys: readonly string[]): void {
+    for (const key of keys) if (this.#parts.book.get(key) !== undefined) this.#queue.enqueue(key, this.#urgencyOf(key));
+  }
+
   get idle(): boolean {
     return this.#queue.idle;
   }
@@ -222,12 +232,14 @@ export class Engine {
     this.#running.set(key, startedAt);
     try {
       const ended = await this.#reconciler.pass(key);
+      this.#went(key);
       this.#parts.metrics.count('apphosting_passes_total', { kind, result: ended.is });
       switch (ended.is) {
         case 'gone':
           this.#queue.drop(key);
           break;
         case 'failing':
+        case 'overtaken':
           this.#queue.retry(key, this.#urgencyOf(key));
           break;
         case 'quiet':
@@ -240,7 +252,7 @@ export class Engine {
       }
     } catch (error) {
       this.#parts.metrics.count('apphosting_passes_total', { kind, result: 'error' });
-      this.#parts.log.error({ err: error, object: key }, 'a pass failed');
+      this.#logFailed(key, error);
       await this.#sayFailed(key, error);
       this.#queue.retry(key, urgencies.change);
     }
@@ -251,11 +263,26 @@ export class Engine {
     );
   }
 
+  /** The same failure of the same object is news only once, and what Kubernetes as a whole does not do is told by all together. */
+  #logFailed(key: string, error: unknown): void {
+    const { log, troubles } = this.#parts;
+    const isShared = error instanceof KubeError && troubles.failed(key, error);
+    const text = String(error);
+    const isNews = !isShared && this.#thrown.get(key) !== text;
+    log[isNews ? 'error' : 'debug']({ err: error, object: key }, 'a pass failed');
+    if (!isShared) this.#thrown.set(key, text);
+  }
+
+  #went(key: string): void {
+    this.#thrown.delete(key);
+    this.#parts.troubles.went(key);
+  }
+
   async #sayFailed(key: string, error: unknown): Promise<void> {
     try {
       await this.#reconciler.failed(key, error);
     } catch (again) {
-      this.#parts.log.info({ err: again, object: key }, 'that a pass failed cannot be said in status');
+      this.#parts.log.debug({ err: again, object: key }, 'that a pass failed cannot be said in status');
     }
   }
 
@@ -268,6 +295,7 @@ export class Engine {
     this.#parts.recalls.forget(object.metadata.uid);
     this.#written.delete(object.metadata.uid);
     this.#queue.drop(key);
+    this.#went(key);
     this.#wake(tie.object(object.kind, object.metadata.namespace, object.metadata.name));
     if (entry === undefined || last === undefined) return;
     this.#reconciler.bury(last);

@@ -39,6 +39,11 @@ export function reconcileToken({ metadata }: KubeObject): string | undefined {
   return metadata.annotations?.[annotations.reconcileAt]?.slice(0, longestToken);
 }
 
+/** What `apphosting.dev/accept-missing` says, as far as status can say that it was heard. */
+export function acceptMissingToken({ metadata }: KubeObject): string | undefined {
+  return metadata.annotations?.[annotations.acceptMissing]?.slice(0, longestToken);
+}
+
 /** An object in the words of a message: `ContactPoint team-a/on-call`. */
 export function inWords(kind: string, meta: Pick<ObjectMeta, 'name' | 'namespace'>): string {
   return `${kind} ${meta.namespace === undefined ? '' : `${meta.namespace}/`}${meta.name}`;

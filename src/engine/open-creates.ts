@@ -1,7 +1,10 @@
 /** Who is creating what: at most one object may have an open create of one name in one collection of one account. */
 import { entryInWords, tie, type Book, type Entry } from './book.ts';
+import type { Reason } from './kind/reasons.ts';
 import type { JournalEntry } from './kind/step.ts';
 import type { Clock } from './ports.ts';
+
+const usual: ReadonlySet<string> = new Set<Reason>(['Creating', 'InDoubt', 'CreateInProgress', 'ReadingService']);
 
 /** The creates under way in this process, together with those that stand in a journal. */
 export class OpenCreates {
@@ -61,10 +64,16 @@ export class OpenCreates {
       const holder = this.#book.get(key);
       const journal = holder?.recollection.memory.journal;
       if (holder === undefined || journal === undefined || key === entry.key) continue;
-      if (placeOf(journal) === place) return entryInWords(holder);
+      if (placeOf(journal) === place) return `${entryInWords(holder)}${heldUp(holder)}`;
     }
     return undefined;
   }
+}
+
+/** Why what is under way takes its time, where its own status gives another reason than that. */
+function heldUp({ recollection }: Entry): string {
+  const { reason } = recollection.conditions.find(({ type }) => type === 'Ready') ?? {};
+  return reason === undefined || usual.has(reason) ? '' : `, which says ${reason},`;
 }
 
 interface Reserved {

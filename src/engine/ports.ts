@@ -334,6 +334,14 @@ export interface ObjectWriter {
   release(object: KubeObject): Promise<Written>;
 }
 
+/** Hears who gets nothing done by Kubernetes, so that it is said once and not by each. */
+export interface Troubles {
+  /** False where the failure says nothing about Kubernetes as a whole. */
+  failed(who: string, error: KubeError): boolean;
+  /** What was asked for was done. */
+  went(who: string): void;
+}
+
 /** What a cache tells about one object: it is there in this form, or it is gone (a recreated one is gone first). */
 export type CacheEvent =
   | { readonly is: 'applied'; readonly object: KubeObject; readonly initial: boolean }

@@ -4,6 +4,7 @@
  * It brings together what the step may know, asks the kind for the next single effect, performs it, writes down what came of
  * it, and asks again until there is nothing left to do. A crash between any two effects is the same as a slow pass.
  */
+import { isDeepStrictEqual } from 'node:util';
 import type { Pass, View } from './kind/pass.ts';
 import type { Call, JournalEntry, Step, Verdict } from './kind/step.ts';
 import { entryInWords, type Entry } from './book.ts';
@@ -12,11 +13,19 @@ import { RecordingView } from './interests.ts';
 import { annotations } from './names.ts';
 import { blind, letGo, withWayOut } from './leaving.ts';
 import type { Recollection } from './memory.ts';
-import type { Recall } from './recall.ts';
+import { writtenTo, type Recall } from './recall.ts';
 import { OpenCreates } from './open-creates.ts';
 import { begin, perform, remembering, type Performed } from './perform.ts';
 import { KubeError, type KubeObject, type Outcome } from './ports.ts';
-import { dependentsOf, gather, requestDigest, subjectOf, type Surroundings } from './surroundings.ts';
+import { isLost, lookForLost, withoutLost, type Learned } from './lost-create.ts';
+import {
+  dependentsOf,
+  gather,
+  gatherWhatThereIs,
+  requestDigest,
+  subjectOf,
+  type Surroundings,
+} from './surroundings.ts';
 import { concludePass, record, tellLeft, tellRetained, write, type Said } from './report.ts';
 import type { Parts } from './engine.ts';
 import { isObserving, passAgain, passOf, rebound, type Sighted } from './pass-of.ts';
@@ -29,6 +38,8 @@ const quietReadMs = 5_000;
 export type Ended =
   | { readonly is: 'settled'; readonly againInMs: number | undefined }
   | { readonly is: 'failing' }
+  /** Somebody else wrote first: what they wrote is on its way, and wakes. */
+  | { readonly is: 'overtaken' }
   | { readonly is: 'quiet'; readonly againInMs: number }
   | { readonly is: 'gone' };
 
@@ -78,6 +89,7 @@ export class Reconciler implements Worktable {
       work.recall.looks = false;
       if (work.object.metadata.deletionTimestamp !== undefined) return this.#leave(work, around.verdict);
       if (around.verdict === undefined) return { is: 'quiet', againInMs: 30_000 };
+      if (isLost(work)) return this.#holdUp(work, around.verdict);
       const patienceMs = this.#patienceMs(work, around.verdict);
       return patienceMs > 0 ? { is: 'quiet', againInMs: patienceMs } : this.#say(work, undefined, around.verdict);
     }
@@ -215,7 +227,7 @@ export class Reconciler implements Worktable {
       case 'begin':
         return this.#begun(remembering(work, step.remember), pass, step);
       case 'call':
-        return this.#call(remembering(work, step.remember), pass, step.call);
+        return this.#call(remembering(work, step.remember), pass, step);
       case 'ready': {
         // Somebody took the finalizer off, or the object was only observed until now.
         const held = await this.#hold(work, pass);
@@ -231,9 +243,9 @@ export class Reconciler implements Worktable {
   async #goOn(work: Work, pass: Pass<unknown, unknown>, stays: string | undefined): Promise<Work | Ended> {
     if (stays === undefined) return this.#hold(work, pass);
     // Told first: a write whose answer is lost is not made a second time.
-    this.#tellRetained(work, stays);
+    tellRetained(this.#parts, work.entry, stays);
     const written = await this.write(work, undefined);
-    return written === undefined ? { is: 'quiet', againInMs: 200 } : this.#hold(written, pass);
+    return written === undefined ? { is: 'overtaken' } : this.#hold(written, pass);
   }
 
   async #begun(
@@ -257,8 +269,13 @@ export class Reconciler implements Worktable {
     return this.#say(remembering(work, verdict.remember), pass, verdict);
   }
 
-  async #call(work: Work, pass: Pass<unknown, unknown>, call: Call<unknown>): Promise<Work | Ended> {
-    if (isObserving(work.entry.kind, pass)) return this.#observed(work, pass, call.words);
+  async #call(
+    work: Work,
+    pass: Pass<unknown, unknown>,
+    step: Extract<Step<unknown>, { is: 'call' }>,
+  ): Promise<Work | Ended> {
+    const { call } = step;
+    if (isObserving(work.entry.kind, pass)) return this.#observed(withoutLost(work, step), pass, call.words);
     const held = await this.#hold(work, pass);
     if ('is' in held) return held;
     return this.#performed(await perform(this, held, pass, call), pass);
@@ -268,6 +285,8 @@ export class Reconciler implements Worktable {
     switch (performed.is) {
       case 'on':
         return performed.work;
+      case 'overtaken':
+        return performed;
       case 'quiet':
         return { is: 'quiet', againInMs: performed.retryInMs };
       case 'said': {
@@ -283,7 +302,7 @@ export class Reconciler implements Worktable {
     if (!work.entry.kind.holds || pass.subject.held || pass.subject.deleting || isObserving(work.entry.kind, pass))
       return work;
     const held = await this.#parts.writer.hold(work.object);
-    if (held.is !== 'written') return { is: 'quiet', againInMs: 200 };
+    if (held.is !== 'written') return { is: 'overtaken' };
     return this.#adopt(work, held.object);
   }
 
@@ -294,17 +313,13 @@ export class Reconciler implements Worktable {
   }
 
   async #release(work: Work, stays: string | undefined): Promise<Ended> {
-    if (stays !== undefined) this.#tellRetained(work, stays);
+    if (stays !== undefined) tellRetained(this.#parts, work.entry, stays);
     if (subjectOf(work.entry).held) {
       const released = await this.#parts.writer.release(work.object);
-      if (released.is === 'conflict') return { is: 'quiet', againInMs: 200 };
+      if (released.is === 'conflict') return { is: 'overtaken' };
     }
     if (work.entry.kind.life === 'account') await this.#parts.accounts.forget(work.entry.key);
     return { is: 'gone' };
-  }
-
-  #tellRetained({ object }: Work, note: string): void {
-    tellRetained(this.#parts, object, note);
   }
 
   /** Asks for a read; status says so only when it takes long and nothing better is known. */
@@ -315,8 +330,9 @@ export class Reconciler implements Worktable {
     step: Extract<Step<unknown>, { is: 'read' }>,
   ): Promise<Ended> {
     const { recall } = work;
-    // What came back from the service is written before anything is waited for.
-    if (work.unwrittenId && (await this.write(work, undefined)) === undefined) return { is: 'quiet', againInMs: 200 };
+    // What came back from the service is written before anything is waited for, and so is what a lost call turned out to be.
+    const isNews = work.unwrittenId || hasEnded(work);
+    if (isNews && (await this.write(work, undefined)) === undefined) return { is: 'overtaken' };
     recall.askedAt ??= pass.askedAt;
     this.#parts.asked(around.session.service, step.read.key, work.entry.key);
     around.session.service.want(step.read, Math.max(step.since, recall.forced?.since ?? Number.NEGATIVE_INFINITY));
@@ -339,11 +355,32 @@ export class Reconciler implements Worktable {
     });
   }
 
-  async #pause(work: Work): Promise<Ended> {
+  async #pause(held: Work): Promise<Ended> {
+    const { work, againInMs } = await this.#lookForLost(held);
     const { generation = 0 } = work.object.metadata;
     const conditions = paused(work.recollection.conditions, generation, this.#parts.clock.wall());
-    await this.write({ ...work, recollection: { ...work.recollection, conditions } }, undefined);
-    return { is: 'settled', againInMs: undefined };
+    const written = await this.write({ ...work, recollection: { ...work.recollection, conditions } }, undefined);
+    return written === undefined ? { is: 'overtaken' } : { is: 'settled', againInMs };
+  }
+
+  /** Says what an object lacks; what a lost create of it did is found out meanwhile. */
+  async #holdUp(held: Work, verdict: Verdict<unknown>): Promise<Ended> {
+    const { work, againInMs } = await this.#lookForLost(held);
+    const isTimed = verdict.is === 'wait' && againInMs !== undefined;
+    return this.#say(work, undefined, isTimed ? { ...verdict, retryInMs: againInMs } : verdict);
+  }
+
+  /** Others wait for the name of a create in doubt: it is looked for whatever holds up its own object. */
+  async #lookForLost(work: Work): Promise<Learned> {
+    const around = isLost(work) ? await gatherWhatThereIs(work.entry, this.#parts) : undefined;
+    if (around === undefined || 'verdict' in around || work.entry.spec.is !== 'valid')
+      return { work, againInMs: undefined };
+    const { session } = around;
+    return lookForLost(this.#parts, work, session, (now, view) => {
+      const pass = this.#passOf(now, { ...around, account: this.#parts.accounts.view(session) }, view);
+      // A deletion that is held up has not begun.
+      return now.entry.kind.step({ ...pass, subject: { ...pass.subject, deleting: false } });
+    });
   }
 
   /** Writes down a verdict; what status shows is looked at too, and so followed. */
@@ -365,7 +402,8 @@ export class Reconciler implements Worktable {
 
   /** The same pass with what has been learned since. */
   #again(pass: Pass<unknown, unknown>, work: Work): Pass<unknown, unknown> {
-    return { ...pass, memory: work.recollection.memory, wrote: work.recall.wrote, notes: work.recall.notes };
+    const { memory } = work.recollection;
+    return { ...pass, memory, wrote: writtenTo(work.recall, memory.id), notes: work.recall.notes };
   }
 
   #passOf(work: Work, around: Sighted, view: View): Pass<unknown, unknown> {
@@ -373,6 +411,12 @@ export class Reconciler implements Worktable {
       this.#creates.other(work.entry, around.account, collection, name);
     return passOf(this.#parts, work, around, { view, creating });
   }
+}
+
+/** Whether a pass knows the end of a call that is still open in status. */
+function hasEnded({ entry, recollection }: Work): boolean {
+  const { journal } = entry.recollection.memory;
+  return journal !== undefined && !isDeepStrictEqual(journal, recollection.memory.journal);
 }
 
 /** A create that this process has begun is open even when somebody wiped the status or restored an older one. */

@@ -53,7 +53,7 @@ export async function concludePass(parts: Parts, work: Work, said: Said): Promis
     },
   };
   const stored = await write(parts, next, said.wouldDo, seen);
-  if (stored === undefined) return { is: 'quiet', againInMs: 200 };
+  if (stored === undefined) return { is: 'overtaken' };
   announce(parts, work, verdict, conditions);
   for (const notice of showing?.notices ?? []) {
     parts.events.record({ regarding: work.object, action: 'Observe', ...notice });
@@ -174,7 +174,9 @@ function announce(parts: Parts, work: Work, verdict: Verdict<unknown>, condition
 export function record(parts: Parts, work: Work, call: Call<unknown>, outcome: Outcome): void {
   const { kind, metadata } = work.object;
   parts.metrics.count('apphosting_calls_total', { kind, endpoint: call.request.endpoint, outcome: outcome.is });
-  parts.log.info(
+  // What was not carried out is no news: the reason that status gives for it is logged when it changes.
+  const isNews = outcome.is !== 'notSent' && outcome.is !== 'notExecuted';
+  parts.log[isNews ? 'info' : 'debug'](
     { kind, namespace: metadata.namespace, name: metadata.name, endpoint: call.request.endpoint, outcome: outcome.is },
     call.words,
   );
@@ -212,14 +214,15 @@ function tell(parts: Parts, work: Work, type: 'Normal' | 'Warning', { reason, no
 }
 
 /** What stays in the service of an object that went is told once. */
-export function tellRetained({ events }: Pick<Parts, 'events'>, regarding: KubeObject, note: string): void {
-  events.record({ regarding, type: 'Warning', reason: 'Retained', action: 'Release', note });
+export function tellRetained({ events, log }: Pick<Parts, 'events' | 'log'>, entry: Entry, note: string): void {
+  log.warn(inLog(entry), note);
+  events.record({ regarding: entry.object, type: 'Warning', reason: 'Retained', action: 'Release', note });
 }
 
 /** An object that nothing held is gone: what it leaves in the service is told. */
-export function tellLeft(parts: Pick<Parts, 'events'>, { kind, object, recollection }: Entry): void {
-  const note = kind.leaves?.(recollection.memory);
-  if (note !== undefined) tellRetained(parts, object, note);
+export function tellLeft(parts: Pick<Parts, 'events' | 'log'>, entry: Entry): void {
+  const note = entry.kind.leaves?.(entry.recollection.memory);
+  if (note !== undefined) tellRetained(parts, entry, note);
 }
 
 /** An entry for the log. */

@@ -8,7 +8,7 @@ import { tie, type Entry } from './book.ts';
 import type { Parts } from './engine.ts';
 import type { Reason } from './kind/reasons.ts';
 import type { Verdict } from './kind/step.ts';
-import { annotations } from './names.ts';
+import { acceptMissingToken } from './names.ts';
 import type { Service } from './ports.ts';
 import { urgencies, type WorkQueue } from './queue.ts';
 import { Visibility, type Owned } from './visibility.ts';
@@ -96,10 +96,12 @@ export class Standing {
 
   /** The annotation that accepts a loss counts once per token. */
   noteAccepted(entry: Entry): void {
-    const token = entry.object.metadata.annotations?.[annotations.acceptMissing];
+    const token = acceptMissingToken(entry.object);
     const session = this.#parts.accounts.session(entry.key);
     if (token === undefined || session === undefined || session.acceptedMissing === token) return;
     session.acceptedMissing = token;
+    // It is written to status, or it would count once more in the next process.
+    this.#parts.queue.enqueue(entry.key, urgencies.change);
     if (session.frozen === undefined) return;
     this.#visibility.accept(session.service);
     session.frozen = undefined;

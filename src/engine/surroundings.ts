@@ -31,10 +31,19 @@ export interface Gathering {
 }
 
 /** Brings together what an object needs, or says what is missing. */
-export async function gather(entry: Entry, gathering: Gathering): Promise<Surroundings | Unready> {
+export function gather(entry: Entry, gathering: Gathering): Promise<Surroundings | Unready> {
+  const isLeaving = entry.object.metadata.deletionTimestamp !== undefined;
+  return gatherFor(isLeaving ? lastNeeds(entry.needs) : entry.needs, entry, gathering);
+}
+
+/** What there is of what an object needs: enough to look, though not to act. */
+export function gatherWhatThereIs(entry: Entry, gathering: Gathering): Promise<Surroundings | Unready> {
+  return gatherFor(optionalNeeds(entry.needs), entry, gathering);
+}
+
+async function gatherFor(needs: Needs, entry: Entry, gathering: Gathering): Promise<Surroundings | Unready> {
   const session = await sessionOf(entry, gathering);
   if (!('service' in session)) return session;
-  const needs = entry.object.metadata.deletionTimestamp === undefined ? entry.needs : lastNeeds(entry.needs);
   const referred = referencesOf(entry, needs, gathering.book);
   if (!(referred instanceof Map)) return { verdict: referred };
   const secrets = await materialOf(entry, 'Secret', needs.secrets ?? [], gathering);
@@ -46,7 +55,15 @@ export async function gather(entry: Entry, gathering: Gathering): Promise<Surrou
 
 /** What is being deleted does with the references that are still there, and without any Secret. */
 function lastNeeds({ references = [] }: Needs): Needs {
-  return { references: references.map((need) => ({ ...need, optional: true })) };
+  return optionalNeeds({ references });
+}
+
+function optionalNeeds({ references = [], secrets = [], configMaps = [] }: Needs): Needs {
+  return {
+    references: references.map((need) => ({ ...need, optional: true })),
+    secrets: secrets.map((need) => ({ ...need, optional: true })),
+    configMaps: configMaps.map((need) => ({ ...need, optional: true })),
+  };
 }
 
 async function sessionOf(entry: Entry, { book, accounts, clock }: Gathering): Promise<Session | Unready> {
@@ -195,13 +212,15 @@ export function relatedTo(
     .flatMap((key) => (key === entry.key ? [] : (book.get(key) ?? [])))
     .filter((other) => sameAccount(other, mine, accounts))
     .map((other) => {
-      const { id, facts, journal, ownership } = other.recollection.memory;
+      const { id, facts, binding, journal, ownership } = other.recollection.memory;
       return {
         name: entryInWords(other),
         id,
         ownership,
         facts: isRecord(facts) ? facts : {},
+        takenUp: binding !== undefined,
         inDoubt: journal !== undefined,
+        spec: other.spec.is === 'valid' ? other.spec.value : undefined,
         finished: other.kind.finished?.(facts) === true,
       };
     });

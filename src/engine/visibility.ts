@@ -4,6 +4,7 @@
  * Guarantees: while it is open nothing is created or deleted in the account; it closes by itself once every object that is
  * missing was either shown again or proved gone one by one, or when the account's owner accepts the loss.
  */
+import { annotations } from './names.ts';
 import type { Service } from './ports.ts';
 
 /** An object that should show in a list, and whether a direct look has proved it gone. */
@@ -48,7 +49,7 @@ export class Visibility {
       .toSorted()
       .slice(0, 3)
       .join(', ');
-    return `${count} owned object${count === 1 ? '' : 's'} suddenly do not show in ${names}; nothing is created or deleted until each shows again or is proved gone`;
+    return `${count} owned object${count === 1 ? '' : 's'} suddenly do not show in ${names}; nothing is created or deleted until each shows again or is proved gone; to accept that they are gone, give the account the annotation ${annotations.acceptMissing} with a new text`;
   }
 
   /** The owner of the account accepts that what is missing is gone. */

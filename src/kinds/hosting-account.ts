@@ -85,6 +85,7 @@ export function accountFacts({ account, view, memory, tally }: AccountPass): Fac
     ...(catalog !== undefined && { catalog }),
     ...(counts.length > 0 && { counts: [...counts] }),
     ...(orphans.length > 0 && { orphans: [...orphans] }),
+    ...(account.acceptedMissing !== undefined && { acceptedMissing: account.acceptedMissing }),
   };
   const { intervals: shown, ...before } = memory.facts;
   // Intervals move with the number of resources: they are written anew only together with something that lasts.

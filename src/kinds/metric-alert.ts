@@ -1,6 +1,6 @@
 import { defineKind } from '../engine/kind/define.ts';
 import type { Pass } from '../engine/kind/pass.ts';
-import { textIn, type Fields, type ObjectPlan } from '../engine/kind/plan.ts';
+import { textIn, type Fields, type Named, type ObjectPlan } from '../engine/kind/plan.ts';
 import { planObject, showObject } from '../engine/kind/planner.ts';
 import type { OwnCondition, Verdict } from '../engine/kind/step.ts';
 import {
@@ -9,9 +9,11 @@ import {
   alertStateOf,
   appEnvsOf,
   appsOf,
+  contactPointOf,
   createdAlert,
   databasePresetsOf,
   deleteAlert,
+  environmentOfAlerts,
   patchAlert,
   postAlertToggle,
   postAppEnvAlert,
@@ -26,19 +28,26 @@ const states: ReadonlySet<string> = new Set(['Normal', 'Pending', 'Firing', 'NoD
 
 const markerForm = /apphosting:[a-z2-7]{16}/;
 
+/** A lost call is looked for where it was sent, whatever a reference names by now. */
 function environmentOf({ spec, referred, memory }: AlertPass): string {
   const { environmentRef, appEnvId } = spec;
-  return (
-    appEnvId ?? (environmentRef && referred('AppEnvironment', environmentRef.name)?.id) ?? memory.facts.appEnvId ?? ''
-  );
+  const { create } = memory.journal ?? {};
+  if (create !== undefined) return environmentOfAlerts(create.collection);
+  const named = appEnvId ?? (environmentRef && referred('AppEnvironment', environmentRef.name)?.id);
+  return named ?? memory.facts.appEnvId ?? '';
 }
 
-function contactPointIds({ spec, referred }: AlertPass): readonly string[] {
-  const ids = spec.contactPoints.flatMap(({ contactPointId, contactPointRef }) => {
+function contactPoints({ spec, referred }: AlertPass): readonly Named[] {
+  return spec.contactPoints.flatMap(({ contactPointId, contactPointRef }) => {
     const id = contactPointId ?? (contactPointRef && referred('ContactPoint', contactPointRef.name)?.id);
-    return id === undefined ? [] : [id];
+    if (id === undefined) return [];
+    const whose = contactPointRef === undefined ? 'spec.contactPoints' : `ContactPoint ${contactPointRef.name}`;
+    return [{ id, single: contactPointOf(id), words: `contact point ${id} of ${whose}` }];
   });
-  return [...new Set(ids)].toSorted();
+}
+
+function contactPointIds(pass: AlertPass): readonly string[] {
+  return [...new Set(contactPoints(pass).map(({ id }) => id))].toSorted();
 }
 
 /** What stands in the service's description: the user's text, and the mark of what we made ourselves. */
@@ -64,6 +73,7 @@ const plan: ObjectPlan<Spec, Facts, AlertItem> = {
   noun: 'alert',
   list: (pass) => alertsOf(environmentOf(pass)),
   single: alertOf,
+  isPlaced: (pass) => environmentOf(pass) !== '',
   name: ({ spec, subject }) => spec.name ?? subject.name,
   nameOf: (item) => item.name,
   createdAtOf: (item) => item.createdAtMs,
@@ -77,6 +87,7 @@ const plan: ObjectPlan<Spec, Facts, AlertItem> = {
   }),
   externalId: (spec) => spec.externalId,
   admit,
+  namesInCalls: contactPoints,
 
   desired: (pass) => ({
     name: plan.name(pass),
@@ -89,8 +100,9 @@ const plan: ObjectPlan<Spec, Facts, AlertItem> = {
     queryRange: pass.spec.queryRange ?? '10m',
     contactPointIds: contactPointIds(pass),
     enabled: pass.spec.enabled ?? true,
+    appEnvId: environmentOf(pass),
   }),
-  observed: (item) => ({
+  observed: (item, pass) => ({
     name: item.name,
     description: item.description,
     metric: item.metric,
@@ -101,7 +113,9 @@ const plan: ObjectPlan<Spec, Facts, AlertItem> = {
     queryRange: item.queryRange,
     contactPointIds: item.contactPointIds?.toSorted(),
     enabled: item.enabled,
+    appEnvId: item.appEnvId ?? environmentOf(pass),
   }),
+  fixed: ['appEnvId'],
   afterCreation: ['enabled'],
 
   requests: {
@@ -118,10 +132,12 @@ const plan: ObjectPlan<Spec, Facts, AlertItem> = {
     },
     remove: deleteAlert,
   },
+  // By the environment an alert is found again when what names it has gone.
+  factsOfNext: ({ appEnvId }) => ({ appEnvId }),
   facts: (pass, { item }) => {
     const live = liveState(pass, item);
     return {
-      appEnvId: environmentOf(pass),
+      appEnvId: item?.appEnvId ?? environmentOf(pass),
       ...(item?.region !== undefined && { region: item.region }),
       ...(live?.state !== undefined && { state: live.state }),
       ...(live?.previousState !== undefined && { previousState: live.previousState }),

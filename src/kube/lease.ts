@@ -19,7 +19,7 @@
  */
 import { KubeError, type KubeObject, type Leadership, type ObjectMeta } from '../engine/ports.ts';
 import { type LeaseOptions, type LeasePace, usualLeasePace } from './lease-options.ts';
-import { standingAfter, type Standing } from './lease-standing.ts';
+import { latestOf, standingAfter, type Moment, type Standing } from './lease-standing.ts';
 import { isReleased, type LeaseSpec, leaseResource, leaseSpecOf, releasedSeconds } from './lease-spec.ts';
 import { microTime } from './micro-time.ts';
 import { compareVersions } from './resource-version.ts';
@@ -50,20 +50,22 @@ export class LeaseElection implements Leadership {
   #own: KubeObject | undefined;
   #term: { readonly monotonic: number; readonly wall: number } | undefined;
   #leading = false;
+  /** What went wrong with the last look, until one goes well. */
+  #complaint: string | undefined;
   /** How the last claim on the lease was made; it may have arrived although its answer did not. */
   #takesOver = false;
   #mayBeOurs = false;
   /** Monotonic time before which we do not act, though the lease is ours. */
   #actFrom = 0;
   #cancelWatchdog: (() => void) | undefined;
-  readonly #beganMs: number;
+  readonly #began: Moment;
   /** What we say on the lease as long as it is ours. */
   #standing: Standing = {};
 
   constructor(options: LeaseOptions) {
     this.#options = options;
     this.#pace = { ...usualLeasePace, ...options.pace };
-    this.#beganMs = options.clock.wall();
+    this.#began = { wall: options.clock.wall(), monotonic: options.clock.monotonic() };
     this.identity = `${options.identity}_${options.entropy.uuid()}`;
   }
 
@@ -100,21 +102,29 @@ export class LeaseElection implements Leadership {
   }
 
   async #run(): Promise<void> {
-    const { clock, entropy, log } = this.#options;
+    const { clock, entropy } = this.#options;
     while (!this.#stop.signal.aborted) {
       let waitMs = this.#pace.retryMs;
       try {
         waitMs = Math.min(waitMs, await this.#round());
+        this.#complain(undefined);
       } catch (error) {
         // What the last write did is not known: look before writing again, soon where time runs out or somebody was first.
         this.#own = undefined;
         const raced = error instanceof KubeError && (error.reason === 'conflict' || error.reason === 'exists');
         if (raced || this.#leading) waitMs /= 10;
-        if (!this.#stop.signal.aborted) log.info({ leading: this.#leading }, `the lease: ${messageOf(error)}`);
+        if (!this.#stop.signal.aborted) this.#complain(messageOf(error));
       }
       this.#settle();
       await pause(clock, waitMs + (this.#pace.retryMs * entropy.fraction()) / 5, this.#stop.signal);
     }
+  }
+
+  /** The lease is looked at every few seconds: what keeps going wrong in the same way is said once. */
+  #complain(why: string | undefined): void {
+    if (why !== undefined && why !== this.#complaint)
+      this.#options.log.info({ leading: this.#leading }, `the lease: ${why}`);
+    this.#complaint = why;
   }
 
   /** One look at the lease, and one write where it is ours to write; returns when to look again at the latest. */
@@ -139,8 +149,10 @@ export class LeaseElection implements Leadership {
     this.#mayBeOurs = true;
     // A holder may have restored it, and lost it again, between two looks: from this write on it cannot.
     const vanished = spec === undefined && claim.takeOver;
-    const { carries = [] } = this.#options;
-    this.#standing = standingAfter(live, carries, { beganMs: this.#beganMs, wallMs: begun.wall });
+    const { carries = [], api } = this.#options;
+    const server = api.serverDate?.();
+    const [beganMs, wallMs] = [latestOf(this.#began, server), latestOf(begun, server)];
+    this.#standing = standingAfter(live, carries, { beganMs, wallMs });
     this.#actFrom = vanished ? clock.monotonic() + this.#patienceMs() + this.#pace.leaseMs : begun.monotonic;
     this.#own = await this.#write(live, this.#specAs(spec));
     return this.#win(begun, claim.takeOver);

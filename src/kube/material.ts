@@ -5,7 +5,7 @@
  * Where watching is allowed, a watch of nothing but metadata says which names changed, and ends what is kept of them; a read
  * that was under way while its object changed is not kept either.
  */
-import type { Clock, Entropy, KubeApi, KubeObject, Log, Material, Resource } from '../engine/ports.ts';
+import type { Clock, Entropy, KubeApi, KubeObject, Log, Material, Resource, Troubles } from '../engine/ports.ts';
 import { Secret } from '../secret.ts';
 import { isRecord } from './parse.ts';
 import { Reflector } from './reflector.ts';
@@ -29,6 +29,7 @@ export interface MaterialOptions {
   readonly clock: Clock;
   readonly entropy: Entropy;
   readonly log: Log;
+  readonly troubles?: Troubles;
   /** Watching needs list and watch on all Secrets of the namespaces; without it somebody has to ask again. */
   readonly watch: 'on' | 'off';
   /** The only namespace in namespaced mode. */
@@ -102,13 +103,14 @@ export class KubeMaterial implements Material {
   }
 
   #watch(kind: MaterialChange['kind'], resource: Resource): Reflector {
-    const { api, clock, entropy, log, namespace, onChanged } = this.#options;
+    const { api, clock, entropy, log, troubles, namespace, onChanged } = this.#options;
     return new Reflector({
       api,
       resource,
       clock,
       entropy,
       log,
+      ...(troubles !== undefined && { troubles }),
       metadataOnly: true,
       keep: onlyIdentity,
       ...(namespace !== undefined && { namespace }),

@@ -1,7 +1,9 @@
 import type { Clock, Entropy, KubeApi, KubeObject, Log, ObjectWriter, Resource, Written } from '../engine/ports.ts';
 import { hold, release } from './finalizers.ts';
+import { within } from './wait.ts';
 import { StatusWriter, type Committed, type Written as StatusWritten } from './status-writer.ts';
 
+const answerMs = 45_000;
 const finalizer = 'apphosting.dev/hosting';
 
 export interface ResourceWriterOptions {
@@ -25,7 +27,8 @@ export class ResourceWriter implements ObjectWriter {
 
   readLive(object: KubeObject): Promise<KubeObject | undefined> {
     const { api, resourceOf } = this.#options;
-    return api.get(resourceOf(object), object.metadata.namespace, object.metadata.name);
+    const { namespace, name } = object.metadata;
+    return this.#inTime(api.get(resourceOf(object), namespace, name), `reading ${name}`);
   }
 
   async writeStatus(object: KubeObject, status: object): Promise<Written> {
@@ -43,12 +46,18 @@ export class ResourceWriter implements ObjectWriter {
 
   async hold(object: KubeObject): Promise<Written> {
     const { api, resourceOf } = this.#options;
-    return asWritten(await hold(api, resourceOf(object), object, finalizer), object);
+    const held = hold(api, resourceOf(object), object, finalizer);
+    return asWritten(await this.#inTime(held, `holding ${object.metadata.name}`), object);
   }
 
   async release(object: KubeObject): Promise<Written> {
     const { api, resourceOf } = this.#options;
-    return asWritten(await release(api, resourceOf(object), object, finalizer), object);
+    const released = release(api, resourceOf(object), object, finalizer);
+    return asWritten(await this.#inTime(released, `releasing ${object.metadata.name}`), object);
+  }
+
+  #inTime<Result>(answer: Promise<Result>, what: string): Promise<Result> {
+    return within(this.#options.clock, answerMs, answer, what);
   }
 
   /** Waits for ids that are being written; then gives up on them. */

@@ -1,4 +1,4 @@
-import type { CacheEvent, Clock, Entropy, KubeApi, KubeObject, Log, Resource } from '../engine/ports.ts';
+import type { CacheEvent, Clock, Entropy, KubeApi, KubeObject, Log, Resource, Troubles } from '../engine/ports.ts';
 import type { BackoffShape } from './backoff.ts';
 
 /** The pace of a reflector; the defaults are for production. */
@@ -38,6 +38,8 @@ export interface ReflectorOptions {
   readonly clock: Clock;
   readonly entropy: Entropy;
   readonly log: Log;
+  /** Where failures are told that are not about this resource alone; without it each is logged. */
+  readonly troubles?: Troubles;
   readonly onEvent: (event: CacheEvent) => void;
   /** The cluster went back in time; told before the events of the new world. */
   readonly onRewind?: () => void;

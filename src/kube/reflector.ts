@@ -83,6 +83,10 @@ export class Reflector implements Cache {
     return group === '' ? plural : `${plural}.${group}`;
   }
 
+  get #who(): string {
+    return `the watch of ${this.name}`;
+  }
+
   get isSynced(): boolean {
     return this.#isSynced;
   }
@@ -158,7 +162,9 @@ export class Reflector implements Cache {
     this.#listBecause ??= this.#listing;
     const message = error instanceof Error ? error.message : 'unknown failure';
     const again = { reflector: this.name, waitMs: Math.round(waitMs), list: this.#listBecause };
-    if (error instanceof KubeError || error instanceof ListAgain) {
+    if (error instanceof KubeError && this.#options.troubles?.failed(this.#who, error) === true) {
+      this.#options.log.debug(again, message);
+    } else if (error instanceof KubeError || error instanceof ListAgain) {
       this.#options.log.info(again, message);
     } else {
       this.#options.log.error({ ...again, err: error }, 'bug: the reflector met a failure it does not know');
@@ -266,6 +272,7 @@ export class Reflector implements Cache {
   }
 
   #heard(): number {
+    if (this.#problem !== undefined) this.#options.troubles?.went(this.#who);
     this.#problem = undefined;
     this.#lastHeardAt = this.#options.clock.monotonic();
     return this.#lastHeardAt;

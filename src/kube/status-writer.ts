@@ -101,6 +101,7 @@ export class StatusWriter {
     const backoff = new Backoff(commitPace, clock, entropy);
     let live: KubeObject | undefined = seen;
     let refusals = 0;
+    let isTold = false;
     while (!signal.aborted) {
       try {
         live ??= await this.#read(resource, seen);
@@ -117,10 +118,11 @@ export class StatusWriter {
         live = undefined;
         const waitMs = backoff.next(error.retryInMs);
         if ((reason === 'conflict' || reason === 'notFound') && backoff.failures === 1) continue;
-        log.warn(
+        log[isTold ? 'debug' : 'warn'](
           { waitMs: Math.round(waitMs), uid: seen.metadata.uid },
           `an id is still to be written: ${error.message}`,
         );
+        isTold = true;
         await pause(clock, waitMs, signal);
       }
     }

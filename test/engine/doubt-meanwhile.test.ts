@@ -36,6 +36,39 @@ describe('what a lost call created', () => {
     expect(statusOf(world, 'ContactPoint', 'on-call')).toMatchObject({ ownership: 'Presumed' });
   });
 
+  it.each([60_000, -60_000, 3_600_000])(
+    'is not made once more though answers are dated %i ms off what they show',
+    async (ms) => {
+      const world = await inDoubt('loseAnswer', ({ ahead }) => void (ahead.serviceMs = ms));
+
+      await world.run(600_000);
+
+      const ends = ms < 0 ? 'True/InSync' : 'False/Ambiguous';
+      expect([conditionOf(world, 'ContactPoint', 'on-call'), await created(world)]).toEqual([ends, 1]);
+      const { contactPointId: id } = (await world.ledger()).map((entry) => ({ contactPointId: entry.id }))[0] ?? {};
+      world.apply('ContactPoint', 'on-call', { ...mail, externalId: id });
+      await world.run(60_000);
+      expect(conditionOf(world, 'ContactPoint', 'on-call')).toBe('True/InSync');
+      expect(statusOf(world, 'ContactPoint', 'on-call')).toMatchObject({ ownership: 'Created' });
+    },
+  );
+
+  it('is found though the answer carries the id of another object', async () => {
+    const world = await aWorld();
+    world.apply('ContactPoint', 'first', mail);
+    await world.run(30_000);
+    const first = statusOf(world, 'ContactPoint', 'first');
+    const text = JSON.stringify({ contactPoint: { contactPointId: first['contactPointId'], name: 'first' } });
+    world.interference = ({ method }) => (method === 'POST' ? { afterwards: { status: 200, text } } : undefined);
+
+    world.apply('ContactPoint', 'second', mail);
+    await world.run(60_000);
+
+    expect(conditionOf(world, 'ContactPoint', 'second')).toBe('True/InSync');
+    expect(statusOf(world, 'ContactPoint', 'second')['contactPointId']).not.toBe(first['contactPointId']);
+    expect(await created(world)).toBe(2);
+  });
+
   it.each([
     ['its settings', { webhook: { urlFrom: { name: 'hook', key: 'url' } } }, 'False/Immutable'],
     ['its addresses', { email: { addresses: ['b@example.com'] } }, 'True/InSync'],
@@ -70,7 +103,11 @@ describe('what a lost call created', () => {
     await world.run(300_000);
 
     expect(world.get('ContactPoint', 'on-call')).toBeUndefined();
-    expect(eventsOf(world).filter((event) => event.includes('Retained'))).toHaveLength(1);
+    const told = eventsOf(world).filter((event) => event.includes('Retained'));
+    expect(told).toHaveLength(1);
+    // A namespace that ends takes its events with it.
+    const logged = world.trace.lines.filter((line) => line.startsWith('warn'));
+    expect(logged).toEqual([expect.stringContaining(told[0]?.replace('Warning Retained ', '') ?? '')]);
     expect((await world.ledger()).filter(({ kind }) => kind === 'contactPoint.deleted')).toEqual([]);
   });
 });

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { aWorld, conditionOf, statusOf } from '../kinds/support/world.ts';
+import { aWorld, conditionOf, messageOf, statusOf } from '../kinds/support/world.ts';
 
 const mail = { email: { addresses: ['a@example.com'] } };
 const alert = { appEnvId: 'env_web_prod', metric: 'cpu_percent', operator: 'gt' };
@@ -54,5 +54,59 @@ describe('an owned object that no longer shows', () => {
     expect(conditionOf(world, 'MetricAlert', 'cpu')).toBe('False/ObjectGone');
     expect(conditionOf(world, 'HostingAccount', 'default')).toBe('True/InSync');
     expect(conditionOf(world, 'ContactPoint', 'late')).toBe('True/InSync');
+  });
+});
+
+describe('an account that has lost sight of what it owns', () => {
+  const hidden = '{"contactPoints":[]}';
+
+  /** The lists show none of five contact points, though each is there when it is asked for by itself. */
+  async function blinded() {
+    const world = await aWorld();
+    for (let n = 0; n < 5; n += 1) world.apply('ContactPoint', `cp-${n}`, mail);
+    await world.run(200_000);
+    const blind = () => {
+      world.interference = ({ method, path }) =>
+        method === 'GET' && path.endsWith('/contact-points') ? { insteadOf: { status: 200, text: hidden } } : undefined;
+    };
+    const accept = (token: string) => {
+      const spec = world.get('HostingAccount', 'default')?.spec as object;
+      world.apply('HostingAccount', 'default', spec, { 'apphosting.dev/accept-missing': token });
+    };
+    blind();
+    await world.run(200_000);
+    return { world, blind, accept };
+  }
+
+  it('says how to accept that, and goes on when it is accepted', async () => {
+    const { world, accept } = await blinded();
+    expect(conditionOf(world, 'HostingAccount', 'default')).toBe('False/VisibilityLost');
+    expect(messageOf(world, 'HostingAccount', 'default')).toContain('apphosting.dev/accept-missing');
+    world.apply('ContactPoint', 'late', mail);
+
+    accept('we know');
+    await world.run(70_000);
+
+    expect(conditionOf(world, 'HostingAccount', 'default')).toBe('True/InSync');
+    expect(statusOf(world, 'HostingAccount', 'default')).toMatchObject({ acceptedMissing: 'we know' });
+    expect(conditionOf(world, 'ContactPoint', 'late')).toBe('True/InSync');
+  });
+
+  it('takes no word that was given for an earlier loss, in another process either', async () => {
+    const { world, blind, accept } = await blinded();
+    accept('we know');
+    await world.run(70_000);
+    world.interference = () => undefined;
+    await world.run(200_000);
+
+    await world.crash(0);
+    await world.run(130_000);
+    blind();
+    await world.run(200_000);
+
+    expect(conditionOf(world, 'HostingAccount', 'default')).toBe('False/VisibilityLost');
+    accept('we know that too');
+    await world.run(70_000);
+    expect(conditionOf(world, 'HostingAccount', 'default')).toBe('True/InSync');
   });
 });

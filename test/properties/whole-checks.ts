@@ -46,10 +46,6 @@ export async function hourOfRest(life: WholeLife): Promise<readonly string[]> {
   // What cannot be deleted yet is tried again at times.
   const blocked = subjects.filter(({ kind, name, within }) => isBlocked(world.get(kind, name, within))).length;
   const retries = later.filter(({ method }) => method === 'DELETE').length;
-  // So is what the service refuses, since its contact point is gone.
-  const refused = subjects.filter(({ kind, name, within }) => isRefused(world.get(kind, name, within))).length;
-  if (refused > 0)
-    return later.length <= 20 * refused ? [] : [`${later.length} requests within an hour for what is refused`];
   return [
     ...(retries <= 8 * blocked
       ? []
@@ -62,13 +58,6 @@ export async function hourOfRest(life: WholeLife): Promise<readonly string[]> {
 
 function isBlocked(object: KubeObject | undefined): boolean {
   return object !== undefined && conditionsOf(object).some(({ reason }) => reason === 'DeletionBlocked');
-}
-
-function isRefused(object: KubeObject | undefined): boolean {
-  return (
-    object?.kind === 'MetricAlert' &&
-    conditionsOf(object).some(({ message }) => message.includes('contact point not found'))
-  );
 }
 
 async function changes(life: WholeLife): Promise<readonly { kind: string; id: string }[]> {
@@ -100,7 +89,6 @@ function ofObject(
   if (ready.status === 'True')
     return [...flaws, ...differences(object, service, isRewound).map((text) => `${said}, but ${text}`)];
   if (ready.reason === 'ReferenceNotReady' && lacksReference(object, all)) return flaws;
-  if (ready.reason === 'CreateInProgress' && isHeldUp(all)) return flaws;
   if (lacksDelivery(object, all, service)) return flaws;
   if (stalled && truthful.has(ready.reason)) {
     return [...flaws, ...lies(object, ready, all, service).map((text) => `${said}, but ${text}`)];
@@ -204,11 +192,6 @@ function lacksDelivery(object: KubeObject, all: readonly KubeObject[], service: 
     );
     return found !== undefined && !alive.has(idOf(found));
   });
-}
-
-/** Somebody's creation is in doubt and cannot be resolved while its resource waits for something else. */
-function isHeldUp(all: readonly KubeObject[]): boolean {
-  return all.some(({ status }) => (status as { journal?: object } | undefined)?.journal !== undefined);
 }
 
 /** A contact point that alerts of the service use cannot be deleted. */

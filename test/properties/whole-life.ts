@@ -4,7 +4,7 @@
  */
 import type { KubeObject } from '../../src/engine/ports.ts';
 import type { Interference } from '../support/disturbed-wire.ts';
-import { InProcess } from '../support/in-process.ts';
+import { InProcess, type InProcessOptions } from '../support/in-process.ts';
 import { disturbances, Draw, secrets, subjects, type Subject } from './whole-subjects.ts';
 
 /** What a status names. */
@@ -37,10 +37,13 @@ export class WholeLife {
   world: InProcess;
   #snapshot: ReturnType<InProcess['cluster']['snapshot']> | undefined;
   #interference: Interference = () => undefined;
+  readonly #options: InProcessOptions;
 
-  constructor(seed: number) {
+  /** `options` are those of every process in it. */
+  constructor(seed: number, options: InProcessOptions = {}) {
     this.draw = new Draw(seed);
-    this.world = new InProcess({ seed });
+    this.#options = options;
+    this.world = new InProcess({ ...options, seed });
     this.processes = [this.world];
     this.world.cluster.listen((change) => {
       if (change !== 'restored') this.#see(change.object);
@@ -103,6 +106,11 @@ export class WholeLife {
       if (known?.metadata.annotations?.['apphosting.dev/paused'] !== undefined)
         this.#write(known, known.spec as object, {});
     }
+  }
+
+  /** Keeps what happened for whoever reads a finding. */
+  tell(what: string): void {
+    this.#say(what);
   }
 
   #say(what: string): void {
@@ -249,7 +257,7 @@ export class WholeLife {
   async #takeOver(): Promise<void> {
     this.#say('another process takes over');
     this.world.leadership.why = 'another process has the lease';
-    const next = new InProcess({ beside: this.world, seed: this.draw.below(1_000) });
+    const next = new InProcess({ ...this.#options, beside: this.world, seed: this.draw.below(1_000) });
     next.interference = this.#interference;
     this.processes.push(next);
     this.world = next;

@@ -6,6 +6,7 @@
 import { afterAll, describe, expect, it } from 'vitest';
 import { findings, hourOfRest } from './whole-checks.ts';
 import { WholeLife } from './whole-life.ts';
+import { seedsOf } from './whole-subjects.ts';
 
 const counted = { lives: 0, actions: 0 };
 const happenings = 40;
@@ -13,14 +14,6 @@ const happenings = 40;
 afterAll(() => {
   process.stdout.write(`the whole: ${counted.lives} lives, ${counted.actions} things happened\n`);
 });
-
-/** The seeds asked for, or the first few. */
-function seeds(asked = process.env['WHOLE_SEEDS'] ?? '1-30'): readonly number[] {
-  return asked.split(',').flatMap((part) => {
-    const [first = 1, last = first] = part.split('-').map(Number);
-    return Array.from({ length: last - first + 1 }, (_, at) => first + at);
-  });
-}
 
 /** Lives one life to its end; what was wrong, with how it came to it. */
 async function lived(seed: number): Promise<readonly string[]> {
@@ -43,7 +36,7 @@ async function lived(seed: number): Promise<readonly string[]> {
 }
 
 describe('the whole', () => {
-  it.each(seeds())(
+  it.each(seedsOf(process.env['WHOLE_SEEDS'] ?? '1-30'))(
     'comes to rest as the specs say, loses, doubles and leaks nothing, whatever happens (seed %i)',
     async (seed) => {
       const wrong = await lived(seed);

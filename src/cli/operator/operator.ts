@@ -5,6 +5,7 @@
  */
 import { group, version } from '../../engine/names.ts';
 import { Engine } from '../../engine/engine.ts';
+import { Outage } from '../../engine/outage.ts';
 import type { OperatorKey } from '../../engine/fingerprint.ts';
 import type { AnyKind } from '../../engine/kind/define.ts';
 import type { Powers } from '../../engine/kind/pass.ts';
@@ -77,7 +78,8 @@ export function resourceOf(kind: AnyKind): Resource {
 export function createOperator(options: OperatorOptions): Operator {
   const { api, clock, entropy, log, namespace } = options;
   const kinds = options.kinds.filter((kind) => namespace === undefined || kind.scope === 'Namespaced');
-  const around = { api, clock, entropy, log };
+  const troubles = new Outage(clock, log, (who) => engine.again(who));
+  const around = { api, clock, entropy, log, troubles };
   const scope = namespace === undefined ? {} : { namespace };
   const events = new EventPublisher({ ...around, controller: 'apphosting.dev/operator', instance: options.instance });
   const writer = new ResourceWriter({ ...around, resourceOf: (object) => resourceOfObject(kinds, object) });
@@ -100,6 +102,7 @@ export function createOperator(options: OperatorOptions): Operator {
   const engine: Engine = new Engine({
     ...options,
     kinds,
+    troubles,
     events,
     writer,
     material,

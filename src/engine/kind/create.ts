@@ -4,9 +4,11 @@
  * Guarantees: the intent is in status before the call is sent; one open create per name and collection; after a doubt nothing
  * is sent until the object was found, or the horizon has passed and a complete read that began after it shows none.
  */
-import { sameValue } from './compare.ts';
+import { rememberedAs, sameValue } from './compare.ts';
+import { denied, lookAfterDenial } from './denial.ts';
 import type { AccountView, Adoption, Pass } from './pass.ts';
 import type { Fields, ObjectPlan } from './plan.ts';
+import { doubted } from './prints.ts';
 import { readOf } from './reading.ts';
 import type { CreateIntent, JournalEntry, Memory, Ownership, Step } from './step.ts';
 
@@ -34,11 +36,15 @@ export function findOrCreate<Spec, Facts, Item>(
   const creating = only === undefined ? undefined : createdElsewhere(pass, list.key, name);
   if (creating !== undefined) return creating;
   if (only !== undefined) {
-    if (other === undefined && adoptionOf(plan, pass) === 'ByName') return bind(pass, only, 'Adopted');
+    if (other === undefined && adoptionOf(plan, pass) === 'ByName') {
+      return { is: 'again', remember: { ...boundTo(pass, only, 'Adopted'), applied: asFound(plan, pass) } };
+    }
     return alreadyExists(plan, name, only, free.length);
   }
   const held = mayNotCreate(pass, list.key, name);
   if (held !== undefined) return held;
+  const lacking = lookAfterDenial(plan, pass, undefined);
+  if (lacking?.is === 'unclear') return lacking.step;
   const serviceTime = walk.dateMs === undefined ? {} : { serviceTime: new Date(walk.dateMs).toISOString() };
   return create(plan, pass, { collection: list.key, name, excluded: named, ...serviceTime }, 1);
 }
@@ -57,7 +63,8 @@ export function resolveCreate<Spec, Facts, Item>(
   if (walk === undefined || walk.begunAt < since) return readOf(pass, list, pass.monotonicMs);
   const latestMs = walk.dateMs === undefined ? undefined : walk.dateMs + Math.max(0, settledAt - walk.begunAt);
   const sent = { ...intent, latestMs, fields: fieldsSent(plan, pass, entry) };
-  const found = [...walk.items].filter(([id, item]) => isCandidate(plan, pass, sent, id, item));
+  const alike = [...walk.items].filter(([id, item]) => isAlike(plan, pass, sent, id, item));
+  const found = alike.filter(([, item]) => isInTime(plan, sent, item));
   const [first, second] = found;
   // What would only be presumed to be ours is not deleted: there is nothing to choose.
   if (second !== undefined && pass.subject.deleting && plan.markerOf === undefined)
@@ -69,12 +76,17 @@ export function resolveCreate<Spec, Facts, Item>(
       is: 'stall',
       reason: 'Rejected',
       message: `create ${plan.noun} "${intent.name}": ${entry.conflicted}`,
-      remember: { journal: undefined },
+      remember: { journal: undefined, applied: undefined },
     };
   }
   if (walk.begunAt < settledAt) return inDoubt(plan, pass, entry, intent);
-  const isRenamed = !pass.subject.deleting && plan.name(pass) !== intent.name;
-  if (pass.subject.deleting || isRenamed) return { is: 'again', remember: { journal: undefined } };
+  const [untimely] = alike;
+  if (untimely !== undefined && pass.subject.deleting) return leaveAll(plan, intent, alike);
+  if (untimely !== undefined) return outOfTime(plan, untimely[0]);
+  if (pass.subject.deleting) return { is: 'release' };
+  if (plan.name(pass) !== intent.name) {
+    return { is: 'again', remember: { journal: undefined, applied: undefined } };
+  }
   const held = mayNotCreate(pass, list.key, intent.name);
   if (held !== undefined) return held;
   return create(plan, pass, intent, entry.attempt + 1);
@@ -106,26 +118,34 @@ function create<Spec, Facts, Item>(
 ): Step<Facts> {
   const fields = creatable(plan, pass);
   const request = plan.requests.create(pass, fields);
+  const words = `create ${plan.noun} "${intent.name}"`;
   const stated = definedOf(fields);
-  const isHidden = (field: string) => plan.hidden?.(field, pass) === true;
-  const shownFields = Object.entries(stated).filter(([field]) => !isHidden(field));
-  const remembered = Object.entries(stated).filter(([field]) => isHidden(field) || plan.kept?.(field) === true);
+  const shownFields = Object.entries(stated).filter(([field]) => plan.hidden?.(field, pass) !== true);
+  const remembered = Object.entries(stated).filter(([field]) => rememberedAs(plan, pass, field) !== undefined);
   const prints = Object.fromEntries(remembered.map(([field, value]) => [field, pass.print(value)]));
+  const wanted = plan.desired(pass);
+  // What creation does not take is still to be sent: until then the spec was not applied as a whole.
+  const isWhole = plan.afterCreation?.every((field) => wanted[field] === undefined) ?? true;
+  const generation = isWhole ? pass.subject.generation : -1;
   return {
     is: 'call',
     call: {
       request,
-      words: `create ${plan.noun} "${intent.name}"`,
+      words,
       urgency: 'edit',
       journal: { operation: 'create', attempt, digest: pass.print(request.body ?? null), create: intent },
+      refused: (refusal) => denied(plan, pass, words, refusal),
+      meanwhile: { applied: doubted(pass.memory.applied, Object.keys(prints)) },
       wrote: (body) => ({
         ...Object.fromEntries(shownFields),
         ...definedOf(plan.requests.shownByCreated?.(body) ?? {}),
       }),
       committed: (body) => {
         const id = plan.requests.idOfCreated(body);
-        if (id === undefined) return undefined;
-        return { ...boundTo(pass, id, 'Created'), applied: { generation: pass.subject.generation, prints } };
+        // An answer that is not about this call, such as one that a proxy has kept, tells nothing of what it did.
+        const isOthers = id !== undefined && (intent.excluded.includes(id) || pass.claimant(id) !== undefined);
+        if (id === undefined || isOthers) return undefined;
+        return { ...boundTo(pass, id, 'Created'), applied: { generation, prints } };
       },
     },
   };
@@ -137,6 +157,16 @@ export function definedOf(fields: Fields): Readonly<Record<string, Exclude<Field
     value === undefined ? [] : [[field, value] as const],
   );
   return Object.fromEntries(rows);
+}
+
+/** What counts as applied to an object that is taken over: where drift is only reported, all that the service shows of it. */
+export function asFound<Spec, Facts, Item>(
+  plan: ObjectPlan<Spec, Facts, Item>,
+  pass: Pass<Spec, Facts>,
+): Memory<Facts>['applied'] {
+  if (plan.lifecycle(pass.spec).drift !== 'Report') return undefined;
+  const rows = Object.entries(definedOf(plan.desired(pass))).filter(([field]) => plan.hidden?.(field, pass) !== true);
+  return { generation: -1, prints: Object.fromEntries(rows.map(([field, value]) => [field, pass.print(value)])) };
 }
 
 /** What to remember when an id is bound. */
@@ -161,11 +191,14 @@ function isMarked<Spec, Facts, Item>(
   return plan.markerOf !== undefined && plan.markerOf(item) === pass.marker;
 }
 
-/** Whether an object may be the one that the lost call made. Times are compared by the service's own clock, and only by it. */
-function isCandidate<Spec, Facts, Item>(
+/** A lost call, and what it asked for. */
+type Sent = CreateIntent & { readonly latestMs: number | undefined; readonly fields: Fields | undefined };
+
+/** Whether an object may be the one that the lost call made, going by what it is. */
+function isAlike<Spec, Facts, Item>(
   plan: ObjectPlan<Spec, Facts, Item>,
   pass: Pass<Spec, Facts>,
-  intent: CreateIntent & { readonly latestMs: number | undefined; readonly fields: Fields | undefined },
+  intent: Sent,
   id: string,
   item: Item,
 ): boolean {
@@ -173,11 +206,15 @@ function isCandidate<Spec, Facts, Item>(
   if (plan.nameOf(item) !== intent.name || intent.excluded.includes(id)) return false;
   if (pass.claimant(id) !== undefined) return false;
   const seen = plan.observed(item, pass);
-  const alike = Object.entries(intent.fields ?? {}).every(
+  return Object.entries(intent.fields ?? {}).every(
     ([field, value]) => seen[field] === undefined || sameValue(seen[field], value),
   );
+}
+
+/** Whether it was made when the lost call may have arrived; times are compared by the service's own clock, and only by it. */
+function isInTime<Spec, Facts, Item>(plan: ObjectPlan<Spec, Facts, Item>, intent: Sent, item: Item): boolean {
   const createdAt = plan.createdAtOf(item);
-  if (!alike || createdAt === undefined) return alike;
+  if (plan.markerOf !== undefined || createdAt === undefined) return true;
   const earliestMs = intent.serviceTime === undefined ? undefined : Date.parse(intent.serviceTime);
   const isTooEarly = earliestMs !== undefined && createdAt < earliestMs - clockSlackMs;
   const isTooLate = intent.latestMs !== undefined && createdAt > intent.latestMs + clockSlackMs;
@@ -246,6 +283,15 @@ function ambiguous<Facts>(plan: { noun: string }, found: readonly (readonly [str
     is: 'stall',
     reason: 'Ambiguous',
     message: `${ids.length} objects could be the ${plan.noun} that this resource created: ${ids.slice(0, 5).join(', ')}; name the right one in spec.externalId`,
+  };
+}
+
+/** It fits but for its time, and the clock that dates the answers need not be the one that dates the objects. */
+function outOfTime<Facts>(plan: { noun: string }, id: string): Step<Facts> {
+  return {
+    is: 'stall',
+    reason: 'Ambiguous',
+    message: `${plan.noun} ${id} could be the one that a lost call of this resource created, though it was not made at that time; name it in spec.externalId, or delete it and another one is created`,
   };
 }
 

@@ -50,6 +50,8 @@ export interface AccountView {
   readonly isThrottled?: boolean;
   /** Why nothing may be created or deleted at the moment. */
   readonly frozen: string | undefined;
+  /** The token of `apphosting.dev/accept-missing` that was honoured last. */
+  readonly acceptedMissing?: string | undefined;
 }
 
 /** An object that the spec refers to, as resolved. */
@@ -66,6 +68,10 @@ export interface Related {
   readonly id: string | undefined;
   readonly ownership: Ownership | undefined;
   readonly facts: Readonly<Record<string, unknown>>;
+  /** It was looked at with everything that it refers to, and so may act. */
+  readonly takenUp: boolean;
+  /** Undefined where it is not valid. */
+  readonly spec: unknown;
   /** A call of it was begun whose end is not known. */
   readonly inDoubt: boolean;
   /** A request that came to its end. */

@@ -26,6 +26,14 @@ export interface Sight<Item> {
   readonly fields: Fields;
 }
 
+/** An object of the service that a call about another one names. */
+export interface Named {
+  readonly id: string;
+  readonly single: Read;
+  /** In the words of the spec: `contact point cp_1 of ContactPoint ops`. */
+  readonly words: string;
+}
+
 /**
  * An object that the service lists, and that is created, updated and removed by one call each.
  *
@@ -36,6 +44,8 @@ export interface ObjectPlan<Spec, Facts, Item> {
   readonly noun: string;
   readonly list: (pass: Pass<Spec, Facts>) => Read<Item>;
   readonly single: (id: string) => Read<Item>;
+  /** Whether it is known where such an object would be; without it, always. A reference may be gone before what refers to it. */
+  readonly isPlaced?: (pass: Pass<Spec, Facts>) => boolean;
   readonly name: (pass: Pass<Spec, Facts>) => string;
   readonly nameOf: (item: Item) => string;
   /** Where the item shows when it was made. */
@@ -46,6 +56,8 @@ export interface ObjectPlan<Spec, Facts, Item> {
   readonly externalId: (spec: Spec) => string | undefined;
   /** A reason not to call at all, such as a metric that the environment cannot have. */
   readonly admit?: (pass: Pass<Spec, Facts>) => Step<Facts> | undefined;
+  /** Other objects of the service that its calls name: a refusal may be about one of them. */
+  readonly namesInCalls?: (pass: Pass<Spec, Facts>) => readonly Named[];
   /** What must have been read besides the object itself before it can be compared. */
   readonly alsoReads?: (pass: Pass<Spec, Facts>, id: string) => readonly Read[];
   readonly desired: (pass: Pass<Spec, Facts>) => Fields;
@@ -63,6 +75,8 @@ export interface ObjectPlan<Spec, Facts, Item> {
   readonly fixed?: readonly string[];
   /** Fields that creation does not take; the first update brings them about. */
   readonly afterCreation?: readonly string[];
+  /** Why the object must not be changed at the moment, though it differs. */
+  readonly mustWait?: (pass: Pass<Spec, Facts>) => Step<Facts> | undefined;
   readonly requests: {
     readonly create: (pass: Pass<Spec, Facts>, fields: Fields) => Request;
     readonly idOfCreated: (body: unknown) => string | undefined;
@@ -73,6 +87,8 @@ export interface ObjectPlan<Spec, Facts, Item> {
     readonly updateFirst?: (changed: Fields, pass: Pass<Spec, Facts>) => readonly string[] | undefined;
     /** What the answer to an update tells besides. */
     readonly learnedByUpdate?: (body: unknown, changed: Fields, pass: Pass<Spec, Facts>) => Facts;
+    /** What counts while there is no answer to an update. */
+    readonly supposedOfUpdate?: (changed: Fields, pass: Pass<Spec, Facts>) => Facts;
     readonly remove: (id: string) => Request;
   };
   /** What stands in the way of a removal, in words, when the service refuses it. */
@@ -82,6 +98,8 @@ export interface ObjectPlan<Spec, Facts, Item> {
   /** The next step once spec and service agree; without it the object is ready. */
   readonly settle?: (pass: Pass<Spec, Facts>, seen: Sight<Item>) => Step<Facts>;
   readonly facts: (pass: Pass<Spec, Facts>, seen: Sight<Item>) => Facts;
+  /** What stays known when another object takes the place of the one that was bound. */
+  readonly factsOfNext: (facts: Facts) => Facts;
   readonly conditions?: (pass: Pass<Spec, Facts>, seen: Sight<Item>) => readonly OwnCondition[];
   /** What happened since status was written last, worth an event each. */
   readonly notices?: (pass: Pass<Spec, Facts>, seen: Sight<Item>) => readonly Notice[];

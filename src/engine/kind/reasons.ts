@@ -12,8 +12,11 @@ export const reasons = {
   Deleting: 'The object is being deleted in the service.',
   InDoubt: 'A call was sent and its outcome is not known; the service is being watched until it is.',
   CreateInProgress: 'Another resource is creating an object of the same name; this one goes next.',
+  EnvironmentInDoubt:
+    'Whether a deployment to an environment of the app was carried out is not known yet; the app is not changed before.',
   TakeOver: 'This operator has just taken over; what cannot be repeated waits for one horizon.',
-  ReferenceNotReady: 'An object that the spec refers to does not exist yet, or has no id in the service yet.',
+  ReferenceNotReady:
+    'An object that the spec refers to does not exist yet, has no id in the service yet, or is gone from the service.',
   SecretMissing: 'A Secret or one of its keys that the spec refers to does not exist.',
   ConfigMapMissing: 'A ConfigMap or one of its keys that the spec refers to does not exist.',
   AccountNotReady: 'The account that this object belongs to cannot be used; its own conditions say why.',
@@ -49,7 +52,8 @@ export const reasons = {
   RollbackRefused: 'The service refuses to roll back to the content version; nothing else is deployed in its place.',
   DeployInDoubt:
     'The answer to a deployment was lost twice and nothing shows that it was carried out; change what is deployed, or redeploy-at, to try again.',
-  DeployFailed: 'The service accepted the deployment and says that it failed; change what is deployed to try again.',
+  DeployFailed:
+    'The service accepted the deployment and says that it failed; change what is deployed, or redeploy-at, to try again.',
   PartiallyInstalled: 'The service made some of the components; the installation is continued under the same id.',
   InstallationIdUnknown:
     'The id of the installation is not known, so it can neither be continued nor upgraded; nothing is sent.',

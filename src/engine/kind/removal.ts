@@ -7,6 +7,7 @@ import { resolveCreate } from './create.ts';
 import type { Pass } from './pass.ts';
 import type { ObjectPlan } from './plan.ts';
 import { readOf } from './reading.ts';
+import { isNo } from './refusal.ts';
 import type { Refusal, Step, Verdict } from './step.ts';
 
 /** The annotation that lets an object go without touching the service, even while it is being deleted. */
@@ -44,7 +45,7 @@ function retained<Spec, Facts, Item>(plan: ObjectPlan<Spec, Facts, Item>, pass: 
 /** Without an id there may still be a marked object, when the status was lost. */
 function forgetUnbound<Spec, Facts, Item>(plan: ObjectPlan<Spec, Facts, Item>, pass: Pass<Spec, Facts>): Step<Facts> {
   const { markerOf } = plan;
-  if (markerOf === undefined || !pass.subject.held) return { is: 'release' };
+  if (markerOf === undefined || !pass.subject.held || plan.isPlaced?.(pass) === false) return { is: 'release' };
   const list = plan.list(pass);
   const walk = pass.view.all(list);
   if (walk === undefined || walk.begunAt < pass.askedAt) return readOf(pass, list, pass.askedAt);
@@ -105,13 +106,7 @@ function blocked<Spec, Facts, Item>(
   id: string,
   refusal: Refusal,
 ): Verdict<Facts> | undefined {
-  if (
-    refusal.is !== 'refused' &&
-    refusal.is !== 'conflict' &&
-    !(refusal.is === 'notExecuted' && refusal.why === 'forbidden')
-  ) {
-    return undefined;
-  }
+  if (!isNo(refusal)) return undefined;
   const obstacle = plan.blocked?.(refusal, pass) ?? refusal.message;
   const { blocked: before = 0 } = pass.notes;
   return {

@@ -81,10 +81,17 @@ export function postAlertRefresh(alertId: string): Request {
   return write('POST', '/alert/refresh', 'read', { alertId });
 }
 
+const alertLists = 'alerts/';
+
+/** The environment whose alerts the read of this name lists. */
+export function environmentOfAlerts(key: string): string {
+  return key.slice(alertLists.length);
+}
+
 /** The alerts of an environment. */
 export function alertsOf(appEnvId: string): Read<AlertItem> {
   return {
-    key: `alerts/${appEnvId}`,
+    key: `${alertLists}${appEnvId}`,
     first: get('/app-env/alerts', { appEnvId }),
     items: alertsIn,
     idOf: (alert) => alert.alertId,

@@ -114,9 +114,6 @@ export const Facts = facts({
     }),
     { max: 50 },
   ).optional(),
-  acceptedEndpoint: text('The newest value of the annotation apphosting.dev/accept-endpoint that was handled.', {
-    max: 300,
-  }).optional(),
   acceptedMissing: text('The newest value of the annotation apphosting.dev/accept-missing that was handled.', {
     max: 300,
   }).optional(),

@@ -1,0 +1,85 @@
+import { describe, expect, it } from 'vitest';
+import type { InProcess } from '../support/in-process.ts';
+import { aWorld, conditionOf, messageOf, statusOf } from '../kinds/support/world.ts';
+
+const mail = { email: { addresses: ['a@example.com'] } };
+const cpu = { appEnvId: 'env_web_prod', metric: 'cpu_percent', operator: 'gt' };
+const told = (name: string) => ({ ...cpu, contactPoints: [{ contactPointRef: { name } }] });
+
+/** Contact points `a` and `b`, which nobody makes again, and an alert that goes to `a`. */
+async function anAlert(): Promise<InProcess> {
+  const world = await aWorld();
+  for (const name of ['a', 'b']) world.apply('ContactPoint', name, { ...mail, lifecycle: { onMissing: 'Stall' } });
+  world.apply('MetricAlert', 'cpu', told('a'));
+  await world.run(200_000);
+  expect(conditionOf(world, 'MetricAlert', 'cpu')).toBe('True/InSync');
+  return world;
+}
+
+function idOf(world: InProcess, name: string): string {
+  return String(statusOf(world, 'ContactPoint', name)['contactPointId']);
+}
+
+function sentSince(world: InProcess, from: number, path: string): number {
+  return world.sent.slice(from).filter((request) => request.path.endsWith(path)).length;
+}
+
+describe('a change of an alert that the service answers with "not found"', () => {
+  it('is laid to the contact point that is gone, and is made once there is another', async () => {
+    const world = await anAlert();
+    const gone = idOf(world, 'b');
+    await world.request('DELETE', `/contact-point?contactPointId=${gone}`);
+    const from = world.sent.length;
+
+    world.apply('MetricAlert', 'cpu', told('b'));
+    await world.run(1_200_000);
+
+    expect(conditionOf(world, 'MetricAlert', 'cpu')).toBe('False/ReferenceNotReady');
+    expect(messageOf(world, 'MetricAlert', 'cpu')).toContain(`contact point ${gone} of ContactPoint b is gone`);
+    expect(sentSince(world, from, '/alert')).toBe(1);
+    world.apply('ContactPoint', 'b', { ...mail, lifecycle: { onMissing: 'Recreate' } });
+    await world.run(300_000);
+    expect(conditionOf(world, 'MetricAlert', 'cpu')).toBe('True/InSync');
+  });
+
+  it('is laid to the alert where that is gone, which is made again once', async () => {
+    const world = await anAlert();
+    await world.request('DELETE', `/alert?alertId=${String(statusOf(world, 'MetricAlert', 'cpu')['alertId'])}`);
+
+    world.apply('MetricAlert', 'cpu', told('b'));
+    await world.run(600_000);
+
+    expect(conditionOf(world, 'MetricAlert', 'cpu')).toBe('True/InSync');
+    expect((await world.ledger()).filter(({ kind }) => kind === 'alert.created')).toHaveLength(2);
+  });
+
+  it('is laid to nothing where all it names is there: the words of the service stand, and it is tried rarely', async () => {
+    const world = await anAlert();
+    world.interference = ({ method, path }) =>
+      method === 'PATCH' && path.endsWith('/alert')
+        ? { insteadOf: { status: 404, text: '{"error":"no such thing"}' } }
+        : undefined;
+    const from = world.sent.length;
+
+    world.apply('MetricAlert', 'cpu', told('b'));
+    await world.run(3_600_000);
+
+    expect(conditionOf(world, 'MetricAlert', 'cpu')).toBe('False/Rejected');
+    expect(messageOf(world, 'MetricAlert', 'cpu')).toContain('no such thing');
+    expect(sentSince(world, from, '/alert')).toBeLessThan(10);
+  });
+});
+
+describe('the creation of an alert that the service refuses', () => {
+  it('is laid to the contact point that is gone', async () => {
+    const world = await anAlert();
+    const gone = idOf(world, 'b');
+    await world.request('DELETE', `/contact-point?contactPointId=${gone}`);
+
+    world.apply('MetricAlert', 'new', { ...cpu, contactPoints: [{ contactPointId: gone }] });
+    await world.run(600_000);
+
+    expect(conditionOf(world, 'MetricAlert', 'new')).toBe('False/ReferenceNotReady');
+    expect(messageOf(world, 'MetricAlert', 'new')).toContain(`contact point ${gone} of spec.contactPoints is gone`);
+  });
+});
