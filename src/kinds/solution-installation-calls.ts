@@ -171,10 +171,14 @@ function saidNo(pass: SolutionPass, refusal: Refusal, words: string): Verdict<Fa
 
 /** The answer to an upgrade was lost: which image runs is not known, so what is wanted by now is sent when the call is over. */
 export function resolveUpgrade(pass: SolutionPass, entry: JournalEntry): Step<Facts> {
-  const { memory, monotonicMs } = pass;
-  const settledAt = overAt(pass, entry).monotonic;
+  const { memory, monotonicMs, spec } = pass;
+  if (entry.conflicted !== undefined) {
+    const message = `upgrade solution "${spec.solution}" as "${spec.appName}": ${entry.conflicted}`;
+    return { is: 'stall', reason: 'Rejected', message, remember: { journal: undefined } };
+  }
+  const { monotonic: settledAt, inWords } = overAt(pass, entry);
   if (monotonicMs < settledAt) {
-    const message = `the answer to the upgrade of "${pass.spec.appName}" was lost; the image of the spec is sent once more at ${overAt(pass, entry).inWords}`;
+    const message = `the answer to the upgrade of "${spec.appName}" was lost; the image of the spec is sent once more at ${inWords}`;
     return { is: 'wait', reason: 'InDoubt', message, retryInMs: settledAt - monotonicMs };
   }
   const unknown = pass.print(['in doubt since', entry.startedAt]);

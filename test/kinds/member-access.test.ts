@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import type { Related } from '../../src/engine/kind/pass.ts';
 import type { Memory } from '../../src/engine/kind/step.ts';
 import { memberAccess } from '../../src/kinds/member-access.ts';
 import type { Facts } from '../../src/kinds/schema/member-access.ts';
@@ -402,21 +403,13 @@ describe('the access of a member', () => {
   });
 
   it('learns what the resource before it asked for while it waits for its turn', () => {
-    const former = {
-      name: 'MemberAccess team/older',
-      id: 'mem_1',
-      ownership: 'Adopted',
-      takenUp: true,
-      inDoubt: false,
-      spec: undefined,
-      finished: false,
-    };
+    const name = 'MemberAccess team/older';
     const facts = { setAppEnvIds: ['a', 'b'], askedAppEnvIds: ['c'] };
     const step = settledStep(memberAccess, {
       spec: restricted('a'),
       shown: [environments('a', 'b'), allowed('a', 'b')],
-      claimant: () => ({ name: former.name, goesFirst: true }),
-      with: { related: () => [{ ...former, ownership: 'Adopted', facts }] },
+      claimant: () => ({ name, goesFirst: true }),
+      with: { related: () => [{ name, id: 'mem_1', facts } as unknown as Related] },
     });
 
     expect(step).toMatchObject({ reason: 'Claimed', remember: { facts: { askedAppEnvIds: ['a', 'b', 'c'] } } });

@@ -425,6 +425,28 @@ describe('an upgrade of a SolutionInstallation', () => {
     expect(conditionOf(world, 'SolutionInstallation', 's')).toBe('True/InSync');
   });
 
+  it.each([400, 403, 409, 422])(
+    'is not tried over and over, and can be taken back, when a rule says no with %s',
+    async (status) => {
+      const world = await aWorld({ readings: { 'rejection.status': status } });
+      world.apply('SolutionInstallation', 's', agent('svc/sandbox-agent:1'));
+      await world.run(60_000);
+      await world.control('PATCH', '/accounts/acc_demo', { sandboxEntitlement: false });
+      const before = (await writesSince(world, 0)).length;
+      world.apply('SolutionInstallation', 's', agent('svc/sandbox-agent:2'));
+      await world.run(500_000);
+      const refused = conditionOf(world, 'SolutionInstallation', 's');
+      const tried = (await writesSince(world, 0)).length - before;
+      world.apply('SolutionInstallation', 's', agent('svc/sandbox-agent:1'));
+      await world.run(60_000);
+
+      expect(refused).toBe(status === 403 ? 'False/Forbidden' : 'False/Rejected');
+      expect(tried).toBe(1);
+      expect(await upgrades(world)).toEqual([]);
+      expect(conditionOf(world, 'SolutionInstallation', 's')).toBe('True/InSync');
+    },
+  );
+
   it('survives the death of the process in the middle of one that is taken back', async () => {
     const world = await installed(() => undefined, agent('svc/sandbox-agent:1'));
     world.interference = atSolutions('hangAfter');

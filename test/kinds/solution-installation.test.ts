@@ -71,16 +71,7 @@ function doubt(operation: 'install' | 'upgrade'): NonNullable<Memory<Facts>['jou
 const late = { monotonicMs: 200_000, askedAt: 190_000, journalSeen: { monotonic: 1_000, wall: 0 } };
 
 function madeBy(kind: string): Related {
-  return {
-    name: `${kind} team/other`,
-    id: 'x',
-    ownership: 'Created',
-    facts: {},
-    spec: undefined,
-    takenUp: true,
-    inDoubt: false,
-    finished: false,
-  };
+  return { name: `${kind} team/other`, id: 'x', ownership: 'Created', facts: {} } as Related;
 }
 
 const rows: readonly (PassOptions<Facts> & { because: string; comesTo: string })[] = [
@@ -136,7 +127,7 @@ const rows: readonly (PassOptions<Facts> & { because: string; comesTo: string })
     because: 'an app of its name was only taken over by another resource, and may be its component',
     spec,
     shown: there,
-    with: { related: (kind) => (kind === 'HostedApp' ? [{ ...madeBy(kind), ownership: 'Adopted' }] : []) },
+    with: { related: (kind) => (kind === 'HostedApp' ? [{ ...madeBy(kind), ownership: 'Adopted' as const }] : []) },
     comesTo: 'stall AlreadyExists',
   },
   {
@@ -209,6 +200,15 @@ const rows: readonly (PassOptions<Facts> & { because: string; comesTo: string })
     memory: complete({ ...asApplied, 'inputs.agentImage': 'svc/agent:1' }, { journal: doubt('upgrade') }),
     with: late,
     comesTo: `POST /solutions ${body({ installationId: 'inst_1', inputs: { agentImage: 'svc/agent:1' } })}`,
+  },
+  {
+    because: 'the service answered to an upgrade with a conflict',
+    spec: { ...spec, inputs: { agentImage: { value: 'svc/agent:2' } } },
+    memory: complete(
+      { ...asApplied, 'inputs.agentImage': 'svc/agent:1' },
+      { journal: { ...doubt('upgrade'), conflicted: 'busy' } },
+    ),
+    comesTo: 'stall Rejected',
   },
   {
     because: 'the answer to an upgrade was lost and the image was taken out of the spec meanwhile',
