@@ -3,7 +3,7 @@ import type { View } from './kind/pass.ts';
 import type { Reason } from './kind/reasons.ts';
 import type { Step, Verdict } from './kind/step.ts';
 import { annotations, finalizer } from './names.ts';
-import type { Work } from './worktable.ts';
+import type { Work } from './work.ts';
 
 /** A view that shows nothing: nothing was read, so nothing is proved. */
 export const blind: View = {

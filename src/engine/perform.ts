@@ -6,14 +6,15 @@
  */
 import { conclude } from './conditions.ts';
 import type { Pass } from './kind/pass.ts';
-import type { Call, Intent, JournalEntry, Memory, Verdict } from './kind/step.ts';
+import type { Call, Intent, JournalEntry, Verdict } from './kind/step.ts';
 import type { KubeObject, Service } from './ports.ts';
 import { annotations } from './names.ts';
 import { isoSeconds } from './kind/moment.ts';
 import { corrected } from './recall.ts';
 import { settle } from './settle.ts';
 import { requestDigest } from './surroundings.ts';
-import type { Work, Worktable } from './worktable.ts';
+import { remembering, type Work } from './work.ts';
+import type { Worktable } from './worktable.ts';
 
 /** After this long since the decision the call has ended, its wait for a turn included. */
 const deadlineSeconds = 30;
@@ -203,10 +204,4 @@ async function send(
     verdict,
     backoff: settlement.retry === 'backoff',
   };
-}
-
-/** The same work with something more remembered. */
-export function remembering(work: Work, remember: Partial<Memory<unknown>> | undefined): Work {
-  if (remember === undefined) return work;
-  return { ...work, recollection: { ...work.recollection, memory: { ...work.recollection.memory, ...remember } } };
 }

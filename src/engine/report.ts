@@ -2,15 +2,14 @@
 import { isDeepStrictEqual } from 'node:util';
 import { entryInWords, type Entry } from './book.ts';
 import { conclude, type Condition } from './conditions.ts';
-import type { Parts } from './engine.ts';
+import type { Parts } from './parts.ts';
 import type { Pass } from './kind/pass.ts';
 import type { Call, OwnCondition, Showing, Told, Verdict } from './kind/step.ts';
 import { recollect, renderStatus, type StatusParts } from './memory.ts';
 import { reconcileToken } from './names.ts';
 import { conceded, resolved } from './recall.ts';
 import type { KubeObject, Outcome } from './ports.ts';
-import type { Ended } from './reconcile.ts';
-import type { Work } from './worktable.ts';
+import type { Ended, Work } from './work.ts';
 
 /** What a pass says in the end. */
 export interface Said {
