@@ -11,13 +11,17 @@ describe('runChecks', () => {
       fine,
     };
 
-    expect(await runChecks(checks)).toEqual({ passed: 1, failed: 2 });
+    const printed: string[] = [];
+    const tally = await runChecks(checks, [], (text) => printed.push(text));
+
+    expect(tally).toEqual({ passed: 1, failed: 2 });
+    expect(printed).toEqual(['FAILED   wrong\n  a is not b\n', 'FAILED   broken\n  no\n', 'passed   fine\n']);
   });
 
   it('does not count what cannot be checked here, and says once why', async () => {
     const absent = () => Promise.reject(new NotRun('there is no Go'));
 
-    expect(await runChecks({ one: absent, two: absent, fine })).toEqual({
+    expect(await runChecks({ one: absent, two: absent, fine }, [], () => {})).toEqual({
       passed: 1,
       failed: 0,
       note: 'not run: there is no Go',
@@ -25,6 +29,9 @@ describe('runChecks', () => {
   });
 
   it('runs only what is asked for', async () => {
-    expect(await runChecks({ 'the chart': fine, 'the alerts': fine }, ['alerts'])).toEqual({ passed: 1, failed: 0 });
+    expect(await runChecks({ 'the chart': fine, 'the alerts': fine }, ['alerts'], () => {})).toEqual({
+      passed: 1,
+      failed: 0,
+    });
   });
 });

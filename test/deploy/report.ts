@@ -17,7 +17,7 @@ export interface Tally {
 }
 
 /** Runs each check, or those whose names have one of the words, and prints what came of it. */
-export async function runChecks(checks: Checks, words: readonly string[] = []): Promise<Tally> {
+export async function runChecks(checks: Checks, words: readonly string[] = [], print = toStdout): Promise<Tally> {
   const tally = { passed: 0, failed: 0 };
   const obstacles = new Set<string>();
   for (const [name, check] of Object.entries(checks)) {
@@ -25,18 +25,21 @@ export async function runChecks(checks: Checks, words: readonly string[] = []): 
     try {
       const wrong = await check();
       tally[wrong.length === 0 ? 'passed' : 'failed'] += 1;
-      say(wrong.length === 0 ? 'passed' : 'FAILED', name, wrong);
+      print(told(wrong.length === 0 ? 'passed' : 'FAILED', name, wrong));
     } catch (error) {
       if (error instanceof NotRun) obstacles.add(error.message);
       else tally.failed += 1;
-      say(error instanceof NotRun ? 'not run' : 'FAILED', name, [
-        error instanceof Error ? error.message : String(error),
-      ]);
+      const why = error instanceof Error ? error.message : String(error);
+      print(told(error instanceof NotRun ? 'not run' : 'FAILED', name, [why]));
     }
   }
   return obstacles.size === 0 ? tally : { ...tally, note: `not run: ${[...obstacles].join('; ')}` };
 }
 
-function say(word: string, name: string, lines: readonly string[]): void {
-  process.stdout.write(`${word.padEnd(9)}${name}\n${lines.map((line) => `  ${line}\n`).join('')}`);
+function told(word: string, name: string, lines: readonly string[]): string {
+  return `${word.padEnd(9)}${name}\n${lines.map((line) => `  ${line}\n`).join('')}`;
+}
+
+function toStdout(text: string): void {
+  process.stdout.write(text);
 }

@@ -11,6 +11,8 @@ export interface Program {
   readonly name: string;
   readonly command: string;
   readonly args: readonly string[];
+  /** Undefined for ours. */
+  readonly env?: Readonly<Record<string, string | undefined>>;
   /** Where its output goes; appended to. */
   readonly logPath: string;
   /** Gives an answer as soon as it is up; `written` is what it has printed since it was started. */
@@ -93,7 +95,7 @@ export class Daemon {
   }
 
   async #spawn(): Promise<ChildProcess> {
-    const { name, command, args, logPath } = this.#program;
+    const { name, command, args, env, logPath } = this.#program;
     mkdirSync(dirname(logPath), { recursive: true });
     this.#logFrom = await stat(logPath).then(
       ({ size }) => size,
@@ -101,7 +103,7 @@ export class Daemon {
     );
     const log = openSync(logPath, 'a', 0o600);
     // A group of its own: Ctrl-C in the terminal reaches only us, and we end things in their order.
-    const child = spawn(command, args, { detached: true, stdio: ['ignore', log, log] });
+    const child = spawn(command, args, { detached: true, stdio: ['ignore', log, log], env });
     closeSync(log);
     this.#child = child;
     const ended = Promise.withResolvers<Ending>();

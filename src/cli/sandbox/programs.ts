@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { execPath } from 'node:process';
 import { request } from 'undici';
-import type { SandboxSettings } from '../../config.ts';
+import { environmentWith, type SandboxSettings } from '../../config.ts';
 import type { Program } from '../control-plane/daemon.ts';
 import { runFolder } from '../control-plane/leftovers.ts';
 import { wordsOf } from './arguments.ts';
@@ -17,7 +17,14 @@ export interface Commands {
 const main = join(import.meta.dirname, '..', '..', 'main.ts');
 
 /** What the image starts Node with too: a space for new objects of a size that suits the operator. */
-const operatorNode = ['--min-semi-space-size=4', '--max-semi-space-size=4'];
+export const operatorNode = ['--min-semi-space-size=4', '--max-semi-space-size=4'];
+
+/** Memory that is free goes back to the system; glibc reads this, and the image sets it too. */
+export const operatorMemory = {
+  MALLOC_ARENA_MAX: '2',
+  MALLOC_MMAP_THRESHOLD_: '131072',
+  MALLOC_TRIM_THRESHOLD_: '131072',
+};
 
 /** The real ones. */
 export const ownCommands: Commands = { simulator: [main, 'simulator'], operator: [...operatorNode, main, 'run'] };
@@ -81,6 +88,7 @@ export function operator(commands: Commands, dir: string, port: number, more: re
       '--enable-activation',
       ...more.flatMap(wordsOf),
     ],
+    env: environmentWith(operatorMemory),
     logPath: join(dir, 'logs', 'operator.log'),
     isUp: () => answersOk(`http://${listen}/readyz`),
     upWithinMs: 60_000,
