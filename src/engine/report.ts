@@ -100,6 +100,7 @@ export async function write(
     ? await parts.writer.commitStatus(work.object, stillOurs)
     : await parts.writer.writeStatus(work.object, status);
   if (work.unwrittenId) work.recall.unwritten = undefined;
+  if (work.unwrittenId && written.is === 'gone') tellLost(parts, work);
   if (written.is !== 'written') return undefined;
   const { object } = written;
   const entry = { ...work.entry, object, recollection: recollect(kind, object.status) };
@@ -107,6 +108,16 @@ export async function write(
   work.recall.journal = work.recollection.memory.journal;
   parts.metrics.count('apphosting_status_writes_total', { kind: kind.kind });
   return { ...work, object, entry, unwrittenId: false };
+}
+
+/** The resource went, by somebody who took its finalizer off, while the service made its object: nobody else knows of it. */
+function tellLost(parts: Parts, { entry, recollection }: Work): void {
+  const { id } = recollection.memory;
+  if (id === undefined || id === entry.recollection.memory.id) return;
+  parts.log.warn(
+    { ...inLog(entry), id },
+    'what was just made for a resource stays in the service: the resource is gone',
+  );
 }
 
 function partsOf(
