@@ -5,6 +5,8 @@ import { WholeLife } from './whole-life.ts';
 import { Readiness } from './whole-recovery.ts';
 import { seedsOf } from './whole-subjects.ts';
 
+type Row = Readonly<Record<string, unknown>>;
+
 const happenings = 30;
 const seen = new Map<string, number>();
 
@@ -39,6 +41,23 @@ async function lived(seed: number): Promise<readonly string[]> {
 }
 
 describe('the whole with recoveries', () => {
+  it('is found wrong where a trial is made that nobody asked for', async () => {
+    const life = new WholeLife(1);
+    const readiness = new Readiness(life);
+    const { world } = life;
+    await world.start();
+    world.account();
+    readiness.begin();
+    await world.run(200_000);
+    const { configurationId, generation } = world.get('DisasterProtection', 'orders', 'team')?.status as Row;
+    const body = { accountId: 'acc_demo', configurationId, expectedGeneration: generation, requestId: 'unasked' };
+
+    const { status } = await world.request('POST', '/disaster-readiness/validate', body);
+
+    expect(status).toBe(200);
+    expect(await readiness.findings()).toContain('1 trials were accepted, and 0 were asked for');
+  });
+
   it.each(seedsOf(process.env['RECOVERY_SEEDS'] ?? '1-8'))(
     'tries, activates and enrols nothing twice and nothing unasked, and comes to rest, whatever happens (seed %i)',
     async (seed) => {
