@@ -142,11 +142,11 @@ export function wholeNumber(least: number, most: number): z.ZodType<number> {
     .pipe(z.number().min(least, `must be at least ${least}`).max(most, `must be at most ${most}`));
 }
 
-/** A flag's host and port. */
+/** A flag's host and port; without a host, every address of this machine. */
 export function hostAndPort(): z.ZodType<{ readonly host: string; readonly port: number }> {
   return z
     .string()
-    .regex(/^.+:\d{1,5}$/, 'must look like HOST:PORT')
+    .regex(/^.*:\d{1,5}$/, 'must look like HOST:PORT')
     .transform((text) => {
       const colon = text.lastIndexOf(':');
       return { host: text.slice(0, colon).replace(/^\[|\]$/g, ''), port: Number(text.slice(colon + 1)) };
@@ -248,8 +248,8 @@ export const runCommand = {
       schema: z.string().optional(),
     },
     metricsListen: {
-      help: 'where /metrics, /healthz and /readyz are served',
-      value: 'HOST:PORT',
+      help: 'where /metrics, /healthz and /readyz are served; without HOST on every address, IPv6 included',
+      value: '[HOST]:PORT',
       fallback: '127.0.0.1:8080',
       schema: hostAndPort(),
     },
@@ -340,7 +340,7 @@ export const activateCommand = {
       value: 'APP/ENVIRONMENT',
       schema: z
         .string()
-        .regex(/^[^/]+\/[^/]+$/, 'must look like APP/ENVIRONMENT')
+        .regex(/^.+\/.+$/, 'must look like APP/ENVIRONMENT')
         .optional(),
     },
     environmentName: {

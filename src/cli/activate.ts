@@ -1,7 +1,8 @@
 import { stringify } from 'yaml';
 import { activateCommand } from '../config.ts';
 import { apiVersion } from './api-version.ts';
-import { aboutProtection, ageOf, parseNamed, type Point, type Protection } from './protection.ts';
+import { isActivation, sameMoment } from '../kinds/configurations.ts';
+import { aboutProtection, ageOf, cautionsOn, parseNamed, type Point, type Protection } from './protection.ts';
 
 /** `apphosting activate NAME --point latest`: prints a manifest, and applies nothing. */
 export function activate(args: readonly string[]): Promise<number> {
@@ -27,9 +28,8 @@ export function manifestOf(
   const point = pointOf(protection, choice.point);
   if (typeof point === 'string') return { refused: point };
   const target = targetOf(protection, choice);
-  if (target === undefined) {
-    return { refused: 'the protection has saved no names; give --environment-name, and --app-name for a new app' };
-  }
+  if (typeof target === 'string') return { refused: target };
+  const attempt = earlierTries(protection, point) + 1;
   const source = protection.facts.source;
   const known = source?.appName === undefined ? undefined : `${source.appName}/${source.environmentName ?? ''}`;
   if (choice.confirm !== undefined && known !== undefined && choice.confirm !== known) {
@@ -56,6 +56,7 @@ export function manifestOf(
       confirmation: choice.confirm ?? 'FILL-IN/FILL-IN',
       validUntil: new Date(nowMs + choice.validMinutes * 60_000).toISOString().replace(/\.\d{3}Z$/, 'Z'),
       ...(facts.activationResult?.operationId !== undefined && { afterOperationId: 'FILL-IN' }),
+      ...(attempt > 1 && { attempt }),
     },
   };
   return { text: `${notesOn(protection, point, choice, nowMs)}${stringify(manifest)}` };
@@ -73,25 +74,41 @@ function pointOf({ facts }: Protection, asked: string): Point | string {
   return found.length === 1 ? only : `${found.length} recovery points begin with ${asked}; give more of the id`;
 }
 
-/** The names: exactly those of a warm destination, else what was chosen or saved. */
-function targetOf({ facts, spec }: Protection, choice: Choice): object | undefined {
-  const saved = facts.warmDestination ?? facts.plannedDestination ?? spec.target;
-  const isWarm = facts.warmDestination !== undefined;
-  const environmentName = isWarm ? saved?.environmentName : (choice.environmentName ?? saved?.environmentName);
-  if (environmentName === undefined) return undefined;
-  const appName = isWarm ? saved?.appName : (choice.appName ?? saved?.appName);
-  const createNewApp = !isWarm && choice.appName !== undefined ? true : (saved?.createNewApp ?? false);
-  return { environmentName, ...(createNewApp && appName !== undefined && { appName }), createNewApp };
+/** The names: exactly those of a warm destination, else what was chosen or saved; a sentence where there are none. */
+function targetOf({ facts, spec }: Protection, choice: Choice): object | string {
+  const { warmDestination } = facts;
+  const saved = warmDestination ?? facts.plannedDestination ?? spec.target;
+  const environmentName = choice.environmentName ?? saved?.environmentName;
+  const appName = choice.appName ?? saved?.appName;
+  if (environmentName === undefined) {
+    return 'the protection has saved no names; give --environment-name, and --app-name for a new app';
+  }
+  if (
+    warmDestination !== undefined &&
+    (environmentName !== warmDestination.environmentName || appName !== warmDestination.appName)
+  ) {
+    return 'a warm protection is recovered under the names of its standby; leave out --environment-name and --app-name';
+  }
+  const isNew = warmDestination === undefined && choice.appName !== undefined;
+  const createNewApp = isNew || (saved?.createNewApp ?? false);
+  return { environmentName, ...(appName !== undefined && { appName }), createNewApp };
+}
+
+/** How often this point was activated before, as far as the history shows: the same content would be answered with the same operation. */
+function earlierTries({ facts: { operations = [] } }: Protection, { cutoffTime }: Point): number {
+  const isOfPoint = (shown: string | undefined) => shown === undefined || sameMoment(shown, cutoffTime);
+  return operations.filter(({ kind, cutoffTime: shown }) => isActivation({ kind }) && isOfPoint(shown)).length;
 }
 
 /** What a person must know and confirm, as comments above the manifest. */
-function notesOn({ facts, doubt }: Protection, point: Point, choice: Choice, nowMs: number): string {
+function notesOn(protection: Protection, point: Point, choice: Choice, nowMs: number): string {
+  const { facts } = protection;
   const { confirm, acknowledgeWriters, validMinutes } = choice;
   const lines = [
     `Activates data up to ${point.cutoffTime}, ${ageOf(point.cutoffTime, nowMs)} ago; everything newer is lost there.`,
     `May be used for ${validMinutes} minutes. It is not applied: review it, then create it with kubectl create -f.`,
     'Creating it may cost money. DNS is not switched, and no client is reconnected.',
-    ...(doubt === undefined ? [] : [`NOT READY: ${doubt}`]),
+    ...cautionsOn(protection, nowMs),
     ...(confirm === undefined
       ? ['Fill in spec.confirmation: the app and the environment that are lost, as APP/ENVIRONMENT.']
       : []),
@@ -105,7 +122,7 @@ function notesOn({ facts, doubt }: Protection, point: Point, choice: Choice, now
       ? []
       : [
           `This configuration was activated before, by operation ${facts.activationResult.operationId ?? '(not shown)'}.`,
-          'To activate once more, write that id into spec.afterOperationId; otherwise do not create this.',
+          'To activate once more, write that id into spec.afterOperationId and choose other names; otherwise do not create this.',
         ]),
   ];
   return lines.map((line) => `# ${line}\n`).join('');

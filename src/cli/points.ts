@@ -1,5 +1,8 @@
 import { pointsCommand } from '../config.ts';
-import { aboutProtection, ageOf, parseNamed, type Point, type Protection } from './protection.ts';
+import { aboutProtection, ageOf, cautionsOn, parseNamed, type Point, type Protection } from './protection.ts';
+
+/** How many points a protection shows at most. */
+const listed = 20;
 
 /** `apphosting points NAME`: the recovery points of a protection. */
 export function points(args: readonly string[]): Promise<number> {
@@ -8,8 +11,8 @@ export function points(args: readonly string[]): Promise<number> {
 }
 
 /** The points as a table, newest first. */
-export function tableOf({ facts, doubt }: Protection, nowMs: number): string {
-  const { recoveryPoints = [] } = facts;
+export function tableOf(protection: Protection, nowMs: number): string {
+  const { recoveryPoints = [] } = protection.facts;
   if (recoveryPoints.length === 0) return 'The service lists no recovery point.\n';
   const rows = recoveryPoints.map((point) => [
     point.pointId.slice(0, 12),
@@ -26,8 +29,10 @@ export function tableOf({ facts, doubt }: Protection, nowMs: number): string {
       .join('  ')
       .trimEnd(),
   );
-  const warning = doubt === undefined ? [] : ['', `Recovery is not ready: ${doubt}`];
-  return [...lines, ...warning, ''].join('\n');
+  const isCut = recoveryPoints.length >= listed;
+  const more = isCut ? [`Only the newest ${listed} are listed; the service may have older ones.`] : [];
+  const notes = [...more, ...cautionsOn(protection, nowMs)];
+  return [...lines, ...(notes.length === 0 ? [] : ['', ...notes]), ''].join('\n');
 }
 
 /** What a recovery from the point would need, as far as it is known. */

@@ -16,6 +16,8 @@ export interface Protection {
   readonly facts: Facts;
   /** The message of RecoveryReady, when it is not True. */
   readonly doubt: string | undefined;
+  /** The message of ActivationAvailable, when it is False. */
+  readonly obstacle: string | undefined;
 }
 
 /** One recovery point, as status lists it. */
@@ -35,13 +37,16 @@ export function parseNamed<F extends Readonly<Record<string, Flag<unknown>>>>(
   args: readonly string[],
 ): Parsed<Settings<F> & { readonly name: string }> {
   const [name, ...rest] = args;
-  const asked = name === undefined || name === '--help' || name === '-h';
-  const parsed = parseFlags(command, asked ? ['--help'] : rest);
-  if (parsed.kind !== 'settings' || name === undefined) return parsed as Exclude<typeof parsed, { kind: 'settings' }>;
-  if (!/^[a-z0-9][-a-z0-9.]*$/.test(name)) {
-    return { kind: 'wrong', line: `apphosting ${command.name}: "${name}" is not the name of a DisasterProtection` };
+  const asked = name === '--help' || name === '-h';
+  if (!asked && (name === undefined || !/^[a-z0-9][-a-z0-9.]*$/.test(name))) {
+    const wrong = name === undefined ? 'NAME is missing:' : `"${name}" is not`;
+    return {
+      kind: 'wrong',
+      line: `apphosting ${command.name}: ${wrong} the name of a DisasterProtection, which comes first`,
+    };
   }
-  return { kind: 'settings', settings: { ...parsed.settings, name } };
+  const parsed = parseFlags(command, asked ? ['--help'] : rest);
+  return parsed.kind === 'settings' ? { kind: 'settings', settings: { ...parsed.settings, name: name ?? '' } } : parsed;
 }
 
 /** Runs a command about one protection: prints its text, or a line on why there is none; returns the exit code. */
@@ -110,9 +115,28 @@ export function protectionFrom(object: {
   if (!spec.success || !facts.success || typeof configurationId !== 'string') {
     return `DisasterProtection ${namespace}/${name} is not bound to a configuration yet`;
   }
-  const ready = conditions.find(({ type }) => type === 'RecoveryReady');
+  const find = (wanted: string) => conditions.find(({ type }) => type === wanted);
+  const ready = find('RecoveryReady');
   const doubt = ready?.status === 'True' ? undefined : (ready?.message ?? 'its readiness is not known');
-  return { name, namespace, configurationId, spec: spec.data, facts: facts.data, doubt };
+  const available = find('ActivationAvailable');
+  const obstacle = available?.status === 'False' ? available.message : undefined;
+  return { name, namespace, configurationId, spec: spec.data, facts: facts.data, doubt, obstacle };
+}
+
+/** What a person must know of a list of points before choosing one of them; nothing when it is as it should be. */
+export function cautionsOn({ facts, doubt, obstacle }: Protection, nowMs: number): readonly string[] {
+  const { recoveryPoints: [newest] = [], settings, activationResult } = facts;
+  const intervalMs = (settings?.snapshotIntervalSeconds ?? Number.POSITIVE_INFINITY) * 1_000;
+  const isOld = newest !== undefined && nowMs - Date.parse(newest.cutoffTime) > 2 * intervalMs;
+  return [
+    ...(doubt === undefined ? [] : [`NOT READY: ${doubt}`]),
+    ...(obstacle === undefined || activationResult !== undefined ? [] : [`NOT POSSIBLE NOW: ${obstacle}`]),
+    ...(isOld
+      ? [
+          `OLD: the newest point is ${ageOf(newest.cutoffTime, nowMs)} old, and one is due every ${ageOf(new Date(nowMs - intervalMs).toISOString(), nowMs)}: snapshots have stopped, or nobody keeps this list up to date.`,
+        ]
+      : []),
+  ];
 }
 
 /** How old something is, in the two largest units. */

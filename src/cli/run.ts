@@ -10,7 +10,7 @@ import { openKube } from '../kube/client.ts';
 import { findCredentials } from '../kube/credentials.ts';
 import { agesOf } from '../kube/health.ts';
 import { LeaseElection } from '../kube/lease.ts';
-import { standingAfter, type Standing } from '../kube/lease-standing.ts';
+import { latestOf, standingAfter, type Standing } from '../kube/lease-standing.ts';
 import { kinds } from '../kinds/index.ts';
 import { openLog } from '../telemetry/logger.ts';
 import { MetricRegistry } from '../telemetry/metrics.ts';
@@ -101,6 +101,7 @@ async function operate(settings: RunSettings): Promise<number> {
       namespace: operatorNamespace,
       identity: instance,
       rewound: () => operator.rewound(),
+      serverDate: api.serverDate?.(),
     });
     const operator: Operator = createOperator({
       kinds,
@@ -143,14 +144,23 @@ interface Election {
 
 function elect(
   settings: RunSettings,
-  around: { api: ReturnType<typeof openKube>; log: Log; namespace: string; identity: string; rewound: () => void },
+  around: {
+    api: ReturnType<typeof openKube>;
+    log: Log;
+    namespace: string;
+    identity: string;
+    rewound: () => void;
+    /** What the API server's clock showed last. */
+    serverDate: Parameters<typeof latestOf>[1];
+  },
 ): Election {
   const carries = [
     ...(settings.enableActivation ? [sinceNames.activation] : []),
     ...(settings.enableAccountReset ? [sinceNames.accountReset] : []),
   ];
   if (settings.leaderElect === 'off') {
-    const nowMs = realClock.wall();
+    const now = { wall: realClock.wall(), monotonic: realClock.monotonic() };
+    const nowMs = latestOf(now, around.serverDate);
     const standing = standingAfter(undefined, carries, { beganMs: nowMs, wallMs: nowMs });
     return {
       standing: () => standing,

@@ -15,6 +15,13 @@ export const version = 'v1alpha1';
 // https://kubernetes.io/docs/tasks/extend-kubernetes/custom-resources/custom-resource-definitions/#field-selectors
 const mostSelectable = 8;
 
+/** Deleting a definition deletes every resource of its kind: no tool takes one away because a file or a release went. */
+const kept = {
+  'argocd.argoproj.io/sync-options': 'Prune=false,Delete=false',
+  'helm.sh/resource-policy': 'keep',
+  'kustomize.toolkit.fluxcd.io/prune': 'disabled',
+} as const;
+
 /** The CustomResourceDefinition of a kind. */
 export function manifest(kind: KindIdentity) {
   if (kind.selectable.length > mostSelectable)
@@ -24,7 +31,7 @@ export function manifest(kind: KindIdentity) {
     kind: 'CustomResourceDefinition',
     metadata: {
       name: `${kind.plural}.${group}`,
-      annotations: { 'kustomize.toolkit.fluxcd.io/substitute': 'disabled' },
+      annotations: { ...kept, 'kustomize.toolkit.fluxcd.io/substitute': 'disabled' },
     },
     spec: {
       group,

@@ -27,6 +27,7 @@ const waiting = {
   InDoubt:
     'Nothing for two minutes (`--horizon-seconds`). Then [the runbook](runbooks/call-in-doubt.md). Never delete and create the resource to hurry it.',
   CreateInProgress: 'Nothing, if the other resource is meant too. Otherwise give one of them another `spec.name`.',
+  EnvironmentInDoubt: 'Nothing: it goes on when the AppEnvironment that the message names knows what came of its call.',
   TakeOver: 'Nothing: it goes on after one horizon (two minutes by default).',
   ReferenceNotReady:
     'Look at the object that the message names: `kubectl get` it. Is it in the same namespace, and spelled so?',
@@ -61,7 +62,7 @@ const stalled = {
   Unauthorized: 'Put a valid token into the Secret of the account: [the runbook](runbooks/service-unauthorized.md).',
   UnexpectedResponse:
     'Does `baseUrl` lead to the service, and not to a proxy or a login page? If it does, the service has changed: update the operator, or report it.',
-  AlreadyExists: 'Take it over with the line in the message, or choose another `spec.name`.',
+  AlreadyExists: 'Take it over with the line in the message, or choose another `spec.name` (`spec.appName`).',
   Ambiguous: 'Look in the service which one it is, and name its id in `spec.externalId`. Remove the others by hand.',
   Claimed: 'Delete one of the two resources, or let it name another object.',
   AdoptionNotAllowed:
@@ -69,14 +70,15 @@ const stalled = {
   UnknownPreset: 'Use one of `status.catalog` of the account; the message names the nearest.',
   UnknownSolution: 'Use one of `status.catalog.solutions` of the account; the message names the nearest.',
   EnvironmentChanged:
-    'Was it renamed by mistake, name it back. Otherwise create a resource of another name for the environment as it is now.',
+    'Was it renamed by mistake, name it back. Otherwise create a resource of another name for the environment as it is now; edit the spec of a MemberAccess.',
   UnknownRemoteStatus:
     'Look at the environment in the console. If all is well there, update the operator, or report the word.',
   NeverDeployed: 'Deploy something: `spec.deploy`.',
   RollbackRefused: 'Name another content version, or deploy an image or a build instead.',
   DeployInDoubt:
     'Look in the console what runs. To deploy again, change `apphosting.dev/redeploy-at` or what is deployed.',
-  DeployFailed: "Read the log of the deployment in the service's console; then change what is deployed.",
+  DeployFailed:
+    "Read the log of the deployment in the service's console; then change what is deployed, or set `apphosting.dev/redeploy-at` to try the same again.",
   PartiallyInstalled: 'Put right what the message says of the components; it is continued, nothing is installed twice.',
   InstallationIdUnknown:
     "Look in the console for the installation's id, and put it into `spec.installationId`; or delete the apps that the message names, to install again.",
@@ -104,7 +106,7 @@ const final = {
   DestinationMismatch: 'Create another one, with the names of `status.warmDestination` of the protection.',
   ActivationUnavailable: 'Remove what the message names, and create another one.',
   ConfirmationMismatch: 'Is it the right protection? Then create another one with the name that the message asks for.',
-  AlreadyActivated: '[After an activation](runbooks/after-an-activation.md). Nothing was sent.',
+  AlreadyActivated: '[After an activation](runbooks/after-an-activation.md). Nothing was begun.',
   OperationNotActive: 'Look at `status.activeOperation` of the protection. Nothing was sent.',
   OperationFailed: 'Read the message and the operation in the console; then create another one.',
 } as const satisfies Remedies;
@@ -127,6 +129,9 @@ const aspects = {
   Running: nothing,
   Stopped: nothing,
   AsSpecified: nothing,
+  AddedByOthers:
+    'Is it meant? Then nothing. Otherwise `serviceAdds: Remove`, at least for a moment; or name it in the spec, and then no longer.',
+  NothingAdded: nothing,
   FeatureNotShown: 'Look in the console whether the account enforces access by environment.',
   RecoveryReady: nothing,
   NeedsAttention: '[The runbook](runbooks/protection-not-ready.md).',
@@ -161,8 +166,8 @@ const only = (kinds: readonly string[], ...names: readonly Reason[]) => names.ma
 /** The reasons that not every kind can have, with the kinds that can. */
 const own: ReadonlyMap<Reason, readonly string[]> = new Map([
   ...only(accounts, 'Unauthorized', 'HostNotAllowed', 'InUse', 'Throttling', 'NotThrottled'),
-  ...only(['HostedApp'], 'UnknownPreset'),
-  ...only(['AppEnvironment', 'DisasterProtection'], 'EnvironmentChanged'),
+  ...only(['HostedApp'], 'UnknownPreset', 'EnvironmentInDoubt'),
+  ...only(['AppEnvironment', 'DisasterProtection', 'MemberAccess'], 'EnvironmentChanged'),
   ...only(['AppEnvironment'], 'UnknownRemoteStatus', 'NeverDeployed', 'RollbackRefused'),
   ...only(['AppEnvironment'], 'DeployInDoubt', 'DeployFailed', 'DeployAssumed', 'DeployHeld', 'PendingNextBuild'),
   ...only(['AppEnvironment'], 'Running', 'Stopped'),
@@ -170,7 +175,7 @@ const own: ReadonlyMap<Reason, readonly string[]> = new Map([
   ...only(['SolutionInstallation'], 'UnknownSolution', 'PartiallyInstalled', 'InstallationIdUnknown'),
   ...only(['ContactPoint'], 'Propagated', 'NotDeployedYet'),
   ...only(['MetricAlert'], 'Firing', 'Normal', 'Pending', 'NoData', 'EvaluationError', 'AlertPaused', 'NotRefreshed'),
-  ...only(['MemberAccess'], 'AccessWiderThanSpec', 'AsSpecified', 'FeatureNotShown'),
+  ...only(['MemberAccess'], 'AccessWiderThanSpec', 'AsSpecified', 'FeatureNotShown', 'AddedByOthers', 'NothingAdded'),
   ...only(['DisasterProtection'], 'Preparing', 'ConfigurationGone', 'WipedByReset', 'RecoveryReady', 'NeedsAttention'),
   ...only(['DisasterProtection'], 'ChainRollover', 'CatchingUp', 'RpoExceeded', 'SustainedStandby', 'SeedBoost'),
   ...only(['DisasterProtection'], 'CaughtUp', 'ActivationPossible', 'NoRecoveryPoint', 'NothingPending'),

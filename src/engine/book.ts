@@ -141,13 +141,14 @@ function accountOf(kind: AnyKind, key: string, object: KubeObject): string {
 function tiesOf(entry: Omit<Entry, 'ties'>, operatorNamespace: string): readonly string[] {
   const { kind, object, needs, claims, recollection } = entry;
   const namespace = object.metadata.namespace ?? operatorNamespace;
-  const { id, journal } = recollection.memory;
+  const { id, journal, facts } = recollection.memory;
+  const own = [...claims, ...(kind.made?.(facts) ?? []), ...(id === undefined ? [] : [id])];
   const names = new Set<string>([
     ...(kind.life === 'account' ? [] : [tie.account(entry.account)]),
     ...(needs.secrets ?? []).map((need) => tie.secret(namespace, need.name)),
     ...(needs.configMaps ?? []).map((need) => tie.configMap(namespace, need.name)),
     ...(needs.references ?? []).map((need) => tie.object(need.kind, object.metadata.namespace, need.name)),
-    ...[...claims, ...(id === undefined ? [] : [id])].map((claim) => tie.claim(kind.kind, claim)),
+    ...own.map((one) => tie.claim(kind.kind, one)),
     ...(journal?.create === undefined ? [] : [tie.create(journal.create.collection, journal.create.name)]),
   ]);
   return [...names];

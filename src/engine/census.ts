@@ -15,8 +15,11 @@ export interface Census {
     readonly kind: string;
     readonly type: string;
     readonly status: string;
+    readonly reason: string;
     readonly count: number;
   }[];
+  /** How long ago the newest of the requests that ended in failure did so, by kind. */
+  readonly newestFailureSeconds: ReadonlyMap<string, number>;
   /** What status says of each account: how many resources use it, and how many orphans it has. */
   readonly accounts: readonly { readonly account: string; readonly resources: number; readonly orphans: number }[];
   /** Zero when no call is in doubt. */
@@ -29,6 +32,7 @@ export function census(entries: Iterable<Entry>, wallMs: number): Census {
   const drifted = new Map<string, number>();
   const others = new Map<string, Census['conditions'][number]>();
   const accounts: Census['accounts'][number][] = [];
+  const newestFailureSeconds = new Map<string, number>();
   let oldest = wallMs;
   for (const { kind, object, recollection } of entries) {
     if (kind.life === 'account') accounts.push(usedAs(object.metadata, recollection.memory.facts));
@@ -36,9 +40,14 @@ export function census(entries: Iterable<Entry>, wallMs: number): Census {
     const [ready, reason] = [condition?.status ?? 'Unknown', condition?.reason ?? 'New'];
     const name = `${kind.kind}/${ready}/${reason}`;
     counts.set(name, { kind: kind.kind, ready, reason, count: (counts.get(name)?.count ?? 0) + 1 });
-    for (const { type, status } of recollection.conditions.filter((one) => one.type !== 'Ready')) {
-      const line = `${kind.kind}/${type}/${status}`;
-      others.set(line, { kind: kind.kind, type, status, count: (others.get(line)?.count ?? 0) + 1 });
+    for (const { type, status, reason: why } of recollection.conditions.filter((one) => one.type !== 'Ready')) {
+      const line = `${kind.kind}/${type}/${status}/${why}`;
+      others.set(line, { kind: kind.kind, type, status, reason: why, count: (others.get(line)?.count ?? 0) + 1 });
+    }
+    const failedAt = kind.life === 'request' ? stalledSince(recollection.conditions) : undefined;
+    if (failedAt !== undefined) {
+      const age = (wallMs - failedAt) / 1_000;
+      newestFailureSeconds.set(kind.kind, Math.min(age, newestFailureSeconds.get(kind.kind) ?? age));
     }
     const differs = recollection.conditions.some(({ type, status }) => type === 'Drifted' && status === 'True');
     if (differs) drifted.set(kind.kind, (drifted.get(kind.kind) ?? 0) + 1);
@@ -47,7 +56,12 @@ export function census(entries: Iterable<Entry>, wallMs: number): Census {
   }
   const conditions = [...others.values()];
   const oldestDoubtSeconds = (wallMs - oldest) / 1_000;
-  return { objects: [...counts.values()], drifted, conditions, accounts, oldestDoubtSeconds };
+  return { objects: [...counts.values()], drifted, conditions, newestFailureSeconds, accounts, oldestDoubtSeconds };
+}
+
+function stalledSince(conditions: Entry['recollection']['conditions']): number | undefined {
+  const stalled = conditions.find(({ type, status }) => type === 'Stalled' && status === 'True');
+  return stalled === undefined ? undefined : Date.parse(stalled.lastTransitionTime);
 }
 
 function usedAs({ namespace, name }: ObjectMeta, facts: unknown): Census['accounts'][number] {

@@ -154,6 +154,7 @@ export class Engine {
   #forget(key: string, object: KubeObject): void {
     const entry = this.#parts.book.get(key);
     if (entry !== undefined && entry.object.metadata.uid !== object.metadata.uid) return;
+    const last = entry && this.#newest(entry);
     this.#parts.book.remove(key);
     this.#parts.interests.drop(key);
     this.#parts.recalls.forget(object.metadata.uid);
@@ -161,8 +162,8 @@ export class Engine {
     this.#queue.drop(key);
     this.#workers.went(key);
     this.#wake(tie.object(object.kind, object.metadata.namespace, object.metadata.name));
-    if (entry === undefined) return;
-    this.#reconciler.bury(entry);
+    if (entry === undefined || last === undefined) return;
+    this.#reconciler.bury(last);
     for (const name of entry.ties) if (isClaim(name)) this.#wake(name);
     if (entry.kind.life === 'account') {
       void this.#parts.accounts.forget(key);

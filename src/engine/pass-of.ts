@@ -1,7 +1,7 @@
 import type { AnyKind } from './kind/define.ts';
 import type { Parts } from './parts.ts';
 import type { AccountView, Pass } from './kind/pass.ts';
-import { contested, markOf, seenJournal } from './recall.ts';
+import { contested, markOf, seenJournal, writtenTo } from './recall.ts';
 import { claimantOf, dependentsOf, referrersOf, relatedTo, subjectOf, type Surroundings } from './surroundings.ts';
 import { tallyOf } from './tally.ts';
 import { remembering, type Work } from './work.ts';
@@ -38,7 +38,7 @@ export function passOf(
     dependents: () => dependentsOf(parts, entry),
     ...(entry.kind.life === 'account' && { tally: () => tallyOf(parts, entry, accounts.session(entry.key)) }),
     creating: asked.creating,
-    wrote: recall.wrote,
+    wrote: writtenTo(recall, work.recollection.memory.id),
     journalSeen: seenJournal(recall, work.recollection.memory.journal, now),
     notes: recall.notes,
     askedAt: recall.askedAt ?? now.monotonic,

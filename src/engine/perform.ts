@@ -6,11 +6,11 @@
  */
 import { conclude } from './conditions.ts';
 import type { Pass } from './kind/pass.ts';
-import type { Call, Intent, JournalEntry, Verdict } from './kind/step.ts';
+import type { Call, Intent, JournalEntry, Memory, OwnCondition, Verdict } from './kind/step.ts';
 import type { KubeObject, Service } from './ports.ts';
 import { annotations } from './names.ts';
 import { isoSeconds } from './kind/moment.ts';
-import { corrected } from './recall.ts';
+import { corrected, writtenTo } from './recall.ts';
 import { settle } from './settle.ts';
 import { requestDigest } from './surroundings.ts';
 import { remembering, type Work } from './work.ts';
@@ -61,7 +61,7 @@ export async function perform(
   if (unproven !== undefined) return { is: 'said', work: ready, verdict: unproven, backoff: true };
   if (call.confirm === 'live' && !isSame(await table.readLive(ready), ready)) return { is: 'quiet', retryInMs: 1_000 };
   work.recall.notes = notes;
-  return send(table, ready, pass, call, { digest, service });
+  return send(table, ready, pass, call, { digest, service, before: beforeOf(call, work) });
 }
 
 /** Writes an entry into the journal without sending anything. */
@@ -73,7 +73,9 @@ export async function begin(
   words: string,
 ): Promise<Performed> {
   if (table.leadership.mayAct() !== undefined) return { is: 'quiet', retryInMs: 2_000 };
-  const begun = await enter(table, work, pass, intent, { reason: 'Requesting', message: words });
+  // What is known of the object stands there before anything is sent, and not only afterwards.
+  const own = work.entry.kind.show(pass).conditions;
+  const begun = await enter(table, work, pass, intent, { reason: 'Requesting', message: words, own });
   return begun === undefined ? { is: 'overtaken' } : { is: 'on', work: begun };
 }
 
@@ -106,9 +108,19 @@ async function prepare(
   call: Call<unknown>,
 ): Promise<Work | undefined> {
   const written = work.unwrittenId ? await table.write(work, undefined) : work;
-  if (written === undefined || call.journal === undefined) return written;
+  if (written === undefined) return undefined;
+  const marked = remembering(written, call.meanwhile);
   const reason = call.request.effect === 'create' ? 'Creating' : 'Requesting';
-  return enter(table, written, pass, call.journal, { reason, message: call.words });
+  const said = { reason, message: call.words } as const;
+  if (call.journal !== undefined) return enter(table, marked, pass, call.journal, said);
+  return call.meanwhile === undefined ? marked : table.write(saying(marked, pass, said), undefined);
+}
+
+/** What status says while an entry is made. */
+interface Said {
+  readonly reason: 'Creating' | 'Requesting';
+  readonly message: string;
+  readonly own?: readonly OwnCondition[];
 }
 
 /** Writes an entry into status with uid and resourceVersion; undefined when somebody else was first. */
@@ -117,7 +129,7 @@ async function enter(
   work: Work,
   pass: Pass<unknown, unknown>,
   intent: Intent,
-  said: { readonly reason: 'Creating' | 'Requesting'; readonly message: string },
+  said: Said,
 ): Promise<Work | undefined> {
   const entry: JournalEntry = {
     ...intent,
@@ -128,24 +140,23 @@ async function enter(
   };
   const reserved = table.reserve(work.entry.key, entry, pass);
   if (!reserved) return undefined;
-  const conditions =
-    work.recollection.conditions.length > 0
-      ? work.recollection.conditions
-      : conclude({
-          verdict: { is: 'wait', ...said },
-          own: [],
-          drifted: [],
-          generation: pass.subject.generation,
-          previous: [],
-          wallMs: pass.wallMs,
-        });
-  const journalled = {
-    ...work,
-    recollection: { ...work.recollection, conditions, memory: { ...work.recollection.memory, journal: entry } },
-  };
-  const stored = await table.write(journalled, undefined);
+  const stored = await table.write(saying(remembering(work, { journal: entry }), pass, said), undefined);
   if (stored === undefined) table.unreserve(work.entry.key);
   return stored;
+}
+
+/** The same work with conditions, where status has none yet. */
+function saying(work: Work, pass: Pass<unknown, unknown>, { own = [], ...said }: Said): Work {
+  if (work.recollection.conditions.length > 0) return work;
+  const conditions = conclude({
+    verdict: { is: 'wait', ...said },
+    own,
+    drifted: [],
+    generation: pass.subject.generation,
+    previous: [],
+    wallMs: pass.wallMs,
+  });
+  return { ...work, recollection: { ...work.recollection, conditions } };
 }
 
 async function send(
@@ -153,7 +164,11 @@ async function send(
   work: Work,
   pass: Pass<unknown, unknown>,
   call: Call<unknown>,
-  { digest, service }: { readonly digest: string; readonly service: Service },
+  {
+    digest,
+    service,
+    before,
+  }: { readonly digest: string; readonly service: Service; readonly before: Partial<Memory<unknown>> },
 ): Promise<Performed> {
   const { recall } = work;
   const deadline = pass.monotonicMs + deadlineSeconds * 1_000;
@@ -173,22 +188,23 @@ async function send(
   });
   const now = table.clock.monotonic();
   table.called(work, call, outcome);
-  const settlement = settle(call, outcome, work.recollection.memory);
+  const settlement = settle(call, outcome, work.recollection.memory, before);
   table.unreserve(work.entry.key);
   if (settlement.is === 'done') {
     recall.refused = undefined;
     recall.askedAt = undefined;
-    recall.wrote = {
-      at: now,
-      fields: { ...recall.wrote?.fields, ...call.wrote?.(outcome.is === 'committed' ? outcome.body : undefined) },
-    };
+    const known = remembering(work, settlement.remember);
+    const to = known.recollection.memory.id;
+    const fields = call.wrote?.(outcome.is === 'committed' ? outcome.body : undefined);
+    recall.wrote = { to, at: now, fields: { ...writtenTo(recall, to)?.fields, ...fields } };
     recall.notes = call.note?.(now) ?? {};
     if (call.corrects !== undefined) corrected(recall, pass.subject.generation, call.corrects, now);
     if (settlement.identified) recall.unwritten = settlement.remember;
-    return { is: 'on', work: { ...remembering(work, settlement.remember), unwrittenId: settlement.identified } };
+    return { is: 'on', work: { ...known, unwrittenId: settlement.identified } };
   }
   if (settlement.is === 'doubt') {
     recall.askedAt = now;
+    if (settlement.refused !== undefined) recall.refused = { digest, at: now, verdict: settlement.refused };
     const learned = remembering(work, settlement.remember);
     const stored = settlement.remember?.journal === undefined ? learned : await table.write(learned, undefined);
     return stored === undefined ? { is: 'overtaken' } : { is: 'on', work: stored };
@@ -198,10 +214,17 @@ async function send(
   if (settlement.final) recall.refused = { digest, at: now, verdict };
   const id = verdict.remember?.id;
   const identified = id !== undefined && id !== work.recollection.memory.id;
+  if (identified) recall.unwritten = verdict.remember;
   return {
     is: 'said',
     work: identified ? { ...work, unwrittenId: true } : work,
     verdict,
     backoff: settlement.retry === 'backoff',
   };
+}
+
+/** What was remembered before a call in the place of what counts while it is under way. */
+function beforeOf({ meanwhile = {} }: Call<unknown>, { recollection: { memory } }: Work): Partial<Memory<unknown>> {
+  const names = Object.keys(meanwhile) as (keyof Memory<unknown>)[];
+  return Object.fromEntries(names.map((name) => [name, memory[name]]));
 }

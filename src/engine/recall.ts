@@ -5,7 +5,10 @@ import type { Json } from './ports.ts';
 /** What this process remembers of one object between passes. Losing all of it only costs time. */
 export interface Recall {
   notes: Notes;
-  wrote: { readonly at: number; readonly fields: Readonly<Record<string, Json>> } | undefined;
+  /** What was written last to each field of the object in the service that has the id `to`. */
+  wrote:
+    | { readonly to: string | undefined; readonly at: number; readonly fields: Readonly<Record<string, Json>> }
+    | undefined;
   journalSeen: { readonly entry: string; readonly monotonic: number; readonly wall: number } | undefined;
   /** The open entry as it was written last: it counts even when somebody wipes the status. */
   journal: JournalEntry | undefined;
@@ -68,6 +71,11 @@ export class Recalls {
   forget(uid: string): void {
     this.#byUid.delete(uid);
   }
+}
+
+/** What was written to the object in the service that has this id. */
+export function writtenTo({ wrote }: Recall, id: string | undefined): Recall['wrote'] {
+  return wrote?.to === id ? wrote : undefined;
 }
 
 /** When this process first saw an open journal entry. */

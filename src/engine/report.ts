@@ -5,6 +5,7 @@ import { conclude, type Condition } from './conditions.ts';
 import type { Parts } from './parts.ts';
 import type { Pass } from './kind/pass.ts';
 import type { Call, OwnCondition, Showing, Told, Verdict } from './kind/step.ts';
+import { staying } from './leaving.ts';
 import { recollect, renderStatus, type StatusParts } from './memory.ts';
 import { reconcileToken } from './names.ts';
 import { conceded, resolved } from './recall.ts';
@@ -100,6 +101,7 @@ export async function write(
     ? await parts.writer.commitStatus(work.object, stillOurs)
     : await parts.writer.writeStatus(work.object, status);
   if (work.unwrittenId) work.recall.unwritten = undefined;
+  // The answer came when the object was gone: nobody else knows what it told.
   if (work.unwrittenId && written.is === 'gone') tellLost(parts, work);
   if (written.is !== 'written') return undefined;
   const { object } = written;
@@ -108,16 +110,6 @@ export async function write(
   work.recall.journal = work.recollection.memory.journal;
   parts.metrics.count('apphosting_status_writes_total', { kind: kind.kind });
   return { ...work, object, entry, unwrittenId: false };
-}
-
-/** The resource went, by somebody who took its finalizer off, while the service made its object: nobody else knows of it. */
-function tellLost(parts: Parts, { entry, recollection }: Work): void {
-  const { id } = recollection.memory;
-  if (id === undefined || id === entry.recollection.memory.id) return;
-  parts.log.warn(
-    { ...inLog(entry), id },
-    'what was just made for a resource stays in the service: the resource is gone',
-  );
 }
 
 function partsOf(
@@ -219,6 +211,25 @@ function againIn(parts: Parts, verdict: Verdict<unknown>): number | undefined {
 
 function tell(parts: Parts, work: Work, type: 'Normal' | 'Warning', { reason, note }: Told): void {
   parts.events.record({ regarding: work.object, type, reason, action: reason, note });
+}
+
+/** What stays in the service of an object that went is told once. */
+export function tellRetained({ events, log }: Pick<Parts, 'events' | 'log'>, entry: Entry, note: string): void {
+  log.warn(inLog(entry), note);
+  events.record({ regarding: entry.object, type: 'Warning', reason: 'Retained', action: 'Release', note });
+}
+
+/** An object that nothing held is gone: what it leaves in the service is told. */
+export function tellLeft(parts: Pick<Parts, 'events' | 'log'>, entry: Entry): void {
+  const note = entry.kind.leaves?.(entry.recollection.memory);
+  if (note !== undefined) tellRetained(parts, entry, note);
+}
+
+/** The same of what was made for an object that somebody took away meanwhile, although we held it. */
+function tellLost(parts: Parts, { entry, recollection }: Work): void {
+  const { memory } = recollection;
+  const note = entry.kind.leaves?.(memory) ?? (entry.kind.holds ? staying(memory) : undefined);
+  if (note !== undefined) tellRetained(parts, entry, note);
 }
 
 /** An entry for the log. */

@@ -6,7 +6,12 @@ export type Settlement<Facts> =
   /** Done: remember this and decide anew. */
   | { readonly is: 'done'; readonly remember: Partial<Memory<Facts>>; readonly identified: boolean }
   /** Not known: the entry stays in the journal, and the next step looks before it acts. */
-  | { readonly is: 'doubt'; readonly remember: Partial<Memory<Facts>> | undefined }
+  | {
+      readonly is: 'doubt';
+      readonly remember: Partial<Memory<Facts>> | undefined;
+      /** What to say instead of sending the same once more, should it turn out that it was not carried out. */
+      readonly refused?: Verdict<Facts>;
+    }
   /** Not done: say so. */
   | {
       readonly is: 'said';
@@ -18,15 +23,32 @@ export type Settlement<Facts> =
 
 /**
  * Turns the outcome of a call into what to remember and what to say. The entry of a call that was certainly not carried out
- * is cleared; the entry of one in doubt stays, so that the next step looks before it acts.
+ * is cleared, and so is what was only remembered for its sake (`before` is what stood there); both stay in doubt, so that the
+ * next step looks before it acts.
  */
-export function settle<Facts>(call: Call<Facts>, answered: Outcome, memory: Memory<Facts>): Settlement<Facts> {
+export function settle<Facts>(
+  call: Call<Facts>,
+  answered: Outcome,
+  memory: Memory<Facts>,
+  before: Partial<Memory<Facts>> = {},
+): Settlement<Facts> {
   const outcome = understood(call, answered);
-  if (call.resumes === true) return resumed(call, outcome, memory);
+  const settlement = call.resumes === true ? resumed(call, outcome, memory) : judged(call, outcome, memory);
+  if (outcome.is === 'inDoubt' || settlement.is === 'doubt') return settlement;
+  if (settlement.is === 'done') return { ...settlement, remember: { ...before, ...settlement.remember } };
+  const { verdict } = settlement;
+  return { ...settlement, verdict: { ...verdict, remember: { ...before, ...verdict.remember } } };
+}
+
+function judged<Facts>(call: Call<Facts>, outcome: Outcome, memory: Memory<Facts>): Settlement<Facts> {
   if (outcome.is === 'committed') return committed(call, outcome.body, memory);
   if (outcome.is === 'notFound' && call.request.effect === 'remove') return committed(call, undefined, memory);
   if (outcome.is === 'notSent') return waiting(call, 'ServiceUnavailable', outcome.message, { journal: undefined });
   const own = call.refused?.(outcome);
+  if (outcome.is === 'conflict' && memory.journal !== undefined && (own === undefined || own.is === 'stall')) {
+    const message = `${call.words}: ${outcome.message}`;
+    return { ...saidNo(outcome.message, memory), refused: own ?? { is: 'stall', reason: 'Rejected', message } };
+  }
   if (own !== undefined) {
     const cleared = outcome.is === 'inDoubt' ? {} : { journal: undefined };
     return {
@@ -36,7 +58,7 @@ export function settle<Facts>(call: Call<Facts>, answered: Outcome, memory: Memo
       final: own.is === 'stall',
     };
   }
-  return refused(call, outcome, memory);
+  return refused(call, outcome);
 }
 
 /** An answer that says no in its body is a no, whatever its status. */
@@ -69,7 +91,7 @@ function resumed<Facts>(call: Call<Facts>, outcome: Outcome, memory: Memory<Fact
   }
 }
 
-function saidNo<Facts>(message: string, { journal }: Memory<Facts>): Settlement<Facts> {
+function saidNo<Facts>(message: string, { journal }: Memory<Facts>): Extract<Settlement<Facts>, { is: 'doubt' }> {
   return { is: 'doubt', remember: journal && { journal: { ...journal, conflicted: message.slice(0, 200) } } };
 }
 
@@ -79,14 +101,11 @@ function committed<Facts>(call: Call<Facts>, body: unknown, memory: Memory<Facts
     return { is: 'doubt', remember: {} };
   }
   const identified = remember.id !== undefined && remember.id !== memory.id;
-  return {
-    is: 'done',
-    remember: { journal: undefined, ...remember },
-    identified: identified || call.journal !== undefined || call.resumes === true,
-  };
+  const isOnce = call.journal !== undefined || call.resumes === true || call.request.effect === 'identified';
+  return { is: 'done', remember: { journal: undefined, ...remember }, identified: identified || isOnce };
 }
 
-function refused<Facts>(call: Call<Facts>, outcome: Refusal, memory: Memory<Facts>): Settlement<Facts> {
+function refused<Facts>(call: Call<Facts>, outcome: Refusal): Settlement<Facts> {
   switch (outcome.is) {
     case 'notExecuted':
       return notExecuted(call, outcome);
@@ -94,14 +113,12 @@ function refused<Facts>(call: Call<Facts>, outcome: Refusal, memory: Memory<Fact
       return call.journal === undefined
         ? waiting(call, 'ObjectMissing', outcome.message, undefined)
         : stalled(call, outcome.message);
-    case 'conflict':
-      if (memory.journal === undefined) return stalled(call, outcome.message);
-      return { is: 'doubt', remember: { journal: { ...memory.journal, conflicted: outcome.message.slice(0, 200) } } };
     case 'inDoubt':
       return call.journal === undefined
         ? waiting(call, 'ServiceUnavailable', outcome.message, undefined)
         : { is: 'doubt', remember: {} };
     case 'refused':
+    case 'conflict':
       return stalled(call, outcome.message);
   }
 }

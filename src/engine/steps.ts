@@ -14,6 +14,7 @@ import { withoutLost } from './lost-create.ts';
 import { isObserving, rebound } from './pass-of.ts';
 import { begin, perform, type Performed } from './perform.ts';
 import type { KubeObject } from './ports.ts';
+import { tellRetained } from './report.ts';
 import type { Surroundings } from './surroundings.ts';
 import { remembering, type Ended, type Work } from './work.ts';
 import type { Worktable } from './worktable.ts';
@@ -83,7 +84,7 @@ export class Steps {
   async #goOn(work: Work, pass: Pass<unknown, unknown>, stays: string | undefined): Promise<Work | Ended> {
     if (stays === undefined) return this.#hold(work, pass);
     // Told first: a write whose answer is lost is not made a second time.
-    this.#table.tellRetained(work, stays);
+    tellRetained(this.#parts, work.entry, stays);
     const written = await this.#table.write(work, undefined);
     return written === undefined ? { is: 'overtaken' } : this.#hold(written, pass);
   }

@@ -212,13 +212,15 @@ export function relatedTo(
     .flatMap((key) => (key === entry.key ? [] : (book.get(key) ?? [])))
     .filter((other) => sameAccount(other, mine, accounts))
     .map((other) => {
-      const { id, facts, journal, ownership } = other.recollection.memory;
+      const { id, facts, binding, journal, ownership } = other.recollection.memory;
       return {
         name: entryInWords(other),
         id,
         ownership,
         facts: isRecord(facts) ? facts : {},
+        takenUp: binding !== undefined,
         inDoubt: journal !== undefined,
+        spec: other.spec.is === 'valid' ? other.spec.value : undefined,
         finished: other.kind.finished?.(facts) === true,
       };
     });

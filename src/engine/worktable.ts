@@ -14,8 +14,8 @@ import type { Recollection } from './memory.ts';
 import { OpenCreates } from './open-creates.ts';
 import { passAgain, passOf, type Sighted } from './pass-of.ts';
 import type { KubeObject, Outcome } from './ports.ts';
-import type { Recall } from './recall.ts';
-import { concludePass, inLog, record, write, type Said } from './report.ts';
+import { writtenTo, type Recall } from './recall.ts';
+import { concludePass, record, tellLeft, tellRetained, write, type Said } from './report.ts';
 import { requestDigest, subjectOf } from './surroundings.ts';
 import { remembering, type Ended, type Work } from './work.ts';
 
@@ -104,6 +104,7 @@ export class Worktable {
 
   /** An object is gone; a create of it may still be under way. */
   bury(entry: Entry): void {
+    tellLeft(this.#parts, entry);
     this.#creates.bury(entry, this.#parts.settings.horizonMs);
   }
 
@@ -131,24 +132,19 @@ export class Worktable {
 
   /** The same pass with what has been learned since. */
   #again(pass: Pass<unknown, unknown>, work: Work): Pass<unknown, unknown> {
-    return { ...pass, memory: work.recollection.memory, wrote: work.recall.wrote, notes: work.recall.notes };
+    const { memory } = work.recollection;
+    return { ...pass, memory, wrote: writtenTo(work.recall, memory.id), notes: work.recall.notes };
   }
 
   /** Lets go of the object; what stays behind in the service is told. */
   async release(work: Work, stays: string | undefined): Promise<Ended> {
-    if (stays !== undefined) this.tellRetained(work, stays);
+    if (stays !== undefined) tellRetained(this.#parts, work.entry, stays);
     if (subjectOf(work.entry).held) {
       const released = await this.#parts.writer.release(work.object);
       if (released.is === 'conflict') return { is: 'overtaken' };
     }
     if (work.entry.kind.life === 'account') await this.#parts.accounts.forget(work.entry.key);
     return { is: 'gone' };
-  }
-
-  /** In a namespace that is being deleted no event is taken: the log has it too. */
-  tellRetained({ entry, object }: Work, note: string): void {
-    this.#parts.log.warn(inLog(entry), note);
-    this.#parts.events.record({ regarding: object, type: 'Warning', reason: 'Retained', action: 'Release', note });
   }
 }
 

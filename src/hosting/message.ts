@@ -15,6 +15,13 @@ export function errorTextOf(body: unknown): string | undefined {
   return typeof said === 'string' ? [said.trim(), more].filter(Boolean).join(': ') : more;
 }
 
+/** Whether a body says that what was asked was not done. */
+export function saysNo(body: unknown): boolean {
+  if (!isObject(body)) return false;
+  const { success, error } = body;
+  return success === false || (typeof error === 'string' && error.trim() !== '') || isObject(error);
+}
+
 function nonEmpty(text: string): string | undefined {
   return text.trim() === '' ? undefined : text.trim();
 }
@@ -46,6 +53,11 @@ export function sanitised(text: string, secrets: readonly Secret[], longest = sh
   for (const form of forms) safe = safe.replaceAll(form, '[secret]');
   if (safe.length <= longest) return safe;
   return `${safe.slice(0, longest - 1).replace(/[\uD800-\uDBFF]$/, '')}…`;
+}
+
+/** Words of the service that stand in an answer: made fit like a message. */
+export function wordsFrom(text: string): string {
+  return sanitised(text, []);
 }
 
 /** A note of the service that people must read: made fit like a message, but not as short. */

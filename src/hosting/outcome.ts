@@ -1,10 +1,11 @@
 /**
  * The one table from what was seen of an exchange to what its caller should do.
  *
- * Its rows are kinds of answers, its columns what the request would have done. What stands in no row is in doubt. Two rows
+ * Its rows are kinds of answers, its columns what the request would have done. What stands in no row is in doubt. Three rows
  * need a word. A redirect is never followed; 301, 302, 307 and 308 say "ask elsewhere", so nothing was done here and they
  * refuse, but 303 is also what a server says after having done it, and is in doubt. And a 403 does not make an account
- * unauthorized: the service may answer a broken business rule with it.
+ * unauthorized: the service may answer a broken business rule with it. A body that says no under a status that says yes is a
+ * no to a change or a removal; of anything else it may be the news that half of it was done, which its kind reads.
  */
 import type { Effect, Outcome, ReadProblem } from '../engine/ports.ts';
 
@@ -26,6 +27,8 @@ export interface Answer {
   readonly body: unknown;
   readonly readable: boolean;
   readonly empty: boolean;
+  /** The body says that it was not done, whatever the status. */
+  readonly saysNo: boolean;
   /** Equal for equal bodies. */
   readonly digest: string;
   readonly dateMs: number | undefined;
@@ -39,6 +42,7 @@ type Row =
   | 'invalid'
   | 'lost'
   | 'done'
+  | 'doneSayingNo'
   | 'doneEmpty'
   | 'doneUnreadable'
   | 'redirect'
@@ -63,6 +67,7 @@ const table: Readonly<Record<Row, Readonly<Record<Effect, Verdict>>>> = {
   invalid: all('refused'),
   lost: all('inDoubt'),
   done: all('committed'),
+  doneSayingNo: { ...all('committed'), update: 'refused', remove: 'refused' },
   doneEmpty: { ...all('inDoubt'), update: 'committed', remove: 'committed' },
   doneUnreadable: { ...all('inDoubt'), update: 'committed', remove: 'committed' },
   redirect: all('refused'),
@@ -93,8 +98,10 @@ function rowOf(seen: Seen): Row {
   if (seen.was !== 'answer') return seen.was;
   const special = rowsByStatus[seen.status];
   if (special !== undefined) return special;
-  if (seen.status >= 200 && seen.status < 300)
-    return seen.readable ? 'done' : seen.empty ? 'doneEmpty' : 'doneUnreadable';
+  if (seen.status >= 200 && seen.status < 300) {
+    if (seen.readable) return seen.saysNo ? 'doneSayingNo' : 'done';
+    return seen.empty ? 'doneEmpty' : 'doneUnreadable';
+  }
   if (seen.status >= 300 && seen.status < 400) return 'redirect';
   return seen.status >= 400 && seen.status < 500 ? 'refused' : 'failed';
 }
@@ -128,6 +135,7 @@ const problems: Readonly<Record<Row, ReadProblem['why'] | undefined>> = {
   invalid: 'refused',
   lost: 'unreachable',
   done: undefined,
+  doneSayingNo: undefined,
   doneEmpty: 'malformed',
   doneUnreadable: 'malformed',
   redirect: 'refused',

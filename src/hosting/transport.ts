@@ -7,7 +7,7 @@
 import { hash } from 'node:crypto';
 import type { Clock, Json, Request } from '../engine/ports.ts';
 import { Secret } from '../secret.ts';
-import { errorTextOf, sanitised } from './message.ts';
+import { errorTextOf, sanitised, saysNo } from './message.ts';
 import type { Seen } from './outcome.ts';
 import { bodySchemas } from './requests.ts';
 import { Id, Text } from './requests/endpoint.ts';
@@ -106,6 +106,7 @@ function seenOf(response: WireResponse, secrets: readonly Secret[], wallMs: numb
   const parsed = text === undefined ? undefined : json(text);
   const dateMs = Date.parse(headers['date'] ?? '');
   const ok = status >= 200 && status < 300;
+  const isNo = !ok || saysNo(parsed?.value);
   const said = errorTextOf(parsed === undefined && !ok ? text : parsed?.value);
   const redirect = status >= 300 && status < 400 ? ' (a redirect, which is never followed)' : '';
   const unreadable = ok && parsed === undefined ? ` with ${text === '' ? 'no body' : 'a body that is not JSON'}` : '';
@@ -116,11 +117,12 @@ function seenOf(response: WireResponse, secrets: readonly Secret[], wallMs: numb
     body: parsed?.value,
     readable: parsed !== undefined,
     empty: text?.trim() === '',
+    saysNo: isNo,
     digest: hash('sha256', text ?? '', 'base64url'),
     dateMs: Number.isNaN(dateMs) ? undefined : dateMs,
     retryAfterMs: retryAfterMs(headers['retry-after'], Number.isNaN(dateMs) ? wallMs : dateMs),
     // Only what the service said itself can hold a secret.
-    message: said === undefined || ok ? message : sanitised(`${message}: ${said}`, secrets),
+    message: said === undefined || !isNo ? message : sanitised(`${message}: ${said}`, secrets),
   };
 }
 

@@ -10,7 +10,7 @@ import {
   type Discarding,
 } from '../hosting/requests.ts';
 import { expired, never, type Fence } from './approval.ts';
-import { activeIdOf, lookAt, operationIn, type SeenConfiguration } from './configurations.ts';
+import { activeIdOf, cleansUp, lookAt, operationIn, type SeenConfiguration } from './configurations.ts';
 import { ended, provenTwice, stepOnce, underWay, type OncePlan } from './one-shot.ts';
 import { isWhole } from './recovery-activation-content.ts';
 import { movedOn } from './recovery-activation-fences.ts';
@@ -79,6 +79,9 @@ function follow(pass: DiscardPass, { configuration, walk }: SeenConfiguration): 
     return { is: 'wait', reason: 'CleanupPending', message, note: {} };
   }
   const message = `operation ${operationId} is discarded`;
+  if (cleansUp(configuration?.pendingCleanup)) {
+    return { is: 'wait', reason: 'CleanupPending', message: `${message}; the service still cleans up`, note: {} };
+  }
   const read = drConfigurationsOf(pass.account.accountId);
   const unsure = provenTwice<Spec, Facts>(pass, read, walk, { reason: 'CleanupPending', message });
   return unsure ?? ended(pass, { is: 'ready', reason: 'Succeeded', message }, { facts });
@@ -133,15 +136,17 @@ const plan: OncePlan<Spec, Facts, SeenConfiguration> = {
     credential: 'dangerous',
     proof: drConfigurationsOf(pass.account.accountId).first,
     committed: (body) => {
-      const { operationId, phase } = receiptOf(body) ?? {};
-      // The receipt names the operation; anything else that says yes may come from somebody in between.
-      if (operationId !== pass.spec.operationId) return undefined;
+      const { operationId, configurationId, phase } = receiptOf(body) ?? {};
+      // A receipt names what was asked for, by the activation or by an operation of its own on the same configuration;
+      // anything else that says yes may come from somebody in between.
+      const isReceipt = operationId !== undefined && configurationId === pass.spec.configurationId;
+      if (operationId !== pass.spec.operationId && !isReceipt) return undefined;
       const facts: Facts = {
         ...pass.memory.facts,
         acceptedAt: isoSeconds(pass.wallMs),
         ...(phase !== undefined && { stage: phase.slice(0, 64) }),
       };
-      return { facts, id: operationId, ownership: 'Created' };
+      return { facts, id: pass.spec.operationId, ownership: 'Created' };
     },
   }),
   follow,

@@ -1,9 +1,12 @@
 /** Sending what must not happen twice to an environment, and finding out what came of it when the answer was lost. */
+import { notDone } from '../engine/kind/prints.ts';
 import { readOf } from '../engine/kind/reading.ts';
+import { isNo } from '../engine/kind/refusal.ts';
 import type { JournalEntry, Step } from '../engine/kind/step.ts';
 import { isUnderWay, lifecycleAnswerOf, type AppEnvItem } from '../hosting/requests.ts';
 import { listOf, type EnvironmentPass, type Located } from './app-environment-binding.ts';
-import { deployment, dueOf, overtaken, redeployment, revisionOf, type Action } from './app-environment-deploys.ts';
+import { deployment, dueOf, givenUp, overtaken, redeployment, type Action } from './app-environment-deploys.ts';
+import { revisionOf } from './app-environment-parts.ts';
 import type { Facts } from './schema/app-environment.ts';
 
 const recheckMs = 3_000;
@@ -17,7 +20,7 @@ function markOf({ status = '', updatedAtMs }: AppEnvItem): string {
 
 /** Sends the action, after a look that began for it. */
 export function act(pass: EnvironmentPass, item: AppEnvItem, action: Action, attempt: number): Step<Facts> {
-  const { operation, words, request, digest, done } = action;
+  const { operation, words, request, digest, done, meanwhile } = action;
   const list = listOf(pass);
   const walk = pass.view.one(list, item.appEnvId)?.walk;
   if (walk === undefined || walk.begunAt < pass.askedAt) return readOf(pass, list, pass.askedAt);
@@ -34,12 +37,12 @@ export function act(pass: EnvironmentPass, item: AppEnvItem, action: Action, att
       words: `${words} in environment "${item.name}"`,
       urgency: 'edit',
       journal: { operation, attempt, digest, before: markOf(item) },
+      ...(meanwhile && { meanwhile }),
       committed: (body) => (lifecycleAnswerOf(body) === undefined ? undefined : done({ body, at, attempt })),
       note: (sentAt) => ({ calledAt: sentAt, ...(updatedAtMs !== undefined && { updatedAtBefore: updatedAtMs }) }),
       refused: (refusal) => {
-        if (refusal.is !== 'refused' && refusal.is !== 'conflict') return undefined;
-        const reason = operation === 'rollback' ? 'RollbackRefused' : 'Rejected';
-        return { is: 'stall', reason, message: `${words}: ${refusal.message}` };
+        if (operation !== 'rollback' || !isNo(refusal)) return undefined;
+        return { is: 'stall', reason: 'RollbackRefused', message: `${words}: ${refusal.message}` };
       },
     },
   };
@@ -86,6 +89,10 @@ export function resolveDoubt(
     const remember = action === undefined ? unwanted : action.done({ at: entry.startedAt, attempt: entry.attempt });
     return { is: 'again', remember: { ...remember, journal: undefined }, note: {} };
   }
+  // The service said no, and nothing shows that it did it all the same.
+  if (entry.conflicted !== undefined) {
+    return { is: 'again', remember: { journal: undefined, applied: notDone(pass.memory.applied) } };
+  }
   const words = `${entry.operation} of environment "${item.name}": the answer was lost`;
   const state = stateOf(item);
   if (state === 'Updating') {
@@ -104,8 +111,7 @@ export function resolveDoubt(
     return { is: 'wait', reason: 'UnknownRemoteStatus', message, retryInMs: recheckMs };
   }
   if (entry.attempt < mostAttempts) return act(pass, item, action, entry.attempt + 1);
-  const message = `${words} twice, and nothing shows that it was carried out; change what is deployed, or the annotation apphosting.dev/redeploy-at, to try again`;
-  return { is: 'stall', reason: 'DeployInDoubt', message };
+  return { is: 'again', remember: { ...givenUp(pass, entry), journal: undefined } };
 }
 
 /** The call that the journal speaks of, if it is still wanted. */

@@ -1,13 +1,10 @@
 /**
- * What is deployed to an environment: when a deployment is due, which call makes it, and what became of one in doubt.
+ * What is deployed to an environment: when a deployment is due, and which call makes it.
  *
- * Guarantees: each desired revision is sent once; an answer that was lost is looked for by what the environment shows, and
- * the call is repeated at most once; variables, settings and the startup override travel with the call that takes them and
- * are remembered as fingerprints only after they were sent.
+ * Guarantees: each desired revision is sent once, and what the service called failed is not sent again by itself; variables,
+ * settings and the startup override travel with the call that takes them.
  */
-import { definedOf } from '../engine/kind/create.ts';
-import { stateOfHidden } from '../engine/kind/compare.ts';
-import type { Memory } from '../engine/kind/step.ts';
+import type { JournalEntry, Memory } from '../engine/kind/step.ts';
 import type { Json, JsonObject, Request } from '../engine/ports.ts';
 import {
   deployedContentIdOf,
@@ -20,17 +17,27 @@ import {
   type StartupConfig,
 } from '../hosting/requests.ts';
 import type { EnvironmentPass } from './app-environment-binding.ts';
-import type { Facts, Spec } from './schema/app-environment.ts';
-import { valueOf } from './values.ts';
+import {
+  appliedBy,
+  appliedInVain,
+  appliedMeanwhile,
+  appliedOvertaken,
+  appliedWithoutRedeployment,
+  assumedPrints,
+  carriedBy,
+  deployValue,
+  isInVain,
+  isKnown,
+  isRedeploymentLost,
+  isStartupLeft,
+  partsOf,
+  redeployAnnotation,
+  revisionOf,
+  startupOf,
+} from './app-environment-parts.ts';
+import type { Facts } from './schema/app-environment.ts';
 
-/** The annotation that deploys again what runs, once for each token. */
-export const redeployAnnotation = 'apphosting.dev/redeploy-at';
-
-/** Marks the fingerprint of what was taken as it was and never sent. */
-const assumed = '~';
 const most = 10;
-/** A status holds 600 fingerprints; what is wanted must be among them. */
-const mostPrints = 590;
 
 /** A call that must not happen twice, and what to remember when it was carried out. */
 export interface Action {
@@ -39,6 +46,8 @@ export interface Action {
   readonly request: Request;
   /** The fingerprint of what is wanted, by which a later pass knows whether it still is. */
   readonly digest: string;
+  /** What to remember while it is under way. */
+  readonly meanwhile?: Partial<Memory<Facts>>;
   readonly done: (how: Done) => Partial<Memory<Facts>>;
 }
 
@@ -49,60 +58,10 @@ export interface Done {
   readonly attempt: number;
 }
 
-/** What the spec wants deployed, as people know it. */
-export function revisionOf({ deploy }: Spec): string | undefined {
-  return deploy?.image ?? deploy?.build?.revision ?? deploy?.contentId;
-}
-
-/** Which deployment it is, whatever travels with it. */
-function deployValue({ deploy }: Spec): Json {
-  if (deploy?.image !== undefined) return { image: deploy.image };
-  if (deploy?.build !== undefined) return { build: deploy.build.revision };
-  return { contentId: deploy?.contentId ?? '' };
-}
-
-/** Everything that travels with a deployment, by its place in the spec. */
-export function partsOf(pass: EnvironmentPass): Readonly<Record<string, Json>> {
-  const { env = [], functionConfig = {}, startup } = pass.spec;
-  return definedOf({
-    ...Object.fromEntries(env.map((variable) => [`env.${variable.name}`, valueOf(variable, pass)])),
-    ...Object.fromEntries(Object.entries(functionConfig).map(([name, value]) => [`functionConfig.${name}`, value])),
-    ...(startup && { startup: startupOf(startup) }),
-  });
-}
-
-function startupOf({ command, args, shell, workingDir }: NonNullable<Spec['startup']>): StartupConfig {
-  return {
-    ...(command !== undefined && { command }),
-    ...(args !== undefined && { args }),
-    ...(shell !== undefined && { shell }),
-    ...(workingDir !== undefined && { workingDir }),
-  };
-}
-
-function printsIn({ memory }: EnvironmentPass): Readonly<Record<string, string>> {
-  return memory.applied?.prints ?? {};
-}
-
-/** Whether a value was sent last, by its fingerprint. */
-function isSent(pass: EnvironmentPass, field: string, value: Json): boolean {
-  return stateOfHidden(pass, field, pass.print(value)) !== 'unsent';
-}
-
-/** Whether a value was sent last, or taken as it was. */
-function isKnown(pass: EnvironmentPass, field: string, value: Json): boolean {
-  return isSent(pass, field, value) || isSent(pass, `${assumed}${field}`, value);
-}
-
-/** Whether the startup override that we set is wanted no longer. */
-function isStartupLeft(pass: EnvironmentPass): boolean {
-  return printsIn(pass)['startup'] !== undefined && pass.spec.startup === undefined;
-}
-
 /** What is wanted and not there yet: a deployment now, something that travels with the next build, or nothing. */
 export function dueOf(pass: EnvironmentPass): 'deployment' | 'withNextBuild' | 'nothing' {
   const { deploy } = pass.spec;
-  if (revisionOf(pass.spec) === undefined) return 'nothing';
+  if (revisionOf(pass.spec) === undefined || isFailed(pass)) return 'nothing';
   const { contentId } = pass.memory.facts.deploy ?? {};
   if (deploy?.contentId !== undefined) {
     return deploy.contentId === contentId || isKnown(pass, 'deploy', deployValue(pass.spec)) ? 'nothing' : 'deployment';
@@ -113,14 +72,17 @@ export function dueOf(pass: EnvironmentPass): 'deployment' | 'withNextBuild' | '
   return deploy?.build === undefined ? 'deployment' : 'withNextBuild';
 }
 
+/** Whether the deployment that is wanted now was made in vain, and nobody asked for it again. */
+export function isFailed(pass: EnvironmentPass): boolean {
+  return isInVain(pass) && !isRedeployDue(pass);
+}
+
 /** What to remember of an environment that ran already when it was bound: what the spec says now counts as deployed. */
 export function assume(pass: EnvironmentPass): Partial<Memory<Facts>> {
   const { spec, memory, subject } = pass;
   const revision = revisionOf(spec);
-  const wanted = { deploy: deployValue(spec), ...partsOf(pass) };
-  const prints = Object.entries(wanted).map(([field, value]) => [`${assumed}${field}`, pass.print(value)]);
   return {
-    applied: { generation: subject.generation, prints: revision === undefined ? {} : Object.fromEntries(prints) },
+    applied: { generation: subject.generation, prints: assumedPrints(pass) },
     facts: {
       ...memory.facts,
       ...(revision !== undefined && { deploy: { revision, outcome: 'Assumed' } }),
@@ -129,37 +91,11 @@ export function assume(pass: EnvironmentPass): Partial<Memory<Facts>> {
   };
 }
 
-/** A deployment was carried out that nobody wants any more: what is wanted now is due, whatever was deployed before that. */
-export function overtaken({ memory }: EnvironmentPass): Partial<Memory<Facts>> {
-  const { applied, facts } = memory;
-  const others = Object.entries(applied?.prints ?? {}).filter(([name]) => name.replace(assumed, '') !== 'deploy');
+/** A deployment was carried out that nobody wants any more: what is wanted now is due. */
+export function overtaken(pass: EnvironmentPass): Partial<Memory<Facts>> {
+  const { facts } = pass.memory;
   const { contentId: _replaced, ...deploy } = facts.deploy ?? {};
-  return {
-    ...(applied !== undefined && { applied: { ...applied, prints: Object.fromEntries(others) } }),
-    ...(facts.deploy !== undefined && { facts: { ...facts, deploy } }),
-  };
-}
-
-/** The same fingerprints under the key of now, for the generation of now. */
-export function renewed(pass: EnvironmentPass): Memory<Facts>['applied'] {
-  const known = printsIn(pass);
-  const wanted = { deploy: deployValue(pass.spec), ...partsOf(pass) };
-  const again = Object.entries(wanted).flatMap(([field, value]) =>
-    [field, `${assumed}${field}`]
-      .filter((name) => known[name] !== undefined && isSent(pass, name, value))
-      .map((name) => [name, pass.print(value)]),
-  );
-  return { generation: pass.subject.generation, prints: { ...known, ...Object.fromEntries(again) } };
-}
-
-/** What an earlier spec set and no call takes back. */
-export function leftoverOf(pass: EnvironmentPass): readonly string[] {
-  const wanted = partsOf(pass);
-  const takesStartup = pass.spec.deploy?.image !== undefined || pass.spec.deploy?.build !== undefined;
-  return Object.keys(printsIn(pass))
-    .filter((field) => field !== 'deploy' && !field.startsWith(assumed) && wanted[field] === undefined)
-    .filter((field) => field !== 'startup' || !takesStartup)
-    .toSorted();
+  return { applied: appliedOvertaken(pass), ...(facts.deploy !== undefined && { facts: { ...facts, deploy } }) };
 }
 
 /** The deployment that the spec wants. */
@@ -170,10 +106,15 @@ export function deployment(pass: EnvironmentPass, appEnvId: string): Action {
   const token = isRedeployDue(pass) ? (pass.subject.annotations[redeployAnnotation] ?? '') : '';
   const digest = pass.print([deployValue(pass.spec), wanted, isStartupLeft(pass), token]);
   const done = (how: Done) => deployed(pass, how);
+  const common = {
+    digest,
+    done,
+    ...(carriedBy(pass).length > 0 && { meanwhile: { applied: appliedMeanwhile(pass) } }),
+  };
   if (deploy?.image !== undefined) {
     const { image } = deploy;
     const request = postAppEnvDeployImage({ appEnvId, image, ...unsent(pass), ...startupFields(pass) });
-    return { operation: 'deploy-image', words: `deploy image ${image}`, request, digest, done };
+    return { operation: 'deploy-image', words: `deploy image ${image}`, request, ...common };
   }
   if (deploy?.build !== undefined) {
     const { revision, forceNewBuild, rebuildFrom } = deploy.build;
@@ -183,11 +124,11 @@ export function deployment(pass: EnvironmentPass, appEnvId: string): Action {
       ...(rebuildFrom !== undefined && { isRebuild: true, fromContentId: rebuildFrom }),
       ...startupFields(pass),
     });
-    return { operation: 'build', words: `build revision ${revision}`, request, digest, done };
+    return { operation: 'build', words: `build revision ${revision}`, request, ...common };
   }
   const targetContentId = deploy?.contentId ?? '';
   const request = postAppEnvRollback({ appEnvId, targetContentId });
-  return { operation: 'rollback', words: `roll back to ${targetContentId}`, request, digest, done };
+  return { operation: 'rollback', words: `roll back to ${targetContentId}`, request, ...common };
 }
 
 /** The redeployment that the annotation asks for. */
@@ -203,9 +144,20 @@ export function redeployment(pass: EnvironmentPass, appEnvId: string): Action {
 }
 
 /** Whether the annotation carries a token that was not handled yet. */
-export function isRedeployDue({ subject, memory }: EnvironmentPass): boolean {
+export function isRedeployDue(pass: EnvironmentPass): boolean {
+  const token = openToken(pass);
+  return token !== undefined && !isRedeploymentLost(pass, token);
+}
+
+/** Whether the redeployment that the annotation asks for was given up. */
+export function isRedeployLost(pass: EnvironmentPass): boolean {
+  const token = openToken(pass);
+  return token !== undefined && isRedeploymentLost(pass, token);
+}
+
+function openToken({ subject, memory }: EnvironmentPass): string | undefined {
   const token = subject.annotations[redeployAnnotation];
-  return token !== undefined && token !== '' && token !== memory.facts.lastHandledRedeployAt;
+  return token === '' || token === memory.facts.lastHandledRedeployAt ? undefined : token;
 }
 
 function redeployHandled({ subject }: EnvironmentPass): Pick<Facts, 'lastHandledRedeployAt'> {
@@ -215,10 +167,11 @@ function redeployHandled({ subject }: EnvironmentPass): Pick<Facts, 'lastHandled
 
 /** The variables and settings that were not sent yet; what the service keeps is not sent again. */
 function unsent(pass: EnvironmentPass): { envVars?: Record<string, string>; functionConfig?: JsonObject } {
+  const carried = carriedBy(pass);
   const under = (prefix: string): Record<string, Json> =>
     Object.fromEntries(
       Object.entries(partsOf(pass))
-        .filter(([field, value]) => field.startsWith(prefix) && !isSent(pass, field, value))
+        .filter(([field]) => field.startsWith(prefix) && carried.includes(field))
         .map(([field, value]) => [field.slice(prefix.length), value]),
     );
   const envVars = under('env.') as Record<string, string>;
@@ -236,47 +189,52 @@ function startupFields(pass: EnvironmentPass): {
   clearStartupConfig?: boolean;
 } {
   const { startup } = pass.spec;
-  if (startup === undefined) return isStartupLeft(pass) ? { clearStartupConfig: true } : {};
-  const startupConfig = startupOf(startup);
-  return isSent(pass, 'startup', startupConfig) ? {} : { startupConfig, replaceStartupConfig: true };
+  if (!carriedBy(pass).includes('startup')) return {};
+  return startup === undefined
+    ? { clearStartupConfig: true }
+    : { startupConfig: startupOf(startup), replaceStartupConfig: true };
 }
 
 function deployed(pass: EnvironmentPass, { body, at, attempt }: Done): Partial<Memory<Facts>> {
-  const { spec, memory, subject } = pass;
+  const { spec } = pass;
   const rollback = body === undefined ? undefined : rollbackInfoOf(body);
   const shown = body === undefined ? undefined : deployedContentIdOf(body);
-  const contentId = shown ?? rollback?.contentId ?? spec.deploy?.contentId;
   const failed = body !== undefined && lifecycleAnswerOf(body)?.success === false;
   const entry = {
     revision: revisionOf(spec),
-    contentId,
+    contentId: shown ?? rollback?.contentId ?? (failed ? undefined : spec.deploy?.contentId),
     at,
     outcome: failed ? 'Failed' : 'Updating',
   };
-  const deploy = {
-    ...entry,
-    ...(attempt > 1 && { repeatedAfterDoubt: attempt - 1 }),
-    ...(rollback && { rollback: { from: rollback.fromVersion, to: rollback.toVersion } }),
-  };
-  const before = memory.facts.history ?? [];
+  const versions = rollback && { rollback: { from: rollback.fromVersion, to: rollback.toVersion } };
   return {
-    applied: { generation: subject.generation, prints: sentPrints(pass) },
-    facts: { ...memory.facts, deploy, history: [entry, ...before].slice(0, most), ...redeployHandled(pass) },
+    applied: failed ? appliedInVain(pass) : appliedBy(pass),
+    facts: { ...recorded(pass, entry, attempt, versions), ...redeployHandled(pass) },
   };
 }
 
-/** What has been sent by now: what travels with this deployment, and as much of what is left over as status holds. */
-function sentPrints(pass: EnvironmentPass): Readonly<Record<string, string>> {
-  const { deploy } = pass.spec;
-  const takes = (field: string) => deploy?.image !== undefined || (deploy?.build !== undefined && field === 'startup');
-  const now = Object.entries(partsOf(pass)).filter(([field]) => takes(field));
-  const sent = {
-    deploy: pass.print(deployValue(pass.spec)),
-    ...Object.fromEntries(now.map(([field, value]) => [field, pass.print(value)])),
+/** A call was sent as often as it may be, and nothing shows what became of it. */
+export function givenUp(
+  pass: EnvironmentPass,
+  { operation, startedAt, attempt }: JournalEntry,
+): Partial<Memory<Facts>> {
+  if (operation === 'redeploy') {
+    return { applied: appliedWithoutRedeployment(pass, pass.subject.annotations[redeployAnnotation] ?? '') };
+  }
+  const entry = { revision: revisionOf(pass.spec), contentId: undefined, at: startedAt, outcome: 'InDoubt' };
+  return {
+    applied: appliedInVain(pass),
+    facts: { ...recorded(pass, entry, attempt, undefined), ...redeployHandled(pass) },
   };
-  const isCleared = (field: string) => field === 'startup' && isStartupLeft(pass) && takes(field);
-  const kept = Object.entries(printsIn(pass))
-    .filter(([field]) => !field.startsWith(assumed) && !(field in sent) && !isCleared(field))
-    .slice(0, mostPrints - Object.keys(sent).length);
-  return { ...sent, ...Object.fromEntries(kept) };
+}
+
+/** A deployment as status tells it. */
+function recorded(
+  { memory: { facts } }: EnvironmentPass,
+  entry: NonNullable<Facts['history']>[number],
+  attempt: number,
+  versions: Pick<NonNullable<Facts['deploy']>, 'rollback'> | undefined,
+): Facts {
+  const deploy = { ...entry, ...(attempt > 1 && { repeatedAfterDoubt: attempt - 1 }), ...versions };
+  return { ...facts, deploy, history: [entry, ...(facts.history ?? [])].slice(0, most) };
 }

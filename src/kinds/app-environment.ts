@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { defineKind } from '../engine/kind/define.ts';
 import { readOf } from '../engine/kind/reading.ts';
+import { isNo } from '../engine/kind/refusal.ts';
 import type { OwnCondition, Showing, Step } from '../engine/kind/step.ts';
 import type { Request } from '../engine/ports.ts';
 import { postAppEnvStart, postAppEnvStop, type AppEnvItem } from '../hosting/requests.ts';
@@ -9,13 +10,12 @@ import {
   assume,
   deployment,
   dueOf,
+  isFailed,
   isRedeployDue,
-  leftoverOf,
-  partsOf,
+  isRedeployLost,
   redeployment,
-  renewed,
-  revisionOf,
 } from './app-environment-deploys.ts';
+import { isPowerSet, leftoverOf, partsOf, redeployAnnotation, renewed, revisionOf } from './app-environment-parts.ts';
 import { act, isLagging, resolveDoubt, stateOf, unknownState } from './app-environment-calls.ts';
 import { identity, type Facts, type Spec } from './schema/app-environment.ts';
 import { needsOf } from './values.ts';
@@ -63,9 +63,8 @@ function settled(pass: EnvironmentPass, item: AppEnvItem, state: 'Running' | 'St
   if (powerState === 'Running' && state === 'Stopped') return power(pass, item, 'start');
   const redeploys = isRedeployDue(pass);
   if (redeploys && state === 'Running') return act(pass, item, redeployment(pass, item.appEnvId), 1);
-  const applied = renewed(pass);
-  if (applied !== undefined && !isDeepStrictEqual(applied, memory.applied))
-    return { is: 'again', remember: { applied } };
+  const applied = renewed(pass, state);
+  if (!isDeepStrictEqual(applied, memory.applied)) return { is: 'again', remember: { applied } };
   const lost = failed(pass);
   if (lost !== undefined) return lost;
   if (due === 'deployment' || redeploys) {
@@ -85,18 +84,23 @@ function settled(pass: EnvironmentPass, item: AppEnvItem, state: 'Running' | 'St
   return { is: 'ready', message, note: {} };
 }
 
-/** A deployment that the service accepted and called failed is not sent again by itself. */
-function failed({ memory, spec }: EnvironmentPass): Step<Facts> | undefined {
-  const { deploy } = memory.facts;
-  if (deploy?.outcome !== 'Failed' || deploy.revision !== revisionOf(spec)) return undefined;
-  const message = `deploying ${deploy.revision ?? ''}: the service says that it failed; change what is deployed to try again`;
-  return { is: 'stall', reason: 'DeployFailed', message };
+/** What was deployed in vain is not sent again by itself. */
+function failed(pass: EnvironmentPass): Step<Facts> | undefined {
+  const isRedeploy = isRedeployLost(pass);
+  if (!isRedeploy && !isFailed(pass)) return undefined;
+  const again = `change what is deployed, or the annotation ${redeployAnnotation}, to try again`;
+  const what = isRedeploy ? 'redeploying' : `deploying ${revisionOf(pass.spec) ?? ''}`;
+  if (!isRedeploy && pass.memory.facts.deploy?.outcome !== 'InDoubt') {
+    return { is: 'stall', reason: 'DeployFailed', message: `${what}: the service says that it failed; ${again}` };
+  }
+  const message = `${what}: the answer was lost twice, and nothing shows that it was carried out; ${again}`;
+  return { is: 'stall', reason: 'DeployInDoubt', message };
 }
 
 /** Starts or stops the environment; both may be repeated, so that a lost answer only costs another look. */
 function power(pass: EnvironmentPass, item: AppEnvItem, way: 'start' | 'stop'): Step<Facts> {
-  const { memory, subject, spec, contested } = pass;
-  const isDrift = memory.applied?.generation === subject.generation;
+  const { memory, spec, contested } = pass;
+  const isDrift = isPowerSet(pass, way === 'start' ? 'Running' : 'Stopped');
   if (isDrift && spec.lifecycle?.drift === 'Report') {
     const message = `the environment should be ${way === 'start' ? 'running' : 'stopped'} and is not; drift is only reported`;
     return { is: 'ready', reason: 'Observed', message };
@@ -124,7 +128,7 @@ function power(pass: EnvironmentPass, item: AppEnvItem, way: 'start' | 'stop'): 
           return { is: 'wait', reason: 'InDoubt', message, retryInMs: 1_000, note };
         }
         const never = way === 'start' && memory.facts.deploy === undefined;
-        if (!never || (refusal.is !== 'refused' && refusal.is !== 'conflict')) return undefined;
+        if (!never || !isNo(refusal)) return undefined;
         const message = `start environment "${item.name}": ${refusal.message}; an environment must have been deployed before it can start: set spec.deploy`;
         return { is: 'stall', reason: 'NeverDeployed', message, note: { ...pass.notes, neverDeployed: 1 } };
       },
@@ -147,7 +151,7 @@ function show(pass: EnvironmentPass): Showing<Facts> {
     powerState !== undefined &&
     state !== powerState &&
     (state === 'Running' || state === 'Stopped') &&
-    memory.applied?.generation === pass.subject.generation;
+    isPowerSet(pass, powerState);
   const deploys = Object.keys(spec.deploy ?? {}).filter((name) => name !== 'onBind');
   return {
     facts: { ...memory.facts, ...shownOf(item, state), ...outcomes(memory.facts, state) },

@@ -8,6 +8,7 @@ import {
   drSourcesOf,
   type ConfigurationItem,
   type DrOperation,
+  type PendingCleanup,
   type SourceItem,
 } from '../hosting/requests.ts';
 
@@ -84,6 +85,16 @@ export function isActivation({ kind }: Pick<DrOperation, 'kind'>): boolean {
 /** Whether an operation certainly ended without bringing anything to life. */
 export function endedInVain({ endedAt, outcome }: DrOperation): boolean {
   return endedAt !== undefined && outcome !== undefined && /^(failed|discarded|superseded|cancell?ed)$/i.test(outcome);
+}
+
+/** Whether an operation is shown to have ended before another one began. */
+export function endedBefore({ endedAt }: DrOperation, later: DrOperation | undefined): boolean {
+  return Date.parse(endedAt ?? '') <= Date.parse(later?.startedAt ?? '');
+}
+
+/** Clean-up that is under way, and not only a disk that is kept for its time. */
+export function cleansUp(cleanup: PendingCleanup | undefined): boolean {
+  return (cleanup?.pendingCount ?? 0) > (cleanup?.retainedDiskCount ?? 0);
 }
 
 /** Whether two moments are the same, however they are written. */

@@ -121,6 +121,7 @@ const plan: ObjectPlan<Spec, Facts, ContactPointItem> = {
       ? undefined
       : `${count} alert${count === 1 ? ' uses' : 's use'} it; delete or change them first`;
   },
+  factsOfNext: () => ({}),
   facts: ({ spec }, { item }) => ({
     type: item?.type ?? typeOf(spec),
     ...(item !== undefined && {

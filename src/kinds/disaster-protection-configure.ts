@@ -58,7 +58,7 @@ export function bound(pass: ProtectionPass, id: string, made: 'Created' | 'Adopt
   return { id, ownership, binding: { endpoint, accountId }, journal: undefined, ...fresh };
 }
 
-/** What keeps settings from being sent while the configuration is being activated, discarded or wiped. */
+/** What keeps settings from being sent: a request about the configuration that was taken up and is not at its end. */
 export function underway(
   pass: ProtectionPass,
   configurationId: string,
@@ -67,7 +67,7 @@ export function underway(
   const kinds = ['RecoveryActivation', 'ActivationDiscard', 'DisasterReset'];
   const other = kinds
     .flatMap((kind) => pass.related?.(kind, configurationId) ?? [])
-    .find(({ finished, facts, inDoubt }) => !finished && (inDoubt || facts['acceptedAt'] !== undefined));
+    .find(({ finished, takenUp }) => takenUp && !finished);
   const active = configuration && operationIn(configuration, activeIdOf(configuration));
   const what =
     other?.name ?? (active !== undefined && isActivation(active) ? `operation ${active.operationId}` : undefined);
@@ -89,11 +89,8 @@ export function configure(
 ): Step<Facts> {
   if (pass.account.frozen !== undefined) return { is: 'wait', reason: 'VisibilityLost', message: pass.account.frozen };
   const appEnvId = environmentOf(pass);
-  const other = pass.creating('protection', appEnvId);
-  if (other !== undefined) {
-    const message = `${other} is setting up a protection of the same environment`;
-    return { is: 'wait', reason: 'CreateInProgress', message, retryInMs: 2_000 };
-  }
+  const held = heldBack(pass, appEnvId, configuration);
+  if (held !== undefined) return held;
   const item = itemOf(pass, appEnvId, configuration);
   // Made up for this attempt: a later enrolment with the same content must not be answered with an operation that is gone.
   const requestId = requestIdOf('configure/v1', {
@@ -126,6 +123,28 @@ export function configure(
     remember: { facts },
     note: { unsent: 1 },
   };
+}
+
+/** What keeps a call from being begun for a while. A lost reset names the environment: it would wipe what is set up before it arrives. */
+function heldBack(
+  pass: ProtectionPass,
+  appEnvId: string,
+  configuration: ConfigurationItem | undefined,
+): Step<Facts> | undefined {
+  const other = pass.creating('protection', appEnvId);
+  if (other !== undefined) {
+    const message = `${other} is setting up a protection of the same environment`;
+    return { is: 'wait', reason: 'CreateInProgress', message, retryInMs: 2_000 };
+  }
+  const reset = pass.creating('reset', appEnvId) ?? pass.creating('reset', pass.account.accountId);
+  if (reset !== undefined) {
+    const message = `${reset} is under way; settings are sent after it`;
+    return { is: 'wait', reason: 'OperationInProgress', message, retryInMs: 10_000 };
+  }
+  if (configuration !== undefined || pass.quarantineMs <= 0) return undefined;
+  const message =
+    'this operator has just taken over; nothing is set up until calls of its predecessor can no longer arrive';
+  return { is: 'wait', reason: 'TakeOver', message, retryInMs: pass.quarantineMs };
 }
 
 /** The body that was written down; undefined where it is none about this environment. */

@@ -59,9 +59,8 @@ function enrol(pass: ProtectionPass, walk: Walk): Step<Facts> {
   const existing = ofEnvironment(pass, walk);
   const wanted = pass.spec.enrolment ?? 1;
   const { id, facts: known } = pass.memory;
-  // What was shown of another configuration says nothing of this one; its operations stay in the history.
   const isKnown = existing !== undefined && existing.configurationId === id;
-  const kept = isKnown ? known : known.operations === undefined ? {} : { operations: known.operations };
+  const kept = isKnown ? known : historyOf(known);
   const facts: Facts = { ...kept, appEnvId: environmentOf(pass), enrolment: wanted };
   const mayAdopt = pass.account.adoption !== 'Never' && pass.spec.lifecycle?.adoption !== 'Never';
   if (existing !== undefined) {
@@ -83,6 +82,15 @@ function enrol(pass: ProtectionPass, walk: Walk): Step<Facts> {
     return { is: 'stall', reason: 'AdoptionNotAllowed', message };
   }
   return (id === undefined ? undefined : underway(pass, id)) ?? configure(pass, undefined, facts);
+}
+
+/** What outlives a configuration: what was shown of it says nothing of another one, nor of none. */
+function historyOf({ appEnvId, enrolment, operations }: Facts): Facts {
+  return {
+    ...(appEnvId !== undefined && { appEnvId }),
+    ...(enrolment !== undefined && { enrolment }),
+    ...(operations !== undefined && { operations }),
+  };
 }
 
 /** A configuration that was ours and does not show: nothing is set up again by itself. */
@@ -110,6 +118,7 @@ function gone(pass: ProtectionPass, walk: Walk, id: string): Step<Facts> {
     is: 'stall',
     reason: wiped === undefined ? 'ConfigurationGone' : 'WipedByReset',
     message,
+    remember: { facts: historyOf(pass.memory.facts) },
     note: { ...pass.notes, provedGone: 1 },
   };
 }

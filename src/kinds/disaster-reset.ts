@@ -10,12 +10,11 @@ import {
   postDisasterReadinessReset,
   resetCountsOf,
   type ConfigurationItem,
-  type PendingCleanup,
   type Resetting,
   type SourceItem,
 } from '../hosting/requests.ts';
 import { expired, never, notYet, type Fence } from './approval.ts';
-import { activeIdOf, isActivation, operationIn } from './configurations.ts';
+import { activeIdOf, cleansUp, isActivation, operationIn } from './configurations.ts';
 import { ended, provenTwice, stepOnce, underWay, type OncePlan } from './one-shot.ts';
 import { isWhole } from './recovery-activation-content.ts';
 import { movedOn } from './recovery-activation-fences.ts';
@@ -26,6 +25,7 @@ type ResetPass = Pass<Spec, Facts>;
 interface Seen {
   readonly walk: Snapshot<ConfigurationItem>;
   readonly sources: ReadonlyMap<string, SourceItem>;
+  readonly sourcesBegunAt: number | undefined;
 }
 
 interface Pinned {
@@ -64,7 +64,7 @@ function look(pass: ResetPass, since: number): Step<Facts> | Seen {
   if (listed === undefined && pass.view.problem(sources) === undefined) {
     return readOf(pass, sources, Number.NEGATIVE_INFINITY);
   }
-  return { walk, sources: listed?.items ?? new Map() };
+  return { walk, sources: listed?.items ?? new Map(), sourcesBegunAt: listed?.begunAt };
 }
 
 /** The configurations that a reset would reach now: all of the account, or those of the environment. */
@@ -151,11 +151,6 @@ function moved(pass: ResetPass, { walk }: Seen): Fence | undefined {
   return undefined;
 }
 
-/** Clean-up that is under way, and not only a disk that is kept for its time. */
-function cleansUp(cleanup: PendingCleanup | undefined): boolean {
-  return (cleanup?.pendingCount ?? 0) > (cleanup?.retainedDiskCount ?? 0);
-}
-
 function isGone(pass: ResetPass, { walk }: Seen): boolean {
   return pinnedOf(pass.spec).every(({ configurationId }) => !walk.items.has(configurationId));
 }
@@ -180,15 +175,31 @@ function follow(pass: ResetPass, seen: Seen): Step<Facts> {
     return { is: 'wait', reason: 'CleanupPending', message, retryInMs: 10_000, note: {} };
   }
   const facts = factsOf(pass, seen);
-  if (pass.spec.scope === 'Environment' && cleansUp(seen.sources.get(environmentOf(pass))?.pendingCleanup)) {
-    const message = 'the configuration is gone; the service still cleans up';
-    return { is: 'wait', reason: 'CleanupPending', message, remember: { facts } };
-  }
   const message = 'the configuration is gone';
   const read = drConfigurationsOf(pass.account.accountId);
   const unsure = provenTwice<Spec, Facts>(pass, read, seen.walk, { reason: 'InProgress', message });
   if (unsure !== undefined) return unsure;
+  // What was listed while the configuration was still there says nothing of the clean-up after it.
+  const since = pass.notes['missedAt'] ?? seen.walk.begunAt;
+  if (seen.sourcesBegunAt === undefined || seen.sourcesBegunAt < since) {
+    return readOf(pass, drSourcesOf(pass.account.accountId), since);
+  }
+  if (wipedSources(pass, seen).some(({ pendingCleanup }) => cleansUp(pendingCleanup))) {
+    return {
+      is: 'wait',
+      reason: 'CleanupPending',
+      message: `${message}; the service still cleans up`,
+      remember: { facts },
+    };
+  }
   return ended(pass, { is: 'ready', reason: 'Succeeded', message }, { facts: { ...facts, stage: 'Wiped' } });
+}
+
+/** The environments whose protection is wiped, as far as they are listed. */
+function wipedSources(pass: ResetPass, { sources }: Seen): readonly SourceItem[] {
+  if (pass.spec.scope === 'Account') return [...sources.values()];
+  const source = sources.get(environmentOf(pass));
+  return source === undefined ? [] : [source];
 }
 
 function factsOf(pass: ResetPass, seen: Seen | undefined): Facts {

@@ -1,9 +1,9 @@
 /** What a HostedApp wants field by field, what the service shows of each, and how both are called in its bodies. */
 import type { Json } from '../engine/ports.ts';
 import { definedOf } from '../engine/kind/create.ts';
-import type { Pass } from '../engine/kind/pass.ts';
+import type { Pass, Related } from '../engine/kind/pass.ts';
 import type { Fields } from '../engine/kind/plan.ts';
-import { appAsOf, appsOf } from '../hosting/requests.ts';
+import { appAsOf, appEnvsOf, appsOf } from '../hosting/requests.ts';
 import type { AppItem, AppRecord } from '../hosting/requests.ts';
 import type { Spec as EnvironmentSpec } from './schema/app-environment.ts';
 import type { Facts, Spec } from './schema/hosted-app.ts';
@@ -129,10 +129,33 @@ function jobFields({ job }: Spec): Fields {
   };
 }
 
+/** Whether an app becomes a function, or stops being one. */
+export function converts(changed: Fields, { memory, spec }: AppPass): boolean {
+  return 'preset' in changed && (presetOf(spec) === 'FUNCTION' || memory.facts.type === 'Function');
+}
+
+/** What has to be in the same request as a change, though it has not changed itself: the service would put a default in its place. */
+export function goesAlong(changed: Fields, pass: AppPass): Fields {
+  const { image } = pass.spec;
+  return {
+    ...(changed['useImage'] === true && image && { 'image.reference': image.reference }),
+    ...(changed['preset'] === 'CUSTOM' && !converts(changed, pass) && dockerfile(pass)),
+  };
+}
+
+/** The AppEnvironments that are bound to environments of the app, however they name them. */
+export function boundEnvironments({ memory, view, account, related }: AppPass): readonly Related[] {
+  const environments = view.group(appEnvsOf(account.accountId), memory.id ?? '')?.items ?? [];
+  return environments.flatMap(({ appEnvId }) =>
+    (related?.('AppEnvironment', appEnvId) ?? []).filter(({ id }) => id === appEnvId),
+  );
+}
+
 /** Where an AppEnvironment deploys an image of its own, the app's image serves for its creation only. */
-export function isDeployedByEnvironment({ memory, referrers }: AppPass): boolean {
-  if (memory.id === undefined) return false;
-  return referrers('AppEnvironment').some(({ spec }) => (spec as EnvironmentSpec).deploy?.image !== undefined);
+export function isDeployedByEnvironment(pass: AppPass): boolean {
+  if (pass.memory.id === undefined) return false;
+  const specs = [...pass.referrers('AppEnvironment'), ...boundEnvironments(pass)].map(({ spec }) => spec);
+  return specs.some((spec) => (spec as EnvironmentSpec | undefined)?.deploy?.image !== undefined);
 }
 
 /** What the service shows. Our own writes are trusted over a record that was read before them. */
@@ -147,8 +170,8 @@ export function observed(item: ShownApp, pass: AppPass): Fields {
     ...Object.fromEntries(rows),
     name: item.name,
     preset: item.dockerPreset ?? record?.dockerPreset,
-    'source.git.namespace': item.gitNamespace ?? (record && ''),
-    'source.git.repo': item.gitRepo ?? (record && ''),
+    'source.git.namespace': item.gitNamespace ?? record?.gitNamespace ?? (record && ''),
+    'source.git.repo': item.gitRepo ?? record?.gitRepo ?? (record && ''),
     'source.git.installationId': same('source.git.installationId', record?.gitInstallationId),
     'source.cliDeployment': same('source.cliDeployment', record?.isCliDeployment),
     ...(older && pass.wrote?.fields),

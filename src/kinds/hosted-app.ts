@@ -20,8 +20,11 @@ import {
 import {
   afterCreation,
   bodyOf,
+  boundEnvironments,
+  converts,
   desired,
   fixed,
+  goesAlong,
   isDeployedByEnvironment,
   isHidden,
   isKept,
@@ -85,21 +88,32 @@ function creationOnly({ presetVersion, source, database }: Spec): Fields {
 }
 
 /** Changes wait in each environment for its next deployment, unless they were to be applied at once. */
-function pendingAfter(body: unknown, changed: Fields, { spec, memory }: AppPass): Facts {
+function pendingAfter(body: unknown, changed: Fields, pass: AppPass): Facts {
   const affected = environmentsAffectedOf(body);
-  const names = Object.keys(changed);
-  const before = memory.facts.pendingChanges ?? [];
-  const pending =
-    spec.applyImmediately === true
-      ? before.filter((field) => !names.includes(field))
-      : affected === 0
-        ? before
-        : [...new Set([...before, ...names])].toSorted();
-  return {
-    ...memory.facts,
-    pendingChanges: pending.length > 0 ? pending : undefined,
-    ...(affected !== undefined && { environmentsAffected: affected }),
-  };
+  const { facts } = pass.memory;
+  const before = facts.pendingChanges ?? [];
+  const isApplied = pass.spec.applyImmediately === true;
+  const left = isApplied ? before.filter((field) => !(field in changed)) : before;
+  const { pendingChanges } = isApplied || affected === 0 ? withPending(facts, left) : pendingMeanwhile(changed, pass);
+  return { ...facts, pendingChanges, ...(affected !== undefined && { environmentsAffected: affected }) };
+}
+
+/** A change whose answer is not there may wait in the environments already. */
+function pendingMeanwhile(changed: Fields, { spec, memory: { facts } }: AppPass): Facts {
+  if (spec.applyImmediately === true) return facts;
+  return withPending(facts, [...(facts.pendingChanges ?? []), ...Object.keys(changed)]);
+}
+
+function withPending(facts: Facts, fields: readonly string[]): Facts {
+  return { ...facts, pendingChanges: fields.length > 0 ? [...new Set(fields)].toSorted() : undefined };
+}
+
+/** A change of the app shows in its environments, and would be taken for the trace of a deployment whose answer was lost. */
+function mustWait(pass: AppPass): Step<Facts> | undefined {
+  const doubtful = boundEnvironments(pass).find(({ inDoubt }) => inDoubt);
+  if (doubtful === undefined) return undefined;
+  const message = `whether the last call of ${doubtful.name} was carried out is not known yet; the app is not changed before`;
+  return { is: 'wait', reason: 'EnvironmentInDoubt', message, retryInMs: 2_000 };
 }
 
 /** Sends again what was changed and is still waiting, once it is to be applied at once. */
@@ -112,6 +126,8 @@ function applyPending(pass: AppPass, id: string): Step<Facts> | undefined {
   if (Object.keys(again).length === 0) {
     return { is: 'again', remember: { facts: { ...memory.facts, pendingChanges: undefined } } };
   }
+  const held = mustWait(pass);
+  if (held !== undefined) return held;
   return {
     is: 'call',
     call: {
@@ -142,10 +158,15 @@ const plan: ObjectPlan<Spec, Facts, ShownApp> = {
 
   alsoReads: ({ view, account }, id) => {
     const item = view.one(appsOf(account.accountId), id)?.item;
-    return item === undefined ? [] : [appAsOf(id, item.updatedAtMs)];
+    const environments = appEnvsOf(account.accountId);
+    return [
+      ...(view.group(environments, id) === undefined ? [environments] : []),
+      ...(item === undefined ? [] : [appAsOf(id, item.updatedAtMs)]),
+    ];
   },
   desired,
   observed,
+  mustWait,
   hidden: isHidden,
   kept: isKept,
   replaced: isReplaced,
@@ -165,15 +186,15 @@ const plan: ObjectPlan<Spec, Facts, ShownApp> = {
     update: (appId, changed, pass) =>
       patchApp({
         appId,
-        ...bodyOf(changed, pass),
+        ...bodyOf({ ...changed, ...goesAlong(changed, pass) }, pass),
         ...(pass.spec.applyImmediately === true && { applyImmediately: true }),
       }),
     // An app becomes a function, or stops being one, in a request that changes nothing else.
-    updateFirst: (changed, { memory, spec }) => {
-      const converts = 'preset' in changed && (presetOf(spec) === 'FUNCTION' || memory.facts.type === 'Function');
-      return converts && Object.keys(changed).length > 1 ? ['preset'] : undefined;
+    updateFirst: (changed, pass) => {
+      return converts(changed, pass) && Object.keys(changed).length > 1 ? ['preset'] : undefined;
     },
     learnedByUpdate: pendingAfter,
+    supposedOfUpdate: pendingMeanwhile,
     remove: deleteApp,
   },
   blocked: ({ message }) =>
@@ -188,6 +209,7 @@ const plan: ObjectPlan<Spec, Facts, ShownApp> = {
     pass.view.group(appEnvsOf(pass.account.accountId), id);
     return applyPending(pass, id) ?? { is: 'ready' };
   },
+  factsOfNext: () => ({}),
   facts: (pass, { item }) => {
     const environments = pass.view.group(appEnvsOf(pass.account.accountId), pass.memory.id ?? '')?.items;
     return {

@@ -1,9 +1,9 @@
-/** What a MemberAccess wants, what the service shows of it, and what status says of the two. */
+/** What a MemberAccess wants, what it asked for before, what the service shows of it, and what status says of all that. */
 import type { Pass } from '../engine/kind/pass.ts';
-import type { OwnCondition, Showing } from '../engine/kind/step.ts';
+import type { Notice, OwnCondition, Showing } from '../engine/kind/step.ts';
 import type { Read } from '../engine/ports.ts';
 import { memberAccessOf, type MemberAccessItem } from '../hosting/requests.ts';
-import type { Facts, Spec } from './schema/member-access.ts';
+import { Facts, type Spec } from './schema/member-access.ts';
 
 export type AccessPass = Pass<Spec, Facts>;
 
@@ -36,22 +36,59 @@ export function allowedOf(pass: AccessPass): readonly string[] | undefined {
   return isOlder && Array.isArray(own) ? own.map(String) : seen.item.allowedAppEnvIds;
 }
 
-/** Whether the spec was changed since it was last applied: only then may a list lose what an earlier spec put there. */
+/** Whether the spec was changed since it was last applied: only then may a list lose or gain what the spec means. */
 export function isEdited({ memory, subject }: AccessPass): boolean {
   return memory.applied?.generation !== subject.generation;
 }
 
-/** What the member shall reach: what the spec names, and what the service added by itself if that is to be kept. */
+/** The ids that were set for the spec as last applied, and the others that this resource, or one before it, has asked for. */
+export function remembered({ memory }: Pick<AccessPass, 'memory'>): {
+  readonly set: readonly string[];
+  readonly asked: readonly string[];
+} {
+  return { set: memory.facts.setAppEnvIds ?? [], asked: memory.facts.askedAppEnvIds ?? [] };
+}
+
+/** What to remember once the list has all that the spec means. */
+export function factsWith(pass: AccessPass, ids: readonly string[]): Facts {
+  const { set, asked } = remembered(pass);
+  const kept = isEdited(pass) ? ids : union(set, ids);
+  const others = union(asked, set).filter((id) => !kept.includes(id));
+  return { ...pass.memory.facts, setAppEnvIds: stated(kept), askedAppEnvIds: stated(others) };
+}
+
+/** What another resource of the same membership asked for, to be known when this one takes its place. */
+export function inherited(pass: AccessPass, owner: string): Facts | undefined {
+  const { facts } = pass.memory;
+  const before = pass.related?.('MemberAccess', pass.spec.membershipId).find(({ name }) => name === owner);
+  const theirs = Facts.safeParse(before?.facts ?? {});
+  if (!theirs.success) return undefined;
+  const { setAppEnvIds = [], askedAppEnvIds = [] } = theirs.data;
+  const asked = union(facts.askedAppEnvIds ?? [], union(setAppEnvIds, askedAppEnvIds));
+  return sameIds(asked, facts.askedAppEnvIds ?? []) ? undefined : { ...facts, askedAppEnvIds: [...asked] };
+}
+
+/** What the member shall reach: what the spec names, and what others added if that is to be kept. */
 export function targetOf(pass: AccessPass, ids: readonly string[], allowed: readonly string[]): readonly string[] {
-  const set = pass.memory.facts.setAppEnvIds ?? [];
+  const { set, asked } = remembered(pass);
   const stays = (id: string) =>
-    ids.includes(id) || (set.includes(id) ? !isEdited(pass) : pass.spec.serviceAdds !== 'Remove');
-  return [...new Set([...ids, ...allowed.filter(stays)])].toSorted();
+    ids.includes(id) ||
+    (set.includes(id) ? !isEdited(pass) : !asked.includes(id) && pass.spec.serviceAdds !== 'Remove');
+  return union(ids, allowed.filter(stays));
+}
+
+/** Two lists as one, sorted, each id once. */
+export function union(a: readonly string[], b: readonly string[]): readonly string[] {
+  return [...new Set([...a, ...b])].toSorted();
 }
 
 /** Whether two lists have the same ids. */
 export function sameIds(a: readonly string[], b: readonly string[]): boolean {
   return a.length === b.length && a.every((id) => b.includes(id));
+}
+
+function stated(list: readonly string[]): string[] | undefined {
+  return list.length === 0 ? undefined : [...list];
 }
 
 /** What status shows. */
@@ -68,23 +105,36 @@ export function show(pass: AccessPass): Showing<Facts> {
   const isWider = isRestricted && allowed.length === 0;
   const differs = !isEdited(pass) && !sameIds(target, allowed);
   const inWords = (list: readonly string[]) => (list.length === 0 ? '(every environment)' : list.join(', '));
+  const added = addedByOthers(pass, allowed, ids);
+  const kept = isRestricted && spec.serviceAdds !== 'Remove' ? added : [];
   return {
     facts: {
       ...memory.facts,
       access: allowed.length === 0 ? 'Full' : 'Restricted',
       appEnvIds: allowed.length === 0 ? undefined : [...allowed].toSorted(),
-      serviceAddedAppEnvIds: addedBy(allowed, ids, memory.facts.setAppEnvIds ?? []),
+      serviceAddedAppEnvIds: stated(added),
     },
-    conditions: [widerCondition(isWider), ...(isRestricted ? [enforced] : [])],
+    conditions: [widerCondition(isWider), ...(isRestricted ? [addedCondition(kept), enforced] : [])],
     drift: differs ? [{ field: 'environments', desired: inWords(target), observed: inWords(allowed) }] : [],
     unverified: [],
     leftover: [],
+    notices: noticesOf(pass, kept),
   };
 }
 
-function addedBy(allowed: readonly string[], ids: readonly string[], set: readonly string[]): string[] | undefined {
-  const added = allowed.filter((id) => !ids.includes(id) && !set.includes(id)).toSorted();
-  return added.length === 0 ? undefined : added;
+function addedByOthers(pass: AccessPass, allowed: readonly string[], ids: readonly string[]): readonly string[] {
+  const { set, asked } = remembered(pass);
+  const ours = new Set([...ids, ...set, ...asked]);
+  return allowed.filter((id) => !ours.has(id)).toSorted();
+}
+
+/** What people should hear of: what is kept beyond the spec, once each. */
+function noticesOf({ memory, spec }: AccessPass, kept: readonly string[]): readonly Notice[] {
+  const told = memory.facts.serviceAddedAppEnvIds ?? [];
+  const news = kept.filter((id) => !told.includes(id));
+  if (news.length === 0) return [];
+  const note = `${spec.membershipId} may also reach ${news.join(', ')}, which the spec does not name and this resource is not known to have set: kept, since serviceAdds is Keep`;
+  return [{ type: 'Warning', reason: 'AddedByOthers', note }];
 }
 
 function widerCondition(isWider: boolean): OwnCondition {
@@ -99,6 +149,15 @@ function widerCondition(isWider: boolean): OwnCondition {
     reason: 'AccessWiderThanSpec',
     message: 'the member has full access though the spec restricts it',
   };
+}
+
+function addedCondition(kept: readonly string[]): OwnCondition {
+  const type = 'AddedByOthers';
+  if (kept.length === 0) {
+    return { type, status: 'False', reason: 'NothingAdded', message: 'nothing is kept that the spec does not name' };
+  }
+  const message = `${kept.join(', ')}: allowed by others, by the service itself, or by a resource that is gone; kept, since serviceAdds is Keep. serviceAdds: Remove takes it away, and so does naming it in the spec and then no longer`;
+  return { type, status: 'True', reason: 'AddedByOthers', message };
 }
 
 /** The switch of the account is not part of the interface. */

@@ -132,6 +132,8 @@ const plan: ObjectPlan<Spec, Facts, AlertItem> = {
     },
     remove: deleteAlert,
   },
+  // By the environment an alert is found again when what names it has gone.
+  factsOfNext: ({ appEnvId }) => ({ appEnvId }),
   facts: (pass, { item }) => {
     const live = liveState(pass, item);
     return {

@@ -250,7 +250,7 @@ export function underWay<Spec, Facts extends RequestFacts>({ memory }: Pass<Spec
     type: 'Succeeded',
     status: 'Unknown',
     reason: memory.facts.acceptedAt === undefined ? 'NotSent' : 'InProgress',
-    message: 'it has not come to its end',
+    message: 'no end of it is shown',
   };
   if (memory.facts.acceptedAt !== undefined) return [acceptedCondition(), succeeded];
   const doubt = memory.journal !== undefined;

@@ -63,6 +63,12 @@ export function isWhole(body: Readonly<Record<string, unknown>>, journal: Journa
   return written !== undefined && same(written) === same(body);
 }
 
+/** The operation that this very request began, as far as the protection knows. */
+export function ownOperationId(pass: ActivationPass): string | undefined {
+  const { requestId } = bodyOf(pass);
+  return protectionOf(pass)?.operations.find((operation) => operation.requestId === requestId)?.operationId;
+}
+
 /** What is known of the protection that the spec refers to. */
 export function protectionOf({ spec, referred }: ActivationPass) {
   const found = referred('DisasterProtection', spec.protectionRef.name);

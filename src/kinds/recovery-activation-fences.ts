@@ -5,12 +5,13 @@
 import type { Step } from '../engine/kind/step.ts';
 import { drConfigurationsOf, type ConfigurationItem, type DestinationNames } from '../hosting/requests.ts';
 import { expired, never, notYet, type Fence } from './approval.ts';
-import { activeIdOf, endedInVain, isActivation, isWarm, operationIn } from './configurations.ts';
+import { activeIdOf, endedBefore, endedInVain, isActivation, isWarm, operationIn } from './configurations.ts';
 import { provenTwice } from './one-shot.ts';
 import {
   bodyOf,
   isWhole,
   namesOf,
+  ownOperationId,
   protectionOf,
   type ActivationPass,
   type Seen,
@@ -31,6 +32,7 @@ export function fenceOf(pass: ActivationPass, seen: Seen): Step<Facts> | Fence |
     superseded(pass, configuration) ??
     confirmation(pass, seen) ??
     unavailable(configuration) ??
+    repeated(pass) ??
     activated(pass.spec, configuration) ??
     busy(configuration) ??
     destination(pass.spec, configuration) ??
@@ -83,7 +85,23 @@ function unavailable({ activationUnavailableReason }: ConfigurationItem): Fence 
   return never('ActivationUnavailable', `the service says: ${activationUnavailableReason}`);
 }
 
-/** Any activation that led somewhere, or may yet, blocks another one unless the spec names it. */
+/** A request that the protection knows to have begun the very operation that this one is to come after. */
+function repeated(pass: ActivationPass): Fence | undefined {
+  const { afterOperationId } = pass.spec;
+  return afterOperationId !== undefined && ownOperationId(pass) === afterOperationId
+    ? never('AlreadyActivated', sameRequest(afterOperationId))
+    : undefined;
+}
+
+/** Why an answer with the operation that the spec comes after is no new activation. */
+export function sameRequest(operationId: string): string {
+  return `operation ${operationId}, which spec.afterOperationId names, was begun by the very same request; raise spec.attempt to ask for another activation`;
+}
+
+/**
+ * Any activation that led somewhere, or may yet, blocks another one unless the spec names it. What is shown to have ended before
+ * the named one began is behind it, and need not be named as well.
+ */
 function activated({ afterOperationId }: Spec, configuration: ConfigurationItem): Fence | undefined {
   const { activationResult, activities } = configuration;
   const hint = 'if another activation is meant, name it in spec.afterOperationId';
@@ -98,8 +116,13 @@ function activated({ afterOperationId }: Spec, configuration: ConfigurationItem)
   if (activeId !== undefined && active !== undefined && isActivation(active)) {
     return never('AlreadyActivated', `activation ${activeId} is under way`);
   }
+  const named = operationIn(configuration, afterOperationId);
   const earlier = activities.find(
-    (activity) => isActivation(activity) && !endedInVain(activity) && activity.operationId !== afterOperationId,
+    (activity) =>
+      isActivation(activity) &&
+      !endedInVain(activity) &&
+      activity.operationId !== afterOperationId &&
+      !endedBefore(activity, named),
   );
   if (earlier === undefined) return undefined;
   return never('AlreadyActivated', `the history shows activation ${earlier.operationId}; ${hint}`);

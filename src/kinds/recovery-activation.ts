@@ -1,7 +1,7 @@
 import { defineKind } from '../engine/kind/define.ts';
 import { isoSeconds } from '../engine/kind/moment.ts';
 import { readOf } from '../engine/kind/reading.ts';
-import type { JournalEntry, Memory, OwnCondition, Step } from '../engine/kind/step.ts';
+import type { OwnCondition, Step } from '../engine/kind/step.ts';
 import {
   drConfigurationsOf,
   drPointsOf,
@@ -10,17 +10,8 @@ import {
   receiptOf,
   type Activation,
   type ConfigurationItem,
-  type DrOperation,
 } from '../hosting/requests.ts';
-import {
-  activeIdOf,
-  endedInVain,
-  isActivation,
-  lookAt,
-  operationIdsOf,
-  operationIn,
-  sameMoment,
-} from './configurations.ts';
+import { activeIdOf, endedInVain, lookAt, operationIdsOf, operationIn } from './configurations.ts';
 import { ended, provenTwice, stepOnce, underWay, type OncePlan } from './one-shot.ts';
 import {
   activationId,
@@ -30,10 +21,9 @@ import {
   type ActivationPass,
   type Seen,
 } from './recovery-activation-content.ts';
-import { fenceOf } from './recovery-activation-fences.ts';
+import { fenceOf, sameRequest } from './recovery-activation-fences.ts';
+import { adopted, namesMatch, newOperation, trace, type Result } from './recovery-activation-ours.ts';
 import { identity, type Facts, type Spec } from './schema/recovery-activation.ts';
-
-type Result = NonNullable<ConfigurationItem['activationResult']>;
 
 /** Reads the configuration, its source and the pinned point; the point only while something may still be sent. */
 function look(pass: ActivationPass, since: number): Step<Facts> | Seen {
@@ -54,78 +44,14 @@ function look(pass: ActivationPass, since: number): Step<Facts> | Seen {
   return { ...found, point: points.item, pointsGeneration: points.item?.generation };
 }
 
-/** Our own activation, when it is there although this resource does not know it: by its id, its result, or a lost answer. */
-function trace(pass: ActivationPass, { configuration, source }: Seen): Partial<Memory<Facts>> | undefined {
-  if (configuration === undefined) return undefined;
-  const requestId = bodyOf(pass).requestId;
-  const recorded = protectionOf(pass)?.operations.find((operation) => operation.requestId === requestId);
-  if (recorded !== undefined && operationIdsOf(configuration).includes(recorded.operationId)) {
-    return adopted(pass, recorded.operationId, 'Created');
-  }
-  const { activationResult } = configuration;
-  const repeats = (pass.spec.attempt ?? 1) > 1;
-  if (activationResult?.operationId !== undefined && !repeats && isOurs(pass, activationResult, source)) {
-    return adopted(pass, activationResult.operationId, 'Presumed');
-  }
-  const { journal } = pass.memory;
-  if (journal === undefined || pass.notes['unsent'] !== undefined) return undefined;
-  const fresh = newOperation(pass, configuration, journal, false);
-  return fresh === undefined ? undefined : adopted(pass, fresh.operationId, 'Presumed');
-}
-
-/** Without a receipt an operation is only presumed to be ours: its result must still have our point and names. */
-function adopted(
-  { memory, wallMs }: ActivationPass,
-  id: string,
-  ownership: 'Created' | 'Presumed',
-): Partial<Memory<Facts>> {
-  return { id, ownership, journal: undefined, facts: { ...memory.facts, acceptedAt: isoSeconds(wallMs) } };
-}
-
-/** A result is ours when the point, its moment and all names are, and it is not the one that the spec comes after. */
-function isOurs({ spec }: ActivationPass, result: Result, source: Seen['source']): boolean {
-  const { pointId, cutoffTime } = spec.recoveryPoint;
-  if (result.operationId === spec.afterOperationId || result.pointId !== pointId) return false;
-  return sameMoment(result.cutoffAt, cutoffTime) && namesMatch(spec, result, source) === true;
-}
-
-/** Whether the recovered environment has the names of the spec; undefined where the service does not show them. */
-function namesMatch(spec: Spec, result: Result, source: Seen['source']): boolean | undefined {
-  const { target } = source ?? {};
-  if (target?.appEnvId === undefined || target.appEnvId !== result.targetAppEnvId) return undefined;
-  const wanted = namesOf(spec);
-  if (target.environmentName === undefined || target.environmentName !== wanted.envName) {
-    return target.environmentName === undefined ? undefined : false;
-  }
-  return target.appName === (wanted.createNewApp ? wanted.appName : (source?.appName ?? target.appName));
-}
-
-/** An activation that was not there when the entry was written, with exactly our moment, and that no other resource has. */
-function newOperation(
-  pass: ActivationPass,
-  configuration: ConfigurationItem,
-  journal: JournalEntry,
-  isAccepted: boolean,
-): DrOperation | undefined {
-  const excluded = new Set([...(journal.create?.excluded ?? []), pass.spec.afterOperationId]);
-  const active = operationIn(configuration, activeIdOf(configuration));
-  const candidates = [...(active === undefined ? [] : [active]), ...configuration.activities];
-  return candidates.find(
-    (operation) =>
-      !excluded.has(operation.operationId) &&
-      pass.claimant(operation.operationId) === undefined &&
-      (operation.kind === undefined ? operation === active : isActivation(operation)) &&
-      (operation.cutoffAt === undefined
-        ? isAccepted
-        : sameMoment(operation.cutoffAt, pass.spec.recoveryPoint.cutoffTime)),
-  );
-}
-
 /** Waits for the end of an accepted activation. */
 function follow(pass: ActivationPass, seen: Seen): Step<Facts> {
   const { configuration } = seen;
   const { id, journal, ownership } = pass.memory;
   if (configuration === undefined) return vanished(pass, seen);
+  if (id !== undefined && id === pass.spec.afterOperationId) {
+    return ended(pass, { is: 'stall', reason: 'AlreadyActivated', message: sameRequest(id) });
+  }
   if (id === undefined) {
     const fresh = journal && newOperation(pass, configuration, journal, true);
     if (fresh !== undefined) return { is: 'again', remember: adopted(pass, fresh.operationId, 'Presumed') };
@@ -191,16 +117,20 @@ function vanished(pass: ActivationPass, seen: Seen): Step<Facts> {
   const { id } = pass.memory;
   const operation = seen.configuration && operationIn(seen.configuration, id);
   const name = id === undefined ? 'the activation' : `operation ${id}`;
-  const message = `${name} is neither under way nor did it activate the configuration`;
+  const message =
+    seen.configuration === undefined
+      ? `the configuration is not shown any more, and with it ${name}; look in the service whether environment "${namesOf(pass.spec).envName}" is live`
+      : `${name} is neither under way nor did it activate the configuration`;
   const since = pass.notes['followedSince'] ?? pass.monotonicMs;
   const note = { ...pass.notes, followedSince: since };
   if (operation?.endedAt === undefined && seen.walk.begunAt < since + pass.horizonMs) {
-    return { is: 'wait', reason: 'InProgress', message: `${message} yet`, retryInMs: 10_000, note };
+    return { is: 'wait', reason: 'InProgress', message: `${message}; it is looked at again`, retryInMs: 10_000, note };
   }
   const read = drConfigurationsOf(pass.account.accountId);
   const unsure = provenTwice<Spec, Facts>({ ...pass, notes: note }, read, seen.walk, { reason: 'InProgress', message });
   if (unsure !== undefined) return unsure;
-  const outcome = operation?.outcome === undefined ? '' : `; the service says: ${operation.outcome}`;
+  const again = 'the same content is answered with this operation, so to try it again raise spec.attempt';
+  const outcome = operation?.outcome === undefined ? '' : `; the service says: ${operation.outcome}; ${again}`;
   const facts = factsOf(pass, seen);
   return ended(pass, { is: 'stall', reason: 'OperationFailed', message: `${message}${outcome}` }, { facts });
 }

@@ -9,10 +9,18 @@ import {
   receiptOf,
   validationIn,
   type ConfigurationItem,
+  type DrOperation,
   type Validation,
 } from '../hosting/requests.ts';
 import { never, notYet, type Fence } from './approval.ts';
-import { activeIdOf, lookAt, operationIdsOf, operationIn, type SeenConfiguration } from './configurations.ts';
+import {
+  activeIdOf,
+  endedInVain,
+  lookAt,
+  operationIdsOf,
+  operationIn,
+  type SeenConfiguration,
+} from './configurations.ts';
 import { ended, provenTwice, stepOnce, underWay, type OncePlan } from './one-shot.ts';
 import { isWhole } from './recovery-activation-content.ts';
 import { requestIdOf } from './request-id.ts';
@@ -75,17 +83,10 @@ function follow(pass: ValidationPass, { configuration, walk }: SeenConfiguration
   const operation = configuration && operationIn(configuration, id);
   const facts = factsOf(pass, configuration);
   if (operation?.endedAt !== undefined) {
-    const { outcome } = operation;
-    if (outcome !== undefined && /^succe(eded|ss|ssful)$/i.test(outcome)) {
-      return ended(pass, { is: 'ready', reason: 'Succeeded', message: 'the recovery worked in isolation' }, { facts });
-    }
-    const known = outcome !== undefined;
-    const message = known
-      ? `the service says: ${outcome}; recovery is blocked until the clean-up is verified and a later validation succeeds`
-      : 'the validation ended, and the service does not show how';
-    return ended(pass, { is: 'stall', reason: known ? 'OperationFailed' : 'UnknownState', message }, { facts });
+    return ended(pass, endOf(operation), { facts });
   }
-  const running = `the service validates as operation ${id ?? '(not shown)'}`;
+  const stage = operation?.phase === undefined ? '' : ` (${operation.phase})`;
+  const running = `the service accepted it as operation ${id ?? '(not shown)'}${stage} and shows no end of it yet`;
   const isActive = configuration !== undefined && id !== undefined && activeIdOf(configuration) === id;
   if (operation !== undefined || isActive || id === undefined) {
     return { is: 'wait', reason: 'InProgress', message: running, note: {} };
@@ -99,6 +100,20 @@ function follow(pass: ValidationPass, { configuration, walk }: SeenConfiguration
   const read = drConfigurationsOf(pass.account.accountId);
   const unsure = provenTwice<Spec, Facts>({ ...pass, notes: note }, read, walk, { reason: 'InProgress', message });
   return unsure ?? ended(pass, { is: 'stall', reason: 'UnknownState', message }, { facts });
+}
+
+/** How a validation ended. A word that nobody explained is neither a success nor a failure. */
+function endOf(operation: DrOperation): Parameters<typeof ended>[1] {
+  const { outcome } = operation;
+  if (outcome !== undefined && /^succe(eded|ss|ssful)$/i.test(outcome)) {
+    return { is: 'ready', reason: 'Succeeded', message: 'the recovery worked in isolation' };
+  }
+  const said = outcome === undefined ? 'the service does not show how' : `the service says: ${outcome}`;
+  if (!endedInVain(operation)) {
+    return { is: 'stall', reason: 'UnknownState', message: `the validation ended, and ${said}` };
+  }
+  const next = 'a failed one blocks recovery until its clean-up is verified and a later validation succeeds';
+  return { is: 'stall', reason: 'OperationFailed', message: `${said}; ${next}` };
 }
 
 function factsOf({ memory }: ValidationPass, configuration: ConfigurationItem | undefined): Facts {

@@ -1,21 +1,19 @@
-/** Installing a solution: the call that must not happen twice, and what becomes of it when its answer is lost. */
+/** Installing a solution: the calls that must not happen twice unseen, and what becomes of one when its answer is lost. */
 import { boundTo, definedOf } from '../engine/kind/create.ts';
-import type { Pass } from '../engine/kind/pass.ts';
 import { readOf } from '../engine/kind/reading.ts';
-import type { JournalEntry, Refusal, Step, Verdict } from '../engine/kind/step.ts';
+import type { Call, JournalEntry, Memory, Refusal, Step, Verdict } from '../engine/kind/step.ts';
 import type { Json } from '../engine/ports.ts';
-import { appsOf, installationIdOf, postSolutions, solutionResultOf } from '../hosting/requests.ts';
+import { appsOf, installationIdOf, postSolutions, solutionResultOf, type AppItem } from '../hosting/requests.ts';
 import { Secret } from '../secret.ts';
 import type { Facts, Spec } from './schema/solution-installation.ts';
+import { alike, isNamedAfter, merged, unexplained, type SolutionPass } from './solution-installation-components.ts';
 import { valueOf } from './values.ts';
 
-export type SolutionPass = Pass<Spec, Facts>;
-
 const recheckMs = 5_000;
-const clockSlackMs = 5_000;
 const collection = 'solutions';
 /** As many as a journal holds. */
 const mostExcluded = 1_000;
+const agentImage = 'inputs.agentImage';
 
 /** The inputs as they are now, those from Secrets looked up. */
 export function inputsOf(pass: SolutionPass): Readonly<Record<string, Json>> {
@@ -37,132 +35,204 @@ export function printsOf(pass: SolutionPass): Readonly<Record<string, string>> {
 
 /** The first call: it is written down, since a second one would install everything again. */
 export function create(pass: SolutionPass, attempt: number): Step<Facts> {
-  const { spec, account, quarantineMs } = pass;
+  const { spec, account } = pass;
   const apps = appsOf(account.accountId);
   const walk = pass.view.all(apps);
   if (walk === undefined || walk.begunAt < pass.askedAt) return readOf(pass, apps, pass.askedAt);
   if (account.frozen !== undefined) return { is: 'wait', reason: 'VisibilityLost', message: account.frozen };
-  if (quarantineMs > 0) {
-    const message =
-      'this operator has just taken over; nothing is installed until calls of its predecessor can no longer arrive';
-    return { is: 'wait', reason: 'TakeOver', message, retryInMs: quarantineMs };
-  }
+  const held = takeOver(pass);
+  if (held !== undefined) return held;
   const creating = pass.creating(collection, spec.appName);
   if (creating !== undefined) {
     const message = `${creating} is installing "${spec.appName}"; this one goes next`;
     return { is: 'wait', reason: 'CreateInProgress', message, retryInMs: 2_000 };
   }
-  const excluded =
-    pass.memory.journal?.create?.excluded ??
-    relatedTo(pass)
-      .map(({ appId }) => appId)
-      .slice(0, mostExcluded);
-  const posted = install(pass);
-  if (posted.is !== 'call') return posted;
-  const digest = pass.print(posted.call.request.body ?? null);
+  const before = pass.memory.journal?.create?.excluded;
+  const similar = alike(pass, spec.appName);
+  const there = before === undefined ? unexplained(pass, similar).filter((app) => isNamedAfter(pass, app)) : [];
+  if (there.length > 0) return alreadyExists(pass, there);
+  const excluded = before ?? idsOf(similar).slice(0, mostExcluded);
+  const call = installing(pass);
+  const digest = pass.print(call.request.body ?? null);
   const journal = { operation: 'install', attempt, digest, create: { collection, name: spec.appName, excluded } };
-  return { ...posted, call: { ...posted.call, journal } };
+  return { is: 'call', call: { ...call, journal } };
+}
+
+function alreadyExists({ spec }: SolutionPass, apps: readonly AppItem[]): Step<Facts> {
+  const some = apps.slice(0, 5).map(({ appId, name }) => `${appId} "${name}"`);
+  const message = `${some.join(', ')} may be components of an installation "${spec.appName}" that this resource did not make; to take that up, put its id into spec.installationId; if they are none, choose another spec.appName`;
+  return { is: 'stall', reason: 'AlreadyExists', message };
+}
+
+function idsOf(apps: readonly AppItem[]): readonly string[] {
+  return apps.map(({ appId }) => appId);
+}
+
+/** What a predecessor sent may still arrive: nothing is made or deployed before that is over. */
+function takeOver({ quarantineMs }: SolutionPass): Step<Facts> | undefined {
+  if (quarantineMs <= 0) return undefined;
+  const message =
+    'this operator has just taken over; nothing is installed until calls of its predecessor can no longer arrive';
+  return { is: 'wait', reason: 'TakeOver', message, retryInMs: quarantineMs };
+}
+
+/** Goes on with an installation whose id is known. */
+export function install(pass: SolutionPass): Step<Facts> {
+  return takeOver(pass) ?? { is: 'call', call: installing(pass) };
+}
+
+/** Gives a complete installation another agent image: written down, since the service never shows which one it has. */
+export function upgrade(pass: SolutionPass): Step<Facts> {
+  const held = takeOver(pass);
+  if (held !== undefined) return held;
+  const call = installing(pass);
+  const journal = { operation: 'upgrade', attempt: 1, digest: pass.print(call.request.body ?? null) };
+  return { is: 'call', call: { ...call, journal } };
 }
 
 /** The one request for everything: a new installation, the rest of one, and another agent image. */
-export function install(pass: SolutionPass): Step<Facts> {
-  const { spec, account, memory, subject } = pass;
+function installing(pass: SolutionPass): Call<Facts> {
+  const { spec, account, memory } = pass;
   const inputs = inputsOf(pass);
   const { solution, appName, region } = spec;
-  const words = memory.id === undefined ? 'install' : memory.facts.complete === true ? 'upgrade' : 'go on installing';
+  const what = memory.id === undefined ? 'install' : memory.facts.complete === true ? 'upgrade' : 'go on installing';
+  const words = `${what} solution "${solution}" as "${appName}"`;
   return {
-    is: 'call',
-    call: {
-      request: postSolutions({
-        accountId: account.accountId,
-        solutionSlug: solution,
-        appName,
-        region,
-        ...(memory.id !== undefined && { installationId: memory.id }),
-        ...(Object.keys(inputs).length > 0 && { inputs }),
-      }),
-      words: `${words} solution "${solution}" as "${appName}"`,
-      urgency: 'edit',
-      committed: (body) => {
-        const result = solutionResultOf(body);
-        if (result === undefined) return undefined;
-        const id = result.installationId ?? memory.id;
-        const bound =
-          id === undefined ? { journal: undefined } : boundTo<Spec, Facts>(pass, id, memory.ownership ?? 'Created');
-        const components = result.components.length > 0 ? [...result.components] : memory.facts.components;
-        const postInstallNote = noteOf(pass, body) ?? memory.facts.postInstallNote;
-        return {
-          ...bound,
-          applied: { generation: subject.generation, prints: printsOf(pass) },
-          facts: { complete: true, components, postInstallNote },
-        };
-      },
-      tells: (body) => {
-        const note = noteOf(pass, body);
-        return note === undefined || note === memory.facts.postInstallNote
-          ? undefined
-          : { reason: 'PostInstallNote', note };
-      },
-      refused: (refusal) => partial(pass, refusal),
+    request: postSolutions({
+      accountId: account.accountId,
+      solutionSlug: solution,
+      appName,
+      region,
+      ...(memory.id !== undefined && { installationId: memory.id }),
+      ...(Object.keys(inputs).length > 0 && { inputs }),
+    }),
+    words,
+    urgency: 'edit',
+    committed: (body) => installed(pass, body),
+    tells: (body) => {
+      const note = noteOf(pass, body);
+      return note === undefined || note === memory.facts.postInstallNote
+        ? undefined
+        : { reason: 'PostInstallNote', note };
     },
+    refused: (refusal) => partial(pass, refusal) ?? saidNo(pass, refusal, words),
+  };
+}
+
+/** What an answer that says yes tells; undefined where it cannot be read. */
+function installed(pass: SolutionPass, body: unknown): Partial<Memory<Facts>> | undefined {
+  const { memory, subject } = pass;
+  const result = solutionResultOf(body);
+  if (result === undefined) return undefined;
+  const id = result.installationId ?? memory.id;
+  const bound =
+    id === undefined ? { journal: undefined } : boundTo<Spec, Facts>(pass, id, memory.ownership ?? 'Created');
+  const components = merged(memory.facts.components ?? [], result.components);
+  const postInstallNote = noteOf(pass, body) ?? memory.facts.postInstallNote;
+  return {
+    ...bound,
+    applied: { generation: subject.generation, prints: printsOf(pass) },
+    facts: { complete: true, components: components.length > 0 ? components : undefined, postInstallNote },
   };
 }
 
 /** A failure that names the installation made some components: the same id completes it. */
 function partial(pass: SolutionPass, refusal: Refusal): Verdict<Facts> | undefined {
-  const id = ('body' in refusal ? installationIdOf(refusal.body) : undefined) ?? undefined;
-  if (id === undefined || (pass.memory.id !== undefined && id !== pass.memory.id)) return undefined;
-  const tries = pass.notes['tries'] ?? 0;
+  const { memory, notes } = pass;
+  const id = 'body' in refusal ? installationIdOf(refusal.body) : undefined;
+  if (id === undefined || (memory.id !== undefined && id !== memory.id) || memory.facts.complete === true) {
+    return undefined;
+  }
+  const tries = notes['tries'] ?? 0;
   return {
     is: 'wait',
     reason: 'PartiallyInstalled',
     message: `installation ${id} is not complete: ${refusal.message}; it is continued under the same id`,
     retryInMs: Math.min(5_000 * 2 ** tries, 300_000),
     note: { tries: tries + 1 },
-    remember: boundTo(pass, id, pass.memory.ownership ?? 'Created'),
+    remember: {
+      ...boundTo(pass, id, memory.ownership ?? 'Created'),
+      facts: { ...memory.facts, complete: false },
+    },
   };
 }
 
-/** Apps whose name says that they may be components of this installation. */
-function relatedTo({
-  view,
-  account,
-  spec,
-}: SolutionPass): readonly { readonly appId: string; readonly createdAtMs: number | undefined }[] {
-  const name = spec.appName.toLowerCase();
-  const apps = view.all(appsOf(account.accountId))?.items.values() ?? [];
-  return [...apps].filter((app) => app.name.toLowerCase().includes(name));
+/** A no to what goes under the id of an installation: nothing has to be looked for, but an upgrade may have been carried out. */
+function saidNo(pass: SolutionPass, refusal: Refusal, words: string): Verdict<Facts> | undefined {
+  const { id, facts } = pass.memory;
+  if (id === undefined) return undefined;
+  if (refusal.is === 'notFound' || refusal.is === 'conflict') {
+    return { is: 'stall', reason: 'Rejected', message: `${words} under the id ${id}: ${refusal.message}` };
+  }
+  if (refusal.is !== 'inDoubt' || facts.complete !== true) return undefined;
+  const message = `${words}: ${refusal.message}; what the spec says by then is sent once more when this call can no longer arrive`;
+  return { is: 'wait', reason: 'InDoubt', message, retryInMs: recheckMs };
+}
+
+/** The answer to an upgrade was lost: which image runs is not known, so what is wanted by now is sent when the call is over. */
+export function resolveUpgrade(pass: SolutionPass, entry: JournalEntry): Step<Facts> {
+  const { memory, monotonicMs } = pass;
+  const settledAt = overAt(pass, entry).monotonic;
+  if (monotonicMs < settledAt) {
+    const message = `the answer to the upgrade of "${pass.spec.appName}" was lost; the image of the spec is sent once more at ${overAt(pass, entry).inWords}`;
+    return { is: 'wait', reason: 'InDoubt', message, retryInMs: settledAt - monotonicMs };
+  }
+  const unknown = pass.print(['in doubt since', entry.startedAt]);
+  const { generation = -1, prints = {} } = memory.applied ?? {};
+  return {
+    is: 'again',
+    remember: { journal: undefined, applied: { generation, prints: { ...prints, [agentImage]: unknown } } },
+  };
+}
+
+/** When a call that was written down can no longer arrive. */
+function overAt(
+  { journalSeen, horizonMs }: SolutionPass,
+  { deadlineSeconds }: JournalEntry,
+): { readonly monotonic: number; readonly inWords: string } {
+  const ms = deadlineSeconds * 1_000 + horizonMs;
+  return { monotonic: journalSeen.monotonic + ms, inWords: new Date(journalSeen.wall + ms).toISOString() };
 }
 
 /** The answer to the first call was lost: only a world without a trace of it allows another. */
 export function resolveDoubt(pass: SolutionPass, entry: JournalEntry): Step<Facts> {
-  const { journalSeen, monotonicMs, horizonMs } = pass;
+  const { journalSeen, monotonicMs, spec } = pass;
   const apps = appsOf(pass.account.accountId);
   const walk = pass.view.all(apps);
-  const settledAt = journalSeen.monotonic + entry.deadlineSeconds * 1_000 + horizonMs;
+  const { monotonic: settledAt, inWords } = overAt(pass, entry);
   const since = Math.max(journalSeen.monotonic, Math.min(settledAt, monotonicMs - recheckMs));
   if (walk === undefined || walk.begunAt < since) return readOf(pass, apps, monotonicMs);
-  const from = Date.parse(entry.startedAt) - clockSlackMs;
-  const until = Date.parse(entry.startedAt) + entry.deadlineSeconds * 1_000 + horizonMs;
-  const traces = relatedTo(pass)
-    .filter(({ appId }) => entry.create?.excluded.includes(appId) !== true)
-    .filter(({ createdAtMs: at }) => at === undefined || (at >= from && at <= until))
-    .map(({ appId }) => appId)
+  const appName = entry.create?.name ?? spec.appName;
+  const traces = idsOf(unexplained(pass, alike(pass, appName)))
+    .filter((appId) => entry.create?.excluded.includes(appId) !== true)
     .toSorted();
   if (traces.length > 0) {
-    const message = `the answer to the installation was lost and ${traces.slice(0, 5).join(', ')} may be its components; put the installation's id into spec.installationId, or delete these apps to install again`;
+    const message = `the answer to the installation of "${appName}" was lost and ${traces.slice(0, 5).join(', ')} may be its components; put the installation's id into spec.installationId, or delete these apps to install again`;
     return { is: 'stall', reason: 'InstallationIdUnknown', message };
   }
   if (entry.conflicted !== undefined) {
-    const message = `install solution "${pass.spec.solution}": ${entry.conflicted}`;
+    const message = `install solution "${spec.solution}": ${entry.conflicted}`;
     return { is: 'stall', reason: 'Rejected', message, remember: { journal: undefined } };
   }
   if (walk.begunAt < settledAt) {
-    const by = new Date(journalSeen.wall + entry.deadlineSeconds * 1_000 + horizonMs).toISOString();
-    const message = `the answer to the installation of "${pass.spec.appName}" was lost; if no component shows by ${by}, it is installed again`;
+    const message = `the answer to the installation of "${appName}" was lost; if no component shows by ${inWords}, "${spec.appName}" is installed`;
     return { is: 'wait', reason: 'InDoubt', message, retryInMs: recheckMs };
   }
+  // Under another name it is another installation, which begins anew.
+  if (appName !== spec.appName) return { is: 'again', remember: { journal: undefined } };
   return create(pass, entry.attempt + 1);
+}
+
+/** What an installation leaves in the service when its resource goes. */
+export function leftBehind({ id, journal, facts }: Memory<Facts>): string | undefined {
+  const apps = (facts.components ?? []).flatMap(({ appId }) => appId ?? []);
+  const made = apps.length === 0 ? '' : ` (apps ${apps.slice(0, 10).join(', ')})`;
+  if (id !== undefined) {
+    return `installation ${id}${made} stays in the service; spec.installationId: ${id} in another resource takes it up`;
+  }
+  if (apps.length > 0) return `an installation whose id was not shown${made} stays in the service`;
+  if (journal?.create === undefined) return undefined;
+  return `the answer to the installation of "${journal.create.name}" is not known: if it was carried out, its components stay in the service`;
 }
 
 /** The note for people, without the secrets that the inputs held. */

@@ -3,20 +3,29 @@ import { adoptionWithin, boundTo } from '../engine/kind/create.ts';
 import { stateOfHidden } from '../engine/kind/compare.ts';
 import { defineKind } from '../engine/kind/define.ts';
 import { readOf } from '../engine/kind/reading.ts';
-import { lookTwice } from '../engine/kind/sight.ts';
 import type { Step } from '../engine/kind/step.ts';
-import { appEnvsOf, appOf, appsOf, isUnderWay, solutionsOf } from '../hosting/requests.ts';
+import { solutionsOf } from '../hosting/requests.ts';
+import { Secret } from '../secret.ts';
 import { nearest } from './nearest.ts';
 import { identity, type Facts, type Spec } from './schema/solution-installation.ts';
 import {
   create,
   inputsOf,
   install,
+  leftBehind,
   printsOf,
   resolveDoubt,
+  resolveUpgrade,
+  upgrade,
   wantedOf,
-  type SolutionPass,
 } from './solution-installation-calls.ts';
+import {
+  awaitComponents,
+  completed,
+  lookForComponents,
+  unread,
+  type SolutionPass,
+} from './solution-installation-components.ts';
 import { needsOf } from './values.ts';
 
 /** Inputs that a personal subscription does without. */
@@ -26,16 +35,24 @@ function step(pass: SolutionPass): Step<Facts> {
   const { subject, spec, memory } = pass;
   if (subject.deleting) return { is: 'release' };
   const { installationId } = spec;
+  const isOther = installationId !== undefined && installationId !== memory.id;
+  if (isOther && memory.id !== undefined && memory.facts.complete !== undefined) {
+    const message = `spec.installationId names ${installationId}, and this resource has installation ${memory.id}; take the change back, or create another resource for the other installation`;
+    return { is: 'stall', reason: 'Immutable', message };
+  }
   const id = installationId ?? memory.id;
   const other = id === undefined ? undefined : pass.claimant(id);
   if (other?.goesFirst === true) {
     const message = `installation ${id} belongs to ${other.name}, which is older; one installation has one owner`;
     return { is: 'stall', reason: 'Claimed', message };
   }
-  if (installationId !== undefined && memory.id !== installationId) return resume(pass, installationId);
+  if (isOther) return resume(pass, installationId);
+  if (memory.journal?.operation === 'upgrade') return resolveUpgrade(pass, memory.journal);
   if (memory.journal !== undefined) return resolveDoubt(pass, memory.journal);
   if (memory.facts.complete === true) return keep(pass);
-  return admit(pass) ?? (memory.id === undefined ? create(pass, 1) : install(pass));
+  const notYet = admit(pass) ?? unread(pass);
+  if (notYet !== undefined) return notYet;
+  return memory.id === undefined ? create(pass, 1) : install(pass);
 }
 
 /** Takes up the installation that the spec names. */
@@ -71,7 +88,8 @@ function admit(pass: SolutionPass): Step<Facts> | undefined {
     };
   }
   const inputs = inputsOf(pass);
-  const isPersonal = inputs['agentAuthenticationMode'] === 'PERSONAL_SUBSCRIPTION';
+  const mode = inputs['agentAuthenticationMode'];
+  const isPersonal = (mode instanceof Secret ? mode.reveal() : mode) === 'PERSONAL_SUBSCRIPTION';
   const missing = solution.requiredInputs.filter(
     (name) => inputs[name] === undefined && !(isPersonal && notPersonal.includes(name)),
   );
@@ -100,21 +118,18 @@ function keep(pass: SolutionPass): Step<Facts> {
       'inputs.agentImage has changed, and the service did not show the id of the installation; put it into spec.installationId';
     return { is: 'stall', reason: 'InstallationIdUnknown', message };
   }
-  if (changed.length > 0) return install(pass);
+  if (changed.length > 0) return upgrade(pass);
   const lost = lookForComponents(pass);
   if (lost !== undefined) return lost;
+  const components = completed(pass);
+  if (!isDeepStrictEqual(components, memory.facts.components ?? [])) {
+    return { is: 'again', remember: { facts: { ...memory.facts, components } } };
+  }
   const prints = { ...leftPrints(pass), ...printsOf(pass) };
   const applied = { generation: subject.generation, prints };
   if (!isDeepStrictEqual(applied, memory.applied)) return { is: 'again', remember: { applied } };
-  const updating = componentsUnderWay(pass);
-  if (updating.length > 0) {
-    return {
-      is: 'wait',
-      reason: 'Updating',
-      message: `components are being updated: ${updating.join(', ')}`,
-      note: {},
-    };
-  }
+  const moving = awaitComponents(pass);
+  if (moving !== undefined) return moving;
   const note = memory.facts.postInstallNote;
   return {
     is: 'ready',
@@ -130,53 +145,13 @@ function leftPrints(pass: SolutionPass): Readonly<Record<string, string>> {
   return Object.fromEntries(left);
 }
 
-/** Component apps that do not show any more; gone only after proof, and made again only if the spec says so. */
-function lookForComponents(pass: SolutionPass): Step<Facts> | undefined {
-  const { memory, account, view, spec } = pass;
-  const apps = appsOf(account.accountId);
-  for (const { appId, name = appId } of memory.facts.components ?? []) {
-    const seen = appId === undefined ? undefined : view.one(apps, appId);
-    if (appId === undefined) continue;
-    if (seen === undefined) return readOf(pass, apps, Number.NEGATIVE_INFINITY);
-    const { item, walk } = seen;
-    if (item !== undefined || (pass.wrote !== undefined && walk.begunAt < pass.wrote.at)) continue;
-    const direct = lookTwice(pass, {
-      noun: `app of component ${name ?? ''}:`,
-      single: appOf(appId),
-      id: appId,
-      since: walk.begunAt,
-    });
-    if (direct.is === 'unclear') return direct.step;
-    if (direct.is === 'there') continue;
-    if (spec.lifecycle?.onMissing !== 'Recreate') {
-      return {
-        is: 'stall',
-        reason: 'ObjectGone',
-        message: `component ${name ?? ''} (app ${appId}) is gone from the service and is not made again`,
-      };
-    }
-    if (account.frozen !== undefined) return { is: 'wait', reason: 'VisibilityLost', message: account.frozen };
-    if (memory.id === undefined) {
-      const message = `component ${name ?? ''} (app ${appId}) is gone, and the installation's id is not known; put it into spec.installationId`;
-      return { is: 'stall', reason: 'InstallationIdUnknown', message };
-    }
-    return { is: 'again', remember: { facts: { ...memory.facts, complete: false } }, note: {} };
-  }
-  return undefined;
-}
-
-function componentsUnderWay({ memory, view, account }: SolutionPass): readonly string[] {
-  return (memory.facts.components ?? []).flatMap(({ name, appEnvId }) => {
-    const status = appEnvId === undefined ? undefined : view.one(appEnvsOf(account.accountId), appEnvId)?.item?.status;
-    return isUnderWay(status) ? [name ?? appEnvId ?? ''] : [];
-  });
-}
-
 /** A curated set-up of several components, installed in one step. */
 export const solutionInstallation = defineKind<Spec, Facts>({
   ...identity,
   needs: ({ inputs = {} }) => needsOf(Object.entries(inputs).map(([name, input]) => [`inputs.${name}`, input])),
   claims: ({ installationId }) => (installationId === undefined ? [] : [installationId]),
+  made: ({ components = [] }) => components.flatMap(({ appId }) => appId ?? []),
+  leaves: leftBehind,
   step,
   show: (pass) => ({
     facts: pass.memory.facts,

@@ -5,7 +5,7 @@
  * and carries the same takes that moment over; whoever does not carry it leaves the annotation out. So the moment survives
  * restarts, and does not survive a holder without it or a time in which nobody held the lease.
  */
-import type { KubeObject } from '../engine/ports.ts';
+import type { KubeApi, KubeObject } from '../engine/ports.ts';
 import { leaseSpecOf } from './lease-spec.ts';
 
 /** Moments by the name of the annotation that keeps them. */
@@ -15,6 +15,20 @@ export type Standing = Readonly<Record<string, string>>;
 export const longestGapMs = 15 * 60_000;
 /** A clock that is further ahead than this says nothing about how long ago something was. */
 const aheadMs = 60_000;
+
+/** A moment on both clocks of this machine. */
+export interface Moment {
+  readonly wall: number;
+  readonly monotonic: number;
+}
+
+/**
+ * When a moment was, by the later of our wall clock and the API server's. Creation times are the API server's: a wall clock that is
+ * behind would make what a process carries older than the process.
+ */
+export function latestOf({ wall, monotonic }: Moment, server: ReturnType<NonNullable<KubeApi['serverDate']>>): number {
+  return server === undefined ? wall : Math.max(wall, server.dateMs - server.seenAt + monotonic);
+}
 
 /** What the next holder may say when it carries these and began at `beganMs`; `lease` is as its predecessor left it. */
 export function standingAfter(

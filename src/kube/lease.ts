@@ -19,7 +19,7 @@
  */
 import { KubeError, type KubeObject, type Leadership, type ObjectMeta } from '../engine/ports.ts';
 import { type LeaseOptions, type LeasePace, usualLeasePace } from './lease-options.ts';
-import { standingAfter, type Standing } from './lease-standing.ts';
+import { latestOf, standingAfter, type Moment, type Standing } from './lease-standing.ts';
 import { isReleased, type LeaseSpec, leaseResource, leaseSpecOf, releasedSeconds } from './lease-spec.ts';
 import { microTime } from './micro-time.ts';
 import { compareVersions } from './resource-version.ts';
@@ -58,14 +58,14 @@ export class LeaseElection implements Leadership {
   /** Monotonic time before which we do not act, though the lease is ours. */
   #actFrom = 0;
   #cancelWatchdog: (() => void) | undefined;
-  readonly #beganMs: number;
+  readonly #began: Moment;
   /** What we say on the lease as long as it is ours. */
   #standing: Standing = {};
 
   constructor(options: LeaseOptions) {
     this.#options = options;
     this.#pace = { ...usualLeasePace, ...options.pace };
-    this.#beganMs = options.clock.wall();
+    this.#began = { wall: options.clock.wall(), monotonic: options.clock.monotonic() };
     this.identity = `${options.identity}_${options.entropy.uuid()}`;
   }
 
@@ -149,8 +149,10 @@ export class LeaseElection implements Leadership {
     this.#mayBeOurs = true;
     // A holder may have restored it, and lost it again, between two looks: from this write on it cannot.
     const vanished = spec === undefined && claim.takeOver;
-    const { carries = [] } = this.#options;
-    this.#standing = standingAfter(live, carries, { beganMs: this.#beganMs, wallMs: begun.wall });
+    const { carries = [], api } = this.#options;
+    const server = api.serverDate?.();
+    const [beganMs, wallMs] = [latestOf(this.#began, server), latestOf(begun, server)];
+    this.#standing = standingAfter(live, carries, { beganMs, wallMs });
     this.#actFrom = vanished ? clock.monotonic() + this.#patienceMs() + this.#pace.leaseMs : begun.monotonic;
     this.#own = await this.#write(live, this.#specAs(spec));
     return this.#win(begun, claim.takeOver);

@@ -30,7 +30,12 @@ export const metricNames = {
   apphosting_conditions: {
     type: 'gauge',
     help: 'Objects by what their conditions besides Ready say.',
-    labels: ['kind', 'type', 'status'],
+    labels: ['kind', 'type', 'status', 'reason'],
+  },
+  apphosting_newest_failure_seconds: {
+    type: 'gauge',
+    help: 'Age of the newest failure of a request that runs once; no series while none has failed.',
+    labels: ['kind'],
   },
   apphosting_drifted_objects: { type: 'gauge', help: 'Objects whose spec and service differ.', labels: ['kind'] },
   apphosting_account_resources: {

@@ -7,7 +7,7 @@ export interface Probes {
   readonly metrics: () => Promise<string>;
 }
 
-/** Serves `/healthz`, `/readyz` and `/metrics`; resolves with the port it listens on. */
+/** Serves `/healthz`, `/readyz` and `/metrics`, on every address where the host is empty; resolves with the port. */
 export async function serveProbes(
   probes: Probes,
   host: string,

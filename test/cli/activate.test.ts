@@ -2,7 +2,8 @@ import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 import { manifestOf } from '../../src/cli/activate.ts';
 import { tableOf } from '../../src/cli/points.ts';
-import { protectionFrom, type Protection } from '../../src/cli/protection.ts';
+import { parseNamed, protectionFrom, type Protection } from '../../src/cli/protection.ts';
+import { activateCommand } from '../../src/config.ts';
 import { Spec } from '../../src/kinds/schema/recovery-activation.ts';
 
 const nowMs = Date.UTC(2026, 0, 31, 12);
@@ -61,13 +62,59 @@ describe('apphosting activate', () => {
     expect(manifest).toMatchObject({ text: expect.stringContaining('1d1h ago') });
   });
 
-  it('takes exactly the names of a warm destination, whatever was asked', () => {
+  it('takes exactly the names of a warm destination, and says so to who asks for others', () => {
     const warmDestination = { environmentName: 'standby', createNewApp: false };
-    const choice = { point: 'latest', environmentName: 'other', appName: 'other', validMinutes: 5 };
-    const manifest = manifestOf(aProtection({ warmDestination }), choice, nowMs);
+    const choice = { point: 'latest', validMinutes: 5 };
+    const protection = aProtection({ warmDestination });
+    const manifest = manifestOf(protection, { ...choice, environmentName: 'standby' }, nowMs);
     const object = parse('text' in manifest ? manifest.text : '') as { spec: { target: object } };
 
     expect(object.spec.target).toEqual({ environmentName: 'standby', createNewApp: false });
+    for (const other of [{ environmentName: 'other' }, { appName: 'other' }]) {
+      expect(manifestOf(protection, { ...choice, ...other }, nowMs)).toMatchObject({
+        refused: expect.stringContaining('under the names of its standby'),
+      });
+    }
+  });
+
+  it('keeps the saved name of the app as it stands, since databases need it', () => {
+    const plannedDestination = { environmentName: 'recovered', appName: 'orders-recovered', createNewApp: false };
+    const manifest = manifestOf(aProtection({ plannedDestination }), { point: 'latest', validMinutes: 5 }, nowMs);
+    const object = parse('text' in manifest ? manifest.text : '') as { spec: { target: object } };
+
+    expect(object.spec.target).toEqual(plannedDestination);
+  });
+
+  it('tells a new try of the same point from those that the history shows', () => {
+    const tried = (cutoffTime: string) => ({ operationId: `op_${cutoffTime}`, kind: 'activation', cutoffTime });
+    const operations = [
+      tried('2026-01-31T11:55:00Z'),
+      tried('2026-01-31T11:00:00Z'),
+      { operationId: 'op_v', kind: 'validation' },
+    ];
+    const specOf = (point: string) => {
+      const manifest = manifestOf(aProtection({ operations }), { point, validMinutes: 5 }, nowMs);
+      return (parse('text' in manifest ? manifest.text : '') as { spec: object }).spec;
+    };
+
+    expect(specOf('latest')).toHaveProperty('attempt', 2);
+    expect(specOf('a2')).not.toHaveProperty('attempt');
+  });
+
+  it('says what stands in the way, and that a list of points is old', () => {
+    const busy = aProtection({
+      settings: { snapshotIntervalSeconds: 60 },
+      conditions: [
+        { type: 'RecoveryReady', status: 'True', message: '' },
+        { type: 'ActivationAvailable', status: 'False', message: 'the service works on operation op_7' },
+      ],
+    });
+    const manifest = manifestOf(busy, { point: 'latest', validMinutes: 5 }, nowMs);
+
+    for (const said of ['NOT POSSIBLE NOW: the service works on operation op_7', 'OLD: the newest point is 5m old']) {
+      expect(manifest).toMatchObject({ text: expect.stringContaining(`# ${said}`) });
+      expect(tableOf(busy, nowMs)).toContain(said);
+    }
   });
 
   it('acknowledges a source that may still write only when told to', () => {
@@ -97,6 +144,28 @@ describe('apphosting activate', () => {
   });
 });
 
+describe('the name of a protection', () => {
+  it.each([
+    [[], 'NAME is missing: the name of a DisasterProtection, which comes first'],
+    [['--point', 'latest', 'orders'], '"--point" is not the name of a DisasterProtection, which comes first'],
+    [['Orders', '--point', 'latest'], '"Orders" is not the name of a DisasterProtection, which comes first'],
+  ])('is asked for when the arguments are %j', (args, expected) => {
+    expect(parseNamed(activateCommand, args)).toEqual({
+      kind: 'wrong',
+      line: `apphosting activate NAME: ${expected}`,
+    });
+  });
+
+  it('stands before the flags', () => {
+    expect(parseNamed(activateCommand, ['orders', '--point', 'latest'])).toMatchObject({
+      kind: 'settings',
+      settings: { name: 'orders', point: 'latest' },
+    });
+    expect(parseNamed(activateCommand, ['--help'])).toHaveProperty('kind', 'help');
+    expect(parseNamed(activateCommand, ['orders', '--help'])).toHaveProperty('kind', 'help');
+  });
+});
+
 describe('apphosting points', () => {
   it('lists points with age and size, newest first', () => {
     const lines = tableOf(aProtection(), nowMs).split('\n');
@@ -104,5 +173,18 @@ describe('apphosting points', () => {
     expect(lines[0]).toMatch(/^POINT +AGE +CUTOFF +GENERATION +SIZE$/);
     expect(lines[1]).toMatch(/^a1a1a1a1a1a1 +5m +.* 1 replicas, 2 CPU, 4096 MB, 10Gi$/);
     expect(lines[2]).toMatch(/^a2a2a2a2a2a2 +1d1h/);
+    expect(lines[3]).toBe('');
+  });
+
+  it('says when there may be more than it lists', () => {
+    const recoveryPoints = Array.from({ length: 20 }, (_, index) => ({
+      selectedOperationId: 'op_1',
+      pointId: String(index).padStart(64, 'a'),
+      cutoffTime: '2026-01-31T11:55:00.000Z',
+      configurationGeneration: 3,
+    }));
+
+    expect(tableOf(aProtection({ recoveryPoints }), nowMs)).toContain('Only the newest 20 are listed');
+    expect(tableOf(aProtection(), nowMs)).not.toContain('listed');
   });
 });

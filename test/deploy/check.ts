@@ -6,13 +6,17 @@ import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promis
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import process from 'node:process';
-import { parseAllDocuments } from 'yaml';
+import { isDeepStrictEqual } from 'node:util';
+import { parse, parseAllDocuments } from 'yaml';
 import { progressOn } from '../../src/cli/control-plane/progress.ts';
 import { surroundings } from '../../src/config.ts';
-import { accepted, refusedValues, sameObjects, type Tools } from './chart.ts';
+import { accepted, foreignKinds, refusedValues, sameObjects, sharedByReleases, type Tools } from './chart.ts';
+import { documented, fluxTypes, installedBy, waves } from './examples.ts';
+import { strays } from './kustomized.ts';
 import { runProgram } from './programs.ts';
+import { releasesBefore } from './releases.ts';
 import { NotRun, runChecks, type Tally } from './report.ts';
-import { argoOf, rows } from './statuses.ts';
+import { argoOf, recoverableOf, rows } from './statuses.ts';
 import { builtTools } from './tools.ts';
 
 const root = join(import.meta.dirname, '..', '..');
@@ -27,7 +31,14 @@ export async function checkDeploy(words: readonly string[] = []): Promise<Tally>
       {
         'Helm renders what Kustomize renders': () => sameObjects(tools),
         'the chart refuses values it does not know': () => refusedValues(tools),
+        'releases of the chart share nothing': () => sharedByReleases(tools),
         'a real API server takes what Helm renders': () => accepted(tools),
+        'everything is where the operator is': strays,
+        'kustomizations in documents build': documented,
+        'Flux and Argo CD install the operator': installedBy,
+        'waves follow references': waves,
+        'Prometheus knows every field of its kinds': () => foreignKinds(tools),
+        'Flux knows every field of its kinds': () => fluxTypes(tools),
         'samples fit the schemas': () => schemas(tools, work),
         'no definition lost anything since the last release': () => compatible(tools, work),
         'a definition that lost something would be noticed': () => incompatible(tools, work),
@@ -76,24 +87,30 @@ async function schemas(tools: Tools, work: string): Promise<readonly string[]> {
   return code === 0 ? [] : [`${stdout}${stderr}`];
 }
 
-/** Against the definitions of the newest tag; before the first release there is nothing to lose. */
+/** Against the definitions of the last releases. */
 async function compatible(tools: Tools, work: string): Promise<readonly string[]> {
   const git = (...args: readonly string[]) => runProgram('git', args, { cwd: root });
-  const tag = await git('describe', '--tags', '--abbrev=0', '--match', 'v*');
-  const since = tag.code === 0 ? tag.stdout.trim() : 'HEAD';
-  const listed = await git('ls-tree', '--name-only', since, 'crds/');
-  if (listed.code !== 0) throw new NotRun('this is not a checkout of Git with its commits');
-  process.stdout.write(`  compared with ${tag.code === 0 ? since : 'the last commit: there is no release yet'}\n`);
+  const tags = await git('tag', '--list', 'v*', '--merged', 'HEAD', '--sort=-version:refname');
+  if (tags.code !== 0) throw new NotRun('this is not a checkout of Git with its commits');
+  const releases = releasesBefore(
+    tags.stdout.split('\n').filter((tag) => tag !== ''),
+    await readFile(join(root, 'CHANGELOG.md'), 'utf8'),
+  );
   const now = new Set(await readdir(join(root, 'crds')));
-  const pairs: string[] = [];
-  const gone: string[] = [];
-  for (const path of listed.stdout.trim().split('\n')) {
-    const file = path.slice('crds/'.length);
-    if (!now.has(file)) gone.push(`${path} is gone`);
-    else pairs.push(await written(join(work, file), (await git('show', `${since}:${path}`)).stdout), join(root, path));
+  const wrong: string[] = [];
+  for (const since of releases) {
+    const listed = await git('ls-tree', '--name-only', since, 'crds/');
+    const pairs: string[] = [];
+    for (const path of listed.stdout.trim().split('\n')) {
+      const file = path.slice('crds/'.length);
+      if (!now.has(file)) wrong.push(`${path} was in ${since}, and is gone`);
+      else
+        pairs.push(await written(join(work, file), (await git('show', `${since}:${path}`)).stdout), join(root, path));
+    }
+    const { code, stdout, stderr } = await runProgram(await tools(), ['compatible', ...pairs]);
+    if (code !== 0) wrong.push(`since ${since}: ${stdout}${stderr}`);
   }
-  const { code, stdout, stderr } = await runProgram(await tools(), ['compatible', ...pairs]);
-  return [...gone, ...(code === 0 ? [] : [`${stdout}${stderr}`])];
+  return wrong;
 }
 
 async function written(path: string, text: string): Promise<string> {
@@ -134,21 +151,19 @@ interface Opinions {
 async function statuses(tools: Tools): Promise<readonly string[]> {
   const table = rows();
   const health = await readFile(join(root, 'deploy', 'argocd', 'lua', 'health.lua'), 'utf8');
-  const team = parseAllDocuments(await readFile(join(root, 'deploy', 'flux', 'team.yaml'), 'utf8'))[0]?.toJS() as {
-    spec: { healthCheckExprs: readonly object[] };
-  };
-  const input = JSON.stringify({ health, expressions: team.spec.healthCheckExprs[0], rows: table });
+  const recovery = parse(await readFile(join(root, 'deploy', 'flux', 'strict-recovery.yaml'), 'utf8'));
+  const { spec } = recovery as { readonly spec: { readonly healthCheckExprs: readonly object[] } };
+  const input = JSON.stringify({ health, expressions: spec.healthCheckExprs[0], rows: table });
   const { code, stdout, stderr } = await runProgram(await tools(), ['statuses'], { input });
   if (code !== 0) return [stderr];
   const found = new Map((JSON.parse(stdout) as readonly Opinions[]).map((one) => [one.name, one]));
   return table.flatMap((row) => {
     const { name, kstatus } = row;
     const said = found.get(name);
-    const wanted = { kstatus, flux: kstatus, argo: argoOf(row) };
-    // Flux asks kstatus about deletions itself, and an expression about a status without conditions cannot be evaluated yet.
-    const expressed = kstatus === 'Terminating' || said?.cel === 'error' || said?.cel === kstatus;
-    const same = said?.kstatus === wanted.kstatus && said.flux === wanted.flux && said.argo === wanted.argo;
-    return same && expressed ? [] : [`${name}: ${JSON.stringify(said)}, wanted ${JSON.stringify(wanted)}`];
+    const wanted = { name, kstatus, flux: kstatus, cel: recoverableOf(row), argo: argoOf(row) };
+    return isDeepStrictEqual(said, wanted)
+      ? []
+      : [`${name}: ${JSON.stringify(said)}, wanted ${JSON.stringify(wanted)}`];
   });
 }
 

@@ -7,7 +7,7 @@ import { pageName } from '../../src/crd/reference.ts';
 import { structural } from '../../src/crd/structural.ts';
 import { accesses } from '../../src/engine/kind/access.ts';
 import { annotations } from '../../src/engine/names.ts';
-import { redeployAnnotation } from '../../src/kinds/app-environment-deploys.ts';
+import { redeployAnnotation } from '../../src/kinds/app-environment-parts.ts';
 import { identities } from '../../src/kinds/schema/index.ts';
 import { metricNames } from '../../src/telemetry/metrics.ts';
 import { filesUnder } from '../repository/files.ts';

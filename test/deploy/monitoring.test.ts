@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 import { z } from 'zod';
+import { identities } from '../../src/kinds/schema/index.ts';
 import { metricNames } from '../../src/telemetry/metrics.ts';
 
 const root = join(import.meta.dirname, '..', '..');
@@ -75,6 +76,20 @@ describe('alerts', () => {
       expect(Math.max(...expected)).toBeGreaterThan(0);
     },
   );
+
+  it.each(rules.map((rule) => [rule.alert, rule] as const))(
+    '%s tells operators of a cluster apart',
+    (_name, { expr }) => {
+      expect(expr).toMatch(/ by \(namespace[,)]/u);
+    },
+  );
+
+  it('about what is stalled leaves out exactly the kinds that run once, for which nothing ends it', () => {
+    const { expr = '' } = rules.find(({ alert }) => alert === 'ApphostingStalled') ?? {};
+    const [, excluded = ''] = /kind!~"([^"]+)"/u.exec(expr) ?? [];
+
+    expect(excluded.split('|')).toEqual(identities.filter(({ life }) => life === 'request').map(({ kind }) => kind));
+  });
 
   it('would be noticed if they asked for something else', () => {
     expect(unknownIn('rate(apphosting_nothing_total[5m]) + apphosting_objects{color="red"}')).toEqual([

@@ -75,7 +75,7 @@ async function live(
     tree,
     start,
     plane,
-    args.map((arg) => arg.replace('0.0.0.0:8080', `127.0.0.1:${port}`)),
+    args.map((arg) => arg.replace(/^(--metrics-listen)=.*/u, `$1=127.0.0.1:${port}`)),
   );
   try {
     const comes = async (path: string, text: string) => {

@@ -2,6 +2,7 @@ import { parseAllDocuments } from 'yaml';
 
 /** An object as an installer renders it. */
 export interface Rendered {
+  readonly apiVersion: string;
   readonly kind: string;
   readonly metadata: {
     readonly name: string;
@@ -13,12 +14,7 @@ export interface Rendered {
 }
 
 // What a chart adds to what it installs, and what only says who installed it.
-const chartOnly = [
-  'helm.sh/chart',
-  'app.kubernetes.io/managed-by',
-  'app.kubernetes.io/instance',
-  'helm.sh/resource-policy',
-];
+const chartOnly = ['helm.sh/chart', 'app.kubernetes.io/managed-by', 'app.kubernetes.io/instance'];
 
 /** The objects of a stream of YAML by kind and name, without what only says who installed them. */
 export function objectsIn(text: string): ReadonlyMap<string, Rendered> {
@@ -39,3 +35,20 @@ export function objectsIn(text: string): ReadonlyMap<string, Rendered> {
 function without(fields: Readonly<Record<string, string>> = {}): Record<string, string> {
   return Object.fromEntries(Object.entries(fields).filter(([name]) => !chartOnly.includes(name)));
 }
+
+const clusterWide = [
+  'Namespace',
+  'CustomResourceDefinition',
+  'ClusterRole',
+  'ClusterRoleBinding',
+  'ValidatingAdmissionPolicy',
+  'ValidatingAdmissionPolicyBinding',
+];
+
+/** Whether an object belongs to the cluster and to no namespace of it. */
+export function isClusterWide({ kind }: Rendered): boolean {
+  return clusterWide.includes(kind);
+}
+
+/** The kind and the name of an object. */
+export const nameOf = ({ kind, metadata }: Rendered): string => `${kind} ${metadata.name}`;

@@ -70,10 +70,22 @@ export function rows(): readonly Row[] {
       row(`stalled, aspects ${status}`, seen(observed(about({ is: 'stall', reason: 'Rejected', message }))), 'Failed'),
     ];
   });
+  const recovery = (['True', 'False', 'Unknown'] as const).flatMap((status) => {
+    const aspect = [{ type: 'RecoveryReady', status, reason: 'RecoveryReady' as const, message }];
+    const about = (verdict: Verdict<unknown>) =>
+      observed(conclude({ verdict, own: aspect, drifted: [], generation, previous: [], wallMs }));
+    const older = { observedGeneration: generation - 1, conditions: about({ is: 'ready' }).conditions };
+    return [
+      row(`ready, recovery ${status}`, seen(about({ is: 'ready' })), 'Current'),
+      row(`stalled, recovery ${status}`, seen(about({ is: 'stall', reason: 'Rejected', message })), 'Failed'),
+      row(`changed since, recovery ${status}`, seen(older), 'InProgress'),
+    ];
+  });
   const waiting = conditionsOf({ is: 'wait', reason: 'Deleting', message });
   return [
     ...verdicts,
     ...aspects,
+    ...recovery,
     row('created a moment ago', seen({ observedGeneration: -1 }), 'InProgress'),
     row('changed a moment ago', seen({ observedGeneration: generation - 1, conditions: ready }), 'InProgress'),
     row('ready and drifted', seen(observed(conditionsOf({ is: 'ready' }, ['config.url']))), 'Current'),
@@ -101,6 +113,15 @@ export function kstatusOf({ metadata, status }: Seen): Verdicts {
   }
   const about = status?.conditions?.find(({ type }) => type === 'Ready');
   return about === undefined || about.status === 'True' ? 'Current' : 'InProgress';
+}
+
+/** What the stricter example for Flux must make of a row; about deletions Flux asks kstatus itself. */
+export function recoverableOf({ object: { metadata, status } }: Row): Verdicts {
+  if (status !== undefined && status.observedGeneration !== metadata.generation) return 'InProgress';
+  const holds = (wanted: string) =>
+    status?.conditions?.some(({ type, status: is }) => type === wanted && is === 'True');
+  if (holds('Stalled') === true) return 'Failed';
+  return holds('RecoveryReady') === true ? 'Current' : 'InProgress';
 }
 
 const argoWords = { Current: 'Healthy', InProgress: 'Progressing', Failed: 'Degraded', Terminating: 'Progressing' };

@@ -41,6 +41,25 @@ describe('a validation', () => {
     expect(conditionOf(world, 'RecoveryValidation', 'trial', 'Succeeded')).toBe('False/OperationFailed');
   });
 
+  it('that fails is counted from then on by how long ago that was, until it is deleted', async () => {
+    const world = await aProtectedWorld();
+    const { configurationId } = protection(world);
+    const newest = () => world.operator.engine.census().newestFailureSeconds.get('RecoveryValidation');
+    await world.control('PATCH', `/configurations/${configurationId}`, { nextValidation: 'fail' });
+    world.apply('RecoveryValidation', 'trial', { protectionRef: { name: 'orders' } });
+    await world.run(300_000);
+    const first = newest() ?? Number.NaN;
+    world.apply('RecoveryValidation', 'better', { protectionRef: { name: 'orders' } });
+    await world.run(300_000);
+    const later = newest() ?? Number.NaN;
+    world.delete('RecoveryValidation', 'trial');
+    await world.run(1_000);
+
+    expect(first).toBeLessThan(300);
+    expect(later - first).toBeCloseTo(300, -1);
+    expect(newest()).toBeUndefined();
+  });
+
   it('is sent once when its answer is lost', async () => {
     const world = await aProtectedWorld();
     let lost = 0;

@@ -4,6 +4,7 @@
  * differ, calls that are lost or late, and what others do in the service. The service's own ledger judges.
  */
 import { describe, expect, it } from 'vitest';
+import { activationId } from '../../src/kinds/recovery-activation-content.ts';
 import type { ClusterSnapshot } from '../support/memory-cluster.ts';
 import type { Disturbance } from '../support/disturbed-wire.ts';
 import { InProcess } from '../support/in-process.ts';
@@ -42,6 +43,13 @@ interface Request {
   readonly spec: Readonly<Record<string, unknown>>;
 }
 
+/** The id that a spec of an activation has, wherever it is applied. */
+function requestIdOf(spec: Request['spec']): string {
+  // What is applied here is valid, and of an account only what tells it from others counts.
+  const asked = { spec, account: { endpoint: '127.0.0.1:8088', accountId: 'acc_demo' } } as unknown;
+  return activationId(asked as Parameters<typeof activationId>[0]);
+}
+
 /** One run: a world, a second operator in it, and what was ever asked for. */
 class Run {
   readonly world: InProcess;
@@ -68,14 +76,19 @@ class Run {
     world.apply('DisasterProtection', 'orders', protection);
     await world.run(65_000);
     // An activation that takes its time can be discarded.
-    if (this.#entropy.fraction() < 0.5) await this.#tell({ hold: true });
+    if (this.#entropy.fraction() < 0.7) await this.#tell({ hold: true });
     if (this.#entropy.fraction() < 0.3) await this.other.start();
+    // Most of what is worth trying concerns an activation that is there.
+    if (this.#entropy.fraction() < 0.7) {
+      await this.#request();
+      await world.run(this.#pick([1_000, 8_000, 30_000]));
+    }
   }
 
   /** One thing happens. */
   async happen(): Promise<void> {
     const events = [
-      ...[1, 2, 3].map(() => () => this.#request()),
+      ...[1, 2, 3, 4, 5, 6].map(() => () => this.#request()),
       ...[1, 2].map(() => () => this.#again()),
       ...[1, 2].map(() => () => this.#lose()),
       () => this.#crash(),
@@ -112,20 +125,22 @@ class Run {
   /** Somebody writes a manifest for what the protection shows now, and applies it. */
   async #request(): Promise<void> {
     const { world } = this;
-    const { configurationId, generation, activeOperation, recoveryPoints = [] } = this.#status;
+    const { configurationId, generation, activeOperation, activationResult, recoveryPoints = [] } = this.#status;
     const validUntil = new Date(world.clock.wall() + this.#pick([120_000, 3_600_000])).toISOString();
     const pinned = { configurationId, configurationGeneration: generation, validUntil };
     const name = `r${this.#requests.length}`;
     const kind =
       activeOperation === undefined
         ? this.#pick(['RecoveryActivation', 'RecoveryActivation', 'DisasterReset'] as const)
-        : this.#pick(kinds);
+        : this.#pick([...kinds, 'ActivationDiscard', 'ActivationDiscard'] as const);
     if (configurationId === undefined) return;
     if (kind === 'RecoveryActivation' && recoveryPoints.length > 0) {
       const suffix = this.#pick(['', '-b']);
       const names = { ...target, environmentName: `recovered${suffix}`, appName: `orders${suffix}-recovered` };
       const more = { target: names, attempt: this.#pick([1, 1, 2]), validUntil };
-      this.#apply({ kind, name, spec: anActivation(world, more) as Request['spec'] });
+      const after = this.#entropy.fraction() < 0.5 ? activationResult?.operationId : undefined;
+      const spec = anActivation(world, { ...more, ...(after !== undefined && { afterOperationId: after }) });
+      this.#apply({ kind, name, spec: spec as Request['spec'] });
     } else if (kind === 'ActivationDiscard' && activeOperation !== undefined) {
       const { operationId } = activeOperation;
       // It hangs, and so may be discarded.
@@ -217,8 +232,9 @@ class Run {
   /** What the service does by itself, or others do in it. */
   async #service(): Promise<void> {
     const { world } = this;
-    const { configurationId, generation, recoveryPoints } = this.#status;
-    const what = this.#pick(['stuck', 'stuck', 'recovers', 'failed', 'reset', 'edit', 'activate'] as const);
+    const { configurationId, generation, recoveryPoints, activeOperation } = this.#status;
+    const whatever = ['stuck', 'stuck', 'recovers', 'failed', 'reset', 'edit', 'activate', 'discard'] as const;
+    const what = this.#pick(whatever);
     this.said.push(`in the service: ${what}`);
     const base = { accountId: 'acc_demo' };
     const by = (path: string, body: object) =>
@@ -240,6 +256,12 @@ class Run {
       case 'edit': {
         const item = { sourceAppEnvId: 'env_db_prod', expectedGeneration: generation, rpoTargetMs: 7_200_000 };
         return void (await by('configure', { common: {}, items: [{ ...item, requestId }] }));
+      }
+      case 'discard': {
+        await this.#tell({ setPhase: 'promoted', hold: true });
+        const { operationId } = activeOperation ?? {};
+        const pinned = { configurationId, expectedGeneration: generation, operationId };
+        return void (await by('discard-activation', { ...pinned, requestId, discardAcknowledged: true }));
       }
       case 'activate': {
         const [point] = recoveryPoints ?? [];
@@ -281,15 +303,16 @@ class Run {
           detail.configurationId === one.detail.configurationId &&
           !before.some((end) => end.id === id && inVain.has(end.kind)),
       );
-      const asked = this.#requests.find(
-        ({ kind, spec }) =>
-          kind === 'RecoveryActivation' &&
-          spec['configurationId'] === one.detail.configurationId &&
-          Date.parse(String(spec['validUntil'])) + 30_000 >= Date.parse(one.at),
+      const asked = this.#requests.filter(
+        ({ kind, spec }) => kind === 'RecoveryActivation' && requestIdOf(spec) === one.requestId,
       );
+      const inTime = asked.filter(({ spec }) => Date.parse(String(spec['validUntil'])) + 30_000 >= Date.parse(one.at));
+      const last = earlier.at(-1)?.id;
+      const isAfter = last !== undefined && inTime.some(({ spec }) => spec['afterOperationId'] === last);
       return [
-        ...earlier.map(({ id }) => `${one.id} was activated although ${id} was`),
-        ...(asked === undefined ? [`${one.id} was activated after every approval had passed`] : []),
+        ...(last === undefined || isAfter ? [] : [`${one.id} was activated although ${last} was`]),
+        ...(asked.length === 0 ? [`${one.id} was activated, and nobody asked for it`] : []),
+        ...(inTime.length === 0 ? [`${one.id} was activated after every approval had passed`] : []),
       ];
     });
   }

@@ -1,6 +1,15 @@
 import { describe, expect, it } from 'vitest';
 import { InProcess } from '../support/in-process.ts';
-import { anActivation, aProtectedWorld, committed, conditionOf, disaster, protection, sentenceOf } from './support.ts';
+import {
+  anActivation,
+  aProtectedWorld,
+  aProtection,
+  committed,
+  conditionOf,
+  disaster,
+  protection,
+  sentenceOf,
+} from './support.ts';
 
 describe('a protection', () => {
   it.each(['loseBefore', 'loseAnswer', 'hangAfter', { insteadOf: { status: 500 } }] as const)(
@@ -64,6 +73,22 @@ describe('a protection', () => {
       expect(conditionOf(world, 'DisasterProtection', 'orders', 'RecoveryReady')).toBe(expected);
       expect(conditionOf(world, 'DisasterProtection', 'orders', 'Ready')).toBe('True/InSync');
     }
+  });
+
+  it('is counted with the reason why a recovery would not work, so that nobody is woken while it is prepared', async () => {
+    const world = new InProcess();
+    await world.start();
+    world.account();
+    world.apply('DisasterProtection', 'orders', aProtection);
+    await world.run(5_000);
+
+    expect(world.operator.engine.census().conditions).toContainEqual({
+      kind: 'DisasterProtection',
+      type: 'RecoveryReady',
+      status: 'Unknown',
+      reason: 'Preparing',
+      count: 1,
+    });
   });
 
   it('is never Ready on a word that nobody explained', async () => {

@@ -19,6 +19,7 @@ export interface ProtectionStatus {
     readonly requestId?: string;
   }[];
   readonly activeOperation?: { readonly operationId: string; readonly kind?: string };
+  readonly activationResult?: { readonly operationId: string };
   readonly warmDestination?: { readonly environmentName: string; readonly appName: string };
 }
 
@@ -122,6 +123,20 @@ export function aReset(world: InProcess, more: object = {}): object {
     configurationGeneration: generation,
     confirmationName: 'production',
     acknowledgement: 'DeletesProtectionAndLeftovers',
+    validUntil: validUntil(world),
+    ...more,
+  };
+}
+
+/** The spec of a discard of the operation that the protection shows. */
+export function aDiscard(world: InProcess, more: object = {}): object {
+  const { configurationId, generation, activeOperation } = protection(world);
+  return {
+    protectionRef: { name: 'orders' },
+    configurationId,
+    operationId: activeOperation?.operationId,
+    configurationGeneration: generation,
+    acknowledgement: 'DiscardsRecoveredData',
     validUntil: validUntil(world),
     ...more,
   };

@@ -2,6 +2,7 @@
 import { describe, expect, it } from 'vitest';
 import type { InProcess } from '../support/in-process.ts';
 import {
+  aDiscard,
   anActivation,
   aProtectedWorld,
   aReset,
@@ -11,21 +12,7 @@ import {
   protection,
   sentenceOf,
   target,
-  validUntil,
 } from './support.ts';
-
-function aDiscard(world: InProcess, more: object = {}): object {
-  const { configurationId, generation, activeOperation } = protection(world);
-  return {
-    protectionRef: { name: 'orders' },
-    configurationId,
-    operationId: activeOperation?.operationId,
-    configurationGeneration: generation,
-    acknowledgement: 'DiscardsRecoveredData',
-    validUntil: validUntil(world),
-    ...more,
-  };
-}
 
 /** Somebody changes a setting of the protection besides us. */
 async function editedByHand(world: InProcess): Promise<void> {
@@ -111,6 +98,26 @@ describe('an answer that says yes without a receipt', () => {
         ? { insteadOf: { status: 200, text: '{}' } }
         : undefined;
     world.apply('ActivationDiscard', 'stop', aDiscard(world));
+    await world.run(600_000);
+
+    expect(await committed(world, 'discard.accepted')).toBe(1);
+    expect(conditionOf(world, 'ActivationDiscard', 'stop', 'Succeeded')).toBe('True/Succeeded');
+  });
+
+  it('is one when it names an operation of its own', async () => {
+    const world = await aProtectedWorld({ readings: { 'rejection.status': '409' } });
+    const { configurationId, generation } = protection(world);
+    await world.control('PATCH', `/configurations/${configurationId}`, { failSteps: 1_000 });
+    world.apply('RecoveryActivation', 'now', anActivation(world));
+    await world.run(1_500_000);
+    const receipt = { configurationId, generation, operationId: 'op_cleanup', phase: 'queued' };
+    world.interference = ({ path }) =>
+      path === `${disaster}/discard-activation`
+        ? { afterwards: { status: 200, text: JSON.stringify(receipt) } }
+        : undefined;
+    world.apply('ActivationDiscard', 'stop', aDiscard(world));
+    await world.run(3_000);
+    expect(conditionOf(world, 'ActivationDiscard', 'stop', 'Accepted')).toBe('True/Accepted');
     await world.run(600_000);
 
     expect(await committed(world, 'discard.accepted')).toBe(1);

@@ -254,6 +254,57 @@ describe('what an answer says', () => {
     expect(b.configureResultOf({ [name]: [{ sourceAppEnvId: 'e1' }] }, 'e1')).toBeUndefined();
   });
 
+  it.each([
+    { error: 'no volume' },
+    { message: 'no volume' },
+    { safeError: 'no volume' },
+    { reason: 'no volume' },
+    { error: { message: 'no volume', code: 'E1' } },
+  ])('finds the safe error of an item in %o', (said) => {
+    const body = { items: [{ sourceAppEnvId: 'e1', success: false, ...said }] };
+
+    expect(b.configureResultOf(body, 'e1')).toEqual({ success: false, error: 'no volume' });
+  });
+
+  it('takes a reason against an activation for one in whatever form it stands', () => {
+    const shown = (activationUnavailableReason: unknown) =>
+      b.configurationsIn({ items: [{ configurationId: 'c1', generation: 1, activationUnavailableReason }] })?.[0]
+        ?.activationUnavailableReason;
+
+    expect(shown('no engine')).toBe('no engine');
+    expect(shown({ code: 'E1' })).toBe('not in words');
+    expect(shown(null)).toBeUndefined();
+    expect(shown(undefined)).toBeUndefined();
+  });
+
+  it('makes what the service says of a protection fit to be shown', () => {
+    const unfit = `see https://internal.example/?sig=1\u0007 ${'x'.repeat(400)}`;
+    const error = { sourceAppEnvId: 'e1', success: false, error: unfit };
+    const [configuration] =
+      b.configurationsIn({
+        items: [
+          {
+            configurationId: 'c1',
+            generation: 1,
+            activationUnavailableReason: unfit,
+            readiness: { state: unfit, reason: unfit, warnings: [unfit] },
+            activities: [{ operationId: 'o1', phase: unfit, kind: unfit, outcome: unfit }],
+            standby: { shape: unfit, reason: unfit },
+          },
+        ],
+      }) ?? [];
+    const [source] =
+      b.sourcesIn({
+        items: [{ appEnvId: 'e1', unsupportedReasons: [{ reason: unfit }], volumes: [{ name: unfit, reason: unfit }] }],
+      }) ?? [];
+
+    for (const shown of [b.configureResultOf({ items: [error] }, 'e1'), configuration, source]) {
+      const text = JSON.stringify(shown);
+      expect(text).toContain('see [url] xxx');
+      expect(text).not.toMatch(/internal|sig=|\\u0007|x{200}/);
+    }
+  });
+
   it('never throws, whatever it is given', () => {
     const readers = Object.values(b).filter((value) => typeof value === 'function');
     fc.assert(

@@ -17,7 +17,8 @@ function opened() {
       () => {
         sent += 1;
         const { status, retryAfterMs } = service;
-        const rest = { body: {}, readable: true, empty: false, digest: '', dateMs: undefined, message: `${status}` };
+        const read = { body: {}, readable: true, empty: false, saysNo: false, digest: '' };
+        const rest = { ...read, dateMs: undefined, message: `${status}` };
         return Promise.resolve({ was: 'answer', status, retryAfterMs, ...rest });
       },
       appsOf('acc').first,

@@ -11,6 +11,7 @@ function answered(status: number, kind: 'json' | 'empty' | 'garbage' = 'json'): 
     body: kind === 'json' ? { error: 'x' } : undefined,
     readable: kind === 'json',
     empty: kind === 'empty',
+    saysNo: status >= 300,
     digest: '',
     dateMs: undefined,
     retryAfterMs: undefined,
@@ -93,6 +94,17 @@ const rows: readonly (readonly [string, Seen, string, string, string, string, st
     'unauthorized',
     'unauthorized',
     'a refused token is not tried by everybody',
+  ],
+  [
+    '200 with a body that says no',
+    { ...answered(200), saysNo: true },
+    'committed',
+    'committed',
+    'refused',
+    'refused',
+    'committed',
+    undefined,
+    'a change or a removal was not made; what half was made of the rest is for its kind to read',
   ],
   ...[200, 201, 202, 204, 299].map(
     (status) =>

@@ -132,6 +132,24 @@ describe('the transport', () => {
   });
 
   it.each([
+    {
+      body: { success: false, message: 'busy with planted-token' },
+      said: ': busy with [secret]',
+      because: 'it failed',
+    },
+    { body: { error: 'in use', details: '2 alerts' }, said: ': in use: 2 alerts', because: 'it is an error' },
+    { body: { error: { message: 'in use' } }, said: ': in use', because: 'it is an error in an object' },
+    { body: { success: true, message: 'stopped' }, said: '', because: undefined },
+    { body: { appId: 'app_1', error: null }, said: '', because: undefined },
+  ])('reads a no from the body $body of a status that says yes', async ({ body, said, because }) => {
+    const { transport } = opened(() => answer(200, body));
+
+    const seen = await transport(creation);
+
+    expect(seen).toMatchObject({ saysNo: because !== undefined, message: `the service answered 200${said}` });
+  });
+
+  it.each([
     { text: '\uFEFF{"a":1}', body: { a: 1 }, because: 'a byte order mark is not content' },
     { text: '{"__proto__":{"polluted":1},"a":1}', body: { a: 1 }, because: 'no key reaches a prototype' },
     { text: '{"\\u005f_proto__":{"polluted":1},"a":1}', body: { a: 1 }, because: 'not even an escaped one' },

@@ -9,6 +9,7 @@ function seen(status: number, body: unknown = {}): Seen {
   const rest = {
     readable: true,
     empty: false,
+    saysNo: false,
     digest,
     retryAfterMs: undefined,
     message: `the service answered ${status}`,

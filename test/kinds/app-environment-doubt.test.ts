@@ -3,7 +3,7 @@ import { appEnvironment } from '../../src/kinds/app-environment.ts';
 import type { JournalEntry, Memory } from '../../src/engine/kind/step.ts';
 import type { Facts } from '../../src/kinds/schema/app-environment.ts';
 import { byId, deployed, oneSent, shown, type Row } from './support/environments.ts';
-import { callIn, inShort, print, settledStep } from './support/pass.ts';
+import { aPass, callIn, inShort, print, settledStep } from './support/pass.ts';
 
 const second: Partial<Memory<Facts>> = deployed(oneSent);
 const spec2 = { ...byId, deploy: { image: 'r/x:2' } };
@@ -140,6 +140,46 @@ const doubts: readonly Row[] = [
     comesTo: 'POST /app-env/deploy-image {"appEnvId":"env_1","image":"r/x:2"}',
   },
 ];
+
+describe('what a deployment carries whose answer was lost', () => {
+  const spec = { ...spec2, env: [{ name: 'A', value: '2' }], startup: { command: 'new' } };
+  const before = deployed({ ...oneSent, 'env.A': '1' });
+  const call = callIn(settledStep(appEnvironment, { spec, memory: before, shown: shown() }));
+  const memory = { ...before, ...call.meanwhile, journal: { ...entry(), ...call.journal } };
+  const first = { ...byId, deploy: { image: 'r/x:1' } };
+  const image1 = 'POST /app-env/deploy-image {"appEnvId":"env_1","image":"r/x:1"';
+
+  it.each([
+    ['a variable', [{ name: 'A', value: '1' }], `${image1},"envVars":{"A":"1"},"clearStartupConfig":true}`],
+    ['the startup override', [], `${image1},"clearStartupConfig":true}`],
+  ])('is taken back with it: %s', (_what, env, comesTo) => {
+    const step = settledStep(appEnvironment, {
+      spec: { ...first, env },
+      memory,
+      shown: shown({ updatedAtMs: after }, 10_000),
+    });
+
+    expect(inShort(step)).toBe(comesTo);
+  });
+
+  it('is left over where nothing takes it back', () => {
+    const { leftover } = appEnvironment.show(aPass(appEnvironment, { spec: first, memory, shown: shown() }));
+
+    expect(leftover).toEqual(['env.A']);
+  });
+
+  it('counts as sent once it shows that it was carried out', () => {
+    const step = settledStep(appEnvironment, { spec, memory, shown: shown({ updatedAtMs: after }, 10_000) });
+
+    expect(inShort(step)).toBe('ready InSync');
+  });
+
+  it('goes along when it is sent once more', () => {
+    const step = settledStep(appEnvironment, { spec, memory, shown: shown({}, 190_000), with: late });
+
+    expect(callIn(step).request.body).toEqual(call.request.body);
+  });
+});
 
 describe('an environment', () => {
   it.each(doubts)('is not deployed to twice in doubt: $because', ({ comesTo, ...options }) => {

@@ -158,6 +158,53 @@ describe('an AppEnvironment in a world', () => {
     },
   );
 
+  it('does not take a change of its own app for a deployment of which nobody knows', async () => {
+    const world = await aWorld();
+    const app = {
+      externalId: 'app_web',
+      name: 'web',
+      port: 3000,
+      image: { reference: 'r/x:1' },
+      applyImmediately: true,
+    };
+    world.apply('HostedApp', 'web', app);
+    world.apply(kind, name, { ...spec, deploy: { image: 'r/x:1', onBind: 'Deploy' } });
+    await world.run(200_000);
+    disturbFirst(world, '/app-env/deploy-image', 'loseBefore');
+    world.apply(kind, name, { ...spec, deploy: { image: 'r/x:2' } });
+    await world.run(5_000);
+    world.apply('HostedApp', 'web', { ...app, port: 9090 });
+    await world.run(10_000);
+    const held = conditionOf(world, 'HostedApp', 'web');
+    await world.run(400_000);
+
+    expect(held).toBe('False/EnvironmentInDoubt');
+    expect(conditionOf(world, 'HostedApp', 'web')).toBe('True/InSync');
+    expect((await world.request('GET', '/app?appId=app_web')).body).toMatchObject({ port: 9090 });
+    expect(images(await environmentOf(world, 'env_web_staging')).at(-1)).toBe('r/x:2');
+  });
+
+  it.each([
+    ['a deployment', { deploy: { image: 'r/x:2' } }, {}, '/app-env/deploy-image'],
+    ['a redeployment', { deploy: { image: 'r/x:1' } }, { 'apphosting.dev/redeploy-at': 'now' }, '/app-env/redeploy'],
+  ])('does not take what somebody does later for %s that was given up', async (_what, change, annotations, path) => {
+    const world = await aDeployedWorld();
+    world.interference = (request) => (request.path.endsWith(path) ? 'loseBefore' : undefined);
+    world.apply(kind, name, { ...spec, ...change }, annotations);
+    await world.run(700_000);
+    const given = conditionOf(world, kind, name);
+    world.interference = () => undefined;
+    await world.request('POST', '/app-env/redeploy', { appEnvId: spec.appEnvId });
+    await world.run(200_000);
+    const later = conditionOf(world, kind, name);
+    world.apply(kind, name, { ...spec, ...change }, { 'apphosting.dev/redeploy-at': 'again' });
+    await world.run(70_000);
+
+    expect([given, later]).toEqual(['False/DeployInDoubt', 'False/DeployInDoubt']);
+    expect(conditionOf(world, kind, name)).toBe('True/InSync');
+    expect((await commits(world)).filter(({ detail }) => detail['action'] === path.split('/')[2])).toHaveLength(2);
+  });
+
   it('goes on with a deployment in flight when the operator dies, and does not repeat it', async () => {
     const world = await aDeployedWorld();
     world.interference = ({ path }) => (path.endsWith('/deploy-image') ? 'hangAfter' : undefined);
@@ -277,6 +324,24 @@ describe('an AppEnvironment in a world', () => {
       'POST /app-env/stop 200',
     ]);
   });
+
+  it.each(['Stopped', 'Running'])(
+    'does not take an answer that says no in its body for a change to %s',
+    async (wanted) => {
+      const world = await aDeployedWorld();
+      const deploy = { image: 'r/x:1' };
+      if (wanted === 'Running') world.apply(kind, name, { ...spec, deploy, powerState: 'Stopped' });
+      await world.run(70_000);
+      const text = '{"success":false,"message":"no room","appEnv":{"appEnvId":"env_web_staging"}}';
+      world.interference = ({ path }) =>
+        path.endsWith('/stop') || path.endsWith('/start') ? { insteadOf: { status: 200, text } } : undefined;
+      world.apply(kind, name, { ...spec, deploy, powerState: wanted });
+      await world.run(20_000);
+
+      expect(conditionOf(world, kind, name)).toBe('False/Rejected');
+      expect(messageOf(world, kind, name)).toContain('no room');
+    },
+  );
 
   it('waits, and sends nothing, while the service shows a word that nobody knows', async () => {
     const world = await aDeployedWorld();

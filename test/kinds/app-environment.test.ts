@@ -196,6 +196,10 @@ const deployments: readonly Row[] = [
   },
 ];
 
+const sent = 'POST /app-env/deploy-image {"appEnvId":"env_1",';
+const both = '"envVars":{"A":"2","B":"2"}}';
+const a1 = { name: 'A', value: '1' };
+
 describe('an environment', () => {
   it.each(deployments)('is deployed to when it should be: $because', ({ comesTo, ...options }) => {
     expect(inShort(settledStep(appEnvironment, options))).toBe(comesTo);
@@ -286,9 +290,47 @@ describe('an environment', () => {
     });
   });
 
-  it('does not send again what the service accepted and called failed', () => {
-    const memory = deployed(oneSent, { deploy: { revision: 'r/x:1', outcome: 'Failed' } });
+  it.each([
+    ['is not sent again by itself', {}, {}, 'stall DeployFailed'],
+    [
+      'is sent again when redeploy-at asks for it',
+      {},
+      { 'apphosting.dev/redeploy-at': 'b' },
+      `${sent}"image":"r/x:2",${both}`,
+    ],
+    [
+      'sends its variables with what is wanted next',
+      { deploy: { image: 'r/x:3' } },
+      {},
+      `${sent}"image":"r/x:3",${both}`,
+    ],
+    ['is taken back', { deploy: { image: 'r/x:1' }, env: [a1] }, {}, `${sent}"image":"r/x:1","envVars":{"A":"1"}}`],
+  ])('whose deployment the service called failed %s', (_what, change, annotations, comesTo) => {
+    const spec = {
+      ...byId,
+      deploy: { image: 'r/x:2' },
+      env: [
+        { name: 'A', value: '2' },
+        { name: 'B', value: '2' },
+      ],
+    };
+    const memory = deployed({ ...oneSent, 'env.A': '1' });
+    const call = callIn(settledStep(appEnvironment, { spec, memory, shown: shown() }));
+    const failed = { ...memory, ...call.committed({ success: false }) };
+    const subject = { annotations };
 
-    expect(inShort(settledStep(appEnvironment, { spec: one, memory, shown: shown() }))).toBe('stall DeployFailed');
+    const step = settledStep(appEnvironment, { spec: { ...spec, ...change }, memory: failed, shown: shown(), subject });
+
+    expect(inShort(step)).toBe(comesTo);
+  });
+
+  it('shows what a failed deployment may have left, once it is wanted no longer', () => {
+    const spec = { ...one, env: [{ name: 'B', value: '2' }] };
+    const call = callIn(settledStep(appEnvironment, { spec, memory: deployed(oneSent), shown: shown() }));
+    const memory = { ...deployed(oneSent), ...call.committed({ success: false }) };
+
+    expect(appEnvironment.show(aPass(appEnvironment, { spec: one, memory, shown: shown() })).leftover).toEqual([
+      'env.B',
+    ]);
   });
 });

@@ -38,13 +38,13 @@ function apply(world: InProcess, { kind, metadata, spec = {}, stringData }: Mani
 }
 
 /** The console of the service: an environment for each of our apps, some time after the app. */
-async function createEnvironments(world: InProcess): Promise<void> {
+async function createEnvironments(world: InProcess, status: 'running' | 'stopped' = 'stopped'): Promise<void> {
   for (const name of ['shop', 'shop-db']) {
     const { appId } = (world.get('HostedApp', name)?.status ?? {}) as { appId?: string };
     if (appId === undefined) continue;
     const appEnvId = `env_${name}`;
     await world
-      .control('POST', '/environments', { appEnvId, appId, name: 'production', region: 'eu-west' })
+      .control('POST', '/environments', { appEnvId, appId, name: 'production', region: 'eu-west', status })
       .catch(() => undefined);
   }
 }
@@ -104,6 +104,18 @@ describe('the golden path', () => {
         'POST /contact-point 200',
       ].toSorted(),
     );
+  });
+
+  it('deploys to an environment that the console has started with the image of the app', async () => {
+    const world = new InProcess();
+    await world.start();
+    for (const manifest of manifests) apply(world, manifest);
+    await world.run(30_000);
+    await createEnvironments(world, 'running');
+    await world.run(150_000);
+
+    expect(notReady(world)).toEqual([]);
+    expect((await commits(world)).filter(({ detail }) => detail['action'] === 'deploy-image')).toHaveLength(1);
   });
 
   it.each(seeds)('comes to rest with calls disturbed, with nothing lost or doubled (order %i)', async (seed) => {

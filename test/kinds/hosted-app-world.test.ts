@@ -41,6 +41,22 @@ describe('HostedApp in a world', () => {
     expect(await writesSince(world, 0)).toEqual(['POST /app 200', 'PATCH /app 200', 'PATCH /app 200']);
   });
 
+  it('does not take what it wrote to the app before for what stands in the one that it binds now', async () => {
+    const world = await aWorld();
+    world.apply('HostedApp', 'api', image);
+    await world.run(5_000);
+    const other = { accountId: 'acc_demo', name: 'api', port: 1, useImage: true, image: 'r/x' };
+    const { appId } = (await world.request('POST', '/app', other)).body as { appId: string };
+    await world.run(61_000);
+    world.apply('HostedApp', 'api', { ...image, port: 9090 });
+    await world.run(100);
+    world.apply('HostedApp', 'api', { ...image, port: 9090, externalId: appId });
+    await world.run(1_000);
+
+    expect(conditionOf(world, 'HostedApp', 'api')).toBe('True/InSync');
+    expect((await world.request('GET', `/app?appId=${appId}`)).body).toMatchObject({ port: 9090 });
+  });
+
   it.each([
     ['what the service shows', { port: 9090 }, 1],
     ['what it never shows', { image: { reference: 'r/mine:2' } }, 2],
@@ -98,6 +114,21 @@ describe('HostedApp in a world', () => {
 
     expect(blocked).toBe('False/DeletionBlocked');
     expect(world.get('HostedApp', 'api')).toBeUndefined();
+  });
+
+  it.each([
+    '{"error":"sandboxes still end","details":"try again"}',
+    '{"success":false,"message":"sandboxes still end"}',
+  ])('does not take an answer for a deletion that says no in its body: %s', async (text) => {
+    const world = await aWorld();
+    world.apply('HostedApp', 'api', { ...image, lifecycle: { onDelete: 'Delete' } });
+    await world.run(5_000);
+    world.interference = ({ method }) => (method === 'DELETE' ? { insteadOf: { status: 200, text } } : undefined);
+    world.delete('HostedApp', 'api');
+    await world.run(20_000);
+
+    expect(conditionOf(world, 'HostedApp', 'api')).toBe('False/DeletionBlocked');
+    expect(messageOf(world, 'HostedApp', 'api')).toContain('sandboxes still end');
   });
 
   it('tells by an event that the volumes of a deleted database stay', async () => {

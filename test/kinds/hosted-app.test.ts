@@ -1,8 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { hostedApp } from '../../src/kinds/hosted-app.ts';
 import type { Facts } from '../../src/kinds/schema/hosted-app.ts';
-import { appOf, appsOf } from '../../src/hosting/requests.ts';
+import { appEnvsOf, appOf, appsOf } from '../../src/hosting/requests.ts';
 import { bound, git, image, imageApplied, presets, shownApp, source } from './support/apps.ts';
+import { anEnvironment } from './support/environments.ts';
 import { aPass, callIn, inShort, settledStep, shows, type PassOptions } from './support/pass.ts';
 
 interface Row extends PassOptions<Facts> {
@@ -78,6 +79,30 @@ const changes: readonly Row[] = [
     body: { useImage: true, image: 'r/mine:1' },
   },
   {
+    because: 'somebody made it build from source: the image goes along',
+    spec: image,
+    subject: { generation: 1 },
+    shown: shownApp({ useImage: false }),
+    memory: bound(imageApplied),
+    body: { useImage: true, image: 'r/mine:1' },
+  },
+  {
+    because: 'from source to an image that an environment deploys: the image of the app goes along',
+    spec: image,
+    shown: shownApp(git),
+    memory: bound({ port: 8080 }),
+    referrers: () => [{ name: 'prod', spec: { deploy: { image: 'r/mine:3' } } }],
+    body: { useImage: true, image: 'r/mine:1' },
+  },
+  {
+    because: 'to CUSTOM: the Dockerfile goes along, or the usual path would take its place',
+    spec: { ...source, source: { ...source.source, dockerfileFrom: { name: 'files', key: 'Dockerfile' } } },
+    configMaps: { 'files/Dockerfile': 'FROM scratch' },
+    shown: shownApp({ ...git, dockerPreset: 'NEXT_JS', customDockerfileContentInUse: true, dockerfilePath: undefined }),
+    memory: bound({ port: 8080, 'source.dockerfileFrom': 'FROM scratch' }),
+    body: { dockerPreset: 'CUSTOM', customDockerfileContent: 'FROM scratch' },
+  },
+  {
     because: 'one setting of a job: the settings go as a whole',
     spec: { preset: 'JOB', image: { reference: 'r/mine:1' }, job: { command: 'migrate', backoffLimit: 3 } },
     shown: shownApp({ dockerPreset: 'JOB', port: undefined }),
@@ -109,11 +134,41 @@ const other: readonly (PassOptions<Facts> & { because: string; comesTo: string }
     comesTo: 'ready Observed',
   },
   {
+    because: 'it is taken over with another port, and drift is only reported',
+    spec: { ...image, externalId: 'app_1', lifecycle: { drift: 'Report' } },
+    shown: shownApp({ port: 1 }),
+    comesTo: 'PATCH /app {"appId":"app_1","image":"r/mine:1"}',
+  },
+  {
+    because: 'it was taken over with another port, and drift is only reported',
+    spec: { preset: 'JOB', source: { cliDeployment: true }, externalId: 'app_1', lifecycle: { drift: 'Report' } },
+    shown: shownApp({ dockerPreset: 'CUSTOM', isCliDeployment: true, useImage: false }),
+    comesTo: 'ready Observed',
+  },
+  {
     because: 'the list shows a newer time than the record that was read',
     spec: image,
     shown: shownApp({}, 5).filter(({ read }) => !read.key.startsWith('appAsOf')),
     memory: bound(imageApplied),
     comesTo: 'read appAsOf/app_1/5',
+  },
+  {
+    because: 'the answer to a change was lost, and the record was read before',
+    spec: image,
+    shown: shownApp().map((walk) => ({ ...walk, begunAt: walk.read.key.startsWith('appAsOf') ? 1_000 : 3_000 })),
+    memory: bound(imageApplied),
+    with: { notes: { doubtAt: 2_000 } },
+    comesTo: 'read appAsOf/app_1/5',
+  },
+  {
+    because: 'the list does not show the repository, and the record does',
+    spec: source,
+    shown: shownApp(git).map(({ read, items }) => ({
+      read,
+      items: read.key === 'apps' ? [{ ...(items[0] as object), gitRepo: undefined, gitNamespace: undefined }] : items,
+    })),
+    memory: bound({ port: 8080 }),
+    comesTo: 'ready InSync',
   },
   {
     because: 'nothing differs',
@@ -152,6 +207,17 @@ const other: readonly (PassOptions<Facts> & { because: string; comesTo: string }
   },
 ];
 
+const reported = { ...imageApplied, builder: 'DOCKER' };
+const related = {
+  name: 'AppEnvironment team/prod',
+  ownership: 'Adopted',
+  facts: {},
+  takenUp: true,
+  inDoubt: false,
+  finished: false,
+} as const;
+const otherImage = { ...image, image: { reference: 'r/mine:2' } };
+
 describe('an app', () => {
   it.each(changes)('is sent only what differs: $because', ({ body, ...options }) => {
     const call = callIn(settledStep(hostedApp, { shown: shownApp(), subject: { generation: 2 }, ...options }));
@@ -162,6 +228,33 @@ describe('an app', () => {
 
   it.each(other)('comes to rest or to the right call: $because', ({ comesTo, ...options }) => {
     expect(inShort(settledStep(hostedApp, { shown: shownApp(), ...options }))).toBe(comesTo);
+  });
+
+  it.each([
+    ['what creation does not take', { ...image, builder: 'NIXPACKS' }, imageApplied, { builder: 'NIXPACKS' }],
+    ['an edit, and leaves the drift beside it', { ...image, port: 9090 }, reported, { port: 9090 }],
+    ['what it never shows, and leaves the drift beside it', otherImage, reported, { image: 'r/mine:2' }],
+  ])('is sent, though drift is only reported: %s', (_what, spec, applied, body) => {
+    const call = callIn(
+      settledStep(hostedApp, {
+        spec: { ...spec, lifecycle: { drift: 'Report' } },
+        shown: shownApp({ dockerPreset: 'NEXT_JS' }),
+        memory: { ...bound({ ...applied, name: 'mine', preset: 'CUSTOM', useImage: true }) },
+        subject: { generation: 2 },
+      }),
+    );
+
+    expect(call.request.body).toEqual({ appId: 'app_1', ...body });
+  });
+
+  it('has not applied its spec as a whole before what creation does not take was sent', () => {
+    const spec = { ...image, builder: 'NIXPACKS', lifecycle: { drift: 'Report' } };
+    const made = callIn(settledStep(hostedApp, { spec, shown: [shows(appsOf('acc_1'), []), ...presets] }));
+    const memory = { ...made.committed({ appId: 'app_1' }) };
+
+    expect(inShort(settledStep(hostedApp, { spec, shown: shownApp(), memory }))).toBe(
+      'PATCH /app {"appId":"app_1","builder":"NIXPACKS"}',
+    );
   });
 
   it('suggests the nearest preset', () => {
@@ -178,6 +271,17 @@ describe('an app', () => {
       shown: shownApp(),
       memory: bound(imageApplied),
       referrers: () => [{ name: 'prod', spec: { deploy: { image: 'r/mine:3' } } }],
+    });
+
+    expect(inShort(step)).toBe('ready InSync');
+  });
+
+  it('does not send its image where an AppEnvironment that names the environment by its id deploys one of its own', () => {
+    const step = settledStep(hostedApp, {
+      spec: otherImage,
+      shown: [...shownApp().filter(({ read }) => read.key !== 'appEnvs'), shows(appEnvsOf('acc_1'), [anEnvironment()])],
+      memory: bound(imageApplied),
+      with: { related: (_kind, id) => [{ ...related, id, spec: { deploy: { image: 'r/mine:3' } } }] },
     });
 
     expect(inShort(step)).toBe('ready InSync');

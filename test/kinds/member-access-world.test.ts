@@ -1,5 +1,34 @@
 import { describe, expect, it } from 'vitest';
+import type { Disturbance, Interference } from '../support/disturbed-wire.ts';
+import type { InProcess } from '../support/in-process.ts';
 import { aWorld, commits, conditionOf, eventsOf, messageOf, statusOf, writesSince } from './support/world.ts';
+
+/** What happens to the first list that is sent. */
+function atFirstList(what: Disturbance): Interference {
+  let isDone = false;
+  return ({ method }) => {
+    if (isDone || method !== 'PATCH') return undefined;
+    isDone = true;
+    return what;
+  };
+}
+
+/** Lets time pass until a list is on its way. */
+async function untilSent(world: InProcess): Promise<void> {
+  for (let count = 0; count < 100 && world.sent.length === 0; count += 1) await world.run(100);
+}
+
+/** The list as the service holds it. */
+async function reach(world: InProcess): Promise<readonly string[]> {
+  const { body } = await world.request('GET', '/member/env-access?accountId=acc_demo&membershipId=mem_demo');
+  return (body as { allowedAppEnvIds: readonly string[] }).allowedAppEnvIds.toSorted();
+}
+
+/** Every list that was committed. */
+async function lists(world: InProcess): Promise<readonly unknown[]> {
+  const made = await commits(world);
+  return made.filter(({ kind }) => kind === 'memberAccess.updated').map(({ detail }) => detail['allowedAppEnvIds']);
+}
 
 describe('MemberAccess in a world', () => {
   const spec = { membershipId: 'mem_demo', access: 'Restricted', environments: [{ appEnvId: 'env_web_prod' }] };
@@ -201,5 +230,190 @@ describe('MemberAccess in a world', () => {
 
     expect(conditionOf(world, 'MemberAccess', 'm')).toBe('True/InSync');
     expect(await writesSince(world, 0)).toEqual(['PATCH /member/env-access 200']);
+  });
+});
+
+describe('a MemberAccess that is edited while its answer is lost', () => {
+  const on = (appEnvId: string) => ({ membershipId: 'mem_demo', access: 'Restricted', environments: [{ appEnvId }] });
+
+  it.each(['loseBefore', 'loseAnswer', 'hangAfter', { lateMs: 100_000 }] as const)(
+    'ends with what the spec names and nothing else: %j',
+    async (disturbance) => {
+      const world = await aWorld();
+      world.interference = atFirstList(disturbance);
+      world.apply('MemberAccess', 'm', on('env_web_prod'));
+      await untilSent(world);
+      world.apply('MemberAccess', 'm', on('env_web_staging'));
+      await world.run(400_000);
+
+      expect(await reach(world)).toEqual(['env_web_staging']);
+      expect(conditionOf(world, 'MemberAccess', 'm')).toBe('True/InSync');
+      expect(statusOf(world, 'MemberAccess', 'm')).not.toHaveProperty('serviceAddedAppEnvIds');
+    },
+  );
+
+  it('does so when the process dies before the answer', async () => {
+    const world = await aWorld();
+    world.interference = atFirstList('hangAfter');
+    world.apply('MemberAccess', 'm', on('env_web_prod'));
+    await untilSent(world);
+    await world.crash(120_000);
+    world.apply('MemberAccess', 'm', on('env_web_staging'));
+    await world.run(400_000);
+
+    expect(await reach(world)).toEqual(['env_web_staging']);
+    expect(statusOf(world, 'MemberAccess', 'm')).not.toHaveProperty('journal');
+  });
+
+  it('takes out again what an earlier spec allowed and somebody brings back', async () => {
+    const world = await aWorld();
+    world.apply('MemberAccess', 'm', on('env_web_prod'));
+    await world.run(5_000);
+    world.apply('MemberAccess', 'm', on('env_web_staging'));
+    await world.run(5_000);
+    const allowedAppEnvIds = ['env_web_prod', 'env_web_staging'];
+    await world.request('PATCH', '/member/env-access', {
+      accountId: 'acc_demo',
+      membershipId: 'mem_demo',
+      allowedAppEnvIds,
+    });
+    await world.run(70_000);
+
+    expect(await reach(world)).toEqual(['env_web_staging']);
+  });
+});
+
+describe('a MemberAccess after another', () => {
+  const both = {
+    membershipId: 'mem_demo',
+    access: 'Restricted',
+    environments: [{ appEnvId: 'env_web_prod' }, { appEnvId: 'env_web_staging' }],
+  };
+  const less = { ...both, environments: [{ appEnvId: 'env_web_prod' }] };
+
+  it('takes away what the one before it set, when it is renamed as GitOps does: applied, then pruned', async () => {
+    const world = await aWorld();
+    world.apply('MemberAccess', 'old', both);
+    await world.run(5_000);
+    world.apply('MemberAccess', 'new', less);
+    await world.run(5_000);
+    world.delete('MemberAccess', 'old');
+    await world.run(30_000);
+
+    expect(conditionOf(world, 'MemberAccess', 'new')).toBe('True/InSync');
+    expect(await reach(world)).toEqual(['env_web_prod']);
+  });
+
+  it('is never open in between, though the one before it grants full access at its end', async () => {
+    const world = await aWorld();
+    world.apply('MemberAccess', 'old', { ...both, lifecycle: { onDelete: 'GrantFullAccess' } });
+    await world.run(5_000);
+    world.apply('MemberAccess', 'new', less);
+    await world.run(5_000);
+    world.delete('MemberAccess', 'old');
+    await world.run(30_000);
+
+    expect(await lists(world)).toEqual([['env_web_prod', 'env_web_staging'], ['env_web_prod']]);
+    expect(eventsOf(world)).toContainEqual(expect.stringContaining('MemberAccess team/new is about the same member'));
+  });
+
+  it.each([
+    [
+      'pruned before it was applied',
+      (world: InProcess) => {
+        world.delete('MemberAccess', 'm');
+        return world.run(5_000);
+      },
+    ],
+    [
+      'restored without a status',
+      async (world: InProcess) => {
+        world.kill();
+        world.tamper('MemberAccess', 'm', () => ({}));
+        await world.crash();
+      },
+    ],
+  ])('says plainly what it keeps when it was %s', async (_how, lose) => {
+    const world = await aWorld();
+    world.apply('MemberAccess', 'm', both);
+    await world.run(5_000);
+    await lose(world);
+    world.apply('MemberAccess', 'm', less);
+    await world.run(70_000);
+    const kept = statusOf(world, 'MemberAccess', 'm');
+    const condition = conditionOf(world, 'MemberAccess', 'm', 'AddedByOthers');
+    world.apply('MemberAccess', 'm', { ...less, serviceAdds: 'Remove' });
+    await world.run(10_000);
+
+    expect(kept['serviceAddedAppEnvIds']).toEqual(['env_web_staging']);
+    expect(condition).toBe('True/AddedByOthers');
+    expect(eventsOf(world).filter((event) => event.includes('Warning AddedByOthers'))).toHaveLength(1);
+    expect(await reach(world)).toEqual(['env_web_prod']);
+    expect(conditionOf(world, 'MemberAccess', 'm', 'AddedByOthers')).toBe('False/NothingAdded');
+  });
+});
+
+describe('a MemberAccess whose reference changes', () => {
+  const spec = { membershipId: 'mem_demo', access: 'Restricted', environments: [{ environmentRef: { name: 'web' } }] };
+
+  it('gives nobody another environment before its own spec is edited', async () => {
+    const world = await aWorld();
+    world.apply('AppEnvironment', 'web', { appEnvId: 'env_web_staging' });
+    world.apply('MemberAccess', 'm', spec);
+    await world.run(5_000);
+    world.delete('AppEnvironment', 'web');
+    world.apply('AppEnvironment', 'web', { appEnvId: 'env_db_prod' });
+    await world.run(130_000);
+    const held = [conditionOf(world, 'MemberAccess', 'm'), await reach(world)];
+    world.apply('MemberAccess', 'm', { ...spec, serviceAdds: 'Keep' });
+    await world.run(10_000);
+
+    expect(held).toEqual(['False/EnvironmentChanged', ['env_web_staging']]);
+    expect(await reach(world)).toEqual(['env_db_prod']);
+    expect(conditionOf(world, 'MemberAccess', 'm')).toBe('True/InSync');
+  });
+
+  it('goes on by itself when the reference means the same environment again', async () => {
+    const world = await aWorld();
+    world.apply('AppEnvironment', 'web', { appEnvId: 'env_web_staging' });
+    world.apply('MemberAccess', 'm', spec);
+    await world.run(5_000);
+    world.delete('AppEnvironment', 'web');
+    await world.run(5_000);
+    world.apply('AppEnvironment', 'web', { appEnvId: 'env_web_staging' });
+    await world.run(30_000);
+
+    expect(conditionOf(world, 'MemberAccess', 'm')).toBe('True/InSync');
+    expect(await lists(world)).toEqual([['env_web_staging']]);
+  });
+});
+
+describe('a MemberAccess beside what is gone', () => {
+  it('is carried out though the list has an environment that the service does not know any more', async () => {
+    const world = await aWorld();
+    await world.control('POST', '/environments', {
+      appEnvId: 'env_own',
+      appId: 'app_web',
+      name: 'own',
+      region: 'eu-west',
+    });
+    await world.request('PATCH', '/member/env-access', {
+      accountId: 'acc_demo',
+      membershipId: 'mem_demo',
+      allowedAppEnvIds: ['env_own'],
+    });
+    await world.control('DELETE', '/environments/env_own');
+    world.apply('MemberAccess', 'm', {
+      membershipId: 'mem_demo',
+      access: 'Restricted',
+      environments: [{ appEnvId: 'env_web_prod' }],
+    });
+    await world.run(10_000);
+    const said = messageOf(world, 'MemberAccess', 'm');
+    await world.run(180_000);
+
+    expect(said).toContain('env_own, which the spec does not name, may be gone');
+    expect(await reach(world)).toEqual(['env_web_prod']);
+    expect(conditionOf(world, 'MemberAccess', 'm')).toBe('True/InSync');
   });
 });

@@ -35,6 +35,11 @@ function applied(generation: number, ...ids: readonly string[]): Partial<Memory<
   };
 }
 
+/** The same, and these were asked for once. */
+function withdrawn(memory: Partial<Memory<Facts>>, ...ids: readonly string[]): Partial<Memory<Facts>> {
+  return { ...memory, facts: { ...memory.facts, askedAppEnvIds: [...ids] } };
+}
+
 const patch = (...ids: readonly string[]) =>
   `PATCH /member/env-access ${JSON.stringify({ accountId: 'acc_1', membershipId: 'mem_1', allowedAppEnvIds: ids })}`;
 
@@ -79,12 +84,46 @@ const neverWider: readonly Row[] = [
     comesTo: 'ready InSync',
   },
   {
-    because: 'a resource that was referred to has another id now: what we set stays until the spec is edited',
+    because: 'a resource that was referred to has another id now, and the spec was not edited',
     spec: { membershipId: 'mem_1', access: 'Restricted', environments: [{ environmentRef: { name: 'web' } }] },
     referred: { 'AppEnvironment/web': { id: 'new', facts: {} } },
     shown: [environments('old', 'new'), allowed('old')],
     memory: applied(1, 'old'),
-    comesTo: patch('new', 'old'),
+    comesTo: 'stall EnvironmentChanged',
+  },
+  {
+    because: 'two references mean the same environment now',
+    spec: {
+      membershipId: 'mem_1',
+      access: 'Restricted',
+      environments: [{ environmentRef: { name: 'web' } }, { appEnvId: 'a' }],
+    },
+    referred: { 'AppEnvironment/web': { id: 'a', facts: {} } },
+    shown: [environments('a', 'b'), allowed('a', 'b')],
+    memory: applied(1, 'a', 'b'),
+    comesTo: 'ready InSync',
+  },
+  {
+    because: 'an environment that an earlier spec asked for comes back',
+    spec: restricted('b'),
+    shown: [environments('a', 'b'), allowed('a')],
+    memory: withdrawn(applied(1, 'b'), 'a'),
+    comesTo: patch('b'),
+  },
+  {
+    because: 'the answer to the first list was lost, and the spec names another environment now',
+    spec: restricted('b'),
+    shown: [environments('a', 'b', 'c'), allowed('a', 'c')],
+    memory: withdrawn({ id: 'mem_1', ownership: 'Adopted' }, 'a'),
+    comesTo: patch('b', 'c'),
+  },
+  {
+    because: 'an environment of the spec is deleted, and another one is added',
+    spec: restricted('a', 'b', 'c'),
+    shown: [environments('a', 'c'), allowed('a', 'b')],
+    subject: { generation: 2 },
+    memory: applied(1, 'a', 'b'),
+    comesTo: 'wait EnvironmentNotFound',
   },
   {
     because: 'the list could not be read yet',
@@ -177,6 +216,22 @@ const closing: readonly Row[] = [
     comesTo: patch('b'),
   },
   {
+    because: 'a reference means another environment since then, and the known one is there',
+    spec: { ...restricted('a'), environments: [{ appEnvId: 'a' }, { environmentRef: { name: 'web' } }] },
+    referred: { 'AppEnvironment/web': { id: 'new', facts: {} } },
+    shown: [environments('a', 'new'), allowed()],
+    memory: applied(1, 'a', 'old'),
+    comesTo: patch('a'),
+  },
+  {
+    because: 'the only reference means another environment since then, which is less than all',
+    spec: { membershipId: 'mem_1', access: 'Restricted', environments: [{ environmentRef: { name: 'web' } }] },
+    referred: { 'AppEnvironment/web': { id: 'new', facts: {} } },
+    shown: [environments('a', 'new'), allowed()],
+    memory: applied(1, 'old'),
+    comesTo: patch('new'),
+  },
+  {
     because: 'a reference does not resolve any more: the rest closes it',
     spec: { ...restricted('a'), environments: [{ appEnvId: 'a' }, { environmentRef: { name: 'gone' } }] },
     shown: [environments('a'), allowed()],
@@ -244,6 +299,15 @@ const left: readonly Row[] = [
     memory: applied(1, 'a'),
     comesTo: 'release',
   },
+  {
+    because: 'a younger resource has come to restrict the same member, as when it is renamed',
+    spec: { ...restricted('a'), lifecycle: { onDelete: 'GrantFullAccess' } },
+    shown: [environments('a'), allowed('a')],
+    subject: { deleting: true },
+    claimant: () => ({ name: 'MemberAccess team/younger', goesFirst: false }),
+    memory: applied(1, 'a'),
+    comesTo: 'release',
+  },
 ];
 
 describe('the access of a member', () => {
@@ -290,5 +354,115 @@ describe('the access of a member', () => {
     });
 
     expect(inShort(step)).toBe('read memberAccess/mem_1');
+  });
+
+  it('is not taken for applied when only the rest of it closes what the service lifted', () => {
+    const call = callIn(
+      settledStep(memberAccess, {
+        spec: { ...restricted('a'), environments: [{ appEnvId: 'a' }, { environmentRef: { name: 'later' } }] },
+        shown: [environments('a'), allowed()],
+        subject: { generation: 2 },
+        memory: applied(1, 'x'),
+      }),
+    );
+
+    expect(call.committed({})).toEqual({ facts: { setAppEnvIds: ['a', 'x'] } });
+  });
+
+  it('is written down before it asks for what was never asked for', () => {
+    const step = settledStep(memberAccess, {
+      spec: restricted('a', 'b'),
+      shown: [environments('a', 'b'), allowed('a')],
+      memory: applied(0, 'a'),
+    });
+
+    expect(callIn(step).journal).toMatchObject({ operation: 'restrict' });
+    expect(step).toMatchObject({ remember: { facts: { setAppEnvIds: ['a'], askedAppEnvIds: ['a', 'b'] } } });
+  });
+
+  it('asks for nothing while it is only observed', () => {
+    const step = settledStep(memberAccess, {
+      spec: { ...restricted('a', 'b'), lifecycle: { mode: 'Observe' } },
+      shown: [environments('a', 'b'), allowed('a')],
+    });
+
+    expect(inShort(step)).toBe(patch('a', 'b'));
+    expect(step).not.toHaveProperty('remember');
+  });
+
+  it('is sent without a word in status before when it only takes away', () => {
+    const step = settledStep(memberAccess, {
+      spec: restricted('a'),
+      shown: [environments('a', 'b'), allowed('a', 'b')],
+      memory: applied(0, 'a', 'b'),
+    });
+
+    expect(callIn(step).journal).toBeUndefined();
+    expect(callIn(step).committed({})?.facts).toEqual({ setAppEnvIds: ['a'], askedAppEnvIds: ['b'] });
+  });
+
+  it('learns what the resource before it asked for while it waits for its turn', () => {
+    const former = {
+      name: 'MemberAccess team/older',
+      id: 'mem_1',
+      ownership: 'Adopted',
+      takenUp: true,
+      inDoubt: false,
+      spec: undefined,
+      finished: false,
+    };
+    const facts = { setAppEnvIds: ['a', 'b'], askedAppEnvIds: ['c'] };
+    const step = settledStep(memberAccess, {
+      spec: restricted('a'),
+      shown: [environments('a', 'b'), allowed('a', 'b')],
+      claimant: () => ({ name: former.name, goesFirst: true }),
+      with: { related: () => [{ ...former, ownership: 'Adopted', facts }] },
+    });
+
+    expect(step).toMatchObject({ reason: 'Claimed', remember: { facts: { askedAppEnvIds: ['a', 'b', 'c'] } } });
+  });
+
+  it('says which reference means another environment than before', () => {
+    const step = settledStep(memberAccess, {
+      spec: { membershipId: 'mem_1', access: 'Restricted', environments: [{ environmentRef: { name: 'web' } }] },
+      referred: { 'AppEnvironment/web': { id: 'new', facts: {} } },
+      shown: [environments('old', 'new'), allowed('old')],
+      memory: applied(1, 'old'),
+    });
+
+    expect(step).toMatchObject({ message: expect.stringContaining('AppEnvironment web means new now') as string });
+  });
+
+  describe('that the service refuses with what the spec does not name', () => {
+    const options: PassOptions<Facts> = {
+      spec: restricted('a'),
+      shown: [environments('a'), allowed('ghost')],
+      memory: applied(0),
+    };
+
+    it('is tried without what nobody finds, after another look a poll later', () => {
+      const refused = callIn(settledStep(memberAccess, options)).refused?.({ is: 'notFound', message: 'no such' });
+      const notes = refused?.note ?? {};
+      const [soon, later] = [1_000, 80_000].map((begunAt) =>
+        settledStep(memberAccess, {
+          ...options,
+          shown: [{ ...environments('a'), begunAt }, allowed('ghost')],
+          with: { notes },
+        }),
+      );
+
+      expect(refused?.message).toContain('ghost, which the spec does not name, may be gone');
+      expect([soon, later].map((step) => step && inShort(step))).toEqual(['read appEnvs', patch('a')]);
+    });
+
+    it('keeps what shows by then', () => {
+      const step = settledStep(memberAccess, {
+        ...options,
+        shown: [{ ...environments('a', 'ghost'), begunAt: 80_000 }, allowed('ghost')],
+        with: { notes: { refusedAt: 10_000 } },
+      });
+
+      expect(inShort(step)).toBe(patch('a', 'ghost'));
+    });
   });
 });

@@ -39,6 +39,18 @@ describe('a metric alert', () => {
     expect(notes(world).filter((note) => note.includes('AlertFiring'))).toHaveLength(1);
   });
 
+  it('is made not enabled as its spec says, though drift is only reported', async () => {
+    if (life === undefined) throw new Error('MetricAlert has no life');
+    const world = await arranged(life);
+    world.apply(life.kind, life.name, Object.assign({ enabled: false, lifecycle: { drift: 'Report' } }, life.spec));
+    await world.run(70_000);
+
+    expect(statusOf(world)).not.toHaveProperty('drift');
+    expect(statusOf(world)).toMatchObject({
+      conditions: expect.arrayContaining([expect.objectContaining({ type: 'Ready', reason: 'InSync' })]),
+    });
+  });
+
   it('carries its mark in the description, and is found by it when status is lost', async () => {
     const world = await aReadyAlert();
     const before = statusOf(world) as { alertId: string };

@@ -27,6 +27,21 @@ const stepOf = (pass: Pass<Spec, Facts>): string => {
 };
 const activity = (more: object) => ({ operationId: 'op_1', kind: 'activation', phase: 'x', ...more });
 
+/** A spec that comes after `op_2`, which began at 11:00; `op_1` is an activation besides it. */
+function afterOther(one: object, afterOperationId = 'op_2'): Pass<Spec, Facts> {
+  const activities = [
+    activity({ outcome: 'succeeded', ...one }),
+    activity({
+      operationId: 'op_2',
+      startedAt: '2026-01-01T11:00:00Z',
+      endedAt: '2026-01-01T11:10:00Z',
+      outcome: 'succeeded',
+    }),
+  ];
+  const configuration = aConfiguration({ activities, activationResult: { operationId: 'op_2' } });
+  return aPass({ spec: aSpec({ afterOperationId }), world: aWorld({ configurations: [configuration] }) });
+}
+
 const fences: readonly Row[] = [
   ['the approval has passed here', 'stall/Expired', aPass({ wallMs: wallStart + 3_600_001 })],
   ['the approval has passed in Kubernetes', 'stall/Expired', aPass({ clusterMs: wallStart + 3_600_001 })],
@@ -79,6 +94,35 @@ const fences: readonly Row[] = [
     'the history shows a discarded activation',
     'begin',
     configured({ activities: [activity({ endedAt: '2026-01-01T00:00:00Z', outcome: 'discarded' })] }),
+  ],
+  [
+    'the activation named as the one before ended well, and another one had ended before it began',
+    'begin',
+    afterOther({ endedAt: '2026-01-01T10:00:00Z' }),
+  ],
+  [
+    'another activation ended only after the named one had begun',
+    'stall/AlreadyActivated',
+    afterOther({ endedAt: '2026-01-01T12:00:00Z' }),
+  ],
+  ['the end of another activation than the named one is not shown', 'stall/AlreadyActivated', afterOther({})],
+  [
+    'the result is of another activation than the named one',
+    'stall/AlreadyActivated',
+    afterOther({ endedAt: '2026-01-01T10:00:00Z' }, 'op_1'),
+  ],
+  [
+    'the named activation was begun by this very request',
+    'stall/AlreadyActivated',
+    aPass({
+      spec: aSpec({ afterOperationId: 'op_2' }),
+      referred: () => ({
+        id: 'cfg_1',
+        facts: {
+          operations: [{ operationId: 'op_2', requestId: activationId({ spec: aSpec(), account: aPass().account }) }],
+        },
+      }),
+    }),
   ],
   ['another operation is under way', 'stall/OperationInProgress', configured({ activeOperationId: 'op_9' })],
   [
@@ -152,6 +196,16 @@ describe('an accepted activation without a result', () => {
     const world = aWorld({ configurations: [aConfiguration(shown)] });
 
     expect(stepOf(aPass({ memory: accepted, world }))).toBe(expected);
+  });
+
+  it('that is the one which the spec comes after is no new one', () => {
+    const { memory } = aPass();
+    const accepted = { ...memory, id: 'op_1', facts: { acceptedAt: '2026-01-01T00:00:00Z' } };
+    const world = aWorld({ configurations: [aConfiguration({ activationResult: { operationId: 'op_1' } })] });
+
+    expect(stepOf(aPass({ memory: accepted, world, spec: aSpec({ afterOperationId: 'op_1' }) }))).toBe(
+      'stall/AlreadyActivated',
+    );
   });
 
   it('has failed when two looks agree that its bad end is shown', () => {

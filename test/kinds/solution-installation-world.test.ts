@@ -1,6 +1,17 @@
 import { describe, expect, it } from 'vitest';
+import type { Disturbance, Interference } from '../support/disturbed-wire.ts';
 import type { InProcess } from '../support/in-process.ts';
-import { aWorld, commits, conditionOf, eventsOf, messageOf, statusOf, writesSince } from './support/world.ts';
+import {
+  aWorld,
+  commits,
+  conditionOf,
+  environmentOf,
+  eventsOf,
+  messageOf,
+  newest,
+  statusOf,
+  writesSince,
+} from './support/world.ts';
 
 /** A world in which the first installation meets something. */
 async function installed(
@@ -12,6 +23,34 @@ async function installed(
   world.apply('SolutionInstallation', 's', given);
   await world.run(60_000);
   return world;
+}
+
+const queue = { solution: 'queue-worker', appName: 'jobs', region: 'eu-west' };
+const agent = (agentImage: string) => ({
+  solution: 'sandbox-agent',
+  appName: 'agent',
+  region: 'eu-west',
+  inputs: { agentAuthenticationMode: { value: 'PERSONAL_SUBSCRIPTION' }, agentImage: { value: agentImage } },
+});
+
+/** What happens to the requests that install or upgrade; once, unless said. */
+function atSolutions(what: Disturbance, times = 1): Interference {
+  let left = times;
+  return ({ method, path }) => {
+    if (left === 0 || method !== 'POST' || !path.endsWith('/solutions')) return undefined;
+    left -= 1;
+    return what;
+  };
+}
+
+async function appNamed(world: InProcess, appId: string): Promise<unknown> {
+  const { body } = await world.request('GET', '/apps?accountId=acc_demo');
+  return (body as { apps: readonly { appId: string; name: string }[] }).apps.find((app) => app.appId === appId)?.name;
+}
+
+async function upgrades(world: InProcess): Promise<readonly unknown[]> {
+  const made = await commits(world);
+  return made.filter(({ kind }) => kind === 'solution.upgraded').map(({ detail }) => detail['agentImage']);
 }
 
 async function installations(world: InProcess): Promise<number> {
@@ -166,6 +205,20 @@ describe('SolutionInstallation in a world', () => {
     expect(await writesSince(world, 0)).toEqual(['POST /solutions 200']);
   });
 
+  it.each([
+    ['solution.response', 'flat'],
+    ['solution.response', 'apps'],
+  ])('lets an AppEnvironment refer to a component when %s is %s', async (reading, value) => {
+    const world = await aWorld({ readings: { [reading]: value, 'lists.order': 'shuffled' } });
+    world.apply('AppEnvironment', 'api', { solutionRef: { name: 's' }, component: 'api' });
+    world.apply('SolutionInstallation', 's', queue);
+    await world.run(200_000);
+
+    expect(conditionOf(world, 'AppEnvironment', 'api')).toBe('True/InSync');
+    const { appId } = await environmentOf(world, String(statusOf(world, 'AppEnvironment', 'api')['appEnvId']));
+    expect(await appNamed(world, String(appId))).toBe('jobs-api');
+  });
+
   it('lets an AppEnvironment refer to a component, even without the id of the installation', async () => {
     const world = await aWorld({ readings: { 'solution.successId': 'absent' } });
     world.apply('AppEnvironment', 'api', { solutionRef: { name: 's' }, component: 'api' });
@@ -173,5 +226,255 @@ describe('SolutionInstallation in a world', () => {
     await world.run(20_000);
 
     expect(conditionOf(world, 'AppEnvironment', 'api')).toBe('True/InSync');
+  });
+});
+
+describe('SolutionInstallation whose status is lost', () => {
+  it.each([
+    ['deleted and applied again', (world: InProcess) => world.delete('SolutionInstallation', 's')],
+    ['restored without a status', (world: InProcess) => world.tamper('SolutionInstallation', 's', () => ({}))],
+  ])('installs nothing a second time when it is %s', async (_how, lose) => {
+    const world = await installed(() => undefined);
+    lose(world);
+    await world.crash();
+    world.apply('SolutionInstallation', 's', { ...queue, lifecycle: { onMissing: 'Stall' } });
+    await world.run(600_000);
+
+    expect(conditionOf(world, 'SolutionInstallation', 's')).toBe('False/AlreadyExists');
+    expect(messageOf(world, 'SolutionInstallation', 's')).toContain('"jobs-queue"');
+    expect(await installations(world)).toBe(3);
+  });
+
+  it('is told what it leaves, and takes that up again by its id', async () => {
+    const world = await installed(() => undefined);
+    world.delete('SolutionInstallation', 's');
+    await world.run(5_000);
+    const told = eventsOf(world).find((event) => event.startsWith('Warning Retained'));
+    const [, installationId] = /spec\.installationId: (\S+)/.exec(told ?? '') ?? [];
+    world.apply('SolutionInstallation', 's', { ...queue, installationId });
+    await world.run(60_000);
+
+    expect(told).toContain('stays in the service');
+    expect(conditionOf(world, 'SolutionInstallation', 's')).toBe('True/InSync');
+    expect(statusOf(world, 'SolutionInstallation', 's')['components']).toHaveLength(3);
+    expect(await installations(world)).toBe(3);
+  });
+
+  it('makes nothing of a complete installation that the spec names anew', async () => {
+    const world = await installed(() => undefined);
+    const { installationId } = statusOf(world, 'SolutionInstallation', 's');
+    world.tamper('SolutionInstallation', 's', () => ({}));
+    world.apply('SolutionInstallation', 's', { ...queue, installationId });
+    await world.run(60_000);
+
+    expect(conditionOf(world, 'SolutionInstallation', 's')).toBe('True/InSync');
+    expect(await installations(world)).toBe(3);
+  });
+
+  it('says of a lost call that what it may have made stays', async () => {
+    const world = await installed((each) => {
+      each.interference = atSolutions('hangBefore');
+      return undefined;
+    });
+    world.delete('SolutionInstallation', 's');
+    await world.run(5_000);
+
+    expect(eventsOf(world)).toContainEqual(
+      expect.stringContaining('the answer to the installation of "jobs" is not known'),
+    );
+  });
+
+  it('names the installation whose answer came when the resource was gone', async () => {
+    const world = await aWorld();
+    world.interference = ({ method, path }) => {
+      if (method === 'POST' && path.endsWith('/solutions')) world.delete('SolutionInstallation', 's');
+      return undefined;
+    };
+    world.apply('SolutionInstallation', 's', queue);
+    await world.run(60_000);
+
+    expect(eventsOf(world)).toContainEqual(expect.stringMatching(/Warning Retained installation inst_\S+ .*stays/));
+  });
+});
+
+describe('SolutionInstallation beside others', () => {
+  it('is installed though what other resources made is called alike', async () => {
+    const world = await aWorld();
+    world.apply('HostedApp', 'board', {
+      name: 'jobs-board',
+      port: 80,
+      image: { reference: 'registry.example.com/board:1' },
+    });
+    world.apply('SolutionInstallation', 'eu', { ...queue, appName: 'jobs-eu' });
+    await world.run(30_000);
+    world.apply('SolutionInstallation', 's', queue);
+    await world.run(60_000);
+
+    expect(conditionOf(world, 'SolutionInstallation', 'eu')).toBe('True/InSync');
+    expect(conditionOf(world, 'SolutionInstallation', 's')).toBe('True/InSync');
+  });
+
+  it('is not installed where somebody installed one of this name by hand', async () => {
+    const world = await aWorld();
+    await world.request('POST', '/solutions', {
+      accountId: 'acc_demo',
+      solutionSlug: 'queue-worker',
+      appName: 'jobs',
+      region: 'eu-west',
+    });
+    const before = await newest(world);
+    world.apply('SolutionInstallation', 's', queue);
+    await world.run(60_000);
+
+    expect(conditionOf(world, 'SolutionInstallation', 's')).toBe('False/AlreadyExists');
+    expect((await commits(world, before)).filter(({ kind }) => kind.endsWith('.created'))).toEqual([]);
+  });
+
+  it('does not go over to another installation that its spec names later', async () => {
+    const world = await aWorld();
+    world.apply('SolutionInstallation', 'eu', { ...queue, appName: 'jobs-eu' });
+    world.apply('SolutionInstallation', 's', queue);
+    await world.run(60_000);
+    const { installationId: other } = statusOf(world, 'SolutionInstallation', 'eu');
+    const { installationId: own } = statusOf(world, 'SolutionInstallation', 's');
+    world.delete('SolutionInstallation', 'eu');
+    const before = (await writesSince(world, 0)).length;
+    world.apply('SolutionInstallation', 's', { ...queue, installationId: other });
+    await world.run(60_000);
+
+    expect(conditionOf(world, 'SolutionInstallation', 's')).toBe('False/Immutable');
+    expect(statusOf(world, 'SolutionInstallation', 's')['installationId']).toBe(own);
+    expect(await writesSince(world, 0)).toHaveLength(before);
+  });
+
+  it('says that the installation which the spec names is not known, and goes on when the id is put right', async () => {
+    const world = await installed(() => undefined);
+    const { installationId } = statusOf(world, 'SolutionInstallation', 's');
+    world.delete('SolutionInstallation', 's');
+    world.apply('SolutionInstallation', 't', { ...queue, installationId: 'inst_mistyped' });
+    await world.run(60_000);
+    const mistyped = messageOf(world, 'SolutionInstallation', 't');
+    const sent = (await writesSince(world, 0)).length;
+    world.apply('SolutionInstallation', 't', { ...queue, installationId });
+    await world.run(60_000);
+
+    expect(mistyped).toContain('under the id inst_mistyped');
+    expect(sent).toBe(2);
+    expect(conditionOf(world, 'SolutionInstallation', 't')).toBe('True/InSync');
+    expect(await installations(world)).toBe(3);
+  });
+});
+
+describe('a component of a SolutionInstallation', () => {
+  it('that is gone is told, and made again only where the spec says so', async () => {
+    const world = await installed(() => undefined);
+    const { components } = statusOf(world, 'SolutionInstallation', 's');
+    const [gone] = components as readonly { name: string; appEnvId: string }[];
+    await world.control('DELETE', `/environments/${gone?.appEnvId}`);
+    await world.run(400_000);
+    const stalled = [conditionOf(world, 'SolutionInstallation', 's'), messageOf(world, 'SolutionInstallation', 's')];
+    world.apply('SolutionInstallation', 's', { ...queue, lifecycle: { onMissing: 'Recreate' } });
+    await world.run(400_000);
+
+    expect(stalled).toEqual(['False/ObjectGone', expect.stringContaining(`component ${gone?.name} `)]);
+    expect(conditionOf(world, 'SolutionInstallation', 's')).toBe('True/InSync');
+    expect(await installations(world)).toBe(4);
+    expect(statusOf(world, 'SolutionInstallation', 's')['components']).toHaveLength(3);
+  });
+
+  it('that is still on its way keeps it from being Ready', async () => {
+    const world = await aWorld({ readings: { 'deploy.ms': 20_000 } });
+    world.apply('SolutionInstallation', 's', queue);
+    await world.run(10_000);
+    const early = conditionOf(world, 'SolutionInstallation', 's');
+    await world.run(120_000);
+
+    expect(early).toBe('False/Updating');
+    expect(conditionOf(world, 'SolutionInstallation', 's')).toBe('True/InSync');
+  });
+});
+
+describe('an upgrade of a SolutionInstallation', () => {
+  it.each(['loseBefore', 'loseAnswer', 'hangAfter', { lateMs: 100_000 }] as const)(
+    'runs what the spec says in the end when it is taken back while its answer is lost: %j',
+    async (disturbance) => {
+      const world = await installed(() => undefined, agent('svc/sandbox-agent:1'));
+      world.interference = atSolutions(disturbance);
+      world.apply('SolutionInstallation', 's', agent('svc/sandbox-agent:2'));
+      await world.run(40_000);
+      const doubt = conditionOf(world, 'SolutionInstallation', 's');
+      world.apply('SolutionInstallation', 's', agent('svc/sandbox-agent:1'));
+      await world.run(300_000);
+
+      expect(doubt).toBe('False/InDoubt');
+      expect((await upgrades(world)).at(-1)).toBe('svc/sandbox-agent:1');
+      expect(conditionOf(world, 'SolutionInstallation', 's')).toBe('True/InSync');
+    },
+  );
+
+  it('sends nothing when one that the service refused is taken back', async () => {
+    const world = await installed(() => undefined, agent('svc/sandbox-agent:1'));
+    world.apply('SolutionInstallation', 's', agent('svc/sandbox-agent:beta'));
+    await world.run(60_000);
+    const refused = conditionOf(world, 'SolutionInstallation', 's');
+    world.apply('SolutionInstallation', 's', agent('svc/sandbox-agent:1'));
+    await world.run(60_000);
+
+    expect(refused).toBe('False/Rejected');
+    expect(await upgrades(world)).toEqual([]);
+    expect(conditionOf(world, 'SolutionInstallation', 's')).toBe('True/InSync');
+  });
+
+  it('survives the death of the process in the middle of one that is taken back', async () => {
+    const world = await installed(() => undefined, agent('svc/sandbox-agent:1'));
+    world.interference = atSolutions('hangAfter');
+    world.apply('SolutionInstallation', 's', agent('svc/sandbox-agent:2'));
+    await world.run(1_000);
+    await world.crash(120_000);
+    world.interference = () => undefined;
+    world.apply('SolutionInstallation', 's', agent('svc/sandbox-agent:1'));
+    await world.run(400_000);
+
+    expect(await upgrades(world)).toEqual(['svc/sandbox-agent:2', 'svc/sandbox-agent:1']);
+    expect(conditionOf(world, 'SolutionInstallation', 's')).toBe('True/InSync');
+  });
+});
+
+describe('the id that comes with a failure of a SolutionInstallation', () => {
+  const halfway = (world: InProcess, count = 1) =>
+    world.control('POST', '/faults', {
+      match: { method: 'POST', path: '/solutions', count },
+      effect: { failAfterComponents: 1 },
+    });
+
+  it.each([
+    ['is refused as not valid until it is given up', { effect: 'before', outcome: 'invalid', times: 5 }],
+    ['meets a conflict', { effect: 'before', outcome: 'conflict' }],
+    ['is not answered', { effect: 'after', outcome: 'timeout' }],
+    ['cannot be made', { effect: 'before', outcome: 'unavailable' }],
+  ] as const)('is kept when the write of it %s', async (_what, fault) => {
+    const world = await aWorld();
+    await halfway(world);
+    // The first write of status is the journal, the second carries the id.
+    world.kube.inject({ verb: 'replaceStatus', plural: 'solutioninstallations', after: 1, ...fault });
+    world.apply('SolutionInstallation', 's', queue);
+    await world.run(120_000);
+
+    expect(conditionOf(world, 'SolutionInstallation', 's')).toBe('True/InSync');
+    expect(await installations(world)).toBe(3);
+  });
+
+  it('is there when the process dies right after it was written', async () => {
+    const world = await aWorld();
+    await halfway(world, 2);
+    world.apply('SolutionInstallation', 's', queue);
+    await world.run(1_000);
+    const written = statusOf(world, 'SolutionInstallation', 's');
+    await world.crash(120_000);
+    await world.run(200_000);
+
+    expect(written).toMatchObject({ complete: false, installationId: expect.any(String) as string });
+    expect(conditionOf(world, 'SolutionInstallation', 's')).toBe('True/InSync');
+    expect(await installations(world)).toBe(3);
   });
 });

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { solutionInstallation } from '../../src/kinds/solution-installation.ts';
 import type { Facts } from '../../src/kinds/schema/solution-installation.ts';
+import type { Related } from '../../src/engine/kind/pass.ts';
 import type { Memory } from '../../src/engine/kind/step.ts';
 import {
   appEnvsOf,
@@ -11,10 +12,10 @@ import {
   type AppItem,
   type SolutionItem,
 } from '../../src/hosting/requests.ts';
-import { callIn, inShort, print, settledStep, shows, type PassOptions, type Shown } from './support/pass.ts';
+import { aPass, callIn, inShort, print, settledStep, shows, type PassOptions, type Shown } from './support/pass.ts';
 
 const catalogue = shows(solutionsOf('acc_1'), [
-  { solutionSlug: 'queue-worker', requiredInputs: [], components: [] },
+  { solutionSlug: 'queue-worker', requiredInputs: [], components: ['queue', 'api'] },
   { solutionSlug: 'agent', requiredInputs: ['llmProviderKeyId', 'agentPrimaryModel'], components: [] },
 ] as unknown as readonly SolutionItem[]);
 
@@ -25,7 +26,13 @@ function apps(...names: readonly string[]): Shown {
   );
 }
 
-const calm = [catalogue, apps('worker-api'), shows(appEnvsOf('acc_1'), [] as AppEnvItem[])];
+const noEnvironments = shows(appEnvsOf('acc_1'), [] as AppEnvItem[]);
+const environment = shows(appEnvsOf('acc_1'), [
+  { appEnvId: 'env_1', appId: 'app_worker-api', name: 'production', status: 'running' } as AppEnvItem,
+]);
+const calm = [catalogue, apps('coworkers'), noEnvironments];
+/** The apps of an installation are there. */
+const there = [catalogue, apps('worker-api', 'coworkers'), environment];
 const spec = { solution: 'queue-worker', appName: 'worker', region: 'eu-west' };
 
 /** What is remembered of a complete installation. */
@@ -43,6 +50,38 @@ function complete(fields: Readonly<Record<string, string>>, more: Partial<Memory
 const asApplied = { appName: 'worker', region: 'eu-west' };
 const body = (more: object = {}) =>
   JSON.stringify({ accountId: 'acc_1', solutionSlug: 'queue-worker', appName: 'worker', region: 'eu-west', ...more });
+
+/** A call whose answer was lost. */
+function doubt(operation: 'install' | 'upgrade'): NonNullable<Memory<Facts>['journal']> {
+  return {
+    operation,
+    attempt: 1,
+    endpoint: 'api.example.com',
+    accountId: 'acc_1',
+    startedAt: '2026-06-01T00:00:00Z',
+    deadlineSeconds: 30,
+    digest: print('what was sent'),
+    ...(operation === 'install' && {
+      create: { collection: 'solutions', name: 'worker', excluded: ['app_coworkers'] },
+    }),
+  };
+}
+
+/** So late that a call in doubt can no longer arrive. */
+const late = { monotonicMs: 200_000, askedAt: 190_000, journalSeen: { monotonic: 1_000, wall: 0 } };
+
+function madeBy(kind: string): Related {
+  return {
+    name: `${kind} team/other`,
+    id: 'x',
+    ownership: 'Created',
+    facts: {},
+    spec: undefined,
+    takenUp: true,
+    inDoubt: false,
+    finished: false,
+  };
+}
 
 const rows: readonly (PassOptions<Facts> & { because: string; comesTo: string })[] = [
   { because: 'it is new', spec, comesTo: `POST /solutions ${body()}` },
@@ -80,27 +119,108 @@ const rows: readonly (PassOptions<Facts> & { because: string; comesTo: string })
     account: { adoption: 'Never' },
     comesTo: 'stall AdoptionNotAllowed',
   },
-  { because: 'it is complete', spec, memory: complete(asApplied), comesTo: 'ready InSync' },
+  {
+    because: 'apps of its name are there that no resource is known to have made',
+    spec,
+    shown: there,
+    comesTo: 'stall AlreadyExists',
+  },
+  {
+    because: 'apps of its name were made by other resources',
+    spec,
+    shown: there,
+    with: { related: (kind, id) => (id === 'app_worker-api' ? [madeBy(kind)] : []) },
+    comesTo: `POST /solutions ${body()}`,
+  },
+  {
+    because: 'an app of its name was only taken over by another resource, and may be its component',
+    spec,
+    shown: there,
+    with: { related: (kind) => (kind === 'HostedApp' ? [{ ...madeBy(kind), ownership: 'Adopted' }] : []) },
+    comesTo: 'stall AlreadyExists',
+  },
+  {
+    because: 'the answer to the first call was lost and an app of its name shows, whatever its clock says',
+    spec,
+    shown: [catalogue, { ...apps('coworkers', 'workerQueue1'), begunAt: 195_000 }],
+    memory: { journal: doubt('install') },
+    with: late,
+    comesTo: 'stall InstallationIdUnknown',
+  },
+  {
+    because: 'the answer to the first call was lost and nothing shows',
+    spec,
+    shown: [catalogue, { ...apps('coworkers'), begunAt: 195_000 }, noEnvironments],
+    memory: { journal: doubt('install') },
+    with: late,
+    comesTo: `POST /solutions ${body()}`,
+  },
+  { because: 'it is complete', spec, shown: there, memory: complete(asApplied), comesTo: 'ready InSync' },
+  {
+    because: 'the spec of a complete one names another installation',
+    spec: { ...spec, installationId: 'inst_7' },
+    shown: there,
+    memory: complete(asApplied),
+    comesTo: 'stall Immutable',
+  },
+  {
+    because: 'the spec of one that failed halfway names another installation',
+    spec: { ...spec, installationId: 'inst_7' },
+    memory: { id: 'inst_1', ownership: 'Created', facts: { complete: false } },
+    comesTo: 'stall Immutable',
+  },
+  {
+    because: 'the spec named a wrong installation, which no answer knew, and names another now',
+    spec: { ...spec, installationId: 'inst_7' },
+    memory: { id: 'inst_1', ownership: 'Adopted' },
+    comesTo: `POST /solutions ${body({ installationId: 'inst_7' })}`,
+  },
   {
     because: 'the region of a complete one is changed',
+    shown: there,
     spec: { ...spec, region: 'us-east' },
     memory: complete(asApplied),
     comesTo: 'stall Immutable',
   },
   {
     because: 'an input of a complete one is dropped',
+    shown: there,
     spec,
     memory: complete({ ...asApplied, 'inputs.model': 'x' }),
     comesTo: 'stall Immutable',
   },
   {
     because: 'the agent image of a complete one is changed',
+    shown: there,
     spec: { ...spec, inputs: { agentImage: { value: 'svc/agent:2' } } },
     memory: complete({ ...asApplied, 'inputs.agentImage': 'svc/agent:1' }),
     comesTo: `POST /solutions ${body({ installationId: 'inst_1', inputs: { agentImage: 'svc/agent:2' } })}`,
   },
   {
+    because: 'the answer to an upgrade was lost and it may still arrive',
+    spec: { ...spec, inputs: { agentImage: { value: 'svc/agent:1' } } },
+    memory: complete({ ...asApplied, 'inputs.agentImage': 'svc/agent:1' }, { journal: doubt('upgrade') }),
+    comesTo: 'wait InDoubt',
+  },
+  {
+    because: 'the answer to an upgrade was lost and it was taken back meanwhile',
+    spec: { ...spec, inputs: { agentImage: { value: 'svc/agent:1' } } },
+    shown: there,
+    memory: complete({ ...asApplied, 'inputs.agentImage': 'svc/agent:1' }, { journal: doubt('upgrade') }),
+    with: late,
+    comesTo: `POST /solutions ${body({ installationId: 'inst_1', inputs: { agentImage: 'svc/agent:1' } })}`,
+  },
+  {
+    because: 'the answer to an upgrade was lost and the image was taken out of the spec meanwhile',
+    spec,
+    shown: there,
+    memory: complete({ ...asApplied, 'inputs.agentImage': 'svc/agent:1' }, { journal: doubt('upgrade') }),
+    with: late,
+    comesTo: 'ready InSync',
+  },
+  {
     because: 'the agent image is changed and the id was never shown',
+    shown: there,
     spec: { ...spec, inputs: { agentImage: { value: 'svc/agent:2' } } },
     memory: complete({ ...asApplied, 'inputs.agentImage': 'svc/agent:1' }, { id: undefined }),
     comesTo: 'stall InstallationIdUnknown',
@@ -110,15 +230,69 @@ const rows: readonly (PassOptions<Facts> & { because: string; comesTo: string })
     spec,
     memory: complete(asApplied),
     shown: [catalogue, shows(appsOf('acc_1'), [], 70_000), shows(appOf('app_worker-api'), [], 70_000)],
-    with: { notes: { missedAt: 5_000 } },
+    with: { notes: { 'app_worker-api': 5_000 } },
     comesTo: 'stall ObjectGone',
+  },
+  {
+    because: 'another component was missed long ago',
+    spec,
+    memory: complete(asApplied),
+    shown: [catalogue, shows(appsOf('acc_1'), [], 70_000), shows(appOf('app_worker-api'), [], 70_000)],
+    with: { notes: { 'app_worker-queue': 5_000 } },
+    comesTo: 'wait ObjectMissing',
+  },
+  {
+    because: 'the environment of a component does not show for the first time',
+    spec,
+    shown: [catalogue, apps('worker-api'), shows(appEnvsOf('acc_1'), [] as AppEnvItem[], 70_000)],
+    memory: complete(asApplied),
+    comesTo: 'wait ObjectMissing',
+  },
+  {
+    because: 'the environment of a component is proved gone, and its app is there',
+    spec,
+    shown: [catalogue, apps('worker-api'), shows(appEnvsOf('acc_1'), [] as AppEnvItem[], 70_000)],
+    memory: complete(asApplied),
+    with: { notes: { env_1: 5_000 } },
+    comesTo: 'stall ObjectGone',
+  },
+  {
+    because: 'the operator has just taken over, and the agent image is changed',
+    spec: { ...spec, inputs: { agentImage: { value: 'svc/agent:2' } } },
+    shown: there,
+    memory: complete({ ...asApplied, 'inputs.agentImage': 'svc/agent:1' }),
+    with: { quarantineMs: 1_000 },
+    comesTo: 'wait TakeOver',
+  },
+  {
+    because: 'the operator has just taken over, and a part of it is there',
+    spec,
+    memory: { id: 'inst_1', ownership: 'Created' },
+    with: { quarantineMs: 1_000 },
+    comesTo: 'wait TakeOver',
+  },
+  {
+    because: 'the answer to the first call was lost, its components show, and it has another name by now',
+    spec: { ...spec, appName: 'other' },
+    shown: [catalogue, { ...apps('worker-api'), begunAt: 195_000 }, noEnvironments],
+    memory: { journal: doubt('install') },
+    with: late,
+    comesTo: 'stall InstallationIdUnknown',
+  },
+  {
+    because: 'the answer to the first call was lost, nothing shows, and it has another name by now',
+    spec: { ...spec, appName: 'coworkers' },
+    shown: [catalogue, { ...apps('coworkers'), begunAt: 195_000 }, noEnvironments],
+    memory: { journal: doubt('install') },
+    with: late,
+    comesTo: 'stall AlreadyExists',
   },
   {
     because: 'a component is proved gone and is to be made again',
     spec: { ...spec, lifecycle: { onMissing: 'Recreate' } },
     memory: complete(asApplied),
-    shown: [catalogue, shows(appsOf('acc_1'), [], 70_000), shows(appOf('app_worker-api'), [], 70_000)],
-    with: { notes: { missedAt: 5_000 } },
+    shown: [catalogue, shows(appsOf('acc_1'), [], 70_000), noEnvironments, shows(appOf('app_worker-api'), [], 70_000)],
+    with: { notes: { 'app_worker-api': 5_000 } },
     comesTo: `POST /solutions ${body({ installationId: 'inst_1' })}`,
   },
   { because: 'deleting it leaves it as it is', spec, subject: { deleting: true }, comesTo: 'release' },
@@ -135,8 +309,69 @@ describe('an installation', () => {
     expect(call.journal).toMatchObject({
       operation: 'install',
       attempt: 1,
-      create: { collection: 'solutions', name: 'worker', excluded: ['app_worker-api'] },
+      create: { collection: 'solutions', name: 'worker', excluded: ['app_coworkers'] },
     });
+  });
+
+  it('writes down an upgrade before it is sent, since the image is never shown', () => {
+    const memory = complete({ ...asApplied, 'inputs.agentImage': 'svc/agent:1' });
+    const inputs = { agentImage: { value: 'svc/agent:2' } };
+    const call = callIn(settledStep(solutionInstallation, { spec: { ...spec, inputs }, memory, shown: there }));
+
+    expect(call.journal).toMatchObject({ operation: 'upgrade', attempt: 1 });
+  });
+
+  it('adds up what answers say of its components', () => {
+    const call = callIn(
+      settledStep(solutionInstallation, {
+        spec: { ...spec, lifecycle: { onMissing: 'Recreate' } },
+        memory: {
+          id: 'inst_1',
+          facts: { complete: false, components: [{ name: 'queue', appId: 'a', appEnvId: 'e' }, { appId: 'b' }] },
+        },
+        shown: calm,
+      }),
+    );
+
+    const learned = call.committed({ components: [{ name: 'api', appId: 'b', appEnvId: 'f' }, { appId: 'c' }] });
+
+    expect(learned?.facts?.components).toEqual([
+      { name: 'queue', appId: 'a', appEnvId: 'e' },
+      { name: 'api', appId: 'b', appEnvId: 'f' },
+      { name: undefined, appId: 'c', appEnvId: undefined },
+    ]);
+  });
+
+  it('puts a component that was made anew in the place of the one of that name', () => {
+    const facts = { complete: false, components: [{ name: 'queue', appId: 'a', appEnvId: 'e' }] };
+    const call = callIn(settledStep(solutionInstallation, { spec, memory: { id: 'inst_1', facts }, shown: calm }));
+
+    const learned = call.committed({ components: [{ name: 'queue', appId: 'b', appEnvId: 'f' }] });
+
+    expect(learned?.facts?.components).toEqual([{ name: 'queue', appId: 'b', appEnvId: 'f' }]);
+  });
+
+  it('names components that an answer showed by id only, and corrects what does not belong together', () => {
+    const components = [
+      { appId: 'app_worker-queue', appEnvId: 'env_api' },
+      { appId: 'app_worker-api', appEnvId: 'env_queue' },
+      { appId: 'app_worker-extra' },
+    ];
+    const environments = ['queue', 'api', 'extra'].map(
+      (name) => ({ appEnvId: `env_${name}`, appId: `app_worker-${name}`, name, status: 'running' }) as AppEnvItem,
+    );
+    const pass = aPass(solutionInstallation, {
+      spec,
+      memory: complete(asApplied, { facts: { complete: true, components } }),
+      shown: [catalogue, apps('worker-queue', 'worker-api', 'worker-extra'), shows(appEnvsOf('acc_1'), environments)],
+    });
+    const step = solutionInstallation.step(pass);
+
+    expect(step.is === 'again' && step.remember.facts?.components).toEqual([
+      { name: 'queue', appId: 'app_worker-queue', appEnvId: 'env_queue' },
+      { name: 'api', appId: 'app_worker-api', appEnvId: 'env_api' },
+      { name: 'worker-extra', appId: 'app_worker-extra', appEnvId: 'env_extra' },
+    ]);
   });
 
   it('keeps the secret inputs out of the note', () => {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { leaseResource } from '../../src/kube/lease-spec.ts';
-import { standingAfter } from '../../src/kube/lease-standing.ts';
+import { latestOf, standingAfter } from '../../src/kube/lease-standing.ts';
 import { present } from './example.ts';
 import { candidate, name, namespace, scene, type Candidate } from './lease-scene.ts';
 
@@ -43,6 +43,19 @@ describe('what holders of a lease carry', () => {
   });
 });
 
+describe('when something began', () => {
+  const moment = { wall: began, monotonic: 5_000 };
+
+  it.each([
+    ['the API server shows no clock', undefined, began],
+    ['both clocks agree', { dateMs: began + 2_000, seenAt: 7_000 }, began],
+    ['this clock is an hour behind', { dateMs: began + 60 * minute + 2_000, seenAt: 7_000 }, began + 60 * minute],
+    ['this clock is an hour ahead', { dateMs: began - 60 * minute + 2_000, seenAt: 7_000 }, began],
+  ])('is the later one of two clocks when %s', (_because, server, expected) => {
+    expect(latestOf(moment, server)).toBe(expected);
+  });
+});
+
 describe('the lease itself', () => {
   const annotationOf = ({ cluster }: ReturnType<typeof scene>) =>
     present(cluster.get(leaseResource, namespace, name)).metadata.annotations?.[power];
@@ -72,6 +85,20 @@ describe('the lease itself', () => {
     expect(moments[0]).toBeDefined();
     expect(new Set(moments).size).toBe(1);
     expect(shown).toEqual(moments);
+  });
+
+  it('counts from the clock of the API server where that of the machine is behind', async () => {
+    const all = scene(1);
+    const late = candidate(all.cluster, { seed: 0, identity: 'late', carries });
+    const behind = Object.assign(late.api, {
+      serverDate: () => ({ dateMs: late.clock.wall() + 3_600_000, seenAt: late.clock.monotonic() }),
+    });
+    const startedMs = late.clock.wall();
+    late.election.start();
+    await all.clock.advance(40_000);
+
+    expect(behind.serverDate().dateMs).toBeGreaterThan(startedMs + 3_600_000);
+    expect(Date.parse(late.standing()?.[power] ?? '')).toBe(startedMs + 3_600_000);
   });
 
   it('loses the moment with a holder that does not carry it', async () => {

@@ -2,6 +2,7 @@
 import type { Condition } from '../../src/engine/conditions.ts';
 import type { KubeObject } from '../../src/engine/ports.ts';
 import { flawsOf } from '../support/status-checker.ts';
+import { componentApps, differencesOfAccess, differencesOfSolution, doubled, liesOfSolution } from './whole-access.ts';
 import type { WholeLife } from './whole-life.ts';
 import { subjects } from './whole-subjects.ts';
 
@@ -18,6 +19,7 @@ const truthful: ReadonlySet<string> = new Set([
   'Contested',
   'AdoptionNotAllowed',
   'DeployInDoubt',
+  'InstallationIdUnknown',
 ]);
 
 /** Everything that is wrong. */
@@ -25,7 +27,8 @@ export async function findings(life: WholeLife): Promise<readonly string[]> {
   const { collections } = (await life.world.control('GET', '/world')) as { collections: Service };
   const objects = subjects.flatMap(({ kind, name, within }) => life.world.get(kind, name, within) ?? []);
   return [
-    ...objects.flatMap((object) => ofObject(object, objects, collections)),
+    ...objects.flatMap((object) => ofObject(object, objects, collections, life.isRewound)),
+    ...doubled(collections),
     ...(await leftBehind(life, objects, collections)),
     ...ofOthers(life, collections),
     ...life.leaks.map((where) => `a secret stands in ${where}`),
@@ -65,7 +68,12 @@ function conditionsOf(object: KubeObject): readonly Condition[] {
   return ((object.status ?? {}) as { conditions?: readonly Condition[] }).conditions ?? [];
 }
 
-function ofObject(object: KubeObject, all: readonly KubeObject[], service: Service): readonly string[] {
+function ofObject(
+  object: KubeObject,
+  all: readonly KubeObject[],
+  service: Service,
+  isRewound: boolean,
+): readonly string[] {
   const where = `${object.kind} ${object.metadata.namespace}/${object.metadata.name}`;
   const flaws = flawsOf(object).map((flaw) => `${where}: ${flaw}`);
   const ready = conditionsOf(object).find(({ type }) => type === 'Ready');
@@ -78,7 +86,8 @@ function ofObject(object: KubeObject, all: readonly KubeObject[], service: Servi
       ? flaws
       : [...flaws, `${said}, and does not go`];
   }
-  if (ready.status === 'True') return [...flaws, ...differences(object, service).map((text) => `${said}, but ${text}`)];
+  if (ready.status === 'True')
+    return [...flaws, ...differences(object, service, isRewound).map((text) => `${said}, but ${text}`)];
   if (ready.reason === 'ReferenceNotReady' && lacksReference(object, all)) return flaws;
   if (lacksDelivery(object, all, service)) return flaws;
   if (stalled && truthful.has(ready.reason)) {
@@ -105,7 +114,7 @@ function rowOf(object: KubeObject, service: Service): Row | undefined {
 }
 
 /** Where what is called equal differs. */
-function differences(object: KubeObject, service: Service): readonly string[] {
+function differences(object: KubeObject, service: Service, isRewound: boolean): readonly string[] {
   const ready = conditionsOf(object).find(({ type }) => type === 'Ready');
   const spec = object.spec as Row & { lifecycle?: Row };
   if (
@@ -113,12 +122,8 @@ function differences(object: KubeObject, service: Service): readonly string[] {
     (spec.lifecycle?.['mode'] === 'Observe' || spec.lifecycle?.['drift'] === 'Report')
   )
     return [];
-  if (object.kind === 'MemberAccess') {
-    const row = service['memberships']?.find(({ membershipId }) => membershipId === spec['membershipId']);
-    const wanted = (spec['environments'] as readonly { appEnvId: string }[]).map(({ appEnvId }) => appEnvId);
-    const has = (row?.['allowedAppEnvIds'] ?? []) as readonly string[];
-    return wanted.every((id) => has.includes(id)) ? [] : [`the member may reach ${has.join(', ')}`];
-  }
+  if (object.kind === 'MemberAccess') return differencesOfAccess(object, service);
+  if (object.kind === 'SolutionInstallation') return differencesOfSolution(object, service, isRewound);
   if (places[object.kind] === undefined) return [];
   const row = rowOf(object, service);
   if (row === undefined) return [`${idOf(object)} is not in the service`];
@@ -132,10 +137,12 @@ function differences(object: KubeObject, service: Service): readonly string[] {
 /** Where a stall claims what is not so. */
 function lies(
   object: KubeObject,
-  { reason, message }: Condition,
+  condition: Condition,
   all: readonly KubeObject[],
   service: Service,
 ): readonly string[] {
+  const { reason, message } = condition;
+  if (object.kind === 'SolutionInstallation') return liesOfSolution(condition, service);
   const { externalId } = object.spec as { externalId?: string };
   const bound = new Set(all.flatMap((other) => idOf(other) ?? []));
   const [collection, field] = places[object.kind] ?? [];
@@ -206,10 +213,11 @@ async function leftBehind(
   const told = [...life.said].join('\n');
   const made = await changes(life);
   const found: string[] = [];
+  const ofSolutions = componentApps(service);
   for (const [collection, field] of Object.values(places)) {
     const alive = new Set((service[collection] ?? []).map((row) => String(row[field])));
     const ids = made.filter(({ kind, id }) => kind.endsWith('.created') && alive.has(id)).map(({ id }) => id);
-    for (const id of ids) {
+    for (const id of ids.filter((one) => !ofSolutions.has(one))) {
       if (!bound.has(id) && !life.theirs.has(id) && !told.includes(id))
         found.push(`${id} was made and is left behind without a word`);
     }

@@ -1,11 +1,10 @@
 /** `RECOVERY_SEEDS=17` or `RECOVERY_SEEDS=100-400` runs other seeds than the usual ones; a finding says which seed it was. */
 import { afterAll, describe, expect, it } from 'vitest';
+import { statusOf, type ProtectionStatus } from '../disaster/support.ts';
 import { findings } from './whole-checks.ts';
 import { WholeLife } from './whole-life.ts';
 import { Readiness } from './whole-recovery.ts';
 import { seedsOf } from './whole-subjects.ts';
-
-type Row = Readonly<Record<string, unknown>>;
 
 const happenings = 30;
 const seen = new Map<string, number>();
@@ -49,7 +48,7 @@ describe('the whole with recoveries', () => {
     world.account();
     readiness.begin();
     await world.run(200_000);
-    const { configurationId, generation } = world.get('DisasterProtection', 'orders', 'team')?.status as Row;
+    const { configurationId, generation } = statusOf<ProtectionStatus>(world, 'DisasterProtection', 'orders');
     const body = { accountId: 'acc_demo', configurationId, expectedGeneration: generation, requestId: 'unasked' };
 
     const { status } = await world.request('POST', '/disaster-readiness/validate', body);

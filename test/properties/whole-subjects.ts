@@ -1,6 +1,7 @@
 /** What a random life is made of: the resources that may be in it, and what may happen to a request. */
 import type { Disturbance } from '../support/disturbed-wire.ts';
 import { SeededEntropy } from '../support/virtual-clock.ts';
+import { accessSubjects } from './whole-access.ts';
 
 /** The seeds that are asked for: `17`, `100-400`, or several of these with commas. */
 export function seedsOf(asked: string): readonly number[] {
@@ -111,19 +112,7 @@ export const subjects: readonly Subject[] = [
       deploy: { image: `registry.example.com/web:${draw.below(3)}`, onBind: 'Deploy' },
     }),
   },
-  {
-    kind: 'MemberAccess',
-    name: 'contractor',
-    within: 'side',
-    spec: (draw) => ({
-      membershipId: 'mem_demo',
-      access: 'Restricted',
-      environments: draw.of([
-        [{ appEnvId: 'env_web_prod' }],
-        [{ appEnvId: 'env_web_staging' }, { appEnvId: 'env_db_prod' }],
-      ]),
-    }),
-  },
+  ...accessSubjects,
 ];
 
 const forged = (status: number, text: string) => ({ status, text });

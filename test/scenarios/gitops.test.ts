@@ -203,4 +203,49 @@ describe.concurrent('an object that others write, too', () => {
       new Set(['gitops', 'cost-tool', 'people', 'apphosting-operator']),
     );
   });
+
+  it('goes from client-side to server-side apply of kubectl and back, and the operator keeps its finalizer', async () => {
+    const team = await aTeam();
+    const manifests = await team.manifests('deploy/samples');
+    const wanted = manifests.filter(({ metadata }) =>
+      ['hosting-credentials', 'default', 'on-call'].includes(metadata.name),
+    );
+    const folder = await team.folder(wanted);
+    const onCall = { apiVersion: 'apphosting.dev/v1alpha1', kind: 'ContactPoint', metadata: { name: 'on-call' } };
+    const held = async () => (await api.get(team.path(onCall))).body as Shared;
+
+    for (const how of ['--server-side=false', '--server-side', '--server-side=false']) {
+      await kubectl(plane, '-n', team.namespace, 'apply', how, '-f', folder.path);
+      await team.until('True/', ours(wanted));
+      await kubectl(
+        plane,
+        '-n',
+        team.namespace,
+        'annotate',
+        '--overwrite',
+        'contactpoint/on-call',
+        `who=${how.length}`,
+      );
+
+      const { finalizers, managedFields } = (await held()).metadata;
+      const ownerOf = managedFields.filter(({ fieldsV1 }) => JSON.stringify(fieldsV1).includes('f:finalizers'));
+      expect(finalizers, how).toHaveLength(1);
+      expect(
+        ownerOf.map(({ manager }) => manager),
+        how,
+      ).toEqual(['apphosting-operator']);
+      expect(await diff(team.namespace, how, folder.path), how).toBe('');
+    }
+
+    await folder.remove();
+    for (const manifest of wanted.toReversed()) await team.delete(manifest);
+    await eventually('everything goes', async () => (await team.left()).length === 0, 200_000);
+  });
 });
+
+interface Shared {
+  readonly metadata: {
+    readonly finalizers?: readonly string[];
+    readonly managedFields: readonly { readonly manager: string; readonly fieldsV1: unknown }[];
+  };
+}

@@ -5,6 +5,7 @@ import { parseAllDocuments } from 'yaml';
 import type { ControlPlane } from '../../src/cli/control-plane/control-plane.ts';
 import { identities } from '../../src/kinds/schema/index.ts';
 import { kinds } from '../../src/kinds/index.ts';
+import { withKustomization } from '../support/kustomization.ts';
 import { auditOf, type Audited } from './support/audit.ts';
 import { type Deployed, deployed } from './support/deployed.ts';
 import { type Api, apiOf, eventually, kubectl, ownControlPlane } from './support/kubernetes.ts';
@@ -114,10 +115,15 @@ async function refused({ auditLogPath = '' }: ControlPlane, { user }: Deployed):
 }
 
 describe('the permissions of the operator', () => {
-  it('are exactly what it uses for the whole cluster', async () => {
+  it.each([
+    ['', []],
+    [', also when Secrets are not watched', ['secret-watch-off']],
+  ])('are exactly what it uses for the whole cluster%s', async (_also, components) => {
     const plane = await ownControlPlane({ audit: true });
     const api = apiOf(plane);
-    const operator = await deployed(plane, api, 'cluster-wide', 'apphosting-system');
+    const operator = await withKustomization({ overlay: 'cluster-wide', components }, (folder) =>
+      deployed(plane, api, folder, 'apphosting-system'),
+    );
     await api.post('/api/v1/namespaces', { metadata: { name: 'team-a' } });
 
     await live(api, operator.simulator.url, 'team-a', await samples('Namespaced'));

@@ -88,13 +88,17 @@ export interface Manifest {
   readonly spec?: unknown;
 }
 
-/** The manifests of our kinds on a page, in blocks of YAML and in what a shell is given; variables stand for something. */
-export function manifestsIn(page: string): readonly Manifest[] {
-  const texts = blocksOf(page).flatMap(({ language, text }) => {
+/** What YAML a page shows, in blocks of its own and in what a shell is given; variables stand for something. */
+export function yamlIn(page: string): readonly string[] {
+  return blocksOf(page).flatMap(({ language, text }) => {
     if (language === 'yaml') return [text];
     return [...text.matchAll(/<<END\n(.*?)^END$/gmsu)].map(([, given = '']) => filledIn(given));
   });
-  return texts
+}
+
+/** The manifests of our kinds on a page. */
+export function manifestsIn(page: string): readonly Manifest[] {
+  return yamlIn(page)
     .filter((text) => text.includes('apiVersion: apphosting.dev/'))
     .flatMap((text) => parseAllDocuments(text).map((document) => document.toJS() as Manifest))
     .filter(({ apiVersion }) => apiVersion.startsWith('apphosting.dev/'));

@@ -6,6 +6,7 @@ const restated = [
   'apphosting_objects',
   'apphosting_drifted_objects',
   'apphosting_conditions',
+  'apphosting_newest_failure_seconds',
   'apphosting_account_resources',
   'apphosting_account_orphans',
 ];
@@ -24,8 +25,10 @@ export function measure(
   const census = operator.engine.census();
   for (const { kind, ready, reason, count } of census.objects)
     metrics.gauge('apphosting_objects', { kind, ready, reason }, count);
-  for (const { kind, type, status, count } of census.conditions)
-    metrics.gauge('apphosting_conditions', { kind, type, status }, count);
+  for (const { kind, type, status, reason, count } of census.conditions)
+    metrics.gauge('apphosting_conditions', { kind, type, status, reason }, count);
+  for (const [kind, seconds] of census.newestFailureSeconds)
+    metrics.gauge('apphosting_newest_failure_seconds', { kind }, seconds);
   for (const [kind, count] of census.drifted) metrics.gauge('apphosting_drifted_objects', { kind }, count);
   for (const { account, resources, orphans } of census.accounts) {
     metrics.gauge('apphosting_account_resources', { account }, resources);

@@ -3,13 +3,14 @@ import { Secret } from '../../secret.ts';
 import type { Json } from '../ports.ts';
 import type { Pass } from './pass.ts';
 import type { Fields, ObjectPlan } from './plan.ts';
+import { isInDoubt } from './prints.ts';
 import type { Drift } from './step.ts';
 
 /** How the spec differs from the service. */
 export interface Difference {
   /** Fields that the service shows with another value. */
   readonly differing: Readonly<Record<string, Json>>;
-  /** Fields that the service never shows and whose wanted value is not the one last sent. */
+  /** Fields whose wanted value is not the one last sent, of those that the service never shows, or whose drift is only reported. */
   readonly unsent: Readonly<Record<string, Json>>;
   /** Fields whose fingerprint is remembered, with that of what is wanted. */
   readonly prints: Readonly<Record<string, string>>;
@@ -56,20 +57,35 @@ export function compare<Spec, Facts, Item>(
   let rerecord = false;
   for (const [field, wanted] of Object.entries(plan.desired(pass))) {
     if (wanted === undefined) continue;
-    if (plan.kept?.(field) === true) prints[field] = pass.print(wanted);
-    if (plan.hidden?.(field, pass) === true) {
-      hidden.push(field);
-      prints[field] = pass.print(wanted);
-      const state = stateOfHidden(pass, field, prints[field]);
-      if (state === 'unsent') unsent[field] = wanted;
-      rerecord ||= state === 'unknownKey';
-    } else if (!sameValue(wanted, observed[field])) {
+    const isHidden = plan.hidden?.(field, pass) === true;
+    const differs = !isHidden && !sameValue(wanted, observed[field]);
+    if (isHidden) hidden.push(field);
+    if (differs) {
       differing[field] = wanted;
       const secret = plan.secret?.(field) ?? false;
       drift.push({ field, desired: shown(wanted, secret), observed: shown(observed[field], secret) });
     }
+    const how = rememberedAs(plan, pass, field);
+    if (how === undefined) continue;
+    prints[field] = pass.print(wanted);
+    const state = stateOfHidden(pass, field, prints[field]);
+    if (how === 'sent' && state === 'unsent' && (isHidden || differs)) unsent[field] = wanted;
+    else rerecord ||= isInDoubt(pass.memory.applied?.prints[field]) || (how === 'sent' && state === 'unknownKey');
   }
   return { differing, unsent, prints, hidden, rerecord, drift };
+}
+
+/**
+ * What the fingerprint of a field is for: to know what was sent last, where the service does not say or what it says is only
+ * reported; or just that it was set once. Undefined for a field that has none.
+ */
+export function rememberedAs<Spec, Facts, Item>(
+  plan: ObjectPlan<Spec, Facts, Item>,
+  pass: Pass<Spec, Facts>,
+  field: string,
+): 'sent' | 'set' | undefined {
+  if (plan.hidden?.(field, pass) === true || plan.lifecycle(pass.spec).drift === 'Report') return 'sent';
+  return plan.kept?.(field) === true ? 'set' : undefined;
 }
 
 /** A fingerprint of a lost key says nothing; while the spec is the one that was applied, it is taken as unchanged. */
@@ -81,7 +97,7 @@ export function stateOfHidden<Spec, Facts>(
   const recorded = pass.memory.applied;
   const known = recorded?.prints[field];
   if (known === print) return 'sent';
-  if (known === undefined || keyOf(known) === keyOf(print)) return 'unsent';
+  if (known === undefined || isInDoubt(known) || keyOf(known) === keyOf(print)) return 'unsent';
   return recorded?.generation === pass.subject.generation ? 'unknownKey' : 'unsent';
 }
 

@@ -4,10 +4,11 @@
  * Guarantees: the intent is in status before the call is sent; one open create per name and collection; after a doubt nothing
  * is sent until the object was found, or the horizon has passed and a complete read that began after it shows none.
  */
-import { sameValue } from './compare.ts';
+import { rememberedAs, sameValue } from './compare.ts';
 import { denied, lookAfterDenial } from './denial.ts';
 import type { AccountView, Adoption, Pass } from './pass.ts';
 import type { Fields, ObjectPlan } from './plan.ts';
+import { doubted } from './prints.ts';
 import { readOf } from './reading.ts';
 import type { CreateIntent, JournalEntry, Memory, Ownership, Step } from './step.ts';
 
@@ -35,7 +36,9 @@ export function findOrCreate<Spec, Facts, Item>(
   const creating = only === undefined ? undefined : createdElsewhere(pass, list.key, name);
   if (creating !== undefined) return creating;
   if (only !== undefined) {
-    if (other === undefined && adoptionOf(plan, pass) === 'ByName') return bind(pass, only, 'Adopted');
+    if (other === undefined && adoptionOf(plan, pass) === 'ByName') {
+      return { is: 'again', remember: { ...boundTo(pass, only, 'Adopted'), applied: asFound(plan, pass) } };
+    }
     return alreadyExists(plan, name, only, free.length);
   }
   const held = mayNotCreate(pass, list.key, name);
@@ -73,7 +76,7 @@ export function resolveCreate<Spec, Facts, Item>(
       is: 'stall',
       reason: 'Rejected',
       message: `create ${plan.noun} "${intent.name}": ${entry.conflicted}`,
-      remember: { journal: undefined },
+      remember: { journal: undefined, applied: undefined },
     };
   }
   if (walk.begunAt < settledAt) return inDoubt(plan, pass, entry, intent);
@@ -81,7 +84,9 @@ export function resolveCreate<Spec, Facts, Item>(
   if (untimely !== undefined && pass.subject.deleting) return leaveAll(plan, intent, alike);
   if (untimely !== undefined) return outOfTime(plan, untimely[0]);
   if (pass.subject.deleting) return { is: 'release' };
-  if (plan.name(pass) !== intent.name) return { is: 'again', remember: { journal: undefined } };
+  if (plan.name(pass) !== intent.name) {
+    return { is: 'again', remember: { journal: undefined, applied: undefined } };
+  }
   const held = mayNotCreate(pass, list.key, intent.name);
   if (held !== undefined) return held;
   return create(plan, pass, intent, entry.attempt + 1);
@@ -115,10 +120,13 @@ function create<Spec, Facts, Item>(
   const request = plan.requests.create(pass, fields);
   const words = `create ${plan.noun} "${intent.name}"`;
   const stated = definedOf(fields);
-  const isHidden = (field: string) => plan.hidden?.(field, pass) === true;
-  const shownFields = Object.entries(stated).filter(([field]) => !isHidden(field));
-  const remembered = Object.entries(stated).filter(([field]) => isHidden(field) || plan.kept?.(field) === true);
+  const shownFields = Object.entries(stated).filter(([field]) => plan.hidden?.(field, pass) !== true);
+  const remembered = Object.entries(stated).filter(([field]) => rememberedAs(plan, pass, field) !== undefined);
   const prints = Object.fromEntries(remembered.map(([field, value]) => [field, pass.print(value)]));
+  const wanted = plan.desired(pass);
+  // What creation does not take is still to be sent: until then the spec was not applied as a whole.
+  const isWhole = plan.afterCreation?.every((field) => wanted[field] === undefined) ?? true;
+  const generation = isWhole ? pass.subject.generation : -1;
   return {
     is: 'call',
     call: {
@@ -127,6 +135,7 @@ function create<Spec, Facts, Item>(
       urgency: 'edit',
       journal: { operation: 'create', attempt, digest: pass.print(request.body ?? null), create: intent },
       refused: (refusal) => denied(plan, pass, words, refusal),
+      meanwhile: { applied: doubted(pass.memory.applied, Object.keys(prints)) },
       wrote: (body) => ({
         ...Object.fromEntries(shownFields),
         ...definedOf(plan.requests.shownByCreated?.(body) ?? {}),
@@ -136,7 +145,7 @@ function create<Spec, Facts, Item>(
         // An answer that is not about this call, such as one that a proxy has kept, tells nothing of what it did.
         const isOthers = id !== undefined && (intent.excluded.includes(id) || pass.claimant(id) !== undefined);
         if (id === undefined || isOthers) return undefined;
-        return { ...boundTo(pass, id, 'Created'), applied: { generation: pass.subject.generation, prints } };
+        return { ...boundTo(pass, id, 'Created'), applied: { generation, prints } };
       },
     },
   };
@@ -148,6 +157,16 @@ export function definedOf(fields: Fields): Readonly<Record<string, Exclude<Field
     value === undefined ? [] : [[field, value] as const],
   );
   return Object.fromEntries(rows);
+}
+
+/** What counts as applied to an object that is taken over: where drift is only reported, all that the service shows of it. */
+export function asFound<Spec, Facts, Item>(
+  plan: ObjectPlan<Spec, Facts, Item>,
+  pass: Pass<Spec, Facts>,
+): Memory<Facts>['applied'] {
+  if (plan.lifecycle(pass.spec).drift !== 'Report') return undefined;
+  const rows = Object.entries(definedOf(plan.desired(pass))).filter(([field]) => plan.hidden?.(field, pass) !== true);
+  return { generation: -1, prints: Object.fromEntries(rows.map(([field, value]) => [field, pass.print(value)])) };
 }
 
 /** What to remember when an id is bound. */

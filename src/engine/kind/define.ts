@@ -1,6 +1,6 @@
 import type { z } from 'zod';
 import type { Pass } from './pass.ts';
-import type { Showing, Step } from './step.ts';
+import type { Memory, Showing, Step } from './step.ts';
 
 /** A key of a Secret or ConfigMap in the object's own namespace, and where the spec asks for it. */
 export interface MaterialNeed {
@@ -69,6 +69,10 @@ export interface KindDefinition<Spec, Facts> {
   readonly needs: (spec: Spec) => Needs;
   /** Ids in the service that this object claims besides the one in its status. */
   readonly claims?: (spec: Spec) => readonly string[];
+  /** Ids of what else it made in the service: other resources can ask whose they are. */
+  readonly made?: (facts: Facts) => readonly string[];
+  /** What stays in the service of an object that went without being held: told by an event. */
+  readonly leaves?: (memory: Memory<Facts>) => string | undefined;
   /** Types of conditions that hold only as long as the service says so: not known while it is not looked at. */
   readonly fleeting?: readonly string[];
   /** A request that came to its end: from then on nothing is read, sent or written for it. */

@@ -68,6 +68,10 @@ export interface Related {
   readonly id: string | undefined;
   readonly ownership: Ownership | undefined;
   readonly facts: Readonly<Record<string, unknown>>;
+  /** It was looked at with everything that it refers to, and so may act. */
+  readonly takenUp: boolean;
+  /** Undefined where it is not valid. */
+  readonly spec: unknown;
   /** A call of it was begun whose end is not known. */
   readonly inDoubt: boolean;
   /** A request that came to its end. */

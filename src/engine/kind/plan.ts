@@ -75,6 +75,8 @@ export interface ObjectPlan<Spec, Facts, Item> {
   readonly fixed?: readonly string[];
   /** Fields that creation does not take; the first update brings them about. */
   readonly afterCreation?: readonly string[];
+  /** Why the object must not be changed at the moment, though it differs. */
+  readonly mustWait?: (pass: Pass<Spec, Facts>) => Step<Facts> | undefined;
   readonly requests: {
     readonly create: (pass: Pass<Spec, Facts>, fields: Fields) => Request;
     readonly idOfCreated: (body: unknown) => string | undefined;
@@ -85,6 +87,8 @@ export interface ObjectPlan<Spec, Facts, Item> {
     readonly updateFirst?: (changed: Fields, pass: Pass<Spec, Facts>) => readonly string[] | undefined;
     /** What the answer to an update tells besides. */
     readonly learnedByUpdate?: (body: unknown, changed: Fields, pass: Pass<Spec, Facts>) => Facts;
+    /** What counts while there is no answer to an update. */
+    readonly supposedOfUpdate?: (changed: Fields, pass: Pass<Spec, Facts>) => Facts;
     readonly remove: (id: string) => Request;
   };
   /** What stands in the way of a removal, in words, when the service refuses it. */
@@ -94,6 +98,8 @@ export interface ObjectPlan<Spec, Facts, Item> {
   /** The next step once spec and service agree; without it the object is ready. */
   readonly settle?: (pass: Pass<Spec, Facts>, seen: Sight<Item>) => Step<Facts>;
   readonly facts: (pass: Pass<Spec, Facts>, seen: Sight<Item>) => Facts;
+  /** What stays known when another object takes the place of the one that was bound. */
+  readonly factsOfNext: (facts: Facts) => Facts;
   readonly conditions?: (pass: Pass<Spec, Facts>, seen: Sight<Item>) => readonly OwnCondition[];
   /** What happened since status was written last, worth an event each. */
   readonly notices?: (pass: Pass<Spec, Facts>, seen: Sight<Item>) => readonly Notice[];

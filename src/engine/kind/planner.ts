@@ -5,15 +5,16 @@
  * spec, and what the kind itself still wants. Everything it knows comes in with the pass, so the same pass gives the same step.
  */
 import type { Json } from '../ports.ts';
+import { leftoverOf, meanwhile, only, part, whole } from './applied.ts';
 import { compare, type Difference } from './compare.ts';
-import { adoptionOf, boundTo, findOrCreate, resolveCreate } from './create.ts';
+import { adoptionOf, asFound, boundTo, findOrCreate, resolveCreate } from './create.ts';
 import { denied, lookAfterDenial } from './denial.ts';
 import type { Pass } from './pass.ts';
 import type { ObjectPlan } from './plan.ts';
 import { readOf } from './reading.ts';
 import { planRemoval } from './removal.ts';
 import { look } from './sight.ts';
-import type { Memory, Showing, Step } from './step.ts';
+import type { Showing, Step } from './step.ts';
 
 /** The next step for an object with plain create, update and delete. */
 export function planObject<Spec, Facts, Item>(
@@ -58,31 +59,6 @@ export function showObject<Spec, Facts, Item>(
   };
 }
 
-/** Hidden fields that were set once and are no longer wanted: the interface shows no way to clear them. */
-function leftoverOf<Spec, Facts, Item>(
-  plan: ObjectPlan<Spec, Facts, Item>,
-  pass: Pass<Spec, Facts>,
-): readonly string[] {
-  if (pass.subject.deleting) return [];
-  const desired = plan.desired(pass);
-  return Object.keys(pass.memory.applied?.prints ?? {}).filter(
-    (field) => desired[field] === undefined && plan.replaced?.(field, desired) !== true,
-  );
-}
-
-/** The fingerprints to keep: of what is wanted, and of what is left over. */
-function printsOf<Spec, Facts, Item>(
-  plan: ObjectPlan<Spec, Facts, Item>,
-  pass: Pass<Spec, Facts>,
-  difference: Difference,
-): Readonly<Record<string, string>> {
-  const known = pass.memory.applied?.prints ?? {};
-  const leftover = leftoverOf(plan, pass).flatMap((field) =>
-    known[field] === undefined ? [] : [[field, known[field]]],
-  );
-  return { ...Object.fromEntries(leftover), ...difference.prints };
-}
-
 function claimed<Facts>(plan: { noun: string }, id: string, name: string): Step<Facts> {
   return {
     is: 'stall',
@@ -116,9 +92,12 @@ function bindNamed<Spec, Facts, Item>(
   const { create } = pass.memory.journal ?? {};
   const ownership = create === undefined || create.excluded.includes(id) ? 'Adopted' : 'Created';
   const before = pass.memory.id;
+  const sent = before === undefined ? pass.memory.applied : undefined;
+  const applied = ownership === 'Created' ? sent : asFound(plan, pass);
+  const facts = plan.factsOfNext(pass.memory.facts);
   return {
     is: 'again',
-    remember: { ...boundTo(pass, id, ownership), applied: undefined },
+    remember: { ...boundTo(pass, id, ownership), applied, facts },
     ...(before !== undefined && {
       stays: `${plan.noun} ${before} stays in the service: spec.externalId names ${id} now`,
     }),
@@ -141,7 +120,8 @@ function keepMatched<Spec, Facts, Item>(
     const message = `${plan.noun} ${id} has another ${fixed} than the spec, and the service cannot change it`;
     return { is: 'stall', reason: 'Immutable', message };
   }
-  const changed = { ...difference.differing, ...difference.unsent };
+  const reports = plan.lifecycle(pass.spec).drift === 'Report';
+  const changed = { ...(!reports && difference.differing), ...difference.unsent };
   if (Object.keys(changed).length > 0) {
     const lacking = lookAfterDenial(plan, pass, id);
     if (lacking?.is === 'unclear') return lacking.step;
@@ -152,10 +132,14 @@ function keepMatched<Spec, Facts, Item>(
     return { is: 'again', remember: { applied: whole(plan, pass, difference) }, note: {} };
   }
   const next = plan.settle?.(pass, found.seen) ?? { is: 'ready' };
-  return next.is === 'ready' ? { ...next, note: {} } : next;
+  if (next.is !== 'ready') return next;
+  const drifted = Object.keys(difference.differing);
+  if (drifted.length === 0) return { ...next, note: {} };
+  const message = `differs from the spec in ${drifted.join(', ')}; drift is only reported`;
+  return { is: 'ready', reason: 'Observed', message, note: {} };
 }
 
-/** The answer to a change was lost: only a list from after it says whether the change is still to be made. */
+/** The answer to a change was lost: only what was read after it says whether the change is still to be made. */
 function afterDoubt<Spec, Facts, Item>(
   plan: ObjectPlan<Spec, Facts, Item>,
   pass: Pass<Spec, Facts>,
@@ -165,8 +149,10 @@ function afterDoubt<Spec, Facts, Item>(
   if (doubtAt === undefined) return undefined;
   const list = plan.list(pass);
   const seen = pass.view.one(list, id);
-  if (seen === undefined || seen.walk.begunAt >= doubtAt) return undefined;
-  return { is: 'unclear', step: readOf(pass, list, doubtAt) };
+  if (seen === undefined) return undefined;
+  if (seen.walk.begunAt < doubtAt) return { is: 'unclear', step: readOf(pass, list, doubtAt) };
+  const older = plan.alsoReads?.(pass, id).find((read) => (pass.view.all(read)?.begunAt ?? doubtAt) < doubtAt);
+  return older && { is: 'unclear', step: readOf(pass, older, doubtAt) };
 }
 
 function correct<Spec, Facts, Item>(
@@ -177,20 +163,14 @@ function correct<Spec, Facts, Item>(
   changed: Readonly<Record<string, Json>>,
 ): Step<Facts> {
   const isDrift = pass.memory.applied?.generation === pass.subject.generation;
-  const drifted = isDrift ? Object.keys(difference.differing) : [];
+  const drifted = isDrift ? Object.keys(difference.differing).filter((field) => field in changed) : [];
   const contested = drifted.filter((field) => pass.contested.has(field));
   if (contested.length > 0) {
     const message = `somebody else keeps changing ${contested.join(', ')} of ${plan.noun} ${id}; it is left as it is for now`;
     return { is: 'stall', reason: 'Contested', message };
   }
-  const unsent = Object.keys(difference.unsent);
-  if (plan.lifecycle(pass.spec).drift === 'Report' && isDrift && unsent.length === 0) {
-    return {
-      is: 'ready',
-      reason: 'Observed',
-      message: `differs from the spec in ${drifted.join(', ')}; drift is only reported`,
-    };
-  }
+  const held = plan.mustWait?.(pass);
+  if (held !== undefined) return held;
   const first = plan.requests.updateFirst?.(changed, pass);
   const now = first === undefined ? changed : only(changed, first);
   const words = `update ${plan.noun} "${plan.name(pass)}" (${Object.keys(now).join(', ')})`;
@@ -201,6 +181,7 @@ function correct<Spec, Facts, Item>(
       words,
       urgency: isDrift ? 'drift' : 'edit',
       corrects: drifted.filter((field) => field in now),
+      ...meanwhile(plan, pass, now),
       wrote: () => only(difference.differing, Object.keys(now)),
       refused: (refusal) =>
         refusal.is !== 'inDoubt'
@@ -218,34 +199,6 @@ function correct<Spec, Facts, Item>(
       }),
     },
   };
-}
-
-type Applied = Memory<unknown>['applied'];
-
-/** Everything that the spec states was applied. */
-function whole<Spec, Facts, Item>(
-  plan: ObjectPlan<Spec, Facts, Item>,
-  pass: Pass<Spec, Facts>,
-  difference: Difference,
-): Applied {
-  return { generation: pass.subject.generation, prints: printsOf(plan, pass, difference) };
-}
-
-/** Only these fields were applied: the rest is still to come. */
-function part<Spec, Facts>(
-  { memory: { applied } }: Pass<Spec, Facts>,
-  { prints }: Difference,
-  fields: readonly string[],
-): Applied {
-  if (applied === undefined) return undefined;
-  return { ...applied, prints: { ...applied.prints, ...only(prints, fields) } };
-}
-
-function only<Value>(
-  values: Readonly<Record<string, Value>>,
-  fields: readonly string[],
-): Readonly<Record<string, Value>> {
-  return Object.fromEntries(Object.entries(values).filter(([field]) => fields.includes(field)));
 }
 
 /** A bound object that is proved gone though nobody told us. */
@@ -278,7 +231,14 @@ function gone<Spec, Facts, Item>(
     reason: 'Creating',
     message: `${plan.noun} ${id} is gone from the service and is made again`,
     retryInMs: 1,
-    remember: { id: undefined, ownership: undefined, binding: undefined, applied: undefined, journal: undefined },
+    remember: {
+      id: undefined,
+      ownership: undefined,
+      binding: undefined,
+      applied: undefined,
+      journal: undefined,
+      facts: plan.factsOfNext(pass.memory.facts),
+    },
     note: {},
   };
 }

@@ -12,6 +12,8 @@ export const reasons = {
   Deleting: 'The object is being deleted in the service.',
   InDoubt: 'A call was sent and its outcome is not known; the service is being watched until it is.',
   CreateInProgress: 'Another resource is creating an object of the same name; this one goes next.',
+  EnvironmentInDoubt:
+    'Whether a deployment to an environment of the app was carried out is not known yet; the app is not changed before.',
   TakeOver: 'This operator has just taken over; what cannot be repeated waits for one horizon.',
   ReferenceNotReady:
     'An object that the spec refers to does not exist yet, has no id in the service yet, or is gone from the service.',
@@ -43,14 +45,15 @@ export const reasons = {
   EnvironmentNotFound:
     'The environment does not exist in the service, which cannot be told to create one; it is bound as soon as it appears.',
   EnvironmentChanged:
-    'The environment that this resource is bound to has another name or belongs to another app now; nothing is sent to it.',
+    'The environment that this resource is bound to has another name or belongs to another app now, or a reference means another one; nothing is sent.',
   UnknownRemoteStatus:
     'The service shows a status that the interface does not describe; nothing is sent until it changes.',
   NeverDeployed: 'The environment was never deployed, so it cannot be started.',
   RollbackRefused: 'The service refuses to roll back to the content version; nothing else is deployed in its place.',
   DeployInDoubt:
     'The answer to a deployment was lost twice and nothing shows that it was carried out; change what is deployed, or redeploy-at, to try again.',
-  DeployFailed: 'The service accepted the deployment and says that it failed; change what is deployed to try again.',
+  DeployFailed:
+    'The service accepted the deployment and says that it failed; change what is deployed, or redeploy-at, to try again.',
   PartiallyInstalled: 'The service made some of the components; the installation is continued under the same id.',
   InstallationIdUnknown:
     'The id of the installation is not known, so it can neither be continued nor upgraded; nothing is sent.',
@@ -135,6 +138,9 @@ export const reasons = {
   Running: 'The environment runs.',
   Stopped: 'The environment is stopped.',
   AsSpecified: 'The service shows no full access where the spec restricts it.',
+  AddedByOthers:
+    'The member may also reach what the spec does not name and this resource is not known to have set; it is kept, since serviceAdds is Keep.',
+  NothingAdded: 'Nothing is kept that the spec does not name.',
   FeatureNotShown:
     'The interface does not show whether the account enforces member access by environment; while it does not, every member has full access.',
   NotDeployedYet:

@@ -7,6 +7,7 @@ import { resolveCreate } from './create.ts';
 import type { Pass } from './pass.ts';
 import type { ObjectPlan } from './plan.ts';
 import { readOf } from './reading.ts';
+import { isNo } from './refusal.ts';
 import type { Refusal, Step, Verdict } from './step.ts';
 
 /** The annotation that lets an object go without touching the service, even while it is being deleted. */
@@ -105,13 +106,7 @@ function blocked<Spec, Facts, Item>(
   id: string,
   refusal: Refusal,
 ): Verdict<Facts> | undefined {
-  if (
-    refusal.is !== 'refused' &&
-    refusal.is !== 'conflict' &&
-    !(refusal.is === 'notExecuted' && refusal.why === 'forbidden')
-  ) {
-    return undefined;
-  }
+  if (!isNo(refusal)) return undefined;
   const obstacle = plan.blocked?.(refusal, pass) ?? refusal.message;
   const { blocked: before = 0 } = pass.notes;
   return {

@@ -75,6 +75,11 @@ export interface Call<Facts> {
    * is asked again with what is known by then: it must still want exactly this call.
    */
   readonly confirm?: 'live';
+  /**
+   * What is to be remembered while nobody knows how the call ended: it is written before anything is sent, and taken back
+   * when the call was certainly not carried out.
+   */
+  readonly meanwhile?: Partial<Memory<Facts>>;
   /** A read that a credential of its own must be able to do before it is used for this call. */
   readonly proof?: Request;
   /** Fields this call writes, as the service will show them: trusted over reads that began before it. */

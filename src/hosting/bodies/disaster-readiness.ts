@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import type { JsonObject } from '../../engine/ports.ts';
+import { errorTextOf, wordsFrom } from '../message.ts';
 import { id, isObject, listed, number, optional, parsed, shown, shownList, text, textOrNull } from './shape.ts';
 
 /** Names of a recovered environment, planned or made. */
@@ -29,6 +30,9 @@ export interface ProtectionSettings {
   readonly rtoTargetMs: number | undefined;
   readonly sameRegionAcknowledged: boolean | undefined;
 }
+
+/** What the service says in words of its own, made fit to be shown. */
+const words = text.transform(wordsFrom);
 
 const Names: z.ZodType<DestinationNames> = z.object({
   envName: shown(text),
@@ -85,10 +89,10 @@ export interface SourceItem {
 
 /** A word, bare or in an object under the name that such a list would use. */
 const Word = z.union([
-  text,
-  z.object({ reason: text }).transform(({ reason }) => reason),
-  z.object({ region: text }).transform(({ region }) => region),
-  z.object({ name: text }).transform(({ name }) => name),
+  words,
+  z.object({ reason: words }).transform(({ reason }) => reason),
+  z.object({ region: words }).transform(({ region }) => region),
+  z.object({ name: words }).transform(({ name }) => name),
 ]);
 
 const Source: z.ZodType<SourceItem> = z.preprocess(
@@ -100,7 +104,7 @@ const Source: z.ZodType<SourceItem> = z.preprocess(
     environmentName: shown(text),
     region: shown(text),
     eligible: shown(z.boolean()),
-    volumes: shownList(z.object({ name: text, eligible: shown(z.boolean()), reason: shown(text) })),
+    volumes: shownList(z.object({ name: words, eligible: shown(z.boolean()), reason: shown(words) })),
     unsupportedReasons: shownList(Word),
     eligibleDestinations: shownList(Word),
     suggestedSettings: shown(Settings),
@@ -190,9 +194,9 @@ export interface ConfigurationItem {
 
 const Operation: z.ZodType<DrOperation> = z.object({
   operationId: id,
-  kind: shown(text),
-  phase: shown(text),
-  outcome: shown(text),
+  kind: shown(words),
+  phase: shown(words),
+  outcome: shown(words),
   failedSteps: shown(number),
   startedAt: shown(text),
   endedAt: shown(text),
@@ -203,16 +207,16 @@ const Operation: z.ZodType<DrOperation> = z.object({
 });
 
 const Readiness = z.object({
-  state: shown(text),
-  reason: shown(text),
+  state: shown(words),
+  reason: shown(words),
   warnings: shownList(Word),
   cutoffAt: shown(text),
   recoveryPointAgeMs: shown(number),
 });
 
 const Standby = z.object({
-  shape: shown(text),
-  reason: shown(text),
+  shape: shown(words),
+  reason: shown(words),
   caughtUp: shown(z.boolean()),
   lastApplySeconds: shown(number),
   lastApplyBytes: shown(number),
@@ -225,7 +229,7 @@ const Result = z.object({
   pointId: shown(text),
   cutoffAt: shown(text),
   completedAt: shown(text),
-  engine: shown(text),
+  engine: shown(words),
 });
 
 const Configuration: z.ZodType<ConfigurationItem> = z
@@ -243,7 +247,8 @@ const Configuration: z.ZodType<ConfigurationItem> = z
     plannedDestination: shown(Names),
     warmValidationOperationId: optional(id),
     warmRecoveryOperationId: optional(id),
-    activationUnavailableReason: optional(text),
+    /** Whatever stands there stands in the way. */
+    activationUnavailableReason: optional(z.union([words, z.unknown().transform(() => 'not in words')])),
     /** A result that cannot be read is still a result: an activation must not follow it. */
     activationResult: optional(Result),
     canRequestDiscard: shown(z.boolean()),
@@ -314,7 +319,7 @@ const AnyReceipt: z.ZodType<Receipt> = z.object({
   configurationId: shown(id),
   operationId: shown(id),
   generation: shown(number),
-  phase: shown(text),
+  phase: shown(words),
 });
 
 /** The receipt of validate, activate and discard; its fields may all be missing. */
@@ -331,11 +336,8 @@ export function configureResultOf(body: unknown, sourceAppEnvId: string): Config
   const receipt = receiptOf(entry);
   if (entry['success'] === true && receipt !== undefined) return { success: true, ...receipt };
   if (entry['success'] !== false) return undefined;
-  const error = parsed(
-    z.union([text, z.object({ message: text }).transform(({ message }) => message)]),
-    entry['error'],
-  );
-  return { success: false, error };
+  const said = errorTextOf(entry) ?? errorTextOf({ error: entry['safeError'] ?? entry['reason'] });
+  return { success: false, error: said === undefined ? undefined : wordsFrom(said) };
 }
 
 /** What a reset deleted. */

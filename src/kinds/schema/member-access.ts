@@ -48,7 +48,10 @@ const ids = (description: string) =>
 export const Facts = facts({
   access: text('Full or Restricted, as the service shows it.', { max: 32 }).optional(),
   appEnvIds: ids('The environments that the service allows.'),
-  setAppEnvIds: ids('The environments that this resource allowed.'),
+  setAppEnvIds: ids('The environments that this resource allowed, for the spec as last applied.'),
+  askedAppEnvIds: ids(
+    'Other environments that this resource, or one before it for the same member, asked for: where the spec does not name one, it is taken away when the service shows it.',
+  ),
   serviceAddedAppEnvIds: ids('The environments that somebody else, or the service itself, allowed.'),
 });
 export type Facts = z.output<typeof Facts>;

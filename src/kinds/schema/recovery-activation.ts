@@ -27,7 +27,7 @@ export const Spec = recovery.once(
     confirmation: text('The source in the form <app name>/<environment name>, to confirm that it is the right one.', {
       min: 3,
       max: 600,
-      pattern: '^[^/]+/[^/]+$',
+      pattern: '^.+/.+$',
     }),
     validUntil: moment(
       'After this moment nothing is sent; at most 24 hours after this resource was created. It stops an old manifest from activating again.',

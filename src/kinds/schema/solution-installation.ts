@@ -17,7 +17,9 @@ export const Spec = specInAccount('Which solution to install, and where.', {
   ),
   appName: text('The name for what is created.', { min: 1, max: 128 }),
   region: text('The region to install in.', { min: 1, max: 128 }),
-  installationId: serviceId('The id of an installation that was begun before, to complete it.').optional(),
+  installationId: serviceId(
+    'The id of an installation that exists, to complete it or to take it up again: it is sent with the request, which creates only what is missing. It cannot be changed once the service has answered to it.',
+  ).optional(),
   inputs: mapOf(
     'What the solution asks for, by name.',
     exactlyOne(fields('The value of one input.', valueOrSource()), ['value', 'valueFrom']),
@@ -37,13 +39,15 @@ export const Facts = facts({
   components: listOf(
     'What was created.',
     shown('A component.', {
-      name: text('Its name.', { max: 256 }).optional(),
+      name: text('Its name; where no answer showed one, from the catalogue or its app.', { max: 256 }).optional(),
       appId: text('The id of its app.', { max: 128 }).optional(),
       appEnvId: text('The id of its environment.', { max: 128 }).optional(),
     }),
     { max: 50 },
   ).optional(),
-  complete: flag('Whether the service reported all components as created.').optional(),
+  complete: flag(
+    'Whether the service reported all components as created; false when it said that some are missing.',
+  ).optional(),
   postInstallNote: text('What you must do before all components are connected.', { max: 8192 }).optional(),
 });
 export type Facts = z.output<typeof Facts>;

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"encoding/json"
 	"fmt"
 	"os"
 	"strings"
@@ -12,19 +13,16 @@ import (
 	"helm.sh/helm/v4/pkg/chart/v2/loader"
 	chartutil "helm.sh/helm/v4/pkg/chart/v2/util"
 	"helm.sh/helm/v4/pkg/engine"
-	"helm.sh/helm/v4/pkg/strvals"
 )
 
-// template renders a chart: CHART NAMESPACE [VALUES...], with values as `helm template --set` takes them.
+// template renders a chart: CHART NAMESPACE RELEASE, with its values as JSON on the input.
 func template(args []string) {
 	values := map[string]any{}
-	for _, set := range args[2:] {
-		check(strvals.ParseInto(set, values))
-	}
+	check(json.NewDecoder(os.Stdin).Decode(&values))
 	chart, err := loader.Load(args[0])
 	check(err)
 	check(chartutil.ProcessDependencies(chart, values))
-	release := common.ReleaseOptions{Name: "apphosting", Namespace: args[1], Revision: 1, IsInstall: true}
+	release := common.ReleaseOptions{Name: args[2], Namespace: args[1], Revision: 1, IsInstall: true}
 	toRender, err := util.ToRenderValues(chart, values, release, common.DefaultCapabilities.Copy())
 	check(err)
 	files, err := engine.Render(chart, toRender)

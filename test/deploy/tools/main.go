@@ -1,5 +1,6 @@
 // Command tools is what `npm run check:deploy` needs of other people's programs, as one program that is built once: Helm's
-// renderer and linter, kubeconform, crdify, kstatus twice, Flux's health expressions, Argo CD's Lua machine and Prometheus.
+// renderer and linter, kubeconform, crdify, kstatus twice, Flux's health expressions, Argo CD's Lua machine, Prometheus, and the
+// types in which other projects read their own kinds.
 package main
 
 import (
@@ -14,11 +15,12 @@ var commands = map[string]func(args []string){
 	"compatible": compatible,
 	"statuses":   statuses,
 	"alerts":     alerts,
+	"foreign":    foreign,
 }
 
 func main() {
 	if len(os.Args) < 2 || commands[os.Args[1]] == nil {
-		fail("usage: tools template|lint|conform|compatible|statuses|alerts ...")
+		fail("usage: tools template|lint|conform|compatible|statuses|alerts|foreign ...")
 	}
 	commands[os.Args[1]](os.Args[2:])
 }

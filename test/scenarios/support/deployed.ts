@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { readFile, writeFile } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
+import { dirname, join, resolve } from 'node:path';
 import { execPath } from 'node:process';
 import { request } from 'undici';
 import { onTestFinished } from 'vitest';
@@ -26,9 +26,9 @@ export interface Deployed {
 /** Folders and names of what is applied. */
 export const overlays = join(root, 'deploy', 'kustomize', 'overlays');
 
-/** Applies an overlay, and runs what its Deployment would run as a process of this machine, against a simulator. */
+/** Applies an overlay by its name, or a folder, and runs what its Deployment would run as a process of this machine, against a simulator. */
 export async function deployed(plane: ControlPlane, api: Api, overlay: string, namespace: string): Promise<Deployed> {
-  await kubectl(plane, 'apply', '-k', join(overlays, overlay));
+  await kubectl(plane, 'apply', '-k', resolve(overlays, overlay));
   const simulator = await startSimulator();
   onTestFinished(() => simulator.close());
   return { ...(await startDeployed(plane, api, namespace)), simulator };

@@ -17,6 +17,7 @@ const plurals = {
   ContactPoint: 'contactpoints',
   MetricAlert: 'metricalerts',
   DisasterProtection: 'disasterprotections',
+  RecoveryValidation: 'recoveryvalidations',
   RecoveryActivation: 'recoveryactivations',
   ActivationDiscard: 'activationdiscards',
   DisasterReset: 'disasterresets',

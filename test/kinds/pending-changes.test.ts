@@ -1,0 +1,89 @@
+import { describe, expect, it } from 'vitest';
+import type { InProcess } from '../support/in-process.ts';
+import { aWorld, conditionOf, statusOf } from './support/world.ts';
+
+const image = { port: 8080, image: { reference: 'r/mine:1' } };
+
+/** An app with an environment, in which changes wait. */
+async function anAppInUse(spec: object = image): Promise<InProcess> {
+  const world = await aWorld();
+  world.apply('HostedApp', 'api', spec);
+  await world.run(5_000);
+  const { appId } = statusOf(world, 'HostedApp', 'api');
+  await world.control('POST', '/environments', { appEnvId: 'env_api', appId, name: 'prod', region: 'eu-west' });
+  await world.run(70_000);
+  return world;
+}
+
+function pending(world: InProcess): unknown {
+  return statusOf(world, 'HostedApp', 'api')['pendingChanges'];
+}
+
+describe('what waits in the environments of an app', () => {
+  it.each([
+    ['was lost', false],
+    ['was lost together with the operator', true],
+  ])('is told though the answer to the change %s', async (_how, dies) => {
+    const world = await anAppInUse();
+    let isDone = false;
+    world.interference = ({ method }) => {
+      if (isDone || method !== 'PATCH') return undefined;
+      isDone = true;
+      if (dies) world.kill();
+      return 'hangAfter';
+    };
+    world.apply('HostedApp', 'api', { ...image, port: 9090 });
+    await world.run(1_000);
+    if (dies) await world.crash(120_000);
+    await world.run(130_000);
+
+    expect(conditionOf(world, 'HostedApp', 'api')).toBe('True/InSync');
+    expect(world.sent.filter(({ method }) => method === 'PATCH')).toHaveLength(1);
+    expect(pending(world)).toEqual(['port']);
+  });
+
+  it('is not told of a change that the service refused', async () => {
+    const world = await anAppInUse();
+    world.interference = ({ method }) => (method === 'PATCH' ? { insteadOf: { status: 400 } } : undefined);
+    world.apply('HostedApp', 'api', { ...image, port: 9090 });
+    await world.run(10_000);
+
+    expect(conditionOf(world, 'HostedApp', 'api')).toBe('False/Rejected');
+    expect(pending(world)).toBeUndefined();
+  });
+
+  it('is forgotten when another app is bound', async () => {
+    const world = await anAppInUse();
+    world.apply('HostedApp', 'api', { ...image, port: 9090 });
+    await world.run(10_000);
+    const before = pending(world);
+    const { body } = await world.request('POST', '/app', {
+      accountId: 'acc_demo',
+      name: 'api',
+      port: 9090,
+      useImage: true,
+      image: 'r/mine:1',
+    });
+    const { appId } = body as { appId: string };
+    world.apply('HostedApp', 'api', { ...image, port: 9090, externalId: appId });
+    await world.run(130_000);
+
+    expect(before).toEqual(['port']);
+    expect(statusOf(world, 'HostedApp', 'api')).toMatchObject({ appId, ownership: 'Adopted' });
+    expect(pending(world)).toBeUndefined();
+  });
+
+  it('is forgotten when the app is made again', async () => {
+    const world = await anAppInUse({ ...image, lifecycle: { onMissing: 'Recreate' } });
+    world.apply('HostedApp', 'api', { ...image, port: 9090, lifecycle: { onMissing: 'Recreate' } });
+    await world.run(10_000);
+    const { appId: before, pendingChanges } = statusOf(world, 'HostedApp', 'api');
+    await world.request('DELETE', `/app?appId=${String(before)}`);
+    await world.run(400_000);
+
+    expect(pendingChanges).toEqual(['port']);
+    expect(conditionOf(world, 'HostedApp', 'api')).toBe('True/InSync');
+    expect(statusOf(world, 'HostedApp', 'api')['appId']).not.toBe(before);
+    expect(pending(world)).toBeUndefined();
+  });
+});
