@@ -7,85 +7,20 @@
 import { isDeepStrictEqual } from 'node:util';
 import { Accounts } from './accounts.ts';
 import { Book, isClaim, tie, type Entry } from './book.ts';
-import type { OperatorKey } from './fingerprint.ts';
 import { census, type Census } from './census.ts';
 import { Interests } from './interests.ts';
-import type { AnyKind } from './kind/define.ts';
-import type { Powers } from './kind/pass.ts';
-import type { Verdict } from './kind/step.ts';
 import { isOlder, keyOf, keyOfObject, partsOfKey, reconcileToken } from './names.ts';
-import {
-  KubeError,
-  type CacheEvent,
-  type Clock,
-  type Entropy,
-  type EventRecorder,
-  type Hosting,
-  type KubeObject,
-  type Leadership,
-  type Log,
-  type Material,
-  type Metrics,
-  type ObjectWriter,
-  type Service,
-  type Troubles,
-  type WalkListener,
-} from './ports.ts';
+import type { CacheEvent, KubeObject, Service, WalkListener } from './ports.ts';
+import type { EngineOptions, Parts } from './parts.ts';
 import { urgencies, WorkQueue, type QueueUrgency } from './queue.ts';
 import { Recalls } from './recall.ts';
 import { Reconciler } from './reconcile.ts';
 import { Standing } from './standing.ts';
 import { isReady } from './tally.ts';
+import { Workers } from './workers.ts';
 
-const stuckAfterMs = 600_000;
 /** Two who write the same status must not answer each other as fast as they can. */
 const foreignStatusMs = 1_000;
-
-export interface EngineOptions {
-  readonly kinds: readonly AnyKind[];
-  readonly clock: Clock;
-  readonly entropy: Entropy;
-  readonly hosting: Hosting;
-  readonly writer: ObjectWriter;
-  readonly material: Material;
-  readonly events: EventRecorder;
-  readonly leadership: Leadership;
-  readonly log: Log;
-  readonly troubles: Troubles;
-  readonly metrics: Metrics;
-  /** The operator's own key for marks and fingerprints. */
-  readonly key: OperatorKey;
-  readonly operatorNamespace: string;
-  readonly labelsOf: (namespace: string) => Readonly<Record<string, string>> | undefined;
-  readonly settings: {
-    readonly horizonMs: number;
-    readonly workers: number;
-    readonly readOnly: boolean;
-    /** No other operator sees resources of the same accounts. */
-    readonly seesAll: boolean;
-    /** What this process may do beyond the everyday; nothing without it. */
-    readonly powers?: Powers;
-  };
-  /** The API server's own clock as last seen, where the client tells it. */
-  readonly serverDate?: () => { readonly dateMs: number; readonly seenAt: number } | undefined;
-}
-
-/** What the parts of a pass share. */
-export interface Parts extends EngineOptions {
-  readonly book: Book;
-  readonly accounts: Accounts;
-  readonly interests: Interests;
-  readonly recalls: Recalls;
-  /** The cache's form of an object, or our own later write of it. */
-  newest(entry: Entry): Entry;
-  wrote(entry: Entry): void;
-  /** An object waits for the next walk of a read. */
-  asked(service: Service, readKey: string, objectKey: string): void;
-  quarantinedUntil(): number;
-  concluded(entry: Entry, verdict: Verdict<unknown>): void;
-  /** The service asked for a pause on the credential of an account. */
-  throttled(account: string, ms: number): void;
-}
 
 export class Engine {
   readonly #parts: Parts;
@@ -93,11 +28,8 @@ export class Engine {
   readonly #reconciler: Reconciler;
   readonly #written = new Map<string, Entry>();
   readonly #askers = new WeakMap<Service, Map<string, Set<string>>>();
-  readonly #workers: Promise<void>[] = [];
+  readonly #workers: Workers;
   readonly #failing = new WeakMap<Service, Set<string>>();
-  readonly #running = new Map<string, number>();
-  /** What the last pass over an object threw. */
-  readonly #thrown = new Map<string, string>();
   readonly #standing: Standing;
   #quarantinedUntil = Number.NEGATIVE_INFINITY;
 
@@ -125,6 +57,8 @@ export class Engine {
     };
     this.#standing = new Standing({ ...this.#parts, queue: this.#queue, wake: (name) => this.#wake(name) });
     this.#reconciler = new Reconciler(this.#parts);
+    const urgencyOf = (key: string) => this.#urgencyOf(key);
+    this.#workers = new Workers({ parts: this.#parts, queue: this.#queue, reconciler: this.#reconciler, urgencyOf });
   }
 
   /** Takes what a cache of one of our kinds tells. */
@@ -198,9 +132,7 @@ export class Engine {
 
   /** What is wrong with the loop itself; undefined while every pass comes to an end. */
   stuck(): string | undefined {
-    const now = this.#parts.clock.monotonic();
-    const oldest = [...this.#running].find(([, since]) => now - since > stuckAfterMs);
-    return oldest === undefined ? undefined : `a pass over ${oldest[0]} does not come to an end`;
+    return this.#workers.stuck();
   }
 
   /** All objects by what their Ready condition says, and what is drifting or in doubt. */
@@ -209,81 +141,14 @@ export class Engine {
   }
 
   start(): void {
-    for (let worker = 0; worker < this.#parts.settings.workers; worker += 1) this.#workers.push(this.#work());
+    this.#workers.start(this.#parts.settings.workers);
   }
 
   /** Takes no more work, lets what runs finish, and closes the services. */
   async stop(): Promise<void> {
     this.#queue.close();
-    await Promise.all(this.#workers);
+    await this.#workers.ended();
     await this.#parts.accounts.closeAll();
-  }
-
-  async #work(): Promise<void> {
-    for (let key = await this.#queue.take(); key !== undefined; key = await this.#queue.take()) {
-      await this.#workOn(key);
-      this.#queue.done(key);
-    }
-  }
-
-  async #workOn(key: string): Promise<void> {
-    const { kind } = partsOfKey(key);
-    const startedAt = this.#parts.clock.monotonic();
-    this.#running.set(key, startedAt);
-    try {
-      const ended = await this.#reconciler.pass(key);
-      this.#went(key);
-      this.#parts.metrics.count('apphosting_passes_total', { kind, result: ended.is });
-      switch (ended.is) {
-        case 'gone':
-          this.#queue.drop(key);
-          break;
-        case 'failing':
-        case 'overtaken':
-          this.#queue.retry(key, this.#urgencyOf(key));
-          break;
-        case 'quiet':
-          this.#queue.enqueue(key, this.#urgencyOf(key), ended.againInMs);
-          break;
-        case 'settled':
-          this.#queue.forget(key);
-          if (ended.againInMs !== undefined) this.#queue.enqueue(key, urgencies.resync, Math.max(1, ended.againInMs));
-          break;
-      }
-    } catch (error) {
-      this.#parts.metrics.count('apphosting_passes_total', { kind, result: 'error' });
-      this.#logFailed(key, error);
-      await this.#sayFailed(key, error);
-      this.#queue.retry(key, urgencies.change);
-    }
-    this.#parts.metrics.observe(
-      'apphosting_pass_seconds',
-      { kind },
-      (this.#parts.clock.monotonic() - startedAt) / 1_000,
-    );
-  }
-
-  /** The same failure of the same object is news only once, and what Kubernetes as a whole does not do is told by all together. */
-  #logFailed(key: string, error: unknown): void {
-    const { log, troubles } = this.#parts;
-    const isShared = error instanceof KubeError && troubles.failed(key, error);
-    const text = String(error);
-    const isNews = !isShared && this.#thrown.get(key) !== text;
-    log[isNews ? 'error' : 'debug']({ err: error, object: key }, 'a pass failed');
-    if (!isShared) this.#thrown.set(key, text);
-  }
-
-  #went(key: string): void {
-    this.#thrown.delete(key);
-    this.#parts.troubles.went(key);
-  }
-
-  async #sayFailed(key: string, error: unknown): Promise<void> {
-    try {
-      await this.#reconciler.failed(key, error);
-    } catch (again) {
-      this.#parts.log.debug({ err: again, object: key }, 'that a pass failed cannot be said in status');
-    }
   }
 
   #forget(key: string, object: KubeObject): void {
@@ -295,7 +160,7 @@ export class Engine {
     this.#parts.recalls.forget(object.metadata.uid);
     this.#written.delete(object.metadata.uid);
     this.#queue.drop(key);
-    this.#went(key);
+    this.#workers.went(key);
     this.#wake(tie.object(object.kind, object.metadata.namespace, object.metadata.name));
     if (entry === undefined || last === undefined) return;
     this.#reconciler.bury(last);

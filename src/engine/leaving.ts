@@ -3,7 +3,7 @@ import type { View } from './kind/pass.ts';
 import type { Reason } from './kind/reasons.ts';
 import type { Step, Verdict } from './kind/step.ts';
 import { annotations, finalizer } from './names.ts';
-import type { Work } from './worktable.ts';
+import type { Work } from './work.ts';
 
 /** A view that shows nothing: nothing was read, so nothing is proved. */
 export const blind: View = {
@@ -53,7 +53,8 @@ export function withWayOut({ object, entry, recollection }: Work, verdict: Verdi
   };
 }
 
-function staying({ id, journal }: Work['recollection']['memory']): string | undefined {
+/** What of an object stays in the service when only its resource goes. */
+export function staying({ id, journal }: Work['recollection']['memory']): string | undefined {
   if (id !== undefined) return `${id} stays in the service`;
   if (journal?.create === undefined) return undefined;
   return `"${journal.create.name}" stays in the service if the lost call created it`;

@@ -7,10 +7,9 @@
 import { RecordingView } from './interests.ts';
 import type { View } from './kind/pass.ts';
 import type { Step } from './kind/step.ts';
-import type { Parts } from './engine.ts';
-import { remembering } from './perform.ts';
+import type { Parts } from './parts.ts';
 import type { Session } from './accounts.ts';
-import type { Work } from './worktable.ts';
+import { remembering, type Work } from './work.ts';
 
 const mostSteps = 4;
 const recheckMs = 5_000;

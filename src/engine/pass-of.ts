@@ -1,11 +1,10 @@
 import type { AnyKind } from './kind/define.ts';
-import type { Parts } from './engine.ts';
+import type { Parts } from './parts.ts';
 import type { AccountView, Pass } from './kind/pass.ts';
 import { contested, markOf, seenJournal, writtenTo } from './recall.ts';
-import { remembering } from './perform.ts';
 import { claimantOf, dependentsOf, referrersOf, relatedTo, subjectOf, type Surroundings } from './surroundings.ts';
 import { tallyOf } from './tally.ts';
-import type { Work } from './worktable.ts';
+import { remembering, type Work } from './work.ts';
 
 /** What surrounds an object, with its account as decisions see it. */
 export type Sighted = Omit<Surroundings, 'session'> & { readonly account: AccountView };

@@ -13,7 +13,8 @@ import { isoSeconds } from './kind/moment.ts';
 import { corrected, writtenTo } from './recall.ts';
 import { settle } from './settle.ts';
 import { requestDigest } from './surroundings.ts';
-import type { Work, Worktable } from './worktable.ts';
+import { remembering, type Work } from './work.ts';
+import type { Worktable } from './worktable.ts';
 
 /** After this long since the decision the call has ended, its wait for a turn included. */
 const deadlineSeconds = 30;
@@ -246,10 +247,4 @@ async function send(
 function beforeOf({ meanwhile = {} }: Call<unknown>, { recollection: { memory } }: Work): Partial<Memory<unknown>> {
   const names = Object.keys(meanwhile) as (keyof Memory<unknown>)[];
   return Object.fromEntries(names.map((name) => [name, memory[name]]));
-}
-
-/** The same work with something more remembered. */
-export function remembering(work: Work, remember: Partial<Memory<unknown>> | undefined): Work {
-  if (remember === undefined) return work;
-  return { ...work, recollection: { ...work.recollection, memory: { ...work.recollection.memory, ...remember } } };
 }

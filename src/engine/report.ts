@@ -2,15 +2,15 @@
 import { isDeepStrictEqual } from 'node:util';
 import { entryInWords, type Entry } from './book.ts';
 import { conclude, type Condition } from './conditions.ts';
-import type { Parts } from './engine.ts';
+import type { Parts } from './parts.ts';
 import type { Pass } from './kind/pass.ts';
 import type { Call, OwnCondition, Showing, Told, Verdict } from './kind/step.ts';
+import { staying } from './leaving.ts';
 import { recollect, renderStatus, type StatusParts } from './memory.ts';
 import { reconcileToken } from './names.ts';
 import { conceded, resolved } from './recall.ts';
 import type { KubeObject, Outcome } from './ports.ts';
-import type { Ended } from './reconcile.ts';
-import type { Work } from './worktable.ts';
+import type { Ended, Work } from './work.ts';
 
 /** What a pass says in the end. */
 export interface Said {
@@ -102,7 +102,7 @@ export async function write(
     : await parts.writer.writeStatus(work.object, status);
   if (work.unwrittenId) work.recall.unwritten = undefined;
   // The answer came when the object was gone: nobody else knows what it told.
-  if (work.unwrittenId && written.is === 'gone') tellLeft(parts, { ...work.entry, recollection: work.recollection });
+  if (work.unwrittenId && written.is === 'gone') tellLost(parts, work);
   if (written.is !== 'written') return undefined;
   const { object } = written;
   const entry = { ...work.entry, object, recollection: recollect(kind, object.status) };
@@ -222,6 +222,13 @@ export function tellRetained({ events, log }: Pick<Parts, 'events' | 'log'>, ent
 /** An object that nothing held is gone: what it leaves in the service is told. */
 export function tellLeft(parts: Pick<Parts, 'events' | 'log'>, entry: Entry): void {
   const note = entry.kind.leaves?.(entry.recollection.memory);
+  if (note !== undefined) tellRetained(parts, entry, note);
+}
+
+/** The same of what was made for an object that somebody took away meanwhile, although we held it. */
+function tellLost(parts: Parts, { entry, recollection }: Work): void {
+  const { memory } = recollection;
+  const note = entry.kind.leaves?.(memory) ?? (entry.kind.holds ? staying(memory) : undefined);
   if (note !== undefined) tellRetained(parts, entry, note);
 }
 

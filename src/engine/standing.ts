@@ -5,7 +5,7 @@
  * lack what we own is frozen until that is explained; counting what uses an account costs one pass for many changes.
  */
 import { tie, type Entry } from './book.ts';
-import type { Parts } from './engine.ts';
+import type { Parts } from './parts.ts';
 import type { Reason } from './kind/reasons.ts';
 import type { Verdict } from './kind/step.ts';
 import { acceptMissingToken } from './names.ts';

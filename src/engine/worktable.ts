@@ -1,41 +1,161 @@
-import type { Closed } from './accounts.ts';
+/**
+ * Where one object is worked on: its newest form comes from here, and what a pass learned or concluded is put down here.
+ *
+ * Guarantees: a pass never works on a form that is older than our own last write; a create that this process has begun stays
+ * known whatever becomes of the status.
+ */
 import type { Entry } from './book.ts';
-import type { Pass } from './kind/pass.ts';
-import type { Call, JournalEntry } from './kind/step.ts';
+import type { Parts } from './parts.ts';
+import { RecordingView } from './interests.ts';
+import type { Pass, View } from './kind/pass.ts';
+import type { Call, JournalEntry, Verdict } from './kind/step.ts';
+import { withWayOut } from './leaving.ts';
 import type { Recollection } from './memory.ts';
-import type { Clock, KubeObject, Leadership, Outcome, Service } from './ports.ts';
-import type { Recall } from './recall.ts';
-import type { Turns } from './turns.ts';
+import { OpenCreates } from './open-creates.ts';
+import { passAgain, passOf, type Sighted } from './pass-of.ts';
+import type { KubeObject, Outcome } from './ports.ts';
+import { writtenTo, type Recall } from './recall.ts';
+import { concludePass, record, tellLeft, tellRetained, write, type Said } from './report.ts';
+import { requestDigest, subjectOf } from './surroundings.ts';
+import { Turns } from './turns.ts';
+import { remembering, type Ended, type Work } from './work.ts';
 
-/** One object while a pass works on it: its newest known form, and what the pass has learned so far. */
-export interface Work {
-  readonly entry: Entry;
-  /** The newest form that this process has seen or written. */
-  readonly object: KubeObject;
-  readonly recollection: Recollection<unknown>;
-  readonly recall: Recall;
-  /** An id came back from the service that status does not carry yet. */
-  readonly unwrittenId: boolean;
-  /** The service behind a credential; why it cannot be used, where it is one of its own. */
-  readonly service: (credential: 'dangerous' | undefined) => Service | Closed;
-  /** Whether a credential is another one than that of everyday calls. */
-  readonly isSeparate: (credential: 'dangerous' | undefined) => boolean;
+export class Worktable {
+  readonly #parts: Parts;
+  readonly #creates: OpenCreates;
+  /** Held by calls that must be alone at what they change. */
+  readonly turns = new Turns();
+
+  constructor(parts: Parts) {
+    this.#parts = parts;
+    const isUpToDate = (entry: Entry) => parts.newest(entry) === entry;
+    this.#creates = new OpenCreates(parts.book, parts.clock, isUpToDate);
+  }
+
+  get clock(): Parts['clock'] {
+    return this.#parts.clock;
+  }
+
+  get leadership(): Parts['leadership'] {
+    return this.#parts.leadership;
+  }
+
+  /** The newest form of the object: the cache's, or our own later write. */
+  take(entry: Entry): Work {
+    const newest = this.#parts.newest(entry);
+    const { object } = newest;
+    const recall = this.#parts.recalls.of(object.metadata.uid);
+    const recollection = unwiped(newest.recollection, recall);
+    const session = () => this.#parts.accounts.session(entry.account);
+    const work: Work = {
+      entry: newest,
+      object,
+      recollection,
+      recall,
+      unwrittenId: false,
+      service: (credential) => {
+        const open = session();
+        if (open === undefined) throw new Error('the account was closed during the pass');
+        return credential === 'dangerous' ? (open.dangerous ?? open.service) : open.service;
+      },
+      isSeparate: (credential) => credential === 'dangerous' && session()?.dangerous !== undefined,
+    };
+    return recall.unwritten === undefined ? work : { ...remembering(work, recall.unwritten), unwrittenId: true };
+  }
+
+  /** What may be decided on now. */
+  passOf(work: Work, around: Sighted, view: View): Pass<unknown, unknown> {
+    const creating = (collection: string, name: string) =>
+      this.#creates.other(work.entry, around.account, collection, name);
+    return passOf(this.#parts, work, around, { view, creating });
+  }
+
+  /** Writes what the work remembers; undefined when somebody else was first. */
+  write(work: Work, wouldDo: string | undefined): Promise<Work | undefined> {
+    return write(this.#parts, work, wouldDo);
+  }
+
+  /** Takes the right to create under this name; false when another object has it. */
+  reserve(key: string, entry: JournalEntry, pass: Pass<unknown, unknown>): boolean {
+    const { create } = entry;
+    if (create !== undefined && pass.creating(create.collection, create.name) !== undefined) return false;
+    this.#creates.reserve(key, entry);
+    return true;
+  }
+
+  unreserve(key: string): void {
+    this.#creates.unreserve(key);
+  }
+
+  /** The object as it stands in the cluster now. */
+  readLive(work: Work): Promise<KubeObject | undefined> {
+    return this.#parts.writer.readLive(work.object);
+  }
+
+  /** Whether the kind, asked again in this very tick, still wants exactly this call. */
+  stillWants(work: Work, pass: Pass<unknown, unknown>, call: Call<unknown>): boolean {
+    const session = this.#parts.accounts.session(work.entry.account);
+    if (session === undefined) return false;
+    const view = new RecordingView(session.service, work.recall.forced?.since);
+    const none = new Map<string, never>();
+    const around = { account: this.#parts.accounts.view(session), referred: none, secrets: none, configMaps: none };
+    const step = work.entry.kind.step(passAgain(this.passOf(work, around, view), pass));
+    return (
+      step.is === 'call' && requestDigest(pass.print, step.call.request) === requestDigest(pass.print, call.request)
+    );
+  }
+
+  /** An object is gone; a create of it may still be under way. */
+  bury(entry: Entry): void {
+    tellLeft(this.#parts, entry);
+    this.#creates.bury(entry, this.#parts.settings.horizonMs);
+  }
+
+  /** A call was sent: events, metrics, log. */
+  called(work: Work, call: Call<unknown>, outcome: Outcome): void {
+    record(this.#parts, work, call, outcome);
+  }
+
+  /** Writes down a verdict; what status shows is looked at too, and so followed. */
+  async say(
+    work: Work,
+    pass: Pass<unknown, unknown> | undefined,
+    verdict: Verdict<unknown>,
+    wouldDo?: string,
+  ): Promise<Ended> {
+    if (work.recollection.memory.journal === undefined) this.unreserve(work.entry.key);
+    const said: Said = { verdict: withWayOut(work, verdict), pass: pass && this.#again(pass, work), wouldDo };
+    const ended = await concludePass(this.#parts, work, said);
+    const service = this.#parts.accounts.session(work.entry.account)?.service;
+    if (pass?.view instanceof RecordingView && service !== undefined) {
+      this.#parts.interests.replace(work.entry.key, service, pass.view.looked);
+    }
+    return ended;
+  }
+
+  /** The same pass with what has been learned since. */
+  #again(pass: Pass<unknown, unknown>, work: Work): Pass<unknown, unknown> {
+    const { memory } = work.recollection;
+    return { ...pass, memory, wrote: writtenTo(work.recall, memory.id), notes: work.recall.notes };
+  }
+
+  /** Lets go of the object; what stays behind in the service is told. */
+  async release(work: Work, stays: string | undefined): Promise<Ended> {
+    if (stays !== undefined) tellRetained(this.#parts, work.entry, stays);
+    if (subjectOf(work.entry).held) {
+      const released = await this.#parts.writer.release(work.object);
+      if (released.is === 'conflict') return { is: 'overtaken' };
+    }
+    if (work.entry.kind.life === 'account') await this.#parts.accounts.forget(work.entry.key);
+    return { is: 'gone' };
+  }
 }
 
-/** What performing a call needs from the frame around the step. */
-export interface Worktable {
-  readonly clock: Clock;
-  readonly leadership: Leadership;
-  readonly turns: Turns;
-  /** Writes what the work remembers; undefined when somebody else was first. */
-  write(work: Work, wouldDo: string | undefined): Promise<Work | undefined>;
-  /** Takes the right to create under this name; false when another object has it. */
-  reserve(key: string, entry: JournalEntry, pass: Pass<unknown, unknown>): boolean;
-  unreserve(key: string): void;
-  /** The object as it stands in the cluster now. */
-  readLive(work: Work): Promise<KubeObject | undefined>;
-  /** Whether the kind, asked again in this very tick, still wants exactly this call. */
-  stillWants(work: Work, pass: Pass<unknown, unknown>, call: Call<unknown>): boolean;
-  /** A call was sent: events, metrics, log. */
-  called(work: Work, call: Call<unknown>, outcome: Outcome): void;
+/** A create that this process has begun is open even when somebody wiped the status or restored an older one. */
+function unwiped(recollection: Recollection<unknown>, { journal }: Recall): Recollection<unknown> {
+  const { memory } = recollection;
+  const isLost = journal?.create !== undefined && memory.journal === undefined && memory.id === undefined;
+  return isLost && recollection.damaged === undefined
+    ? { ...recollection, memory: { ...memory, journal } }
+    : recollection;
 }

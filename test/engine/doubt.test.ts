@@ -33,6 +33,16 @@ function ready(world: InProcess, name = 'on-call', kind = 'ContactPoint'): strin
   return c === undefined ? 'none' : `${c.status}/${c.reason}`;
 }
 
+/** Somebody takes the finalizer off, and deletes the object. */
+function takeAway(world: InProcess): void {
+  const known = world.get('ContactPoint', 'on-call');
+  if (known === undefined) throw new Error('gone');
+  const resource = { group: 'apphosting.dev', version: 'v1alpha1', plural: 'contactpoints', namespaced: true };
+  const { finalizers: _f, ...metadata } = known.metadata;
+  world.cluster.update(resource, 'team', 'on-call', { ...known, metadata }, 'object');
+  world.cluster.delete(resource, 'team', 'on-call');
+}
+
 const isCreate = (method: string, path: string) => method === 'POST' && path.endsWith('/contact-point');
 
 /** Does this to the first request that matches. */
@@ -126,17 +136,27 @@ describe('a create in doubt', () => {
     world.interference = once(isCreate, { lateMs: 60_000 });
     world.apply('ContactPoint', 'on-call', mail);
     await world.run(5_000);
-    const known = world.get('ContactPoint', 'on-call');
-    if (known === undefined) throw new Error('gone');
-    const resource = { group: 'apphosting.dev', version: 'v1alpha1', plural: 'contactpoints', namespaced: true };
-    const { finalizers: _f, ...metadata } = known.metadata;
-    world.cluster.update(resource, 'team', 'on-call', { ...known, metadata }, 'object');
-    world.cluster.delete(resource, 'team', 'on-call');
+    takeAway(world);
     world.apply('ContactPoint', 'on-call', mail);
     await world.run(600_000);
 
     expect(await creates(world)).toBe(1);
     expect(ready(world)).toBe('False/AlreadyExists');
+  });
+
+  it('is told of in the log though its resource was taken away, finalizer and all, while it was made', async () => {
+    const world = await aWorld();
+    world.interference = ({ method, path }) => {
+      if (isCreate(method, path)) takeAway(world);
+      return undefined;
+    };
+    world.apply('ContactPoint', 'on-call', mail);
+
+    await world.run(60_000);
+
+    const [id = ''] = await made(world);
+    const told = world.trace.lines.filter((line) => line.startsWith('warn') && line.includes(id));
+    expect(told).toEqual([expect.stringContaining('stays in the service')]);
   });
 
   it('is resolved by a successor while its sender is paused past its lease', async () => {

@@ -1,5 +1,6 @@
 /** `RECOVERY_SEEDS=17` or `RECOVERY_SEEDS=100-400` runs other seeds than the usual ones; a finding says which seed it was. */
 import { afterAll, describe, expect, it } from 'vitest';
+import { statusOf, type ProtectionStatus } from '../disaster/support.ts';
 import { findings } from './whole-checks.ts';
 import { WholeLife } from './whole-life.ts';
 import { Readiness } from './whole-recovery.ts';
@@ -39,6 +40,23 @@ async function lived(seed: number): Promise<readonly string[]> {
 }
 
 describe('the whole with recoveries', () => {
+  it('is found wrong where a trial is made that nobody asked for', async () => {
+    const life = new WholeLife(1);
+    const readiness = new Readiness(life);
+    const { world } = life;
+    await world.start();
+    world.account();
+    readiness.begin();
+    await world.run(200_000);
+    const { configurationId, generation } = statusOf<ProtectionStatus>(world, 'DisasterProtection', 'orders');
+    const body = { accountId: 'acc_demo', configurationId, expectedGeneration: generation, requestId: 'unasked' };
+
+    const { status } = await world.request('POST', '/disaster-readiness/validate', body);
+
+    expect(status).toBe(200);
+    expect(await readiness.findings()).toContain('1 trials were accepted, and 0 were asked for');
+  });
+
   it.each(seedsOf(process.env['RECOVERY_SEEDS'] ?? '1-8'))(
     'tries, activates and enrols nothing twice and nothing unasked, and comes to rest, whatever happens (seed %i)',
     async (seed) => {

@@ -11,9 +11,7 @@ import { emptyNames, longFiles, loosePins, openEnds, registryHosts } from './rul
 /** Files that are better long, each with the reason. */
 const longForAReason: Readonly<Record<string, string>> = {
   'src/config.ts': 'every flag and variable of every command, read in one place',
-  'src/engine/engine.ts': 'everything that wakes an object, in one class',
   'src/engine/ports.ts': 'everything the engine needs from the world, on one page',
-  'src/engine/reconcile.ts': 'the frame around a step, read from top to bottom',
   'src/hosting/bodies/disaster-readiness.ts': 'the largest part of the interface, one body after the other',
   'src/hosting/mirror.ts': 'the whole life of a walk, in one class',
   'test/support/in-process.ts': 'the whole system in one process, set up in one place',

@@ -1,0 +1,68 @@
+import type { Accounts } from './accounts.ts';
+import type { Book, Entry } from './book.ts';
+import type { OperatorKey } from './fingerprint.ts';
+import type { Interests } from './interests.ts';
+import type { AnyKind } from './kind/define.ts';
+import type { Powers } from './kind/pass.ts';
+import type { Verdict } from './kind/step.ts';
+import type {
+  Clock,
+  Entropy,
+  EventRecorder,
+  Hosting,
+  Leadership,
+  Log,
+  Material,
+  Metrics,
+  ObjectWriter,
+  Service,
+  Troubles,
+} from './ports.ts';
+import type { Recalls } from './recall.ts';
+
+/** What the engine is started with. */
+export interface EngineOptions {
+  readonly kinds: readonly AnyKind[];
+  readonly clock: Clock;
+  readonly entropy: Entropy;
+  readonly hosting: Hosting;
+  readonly writer: ObjectWriter;
+  readonly material: Material;
+  readonly events: EventRecorder;
+  readonly leadership: Leadership;
+  readonly log: Log;
+  readonly troubles: Troubles;
+  readonly metrics: Metrics;
+  /** The operator's own key for marks and fingerprints. */
+  readonly key: OperatorKey;
+  readonly operatorNamespace: string;
+  readonly labelsOf: (namespace: string) => Readonly<Record<string, string>> | undefined;
+  readonly settings: {
+    readonly horizonMs: number;
+    readonly workers: number;
+    readonly readOnly: boolean;
+    /** No other operator sees resources of the same accounts. */
+    readonly seesAll: boolean;
+    /** What this process may do beyond the everyday; nothing without it. */
+    readonly powers?: Powers;
+  };
+  /** The API server's own clock as last seen, where the client tells it. */
+  readonly serverDate?: () => { readonly dateMs: number; readonly seenAt: number } | undefined;
+}
+
+/** What the parts of a pass share. */
+export interface Parts extends EngineOptions {
+  readonly book: Book;
+  readonly accounts: Accounts;
+  readonly interests: Interests;
+  readonly recalls: Recalls;
+  /** The cache's form of an object, or our own later write of it. */
+  newest(entry: Entry): Entry;
+  wrote(entry: Entry): void;
+  /** An object waits for the next walk of a read. */
+  asked(service: Service, readKey: string, objectKey: string): void;
+  quarantinedUntil(): number;
+  concluded(entry: Entry, verdict: Verdict<unknown>): void;
+  /** The service asked for a pause on the credential of an account. */
+  throttled(account: string, ms: number): void;
+}

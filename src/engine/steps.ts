@@ -1,0 +1,198 @@
+/**
+ * The loop around a step: asks the kind for the next single effect, performs it, and asks again.
+ *
+ * Guarantees: one effect per step, and what it brought is written down before the next is begun; a crash between any two
+ * effects is the same as a slow pass.
+ */
+import { isDeepStrictEqual } from 'node:util';
+import { entryInWords } from './book.ts';
+import type { Parts } from './parts.ts';
+import { RecordingView } from './interests.ts';
+import type { Pass } from './kind/pass.ts';
+import type { Step, Verdict } from './kind/step.ts';
+import { withoutLost } from './lost-create.ts';
+import { isObserving, rebound } from './pass-of.ts';
+import { begin, perform, type Performed } from './perform.ts';
+import type { KubeObject } from './ports.ts';
+import { tellRetained } from './report.ts';
+import type { Surroundings } from './surroundings.ts';
+import { remembering, type Ended, type Work } from './work.ts';
+import type { Worktable } from './worktable.ts';
+
+const mostSteps = 16;
+const quietReadMs = 5_000;
+
+export class Steps {
+  readonly #parts: Parts;
+  readonly #table: Worktable;
+
+  constructor(parts: Parts, table: Worktable) {
+    this.#parts = parts;
+    this.#table = table;
+  }
+
+  /** Takes steps until there is nothing left to do now. */
+  async run(started: Work, around: Surroundings): Promise<Ended> {
+    let work = rebound(started, around);
+    work.recall.looks = true;
+    for (let count = 0; count < mostSteps; count += 1) {
+      const view = new RecordingView(around.session.service, work.recall.forced?.since);
+      const pass = this.#table.passOf(work, { ...around, account: this.#parts.accounts.view(around.session) }, view);
+      const step = work.entry.kind.step(pass);
+      this.#parts.interests.replace(work.entry.key, around.session.service, view.looked);
+      // A walk from before our write and one that shows it undone look the same: the next one wakes in any case.
+      for (const read of view.polledBefore(work.recall.wrote?.at))
+        this.#parts.asked(view.service, read, work.entry.key);
+      if ('note' in step && step.note !== undefined) work.recall.notes = step.note;
+      const next = await this.#act(work, around, pass, step);
+      if ('is' in next) return next;
+      work = next;
+    }
+    throw new Error(`${entryInWords(started.entry)} does not come to an end after ${mostSteps} steps`);
+  }
+
+  /** Carries out one step; the work to go on with, or how the pass ended. */
+  async #act(
+    work: Work,
+    around: Surroundings,
+    pass: Pass<unknown, unknown>,
+    step: Step<unknown>,
+  ): Promise<Work | Ended> {
+    switch (step.is) {
+      case 'again':
+        return this.#goOn(remembering(work, step.remember), pass, step.stays);
+      case 'release':
+        return this.#table.release(work, step.stays);
+      case 'read':
+        return this.#read(remembering(work, step.remember), around, pass, step);
+      case 'begin':
+        return this.#begun(remembering(work, step.remember), pass, step);
+      case 'call':
+        return this.#call(remembering(work, step.remember), pass, step);
+      case 'ready': {
+        // Somebody took the finalizer off, or the object was only observed until now.
+        const held = await this.#hold(work, pass);
+        return 'is' in held ? held : this.#conclude(held, pass, step);
+      }
+      case 'wait':
+      case 'stall':
+        return this.#conclude(work, pass, step);
+    }
+  }
+
+  /** Goes on with what was learned; what is let go of by that is told, and written at once. */
+  async #goOn(work: Work, pass: Pass<unknown, unknown>, stays: string | undefined): Promise<Work | Ended> {
+    if (stays === undefined) return this.#hold(work, pass);
+    // Told first: a write whose answer is lost is not made a second time.
+    tellRetained(this.#parts, work.entry, stays);
+    const written = await this.#table.write(work, undefined);
+    return written === undefined ? { is: 'overtaken' } : this.#hold(written, pass);
+  }
+
+  async #begun(
+    work: Work,
+    pass: Pass<unknown, unknown>,
+    step: Extract<Step<unknown>, { is: 'begin' }>,
+  ): Promise<Work | Ended> {
+    if (isObserving(work.entry.kind, pass)) return this.#observed(work, pass, step.words);
+    return this.#performed(await begin(this.#table, work, pass, step.journal, step.words), pass);
+  }
+
+  /** What would be done, where nothing may be: a request that waits for it is not ready. */
+  #observed(work: Work, pass: Pass<unknown, unknown>, words: string): Promise<Ended> {
+    const message = 'only observed; status.wouldDo says what would be done';
+    const is = work.entry.kind.life === 'request' ? 'wait' : 'ready';
+    return this.#table.say(work, pass, { is, reason: 'Observed', message }, words);
+  }
+
+  #conclude(work: Work, pass: Pass<unknown, unknown>, verdict: Verdict<unknown>): Promise<Ended> {
+    work.recall.askedAt = undefined;
+    return this.#table.say(remembering(work, verdict.remember), pass, verdict);
+  }
+
+  async #call(
+    work: Work,
+    pass: Pass<unknown, unknown>,
+    step: Extract<Step<unknown>, { is: 'call' }>,
+  ): Promise<Work | Ended> {
+    const { call } = step;
+    if (isObserving(work.entry.kind, pass)) return this.#observed(withoutLost(work, step), pass, call.words);
+    const held = await this.#hold(work, pass);
+    if ('is' in held) return held;
+    return this.#performed(await perform(this.#table, held, pass, call), pass);
+  }
+
+  async #performed(performed: Performed, pass: Pass<unknown, unknown>): Promise<Work | Ended> {
+    switch (performed.is) {
+      case 'on':
+        return performed.work;
+      case 'overtaken':
+        return performed;
+      case 'quiet':
+        return { is: 'quiet', againInMs: performed.retryInMs };
+      case 'said': {
+        if (performed.verdict.note !== undefined) performed.work.recall.notes = performed.verdict.note;
+        const ended = await this.#table.say(
+          remembering(performed.work, performed.verdict.remember),
+          pass,
+          performed.verdict,
+        );
+        return performed.backoff && ended.is === 'settled' ? { is: 'failing' } : ended;
+      }
+    }
+  }
+
+  /** Makes sure that our finalizer is on before anything can be left behind in the service. */
+  async #hold(work: Work, pass: Pass<unknown, unknown>): Promise<Work | Ended> {
+    if (!work.entry.kind.holds || pass.subject.held || pass.subject.deleting || isObserving(work.entry.kind, pass))
+      return work;
+    const held = await this.#parts.writer.hold(work.object);
+    if (held.is !== 'written') return { is: 'overtaken' };
+    return this.#adopt(work, held.object);
+  }
+
+  #adopt(work: Work, object: KubeObject): Work {
+    const entry = { ...work.entry, object };
+    this.#parts.wrote(entry);
+    return { ...work, object, entry };
+  }
+
+  /** Asks for a read; status says so only when it takes long and nothing better is known. */
+  async #read(
+    work: Work,
+    around: Surroundings,
+    pass: Pass<unknown, unknown>,
+    step: Extract<Step<unknown>, { is: 'read' }>,
+  ): Promise<Ended> {
+    const { recall } = work;
+    // What came back from the service is written before anything is waited for, and so is what a lost call turned out to be.
+    const isNews = work.unwrittenId || hasEnded(work);
+    if (isNews && (await this.#table.write(work, undefined)) === undefined) return { is: 'overtaken' };
+    recall.askedAt ??= pass.askedAt;
+    this.#parts.asked(around.session.service, step.read.key, work.entry.key);
+    around.session.service.want(step.read, Math.max(step.since, recall.forced?.since ?? Number.NEGATIVE_INFINITY));
+    const waited = pass.monotonicMs - recall.askedAt;
+    const known = work.recollection.conditions.some(
+      (condition) => condition.type === 'Ready' && condition.observedGeneration === pass.subject.generation,
+    );
+    if (waited < quietReadMs || (known && work.recollection.memory.journal === undefined)) {
+      return { is: 'quiet', againInMs: quietReadMs };
+    }
+    const doubt = work.recollection.memory.journal !== undefined;
+    const message = doubt
+      ? 'a call was sent and its answer was lost; waiting for a read of the service that shows what it did'
+      : `waiting for ${step.read.first.endpoint}`;
+    return this.#table.say(work, undefined, {
+      is: 'wait',
+      reason: doubt ? 'InDoubt' : 'ReadingService',
+      message,
+      retryInMs: quietReadMs,
+    });
+  }
+}
+
+/** Whether a pass knows the end of a call that is still open in status. */
+function hasEnded({ entry, recollection }: Work): boolean {
+  const { journal } = entry.recollection.memory;
+  return journal !== undefined && !isDeepStrictEqual(journal, recollection.memory.journal);
+}

@@ -1,0 +1,36 @@
+import type { Closed } from './accounts.ts';
+import type { Entry } from './book.ts';
+import type { Memory } from './kind/step.ts';
+import type { Recollection } from './memory.ts';
+import type { KubeObject, Service } from './ports.ts';
+import type { Recall } from './recall.ts';
+
+/** One object while a pass works on it: its newest known form, and what the pass has learned so far. */
+export interface Work {
+  readonly entry: Entry;
+  /** The newest form that this process has seen or written. */
+  readonly object: KubeObject;
+  readonly recollection: Recollection<unknown>;
+  readonly recall: Recall;
+  /** An id came back from the service that status does not carry yet. */
+  readonly unwrittenId: boolean;
+  /** The service behind a credential; why it cannot be used, where it is one of its own. */
+  readonly service: (credential: 'dangerous' | undefined) => Service | Closed;
+  /** Whether a credential is another one than that of everyday calls. */
+  readonly isSeparate: (credential: 'dangerous' | undefined) => boolean;
+}
+
+/** How a pass ended, for the queue. */
+export type Ended =
+  | { readonly is: 'settled'; readonly againInMs: number | undefined }
+  | { readonly is: 'failing' }
+  /** Somebody else wrote first: what they wrote is on its way, and wakes. */
+  | { readonly is: 'overtaken' }
+  | { readonly is: 'quiet'; readonly againInMs: number }
+  | { readonly is: 'gone' };
+
+/** The same work with something more remembered. */
+export function remembering(work: Work, remember: Partial<Memory<unknown>> | undefined): Work {
+  if (remember === undefined) return work;
+  return { ...work, recollection: { ...work.recollection, memory: { ...work.recollection.memory, ...remember } } };
+}
