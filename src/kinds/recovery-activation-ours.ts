@@ -44,7 +44,10 @@ function isOurs({ spec }: ActivationPass, result: Result, source: Seen['source']
   return sameMoment(result.cutoffAt, cutoffTime) && namesMatch(spec, result, source) === true;
 }
 
-/** Whether the recovered environment has the names of the spec; undefined where the service does not show them. */
+/**
+ * Whether the recovered environment has the names of the spec; undefined where the service does not show them. Without
+ * createNewApp it is in the app of the source, and that of a database is in the new app all the same.
+ */
 export function namesMatch(spec: Spec, result: Result, source: Seen['source']): boolean | undefined {
   const { target } = source ?? {};
   if (target?.appEnvId === undefined || target.appEnvId !== result.targetAppEnvId) return undefined;
@@ -52,7 +55,9 @@ export function namesMatch(spec: Spec, result: Result, source: Seen['source']): 
   if (target.environmentName === undefined || target.environmentName !== wanted.envName) {
     return target.environmentName === undefined ? undefined : false;
   }
-  return target.appName === (wanted.createNewApp ? wanted.appName : (source?.appName ?? target.appName));
+  if (target.appName === undefined) return !wanted.createNewApp && source?.appName === undefined;
+  if (target.appName === wanted.appName) return true;
+  return !wanted.createNewApp && target.appName === (source?.appName ?? target.appName);
 }
 
 /** An activation that was not there when the entry was written, with exactly our moment, and that no other resource has. */

@@ -143,6 +143,17 @@ describe('an activation', () => {
     expect(conditionOf(world, kind, 'restored', 'Promoted')).toBe('True/Promoted');
   });
 
+  it('is recognised in the new app that a database gets without being asked for it', async () => {
+    const { createNewApp: _always, ...names } = target;
+    const world = await aProtectedWorld();
+    world.apply(kind, 'now', anActivation(world, { target: names }));
+    disturb(world, 'loseAnswer', 99);
+    await world.run(900_000);
+
+    expect(await activations(world)).toBe(1);
+    expect(conditionOf(world, kind, 'now', 'Succeeded')).toBe('True/Succeeded');
+  });
+
   it('happens once when two resources ask for different targets at the same time', async () => {
     const world = await aProtectedWorld();
     disturb(world, 'loseBefore', 1);

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import type { Pass } from '../../src/engine/kind/pass.ts';
 import { activationId } from '../../src/kinds/recovery-activation-content.ts';
+import { namesMatch } from '../../src/kinds/recovery-activation-ours.ts';
 import { recoveryActivation } from '../../src/kinds/recovery-activation.ts';
 import { canonicalJson, requestIdOf } from '../../src/kinds/request-id.ts';
 import type { Facts, Spec } from '../../src/kinds/schema/recovery-activation.ts';
@@ -296,6 +297,38 @@ describe('the fences of an activation', () => {
     const step = recoveryActivation.step(aPass({ memory: { ...aPass().memory, journal }, notes: { unsent: 1 } }));
 
     expect(step).toMatchObject({ is: 'stall', reason: 'JournalDamaged' });
+  });
+});
+
+describe('the names of a result', () => {
+  const { activationResult } = aConfiguration({ activationResult: { operationId: 'op_1', targetAppEnvId: 'env_2' } });
+  const there = { appEnvId: 'env_2', appId: 'app_2', environmentName: 'recovered', appName: 'orders' };
+  const isOurs = (spec: Partial<Spec['target']>, shown: object): boolean | undefined =>
+    activationResult &&
+    namesMatch(aSpec({ target: { environmentName: 'recovered', ...spec } }), activationResult, {
+      ...aSource,
+      target: { ...there, ...shown },
+    });
+  const fresh = { appName: 'orders-recovered' };
+
+  it.each<readonly [because: string, expected: boolean, spec: Partial<Spec['target']>, shown: object]>([
+    ['a new app was asked for and is there', true, { ...fresh, createNewApp: true }, fresh],
+    ['a new app was asked for and another one is there', false, { ...fresh, createNewApp: true }, {}],
+    ['the app of the source was asked for', true, {}, {}],
+    ['the app of the source was asked for and another one is there', false, {}, fresh],
+    ['a database was given the new app that the spec names', true, fresh, fresh],
+    [
+      'a database was given it although the spec says that it needs none',
+      true,
+      { ...fresh, createNewApp: false },
+      fresh,
+    ],
+    ['an application stays where it is, whatever app the spec names besides', true, fresh, {}],
+    ['the app is neither that of the source nor the one that the spec names', false, fresh, { appName: 'other' }],
+    ['no app is shown', false, {}, { appName: undefined }],
+    ['the environment has another name', false, fresh, { ...fresh, environmentName: 'other' }],
+  ])('when %s: %s', (_because, expected, spec, shown) => {
+    expect(isOurs(spec, shown)).toBe(expected);
   });
 });
 
