@@ -160,7 +160,7 @@ function refused(pass: ResetPass, { walk }: Seen, said: string): Step<Facts> | u
   const { journal } = pass.memory;
   const items = pinnedOf(pass.spec).flatMap(({ configurationId }) => walk.items.get(configurationId) ?? []);
   const activating = items.some((item) => isActivation(operationIn(item, activeIdOf(item)) ?? { kind: undefined }));
-  const pending = items.some(({ pendingCleanup }) => (pendingCleanup?.pendingCount ?? 0) > 0);
+  const pending = items.some(({ pendingCleanup }) => cleansUp(pendingCleanup));
   if (journal === undefined || activating || !pending) return undefined;
   const { conflicted: _said, ...open } = journal;
   const facts: Facts = { ...pass.memory.facts, stage: cleaning };

@@ -171,11 +171,11 @@ function resolve<Spec, Facts extends RequestFacts, Seen>(
   const { notes, monotonicMs } = pass;
   const limbo = limboOf(pass, journal, plan.walkOf(seen));
   if (journal.conflicted !== undefined) {
-    if (!limbo.settled) return inDoubt(plan, pass, limbo.untilMs, `the service said: ${journal.conflicted}`);
+    // Asked before the doubt is over: by then, the service may not show any more why it said no.
     const own = plan.refused?.(pass, seen, journal.conflicted);
-    return (
-      own ?? stop(pass, { reason: 'Rejected', message: `${plan.words(pass)}: ${journal.conflicted}`, final: true })
-    );
+    if (own !== undefined) return own;
+    if (!limbo.settled) return inDoubt(plan, pass, limbo.untilMs, `the service said: ${journal.conflicted}`);
+    return stop(pass, { reason: 'Rejected', message: `${plan.words(pass)}: ${journal.conflicted}`, final: true });
   }
   const fence = offFence(plan, pass) ?? plan.fence(pass, seen);
   if (fence !== undefined) {

@@ -214,6 +214,44 @@ describe('a reset', () => {
     expect(conditionOf(world, 'DisasterReset', 'wipe', 'Succeeded')).toBe('True/Succeeded');
   });
 
+  it('is finished however long the service cleans up', async () => {
+    const world = await aProtectedWorld();
+    const { configurationId } = protection(world);
+    const pendingCleanup = { pendingCount: 2, retainedDiskCount: 1, retryingCount: 1 };
+    await world.control('PATCH', `/configurations/${configurationId}`, { pendingCleanup });
+    let sent = 0;
+    world.interference = ({ path }) => {
+      if (path === `${disaster}/reset`) sent += 1;
+      return undefined;
+    };
+    world.apply('DisasterReset', 'wipe', aReset(world));
+    while (sent < 2) await world.run(5_000);
+    await world.run(20_000);
+    await world.control('PATCH', `/configurations/${configurationId}`, { pendingCleanup: null });
+    await world.run(600_000);
+
+    expect(await committed(world, 'configuration.wiped')).toBe(1);
+    expect(conditionOf(world, 'DisasterReset', 'wipe', 'Succeeded')).toBe('True/Succeeded');
+  });
+
+  it('that the service refuses while it only keeps disks is not sent again', async () => {
+    const world = await aProtectedWorld();
+    const { configurationId } = protection(world);
+    const pendingCleanup = { pendingCount: 1, retainedDiskCount: 1, retryingCount: 0 };
+    await world.control('PATCH', `/configurations/${configurationId}`, { pendingCleanup });
+    let sent = 0;
+    world.interference = ({ path }) => {
+      if (path !== `${disaster}/reset`) return undefined;
+      sent += 1;
+      return { insteadOf: { status: 400, text: '{"error":"not now"}' } };
+    };
+    world.apply('DisasterReset', 'wipe', aReset(world));
+    await world.run(600_000);
+
+    expect(sent).toBe(1);
+    expect(conditionOf(world, 'DisasterReset', 'wipe', 'Succeeded')).toBe('False/Rejected');
+  });
+
   it('of a whole account needs the operator to allow it', async () => {
     const world = await aProtectedWorld();
     const { configurationId, generation } = protection(world);
