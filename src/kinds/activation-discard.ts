@@ -9,7 +9,7 @@ import {
   type ConfigurationItem,
   type Discarding,
 } from '../hosting/requests.ts';
-import { expired, never, unreferred, type Fence } from './approval.ts';
+import { expired, never, type Fence } from './approval.ts';
 import { activeIdOf, cleansUp, lookAt, operationIn, type SeenConfiguration } from './configurations.ts';
 import { ended, needsOf, protectionNeed, provenTwice, stepOnce, underWay, type OncePlan } from './one-shot.ts';
 import { isWhole } from './recovery-activation-content.ts';
@@ -50,11 +50,9 @@ function fence(pass: DiscardPass, { configuration, walk }: SeenConfiguration): S
     const unsure = provenTwice<Spec, Facts>(pass, read, walk, { reason: 'ObjectMissing', message });
     return unsure ?? never('Superseded', message);
   }
-  const lacking = unreferred(pass, protectionNeed(pass.spec));
-  if (lacking !== undefined) return lacking;
   const known = pass.referred('DisasterProtection', protectionRef.name)?.id;
-  if (known !== configurationId) {
-    const message = `DisasterProtection ${protectionRef.name} has configuration ${known ?? '(none)'}, not ${configurationId}`;
+  if (known !== undefined && known !== configurationId) {
+    const message = `DisasterProtection ${protectionRef.name} has configuration ${known}, not ${configurationId}`;
     return never('Superseded', message);
   }
   const activeId = activeIdOf(configuration);
@@ -104,6 +102,7 @@ const plan: OncePlan<Spec, Facts, SeenConfiguration> = {
   noun: 'discard',
   power: () => 'activation',
   refersTo: protectionNeed,
+  validUntil: (spec) => spec.validUntil,
   facts: (pass) => ({
     requestId: bodyOf(pass).requestId,
     configurationId: pass.spec.configurationId,

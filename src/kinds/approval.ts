@@ -51,12 +51,17 @@ export function powerless<Spec, Facts>(
   return never('ActivationDisabled', message);
 }
 
-/** What the spec refers to, where it is not there or means nothing in the service. */
+/** What the spec refers to, where it is not there or means nothing in the service; an approval passes meanwhile. */
 export function unreferred<Spec, Facts>(
   pass: Pass<Spec, Facts>,
   { kind, name, field }: ReferenceNeed,
+  validUntil: string | undefined,
 ): Fence | undefined {
   if (pass.referred(kind, name) !== undefined) return undefined;
+  // Nothing needs to be read of the service for it: its clock is one of three.
+  const unread = { begunAt: pass.monotonicMs, dateMs: undefined };
+  const late = validUntil === undefined ? undefined : expired(pass, unread, validUntil);
+  if (late?.final === true) return late;
   const message = `spec.${field} refers to ${kind} ${name}, which does not exist, belongs to another account or has no id in the service yet; nothing is sent`;
   return notYet('ReferenceNotReady', message);
 }

@@ -245,6 +245,7 @@ const plan: OncePlan<Spec, Facts, Seen> = {
   noun: 'reset',
   power: ({ scope }) => (scope === 'Account' ? 'accountReset' : 'activation'),
   refersTo: environmentNeed,
+  validUntil: (spec) => spec.validUntil,
   facts: (pass) => factsOf(pass, undefined),
   look,
   walkOf: ({ walk }) => walk,

@@ -30,6 +30,8 @@ export interface OncePlan<Spec, Facts extends RequestFacts, Seen> {
   readonly power: (spec: Spec) => 'activation' | 'accountReset' | undefined;
   /** What must be there until it is sent; what was sent goes on without it. */
   readonly refersTo: (spec: Spec) => ReferenceNeed | undefined;
+  /** Until when it is approved; undefined for what needs no approval. */
+  readonly validUntil: (spec: Spec) => string | undefined;
   /** What is known before anything is read. */
   readonly facts: (pass: Pass<Spec, Facts>) => Partial<Facts>;
   /** What the service shows, from reads begun at or after `since` (monotonic). */
@@ -82,8 +84,7 @@ export function stepOnce<Spec, Facts extends RequestFacts, Seen>(
   const { journal, binding, facts } = pass.memory;
   const accepted = facts.acceptedAt !== undefined;
   if (!accepted && journal === undefined) {
-    const reference = plan.refersTo(pass.spec);
-    const off = offFence(plan, pass) ?? (reference && unreferred(pass, reference));
+    const off = offFence(plan, pass) ?? aloneFence(plan, pass);
     if (off !== undefined) return stop(pass, off);
     if (binding === undefined) return takeUp(plan, pass);
   }
@@ -107,6 +108,14 @@ function offFence<Spec, Facts extends RequestFacts, Seen>(
 ): Fence | undefined {
   const power = plan.power(pass.spec);
   return power === undefined ? undefined : powerless(pass, power);
+}
+
+function aloneFence<Spec, Facts extends RequestFacts, Seen>(
+  plan: OncePlan<Spec, Facts, Seen>,
+  pass: Pass<Spec, Facts>,
+): Fence | undefined {
+  const reference = plan.refersTo(pass.spec);
+  return reference && unreferred(pass, reference, plan.validUntil(pass.spec));
 }
 
 function takeUp<Spec, Facts extends RequestFacts, Seen>(
@@ -177,7 +186,7 @@ function resolve<Spec, Facts extends RequestFacts, Seen>(
     if (!limbo.settled) return inDoubt(plan, pass, limbo.untilMs, `the service said: ${journal.conflicted}`);
     return stop(pass, { reason: 'Rejected', message: `${plan.words(pass)}: ${journal.conflicted}`, final: true });
   }
-  const fence = offFence(plan, pass) ?? plan.fence(pass, seen);
+  const fence = offFence(plan, pass) ?? plan.fence(pass, seen) ?? aloneFence(plan, pass);
   if (fence !== undefined) {
     if (isStep<Facts, Seen>(fence)) return fence;
     if (limbo.settled || !fence.final) return stop(pass, fence);

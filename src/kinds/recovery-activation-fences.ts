@@ -51,7 +51,8 @@ function missing(pass: ActivationPass, { walk }: Seen): Step<Facts> | Fence {
 /** The protection and the service must both still have what is pinned. */
 function superseded(pass: ActivationPass, configuration: ConfigurationItem): Fence | undefined {
   const { configurationId, protectionRef, recoveryPoint } = pass.spec;
-  const lacking = unreferred(pass, protectionNeed(pass.spec));
+  // Before what would end the request: without the protection, nobody can say that what is there is not its own doing.
+  const lacking = unreferred(pass, protectionNeed(pass.spec), pass.spec.validUntil);
   if (lacking !== undefined) return lacking;
   const known = protectionOf(pass)?.id;
   if (known !== configurationId) {

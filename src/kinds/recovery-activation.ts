@@ -144,6 +144,7 @@ const plan: OncePlan<Spec, Facts, Seen> = {
   noun: 'activation',
   power: () => 'activation',
   refersTo: protectionNeed,
+  validUntil: (spec) => spec.validUntil,
   facts: ({ spec, account }) => ({
     requestId: activationId({ spec, account }),
     configurationId: spec.configurationId,

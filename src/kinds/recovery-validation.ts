@@ -131,6 +131,7 @@ const plan: OncePlan<Spec, Facts, SeenConfiguration> = {
   noun: 'validation',
   power: () => undefined,
   refersTo: protectionNeed,
+  validUntil: () => undefined,
   facts: (pass) => ({ configurationId: configurationIdOf(pass) }),
   look: (pass, since) => lookAt(pass, { configurationId: configurationIdOf(pass), appEnvId: undefined, since }),
   walkOf: ({ walk }) => walk,

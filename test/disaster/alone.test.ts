@@ -1,5 +1,6 @@
 /** A request whose protection or environment is deleted from the cluster: what was sent goes on in the service, and is told. */
 import { describe, expect, it } from 'vitest';
+import type { InProcess } from '../support/in-process.ts';
 import {
   aDiscard,
   anActivation,
@@ -12,6 +13,12 @@ import {
   protection,
   statusOf,
 } from './support.ts';
+
+/** The spec of a reset that names its environment by reference. */
+function aResetByReference(world: InProcess): object {
+  const { appEnvId: _id, ...spec } = aReset(world) as Readonly<Record<string, unknown>>;
+  return { ...spec, environmentRef: { name: 'production' } };
+}
 
 describe('a request whose protection is deleted', () => {
   it('follows an activation to its end', async () => {
@@ -56,8 +63,7 @@ describe('a request whose protection is deleted', () => {
     const world = await aProtectedWorld();
     world.apply('AppEnvironment', 'production', { appEnvId: 'env_db_prod' });
     await world.run(30_000);
-    const { appEnvId: _id, ...spec } = aReset(world) as Readonly<Record<string, unknown>>;
-    world.apply('DisasterReset', 'wipe', { ...spec, environmentRef: { name: 'production' } });
+    world.apply('DisasterReset', 'wipe', aResetByReference(world));
     await world.run(3_000);
     expect(await committed(world, 'configuration.wiped')).toBe(1);
     world.delete('AppEnvironment', 'production');
@@ -86,5 +92,103 @@ describe('a request whose protection is deleted', () => {
     await world.run(900_000);
     expect(await committed(world, 'activation.accepted')).toBe(1);
     expect(conditionOf(world, 'RecoveryActivation', 'lost', 'Succeeded')).toBe('True/Succeeded');
+  });
+
+  it.each([
+    {
+      kind: 'RecoveryValidation',
+      spec: () => ({ protectionRef: { name: 'orders' } }),
+      path: 'validate',
+      reference: { kind: 'DisasterProtection', name: 'orders', spec: aProtection },
+    },
+    {
+      kind: 'DisasterReset',
+      spec: aResetByReference,
+      path: 'reset',
+      reference: { kind: 'AppEnvironment', name: 'production', spec: { appEnvId: 'env_db_prod' } },
+    },
+  ])('does not send a $kind again until its reference is back', async ({ kind, spec, path, reference }) => {
+    const world = await aProtectedWorld();
+    world.apply('AppEnvironment', 'production', { appEnvId: 'env_db_prod' });
+    await world.run(30_000);
+    let sent = 0;
+    world.interference = (request) => {
+      if (request.path !== `${disaster}/${path}`) return undefined;
+      sent += 1;
+      return sent === 1 ? 'loseBefore' : undefined;
+    };
+    world.apply(kind, 'lost', spec(world));
+    await world.run(5_000);
+    world.delete(reference.kind, reference.name);
+    await world.run(400_000);
+    expect(sent).toBe(1);
+    expect(conditionOf(world, kind, 'lost', 'Ready')).toBe('False/ReferenceNotReady');
+
+    world.apply(reference.kind, reference.name, reference.spec);
+    await world.run(900_000);
+    expect(sent).toBe(2);
+    expect(conditionOf(world, kind, 'lost', 'Succeeded')).toBe('True/Succeeded');
+  });
+
+  it('does not send a discard again, which ends with its approval', async () => {
+    const world = await aProtectedWorld();
+    const { configurationId } = protection(world);
+    await world.control('PATCH', `/configurations/${configurationId}`, { failSteps: 1_000 });
+    world.apply('RecoveryActivation', 'now', anActivation(world));
+    await world.run(1_500_000);
+    let sent = 0;
+    world.interference = ({ path }) => {
+      if (path !== `${disaster}/discard-activation`) return undefined;
+      sent += 1;
+      return 'loseBefore';
+    };
+    world.apply('ActivationDiscard', 'stop', aDiscard(world));
+    await world.run(5_000);
+    world.delete('DisasterProtection', 'orders');
+    const before = sent;
+    await world.run(600_000);
+    expect(conditionOf(world, 'ActivationDiscard', 'stop', 'Ready')).toBe('False/ReferenceNotReady');
+    await world.run(3_600_000);
+
+    expect(before).toBe(1);
+    expect(sent).toBe(before);
+    expect(conditionOf(world, 'ActivationDiscard', 'stop', 'Succeeded')).toBe('False/Expired');
+  });
+
+  it('that was taken up and not sent ends with its approval, and holds no settings back after it', async () => {
+    const world = await aProtectedWorld();
+    world.interference = ({ path }) => (path === `${disaster}/points` ? { insteadOf: { status: 500 } } : undefined);
+    world.apply('RecoveryActivation', 'now', anActivation(world));
+    await world.run(5_000);
+    world.interference = () => undefined;
+    world.delete('DisasterProtection', 'orders');
+    world.apply('DisasterProtection', 'renamed', { ...aProtection, rtoTargetSeconds: 3_600 });
+    await world.run(600_000);
+    expect(conditionOf(world, 'DisasterProtection', 'renamed', 'Ready')).toBe('False/OperationInProgress');
+
+    await world.run(3_600_000);
+    expect(conditionOf(world, 'RecoveryActivation', 'now', 'Ready')).toBe('False/Expired');
+    expect(await committed(world, 'configuration.edited')).toBe(1);
+    expect(await committed(world, 'activation.accepted')).toBe(0);
+  });
+
+  it('that refers to nothing ends with its approval', async () => {
+    const world = await aProtectedWorld();
+    world.apply('RecoveryActivation', 'typo', anActivation(world, { protectionRef: { name: 'oders' } }));
+    world.apply('ActivationDiscard', 'typo', {
+      ...aDiscard(world),
+      operationId: 'op_1',
+      protectionRef: { name: 'oders' },
+    });
+    world.apply('DisasterReset', 'typo', aResetByReference(world));
+    await world.run(60_000);
+    for (const kind of ['RecoveryActivation', 'ActivationDiscard', 'DisasterReset']) {
+      expect(conditionOf(world, kind, 'typo', 'Ready')).toBe('False/ReferenceNotReady');
+    }
+    await world.run(3_600_000);
+
+    for (const kind of ['RecoveryActivation', 'ActivationDiscard', 'DisasterReset']) {
+      expect(conditionOf(world, kind, 'typo', 'Succeeded')).toBe('False/Expired');
+    }
   });
 });
