@@ -412,6 +412,25 @@ describe('an upgrade of a SolutionInstallation', () => {
     },
   );
 
+  it('is sent twice at most while every answer is lost, and another one is sent when the spec is edited', async () => {
+    const world = await installed(() => undefined, agent('svc/sandbox-agent:1'));
+    world.interference = atSolutions('loseAnswer', Number.POSITIVE_INFINITY);
+    world.apply('SolutionInstallation', 's', agent('svc/sandbox-agent:2'));
+    await world.run(1_000_000);
+    const given = conditionOf(world, 'SolutionInstallation', 's');
+    await world.crash(200_000);
+    await world.run(1_000_000);
+    const later = [conditionOf(world, 'SolutionInstallation', 's'), await upgrades(world)];
+    world.interference = () => undefined;
+    world.apply('SolutionInstallation', 's', agent('svc/sandbox-agent:1'));
+    await world.run(60_000);
+
+    expect(given).toBe('False/UpgradeInDoubt');
+    expect(later).toEqual(['False/UpgradeInDoubt', ['svc/sandbox-agent:2', 'svc/sandbox-agent:2']]);
+    expect((await upgrades(world)).slice(2)).toEqual(['svc/sandbox-agent:1']);
+    expect(conditionOf(world, 'SolutionInstallation', 's')).toBe('True/InSync');
+  });
+
   it('sends nothing when one that the service refused is taken back', async () => {
     const world = await installed(() => undefined, agent('svc/sandbox-agent:1'));
     world.apply('SolutionInstallation', 's', agent('svc/sandbox-agent:beta'));
