@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { Disturbance, Interference } from '../support/disturbed-wire.ts';
-import type { InProcess } from '../support/in-process.ts';
+import { InProcess } from '../support/in-process.ts';
 import {
   aWorld,
   commits,
@@ -258,6 +258,21 @@ describe('SolutionInstallation whose status is lost', () => {
     expect(conditionOf(world, 'SolutionInstallation', 's')).toBe('True/InSync');
     expect(statusOf(world, 'SolutionInstallation', 's')['components']).toHaveLength(3);
     expect(await installations(world)).toBe(3);
+  });
+
+  it('is told what it leaves by the replica that acts alone', async () => {
+    const world = await installed(() => undefined);
+    const standby = new InProcess({ beside: world, seed: 2 });
+    standby.leadership.why = 'another process holds the lease';
+    await standby.start();
+    await world.run(5_000);
+
+    world.delete('SolutionInstallation', 's');
+    await world.run(5_000);
+
+    const told = (trace: readonly string[]) => trace.filter((line) => line.includes('stays in the service')).length;
+    expect([told(world.trace.lines), told(standby.trace.lines)]).toEqual([1, 0]);
+    expect(eventsOf(world).filter((event) => event.startsWith('Warning Retained'))).toHaveLength(1);
   });
 
   it('makes nothing of a complete installation that the spec names anew', async () => {
