@@ -80,6 +80,8 @@ const stalled = {
   DeployFailed:
     "Read the log of the deployment in the service's console; then change what is deployed, or set `apphosting.dev/redeploy-at` to try the same again.",
   PartiallyInstalled: 'Put right what the message says of the components; it is continued, nothing is installed twice.',
+  UpgradeInDoubt:
+    'Look in the console which image runs. To try again, change `spec.inputs.agentImage`: to the image of before, and back when the resource is Ready.',
   InstallationIdUnknown:
     "Look in the console for the installation's id, and put it into `spec.installationId`; or delete the apps that the message names, to install again.",
   AccessWiderThanSpec: 'The message says whether the spec or the role of the member has to change.',
@@ -172,7 +174,7 @@ const own: ReadonlyMap<Reason, readonly string[]> = new Map([
   ...only(['AppEnvironment'], 'DeployInDoubt', 'DeployFailed', 'DeployAssumed', 'DeployHeld', 'PendingNextBuild'),
   ...only(['AppEnvironment'], 'Running', 'Stopped'),
   ...only(['AppEnvironment', 'MemberAccess'], 'EnvironmentNotFound'),
-  ...only(['SolutionInstallation'], 'UnknownSolution', 'PartiallyInstalled', 'InstallationIdUnknown'),
+  ...only(['SolutionInstallation'], 'UnknownSolution', 'PartiallyInstalled', 'UpgradeInDoubt', 'InstallationIdUnknown'),
   ...only(['ContactPoint'], 'Propagated', 'NotDeployedYet'),
   ...only(['MetricAlert'], 'Firing', 'Normal', 'Pending', 'NoData', 'EvaluationError', 'AlertPaused', 'NotRefreshed'),
   ...only(['MemberAccess'], 'AccessWiderThanSpec', 'AsSpecified', 'FeatureNotShown', 'AddedByOthers', 'NothingAdded'),

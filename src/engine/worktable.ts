@@ -105,9 +105,9 @@ export class Worktable {
     );
   }
 
-  /** An object is gone; a create of it may still be under way. */
+  /** An object is gone; a create of it may still be under way. Every replica sees that, and the one that acts tells it. */
   bury(entry: Entry): void {
-    tellLeft(this.#parts, entry);
+    if (this.leadership.mayAct() === undefined) tellLeft(this.#parts, entry);
     this.#creates.bury(entry, this.#parts.settings.horizonMs);
   }
 

@@ -1,5 +1,6 @@
 /** Sending the list of a member: what holds it back, what is written down before it goes out, and what an answer tells. */
 import { readOf } from '../engine/kind/reading.ts';
+import { isNo } from '../engine/kind/refusal.ts';
 import type { Call, Refusal, Step, Verdict } from '../engine/kind/step.ts';
 import type { Request } from '../engine/ports.ts';
 import { appEnvsOf, patchMemberEnvAccess, patchMemberEnvAccessToFull } from '../hosting/requests.ts';
@@ -109,10 +110,8 @@ function saidNo(pass: AccessPass, refusal: Refusal, target: readonly string[]): 
       remember: { journal: undefined },
     };
   }
-  const isForbidden = refusal.is === 'notExecuted' && refusal.why === 'forbidden';
-  const isNo = is === 'refused' || is === 'notFound' || is === 'conflict' || isForbidden;
   const unknown = pass.notes['refusedAt'] === undefined ? unseenIn(pass, target) : [];
-  if (isNo && unknown.length > 0) {
+  if ((isNo(refusal) || is === 'notFound') && unknown.length > 0) {
     const { pollMs } = pass.account;
     return {
       is: 'wait',

@@ -154,7 +154,14 @@ function leave(pass: AccessPass): Step<Facts> {
   const ids = memory.facts.appEnvIds ?? [];
   const reach = ids.length === 0 ? '' : ` (${ids.slice(0, 20).join(', ')})`;
   const stays = `the access of ${membershipId} stays as it is in the service${reach}`;
-  if (isUnknown) return { is: 'release', stays: `${stays}: this resource is not known to have restricted it` };
+  if (isUnknown) {
+    const hasAsked = remembered(pass).asked.length > 0;
+    // A no and an answer that was lost leave the same behind: neither shows that the restriction is ours to lift.
+    const why = hasAsked
+      ? 'what was asked for is not known to have been carried out'
+      : 'this resource is not known to have restricted it';
+    return { is: 'release', stays: `${stays}: ${why}` };
+  }
   if (!grants || isObserved(pass)) return { is: 'release', stays };
   const other = pass.claimant(membershipId);
   if (other !== undefined) return { is: 'release', stays: `${stays}: ${other.name} is about the same member` };

@@ -14,6 +14,8 @@ const collection = 'solutions';
 /** As many as a journal holds. */
 const mostExcluded = 1_000;
 const agentImage = 'inputs.agentImage';
+/** How often the same upgrade is sent while every answer to it is lost. */
+const mostUpgrades = 2;
 
 /** The inputs as they are now, those from Secrets looked up. */
 export function inputsOf(pass: SolutionPass): Readonly<Record<string, Json>> {
@@ -83,11 +85,22 @@ export function install(pass: SolutionPass): Step<Facts> {
 
 /** Gives a complete installation another agent image: written down, since the service never shows which one it has. */
 export function upgrade(pass: SolutionPass): Step<Facts> {
+  const call = installing(pass);
+  const digest = pass.print(call.request.body ?? null);
+  const last = pass.memory.applied?.prints[agentImage];
+  if (last === printOfDoubt(pass, { attempt: mostUpgrades, digest })) {
+    const message = `${call.words}: the answer was lost twice, and the service does not show which image runs; change spec.inputs.agentImage to try again`;
+    return { is: 'stall', reason: 'UpgradeInDoubt', message };
+  }
   const held = takeOver(pass);
   if (held !== undefined) return held;
-  const call = installing(pass);
-  const journal = { operation: 'upgrade', attempt: 1, digest: pass.print(call.request.body ?? null) };
-  return { is: 'call', call: { ...call, journal } };
+  const attempt = last === printOfDoubt(pass, { attempt: 1, digest }) ? mostUpgrades : 1;
+  return { is: 'call', call: { ...call, journal: { operation: 'upgrade', attempt, digest } } };
+}
+
+/** Stands for the image that runs while nobody knows it: fits none, and says what was sent in doubt, and how often. */
+function printOfDoubt(pass: SolutionPass, { attempt, digest }: Pick<JournalEntry, 'attempt' | 'digest'>): string {
+  return pass.print(['in doubt', attempt, digest]);
 }
 
 /** The one request for everything: a new installation, the rest of one, and another agent image. */
@@ -165,11 +178,11 @@ function saidNo(pass: SolutionPass, refusal: Refusal, words: string): Verdict<Fa
     return { is: 'stall', reason: 'Rejected', message: `${words} under the id ${id}: ${refusal.message}` };
   }
   if (refusal.is !== 'inDoubt' || facts.complete !== true) return undefined;
-  const message = `${words}: ${refusal.message}; what the spec says by then is sent once more when this call can no longer arrive`;
+  const message = `${words}: ${refusal.message}; what comes next is decided when this call can no longer arrive`;
   return { is: 'wait', reason: 'InDoubt', message, retryInMs: recheckMs };
 }
 
-/** The answer to an upgrade was lost: which image runs is not known, so what is wanted by now is sent when the call is over. */
+/** The answer to an upgrade was lost: which image runs is not known, so nothing is sent before the call is over. */
 export function resolveUpgrade(pass: SolutionPass, entry: JournalEntry): Step<Facts> {
   const { memory, monotonicMs, spec } = pass;
   if (entry.conflicted !== undefined) {
@@ -178,15 +191,16 @@ export function resolveUpgrade(pass: SolutionPass, entry: JournalEntry): Step<Fa
   }
   const { monotonic: settledAt, inWords } = overAt(pass, entry);
   if (monotonicMs < settledAt) {
-    const message = `the answer to the upgrade of "${spec.appName}" was lost; the image of the spec is sent once more at ${inWords}`;
+    const next =
+      entry.attempt < mostUpgrades
+        ? `the image of the spec is sent once more at ${inWords}`
+        : `it is not sent a third time, and another image not before ${inWords}`;
+    const message = `the answer to the upgrade of "${spec.appName}" was lost; ${next}`;
     return { is: 'wait', reason: 'InDoubt', message, retryInMs: settledAt - monotonicMs };
   }
-  const unknown = pass.print(['in doubt since', entry.startedAt]);
   const { generation = -1, prints = {} } = memory.applied ?? {};
-  return {
-    is: 'again',
-    remember: { journal: undefined, applied: { generation, prints: { ...prints, [agentImage]: unknown } } },
-  };
+  const applied = { generation, prints: { ...prints, [agentImage]: printOfDoubt(pass, entry) } };
+  return { is: 'again', remember: { journal: undefined, applied } };
 }
 
 /** When a call that was written down can no longer arrive. */

@@ -57,7 +57,7 @@ function step(pass: SolutionPass): Step<Facts> {
 
 /** Takes up the installation that the spec names. */
 function resume(pass: SolutionPass, id: string): Step<Facts> {
-  const known = pass.memory.id === undefined && pass.memory.facts.components !== undefined;
+  const known = pass.memory.id === undefined && pass.memory.facts.complete !== undefined;
   if (
     !known &&
     pass.memory.journal === undefined &&

@@ -335,6 +335,24 @@ describe('the access of a member', () => {
     expect(inShort(settledStep(memberAccess, options))).toBe(comesTo);
   });
 
+  it.each([
+    ['nothing was asked for', {}, 'this resource is not known to have restricted it'],
+    [
+      'what was asked for was never answered with a yes',
+      { askedAppEnvIds: ['a'] },
+      'what was asked for is not known to have been carried out',
+    ],
+  ])('is not opened at the end of what was never applied, and says why: %s', (_because, facts, why) => {
+    const step = settledStep(memberAccess, {
+      spec: { ...restricted('a'), lifecycle: { onDelete: 'GrantFullAccess' } },
+      shown: [environments('a'), allowed('b')],
+      subject: { deleting: true },
+      memory: { id: 'mem_1', ownership: 'Adopted', facts },
+    });
+
+    expect(step).toMatchObject({ is: 'release', stays: expect.stringContaining(why) as string });
+  });
+
   it('is not fought over for ever', () => {
     const step = settledStep(memberAccess, {
       spec: restricted('a'),

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { Disturbance, Interference } from '../support/disturbed-wire.ts';
-import type { InProcess } from '../support/in-process.ts';
+import { InProcess } from '../support/in-process.ts';
 import {
   aWorld,
   commits,
@@ -260,6 +260,21 @@ describe('SolutionInstallation whose status is lost', () => {
     expect(await installations(world)).toBe(3);
   });
 
+  it('is told what it leaves by the replica that acts alone', async () => {
+    const world = await installed(() => undefined);
+    const standby = new InProcess({ beside: world, seed: 2 });
+    standby.leadership.why = 'another process holds the lease';
+    await standby.start();
+    await world.run(5_000);
+
+    world.delete('SolutionInstallation', 's');
+    await world.run(5_000);
+
+    const told = (trace: readonly string[]) => trace.filter((line) => line.includes('stays in the service')).length;
+    expect([told(world.trace.lines), told(standby.trace.lines)]).toEqual([1, 0]);
+    expect(eventsOf(world).filter((event) => event.startsWith('Warning Retained'))).toHaveLength(1);
+  });
+
   it('makes nothing of a complete installation that the spec names anew', async () => {
     const world = await installed(() => undefined);
     const { installationId } = statusOf(world, 'SolutionInstallation', 's');
@@ -411,6 +426,25 @@ describe('an upgrade of a SolutionInstallation', () => {
       expect(conditionOf(world, 'SolutionInstallation', 's')).toBe('True/InSync');
     },
   );
+
+  it('is sent twice at most while every answer is lost, and another one is sent when the spec is edited', async () => {
+    const world = await installed(() => undefined, agent('svc/sandbox-agent:1'));
+    world.interference = atSolutions('loseAnswer', Number.POSITIVE_INFINITY);
+    world.apply('SolutionInstallation', 's', agent('svc/sandbox-agent:2'));
+    await world.run(1_000_000);
+    const given = conditionOf(world, 'SolutionInstallation', 's');
+    await world.crash(200_000);
+    await world.run(1_000_000);
+    const later = [conditionOf(world, 'SolutionInstallation', 's'), await upgrades(world)];
+    world.interference = () => undefined;
+    world.apply('SolutionInstallation', 's', agent('svc/sandbox-agent:1'));
+    await world.run(60_000);
+
+    expect(given).toBe('False/UpgradeInDoubt');
+    expect(later).toEqual(['False/UpgradeInDoubt', ['svc/sandbox-agent:2', 'svc/sandbox-agent:2']]);
+    expect((await upgrades(world)).slice(2)).toEqual(['svc/sandbox-agent:1']);
+    expect(conditionOf(world, 'SolutionInstallation', 's')).toBe('True/InSync');
+  });
 
   it('sends nothing when one that the service refused is taken back', async () => {
     const world = await installed(() => undefined, agent('svc/sandbox-agent:1'));

@@ -226,6 +226,18 @@ const rows: readonly (PassOptions<Facts> & { because: string; comesTo: string })
     comesTo: 'stall InstallationIdUnknown',
   },
   {
+    because:
+      'the agent image is changed, the id was never shown, no component either, and somebody puts the id into the spec',
+    shown: calm,
+    spec: { ...spec, installationId: 'inst_7', inputs: { agentImage: { value: 'svc/agent:2' } } },
+    account: { adoption: 'Never' },
+    memory: complete(
+      { ...asApplied, 'inputs.agentImage': 'svc/agent:1' },
+      { id: undefined, facts: { complete: true } },
+    ),
+    comesTo: `POST /solutions ${body({ installationId: 'inst_7', inputs: { agentImage: 'svc/agent:2' } })}`,
+  },
+  {
     because: 'a component is proved gone',
     spec,
     memory: complete(asApplied),

@@ -19,6 +19,7 @@ const truthful: ReadonlySet<string> = new Set([
   'Contested',
   'AdoptionNotAllowed',
   'DeployInDoubt',
+  'UpgradeInDoubt',
   'InstallationIdUnknown',
 ]);
 

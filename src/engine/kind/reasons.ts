@@ -55,6 +55,8 @@ export const reasons = {
   DeployFailed:
     'The service accepted the deployment and says that it failed; change what is deployed, or redeploy-at, to try again.',
   PartiallyInstalled: 'The service made some of the components; the installation is continued under the same id.',
+  UpgradeInDoubt:
+    'The answer to an upgrade was lost twice, and the service does not show which image runs; another image is needed to try again.',
   InstallationIdUnknown:
     'The id of the installation is not known, so it can neither be continued nor upgraded; nothing is sent.',
   AccessWiderThanSpec:
