@@ -47,7 +47,7 @@ function failuresOf(result: Readonly<Record<string, unknown>>, root: string): re
 const shownLines = 12;
 
 function firstLines(why: string): readonly string[] {
-  const lines = why.split('\n').filter((line) => !line.includes('node_modules'));
+  const lines = why.split('\n').filter((line) => !/^\s*at .*node_modules/u.test(line));
   return lines.length <= shownLines ? lines : [...lines.slice(0, shownLines), '…'];
 }
 

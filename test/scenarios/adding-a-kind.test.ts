@@ -1,7 +1,7 @@
-import { execFileSync } from 'node:child_process';
+import { spawnSync } from 'node:child_process';
 import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { dirname, join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import process from 'node:process';
 import { expect, it, onTestFinished } from 'vitest';
 import { blocksOf } from '../support/documents.ts';
@@ -30,8 +30,15 @@ function withLine(text: string, line: string): string {
 it('a kind is added as CONTRIBUTING.md says', () => {
   const copy = copyOfRepository();
   const bin = (name: string) => join(root, 'node_modules', '.bin', name);
-  const run = (command: string, ...args: readonly string[]) =>
-    execFileSync(command, args, { cwd: copy, encoding: 'utf8', env: { ...process.env, NO_COLOR: '1' } });
+  const run = (command: string, ...args: readonly string[]) => {
+    const { status, stdout, stderr } = spawnSync(command, args, {
+      cwd: copy,
+      encoding: 'utf8',
+      env: { ...process.env, NO_COLOR: '1' },
+    });
+    if (status !== 0) throw new Error(`${basename(command)} ${args.join(' ')} failed:\n${stdout}${stderr}`);
+    return stdout;
+  };
   // The programs behind the commands that the page names, without what npm would look after.
   const commands: Readonly<Record<string, () => string>> = {
     'npm run generate': () => run(process.execPath, 'src/crd/generate.ts'),
