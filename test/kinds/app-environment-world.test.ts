@@ -343,6 +343,22 @@ describe('an AppEnvironment in a world', () => {
     },
   );
 
+  it('sends a redeployment once that the service accepts and calls failed', async () => {
+    const world = await aDeployedWorld();
+    let sent = 0;
+    world.interference = ({ path }) => {
+      if (!path.endsWith('/app-env/redeploy')) return undefined;
+      sent += 1;
+      return { insteadOf: { status: 200, text: '{"success":false,"appEnv":{"appEnvId":"env_web_staging"}}' } };
+    };
+    world.apply(kind, name, { ...spec, deploy: { image: 'r/x:1' } }, { 'apphosting.dev/redeploy-at': 'now' });
+    await world.run(7_200_000);
+
+    expect(sent).toBe(1);
+    expect(conditionOf(world, kind, name)).toBe('False/DeployFailed');
+    expect(messageOf(world, kind, name)).toContain('redeploying');
+  });
+
   it('waits, and sends nothing, while the service shows a word that nobody knows', async () => {
     const world = await aDeployedWorld();
     await world.control('PATCH', '/environments/env_web_staging', { status: 'DEGRADED' });
