@@ -53,9 +53,10 @@ describe('while Kubernetes does not answer', () => {
     const outage = new Outage(new VirtualClock(), log, () => undefined);
 
     expect(outage.failed('a', new KubeError('unavailable', 'no answer'))).toBe(true);
-    expect(outage.failed('b', new KubeError('forbidden', 'no'))).toBe(true);
+    expect(outage.failed('b', new KubeError('unauthorized', 'no'))).toBe(true);
     expect(outage.failed('c', new KubeError('throttled', 'later'))).toBe(true);
     expect(outage.failed('c', new KubeError('invalid', 'too long'))).toBe(false);
+    expect(outage.failed('c', new KubeError('forbidden', 'not this one'))).toBe(false);
     for (const who of ['a', 'b', 'c', 'd']) outage.went(who);
 
     expect(log.lines.map(({ level, message }) => `${level} ${message}`)).toEqual([
@@ -64,6 +65,29 @@ describe('while Kubernetes does not answer', () => {
       'info Kubernetes refuses the operator nothing any more',
       'info Kubernetes answers again',
     ]);
+  });
+});
+
+describe('what Kubernetes forbids', () => {
+  it('is logged of each resource once, with what was forbidden', async () => {
+    const world = await aWorld();
+    const names = ['one', 'two'];
+    for (const name of names) world.secret(name, { url: `https://hook.example.com/${name}` });
+    const from = world.trace.lines.length;
+    const get = world.kube.get.bind(world.kube);
+    world.kube.get = (resource, namespace, name) =>
+      names.includes(name)
+        ? Promise.reject(new KubeError('forbidden', `getting secret ${name}: no`))
+        : get(resource, namespace, name);
+    for (const name of names) world.apply('ContactPoint', name, { webhook: { urlFrom: { name, key: 'url' } } });
+    await world.run(3_600_000);
+
+    const errors = logged(world, from).filter((line) => line.startsWith('error a pass failed'));
+    expect(errors.map((line) => /getting secret \w+/.exec(line)?.[0] ?? line).toSorted()).toEqual([
+      'getting secret one',
+      'getting secret two',
+    ]);
+    for (const name of names) expect(conditionOf(world, 'ContactPoint', name)).toBe('False/InternalError');
   });
 });
 
