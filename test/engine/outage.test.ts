@@ -48,6 +48,28 @@ describe('while Kubernetes does not answer', () => {
       expect(conditionOf(world, 'ContactPoint', `cp-${n}`, 'Drifted')).toBe('True/Drifted');
   });
 
+  it('a pass that asks it nothing is no answer', async () => {
+    const world = await aWorld();
+    world.apply('ContactPoint', 'ops', spec);
+    await world.run(60_000);
+    const from = world.trace.lines.length;
+    const ours = () => logged(world, from).filter((line) => line.includes('Kubernetes'));
+    const replace = world.kube.replaceStatus.bind(world.kube);
+    world.kube.replaceStatus = () => Promise.reject(new KubeError('unavailable', 'no answer'));
+    world.apply('ContactPoint', 'ops', { ...spec, name: 'ops of today' });
+    await world.run(5_000);
+    world.kube.replaceStatus = replace;
+    world.leadership.why = 'lost';
+    await world.run(60_000);
+    expect(ours()).toEqual([expect.stringMatching(/^warn Kubernetes does not answer: /)]);
+
+    world.leadership.why = undefined;
+    await world.run(60_000);
+
+    expect(ours().slice(1)).toEqual([expect.stringMatching(/^info Kubernetes answers again /)]);
+    expect(conditionOf(world, 'ContactPoint', 'ops')).toBe('True/InSync');
+  });
+
   it('is told apart from refusing, each with an end of its own', () => {
     const log = new CollectedLog();
     const outage = new Outage(new VirtualClock(), log, () => undefined);
