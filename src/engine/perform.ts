@@ -46,13 +46,23 @@ export async function perform(
   if (!isForced && refused?.digest === digest && pass.monotonicMs - refused.at < refusedForMs) {
     return { is: 'said', work, verdict: refused.verdict, backoff: false };
   }
+  const performed = await inTurn(table, work, pass, call, digest);
+  // What was not done is decided on a look of its own next time.
+  if (performed.is !== 'on') work.recall.askedAt = undefined;
+  return performed;
+}
+
+async function inTurn(
+  table: Worktable,
+  work: Work,
+  pass: Pass<unknown, unknown>,
+  call: Call<unknown>,
+  digest: string,
+): Promise<Performed> {
   if (table.leadership.mayAct() !== undefined) return { is: 'quiet', retryInMs: 2_000 };
   const names = (call.alone ?? []).map((id) => `${pass.account.endpoint}/${id}`);
-  if (!table.turns.take(names, work.entry.key, pass.askedAt)) {
-    // What this one has seen may be from before the other's call.
-    work.recall.askedAt = undefined;
-    return { is: 'quiet', retryInMs: 200 };
-  }
+  // What this one has seen may be from before the call of the other.
+  if (!table.turns.take(names, work.entry.key, pass.askedAt)) return { is: 'quiet', retryInMs: 200 };
   try {
     return await carryOut(table, work, pass, call, digest);
   } finally {

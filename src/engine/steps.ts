@@ -34,6 +34,8 @@ export class Steps {
   /** Takes steps until there is nothing left to do now. */
   async run(started: Work, around: Surroundings): Promise<Ended> {
     let work = rebound(started, around);
+    // What was seen before it was held up is old by now.
+    if (!work.recall.looks) work.recall.askedAt = undefined;
     work.recall.looks = true;
     for (let count = 0; count < mostSteps; count += 1) {
       const view = new RecordingView(around.session.service, work.recall.forced?.since);
