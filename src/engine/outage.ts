@@ -66,8 +66,9 @@ function troubleOf({ reason }: KubeError): Trouble | undefined {
     case 'throttled':
       return 'silent';
     case 'unauthorized':
-    case 'forbidden':
       return 'refusing';
+    // Another object, or another verb, may well be allowed.
+    case 'forbidden':
     case 'conflict':
     case 'notFound':
     case 'gone':

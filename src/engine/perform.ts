@@ -241,7 +241,7 @@ async function send(
   }
   if (call.resumes === true) recall.notes = pass.notes;
   const { verdict } = settlement;
-  if (settlement.final) recall.refused = { digest, at: now, verdict };
+  if (settlement.final) recall.refused = { digest, at: now, verdict: toSayAgain(verdict, before) };
   const id = verdict.remember?.id;
   const identified = id !== undefined && id !== work.recollection.memory.id;
   if (identified) recall.unwritten = verdict.remember;
@@ -251,6 +251,12 @@ async function send(
     verdict,
     backoff: settlement.retry === 'backoff',
   };
+}
+
+/** The same verdict for later, when what was remembered before the call is old. */
+function toSayAgain(verdict: Verdict<unknown>, before: Partial<Memory<unknown>>): Verdict<unknown> {
+  const still = Object.entries(verdict.remember ?? {}).filter(([name]) => !(name in before));
+  return { ...verdict, remember: Object.fromEntries(still) };
 }
 
 /** What was remembered before a call in the place of what counts while it is under way. */

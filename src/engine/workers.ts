@@ -71,7 +71,8 @@ export class Workers {
     this.#running.set(key, startedAt);
     try {
       const ended = await this.#reconciler.pass(key);
-      this.went(key);
+      // What is put off has asked Kubernetes nothing.
+      if (ended.is !== 'quiet') this.went(key);
       this.#parts.metrics.count('apphosting_passes_total', { kind, result: ended.is });
       switch (ended.is) {
         case 'gone':

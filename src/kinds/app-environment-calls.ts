@@ -90,9 +90,10 @@ export function resolveDoubt(
     const remember = action === undefined ? unwanted : action.done({ at: entry.startedAt, attempt: entry.attempt });
     return { is: 'again', remember: { ...remember, journal: undefined }, note: {} };
   }
-  // The service said no, and nothing shows that it did it all the same.
+  // The service said no, and nothing shows that it did it all the same; of an attempt before this one nobody knows.
   if (entry.conflicted !== undefined) {
-    return { is: 'again', remember: { journal: undefined, applied: notDone(pass.memory.applied) } };
+    const { applied } = pass.memory;
+    return { is: 'again', remember: { journal: undefined, applied: entry.attempt > 1 ? applied : notDone(applied) } };
   }
   const words = `${entry.operation} of environment "${item.name}": the answer was lost`;
   const state = stateOf(item);

@@ -28,12 +28,13 @@ import {
   deployValue,
   isInVain,
   isKnown,
-  isRedeploymentLost,
   isStartupLeft,
   partsOf,
   redeployAnnotation,
+  redeploymentInVain,
   revisionOf,
   startupOf,
+  type InVain,
 } from './app-environment-parts.ts';
 import type { Facts } from './schema/app-environment.ts';
 
@@ -139,20 +140,23 @@ export function redeployment(pass: EnvironmentPass, appEnvId: string): Action {
     words: `redeploy for ${redeployAnnotation}: ${token}`,
     request: postAppEnvRedeploy({ appEnvId }),
     digest: pass.print(token),
-    done: () => ({ facts: { ...pass.memory.facts, lastHandledRedeployAt: token } }),
+    done: ({ body }) =>
+      saysFailed(body)
+        ? { applied: appliedWithoutRedeployment(pass, token, 'Failed') }
+        : { facts: { ...pass.memory.facts, lastHandledRedeployAt: token } },
   };
 }
 
 /** Whether the annotation carries a token that was not handled yet. */
 export function isRedeployDue(pass: EnvironmentPass): boolean {
   const token = openToken(pass);
-  return token !== undefined && !isRedeploymentLost(pass, token);
+  return token !== undefined && redeploymentInVain(pass, token) === undefined;
 }
 
-/** Whether the redeployment that the annotation asks for was given up. */
-export function isRedeployLost(pass: EnvironmentPass): boolean {
+/** How the redeployment that the annotation asks for was in vain; undefined where it was not. */
+export function redeployInVain(pass: EnvironmentPass): InVain | undefined {
   const token = openToken(pass);
-  return token !== undefined && isRedeploymentLost(pass, token);
+  return token === undefined ? undefined : redeploymentInVain(pass, token);
 }
 
 function openToken({ subject, memory }: EnvironmentPass): string | undefined {
@@ -195,11 +199,16 @@ function startupFields(pass: EnvironmentPass): {
     : { startupConfig: startupOf(startup), replaceStartupConfig: true };
 }
 
+/** Whether the service accepted a call and says that it failed. */
+function saysFailed(body: unknown): boolean {
+  return lifecycleAnswerOf(body)?.success === false;
+}
+
 function deployed(pass: EnvironmentPass, { body, at, attempt }: Done): Partial<Memory<Facts>> {
   const { spec } = pass;
   const rollback = body === undefined ? undefined : rollbackInfoOf(body);
   const shown = body === undefined ? undefined : deployedContentIdOf(body);
-  const failed = body !== undefined && lifecycleAnswerOf(body)?.success === false;
+  const failed = saysFailed(body);
   const entry = {
     revision: revisionOf(spec),
     contentId: shown ?? rollback?.contentId ?? (failed ? undefined : spec.deploy?.contentId),
@@ -219,7 +228,8 @@ export function givenUp(
   { operation, startedAt, attempt }: JournalEntry,
 ): Partial<Memory<Facts>> {
   if (operation === 'redeploy') {
-    return { applied: appliedWithoutRedeployment(pass, pass.subject.annotations[redeployAnnotation] ?? '') };
+    const token = pass.subject.annotations[redeployAnnotation] ?? '';
+    return { applied: appliedWithoutRedeployment(pass, token, 'InDoubt') };
   }
   const entry = { revision: revisionOf(pass.spec), contentId: undefined, at: startedAt, outcome: 'InDoubt' };
   return {

@@ -147,15 +147,18 @@ export function isInVain(pass: EnvironmentPass): boolean {
   return isSent(pass, 'failed', wishOf(pass));
 }
 
-/** A redeployment was given up: nobody knows what became of it. */
-export function appliedWithoutRedeployment(pass: EnvironmentPass, token: string): Applied {
+/** How a redeployment was in vain: it was given up, and nobody knows what became of it, or the service called it failed. */
+export type InVain = 'InDoubt' | 'Failed';
+
+/** A redeployment was in vain, and is not sent again for the same token. */
+export function appliedWithoutRedeployment(pass: EnvironmentPass, token: string, how: InVain): Applied {
   const { generation, prints } = doubted(pass.memory.applied, []);
-  return { generation, prints: fitting(pass, { ...prints, redeploy: pass.print(token) }) };
+  return { generation, prints: fitting(pass, { ...prints, redeploy: pass.print([token, how]) }) };
 }
 
-/** Whether the redeployment for this token was given up. */
-export function isRedeploymentLost(pass: EnvironmentPass, token: string): boolean {
-  return isSent(pass, 'redeploy', token);
+/** How the redeployment for this token was in vain; undefined where it was not. */
+export function redeploymentInVain(pass: EnvironmentPass, token: string): InVain | undefined {
+  return (['InDoubt', 'Failed'] as const).find((how) => isSent(pass, 'redeploy', [token, how]));
 }
 
 /** Deployments and redeployments in vain that another call has put an end to. */
@@ -171,6 +174,7 @@ export function appliedOvertaken({ memory: { applied } }: EnvironmentPass): Appl
 export function renewed(pass: EnvironmentPass, state: string): Applied {
   const { powerState: _before, redeploy: _lost, ...known } = printsIn(pass);
   const token = pass.subject.annotations[redeployAnnotation] ?? '';
+  const inVain = redeploymentInVain(pass, token);
   const wanted = { deploy: deployValue(pass.spec), ...partsOf(pass), failed: wishOf(pass) };
   const again = Object.entries(wanted).flatMap(([field, value]) =>
     [field, `${assumed}${field}`]
@@ -185,7 +189,7 @@ export function renewed(pass: EnvironmentPass, state: string): Applied {
       ...known,
       ...Object.fromEntries(again),
       ...(isThere && { powerState: pass.print(powerState) }),
-      ...(isRedeploymentLost(pass, token) && { redeploy: pass.print(token) }),
+      ...(inVain !== undefined && { redeploy: pass.print([token, inVain]) }),
     },
   };
 }

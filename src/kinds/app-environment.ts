@@ -12,7 +12,7 @@ import {
   dueOf,
   isFailed,
   isRedeployDue,
-  isRedeployLost,
+  redeployInVain,
   redeployment,
 } from './app-environment-deploys.ts';
 import { isPowerSet, leftoverOf, partsOf, redeployAnnotation, renewed, revisionOf } from './app-environment-parts.ts';
@@ -92,11 +92,11 @@ function wasDeployed({ deploy, history = [] }: Facts): boolean {
 
 /** What was deployed in vain is not sent again by itself. */
 function failed(pass: EnvironmentPass): Step<Facts> | undefined {
-  const isRedeploy = isRedeployLost(pass);
-  if (!isRedeploy && !isFailed(pass)) return undefined;
+  const redeploy = redeployInVain(pass);
+  if (redeploy === undefined && !isFailed(pass)) return undefined;
   const again = `change what is deployed, or the annotation ${redeployAnnotation}, to try again`;
-  const what = isRedeploy ? 'redeploying' : `deploying ${revisionOf(pass.spec) ?? ''}`;
-  if (!isRedeploy && pass.memory.facts.deploy?.outcome !== 'InDoubt') {
+  const what = redeploy === undefined ? `deploying ${revisionOf(pass.spec) ?? ''}` : 'redeploying';
+  if ((redeploy ?? pass.memory.facts.deploy?.outcome) !== 'InDoubt') {
     return { is: 'stall', reason: 'DeployFailed', message: `${what}: the service says that it failed; ${again}` };
   }
   const message = `${what}: the answer was lost twice, and nothing shows that it was carried out; ${again}`;

@@ -38,7 +38,7 @@ export interface ReflectorOptions {
   readonly clock: Clock;
   readonly entropy: Entropy;
   readonly log: Log;
-  /** Where failures are told that are not about this resource alone; without it each is logged. */
+  /** Where failures are told that are not about this resource alone; without it they are logged like all others. */
   readonly troubles?: Troubles;
   readonly onEvent: (event: CacheEvent) => void;
   /** The cluster went back in time; told before the events of the new world. */

@@ -162,10 +162,10 @@ export class Reflector implements Cache {
     this.#listBecause ??= this.#listing;
     const message = error instanceof Error ? error.message : 'unknown failure';
     const again = { reflector: this.name, waitMs: Math.round(waitMs), list: this.#listBecause };
-    if (error instanceof KubeError && this.#options.troubles?.failed(this.#who, error) === true) {
-      this.#options.log.debug(again, message);
-    } else if (error instanceof KubeError || error instanceof ListAgain) {
-      this.#options.log.info(again, message);
+    const isShared = error instanceof KubeError && this.#options.troubles?.failed(this.#who, error) === true;
+    if (error instanceof KubeError || error instanceof ListAgain) {
+      const isNews = !isShared && message !== this.#problem;
+      this.#options.log[isNews ? 'info' : 'debug'](again, message);
     } else {
       this.#options.log.error({ ...again, err: error }, 'bug: the reflector met a failure it does not know');
     }

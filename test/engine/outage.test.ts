@@ -48,14 +48,37 @@ describe('while Kubernetes does not answer', () => {
       expect(conditionOf(world, 'ContactPoint', `cp-${n}`, 'Drifted')).toBe('True/Drifted');
   });
 
+  it('a pass that asks it nothing is no answer', async () => {
+    const world = await aWorld();
+    world.apply('ContactPoint', 'ops', spec);
+    await world.run(60_000);
+    const from = world.trace.lines.length;
+    const ours = () => logged(world, from).filter((line) => line.includes('Kubernetes'));
+    const replace = world.kube.replaceStatus.bind(world.kube);
+    world.kube.replaceStatus = () => Promise.reject(new KubeError('unavailable', 'no answer'));
+    world.apply('ContactPoint', 'ops', { ...spec, name: 'ops of today' });
+    await world.run(5_000);
+    world.kube.replaceStatus = replace;
+    world.leadership.why = 'lost';
+    await world.run(60_000);
+    expect(ours()).toEqual([expect.stringMatching(/^warn Kubernetes does not answer: /)]);
+
+    world.leadership.why = undefined;
+    await world.run(60_000);
+
+    expect(ours().slice(1)).toEqual([expect.stringMatching(/^info Kubernetes answers again /)]);
+    expect(conditionOf(world, 'ContactPoint', 'ops')).toBe('True/InSync');
+  });
+
   it('is told apart from refusing, each with an end of its own', () => {
     const log = new CollectedLog();
     const outage = new Outage(new VirtualClock(), log, () => undefined);
 
     expect(outage.failed('a', new KubeError('unavailable', 'no answer'))).toBe(true);
-    expect(outage.failed('b', new KubeError('forbidden', 'no'))).toBe(true);
+    expect(outage.failed('b', new KubeError('unauthorized', 'no'))).toBe(true);
     expect(outage.failed('c', new KubeError('throttled', 'later'))).toBe(true);
     expect(outage.failed('c', new KubeError('invalid', 'too long'))).toBe(false);
+    expect(outage.failed('c', new KubeError('forbidden', 'not this one'))).toBe(false);
     for (const who of ['a', 'b', 'c', 'd']) outage.went(who);
 
     expect(log.lines.map(({ level, message }) => `${level} ${message}`)).toEqual([
@@ -64,6 +87,29 @@ describe('while Kubernetes does not answer', () => {
       'info Kubernetes refuses the operator nothing any more',
       'info Kubernetes answers again',
     ]);
+  });
+});
+
+describe('what Kubernetes forbids', () => {
+  it('is logged of each resource once, with what was forbidden', async () => {
+    const world = await aWorld();
+    const names = ['one', 'two'];
+    for (const name of names) world.secret(name, { url: `https://hook.example.com/${name}` });
+    const from = world.trace.lines.length;
+    const get = world.kube.get.bind(world.kube);
+    world.kube.get = (resource, namespace, name) =>
+      names.includes(name)
+        ? Promise.reject(new KubeError('forbidden', `getting secret ${name}: no`))
+        : get(resource, namespace, name);
+    for (const name of names) world.apply('ContactPoint', name, { webhook: { urlFrom: { name, key: 'url' } } });
+    await world.run(3_600_000);
+
+    const errors = logged(world, from).filter((line) => line.startsWith('error a pass failed'));
+    expect(errors.map((line) => /getting secret \w+/.exec(line)?.[0] ?? line).toSorted()).toEqual([
+      'getting secret one',
+      'getting secret two',
+    ]);
+    for (const name of names) expect(conditionOf(world, 'ContactPoint', name)).toBe('False/InternalError');
   });
 });
 

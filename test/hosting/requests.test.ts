@@ -50,7 +50,7 @@ const requests: readonly (readonly [Request, string, Request['effect']])[] = [
     'POST /app-env/build',
     'create',
   ],
-  [r.postAppEnvRedeploy({ appEnvId: 'e' }), 'POST /app-env/redeploy', 'update'],
+  [r.postAppEnvRedeploy({ appEnvId: 'e' }), 'POST /app-env/redeploy', 'create'],
   [r.postAppEnvRollback({ appEnvId: 'e', targetContentId: 'c' }), 'POST /app-env/rollback', 'create'],
   [r.postAppEnvStop({ appEnvId: 'e' }), 'POST /app-env/stop', 'update'],
   [r.postAppEnvStart({ appEnvId: 'e' }), 'POST /app-env/start', 'update'],

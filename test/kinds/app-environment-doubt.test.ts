@@ -162,6 +162,20 @@ describe('what a deployment carries whose answer was lost', () => {
     expect(inShort(step)).toBe(comesTo);
   });
 
+  it.each([
+    [1, 'was not sent', 'ready InSync'],
+    [2, 'may have been kept from the one before', `${image1},"envVars":{"A":"1"},"clearStartupConfig":true}`],
+  ])('of which attempt %s is answered with a conflict %s', (attempt, _what, comesTo) => {
+    const step = settledStep(appEnvironment, {
+      spec: { ...first, env: [{ name: 'A', value: '1' }] },
+      memory: { ...memory, journal: { ...memory.journal, attempt, conflicted: 'busy' } },
+      shown: shown({}, 190_000),
+      with: late,
+    });
+
+    expect(inShort(step)).toBe(comesTo);
+  });
+
   it('is left over where nothing takes it back', () => {
     const { leftover } = appEnvironment.show(aPass(appEnvironment, { spec: first, memory, shown: shown() }));
 

@@ -343,6 +343,46 @@ describe('an AppEnvironment in a world', () => {
     },
   );
 
+  it('sends a redeployment once that the service accepts and calls failed', async () => {
+    const world = await aDeployedWorld();
+    let sent = 0;
+    world.interference = ({ path }) => {
+      if (!path.endsWith('/app-env/redeploy')) return undefined;
+      sent += 1;
+      return { insteadOf: { status: 200, text: '{"success":false,"appEnv":{"appEnvId":"env_web_staging"}}' } };
+    };
+    world.apply(kind, name, { ...spec, deploy: { image: 'r/x:1' } }, { 'apphosting.dev/redeploy-at': 'now' });
+    await world.run(7_200_000);
+
+    expect(sent).toBe(1);
+    expect(conditionOf(world, kind, name)).toBe('False/DeployFailed');
+    expect(messageOf(world, kind, name)).toContain('redeploying');
+  });
+
+  it('remembers what it learned between a refusal and its repetition', async () => {
+    const world = await aDeployedWorld();
+    const { appEnvId } = spec;
+    const runs = { appEnvId, deploy: { image: 'r/x:1' } };
+    const refused = { appEnvId, deploy: { image: 'r/x:2' }, env: [{ name: 'A', value: '2' }] };
+    const power = { powerState: 'Running', lifecycle: { drift: 'Report' } };
+    world.interference = ({ path }) =>
+      path.endsWith('/deploy-image') ? { insteadOf: { status: 400, text: '{"message":"no"}' } } : undefined;
+    const verdicts: unknown[] = [];
+    for (const wanted of [runs, refused, { ...runs, ...power }, { ...refused, ...power }]) {
+      world.apply(kind, name, wanted);
+      await world.run(20_000);
+      verdicts.push(conditionOf(world, kind, name));
+    }
+    await world.control('PATCH', '/environments/env_web_staging', { status: 'stopped' });
+    await world.run(70_000);
+    world.apply(kind, name, { ...runs, ...power });
+    await world.run(70_000);
+
+    expect(verdicts).toEqual(['True/InSync', 'False/Rejected', 'True/InSync', 'False/Rejected']);
+    expect(conditionOf(world, kind, name)).toBe('True/Observed');
+    expect(await writesSince(world, 0)).toEqual(['POST /app-env/deploy-image 200']);
+  });
+
   it('waits, and sends nothing, while the service shows a word that nobody knows', async () => {
     const world = await aDeployedWorld();
     await world.control('PATCH', '/environments/env_web_staging', { status: 'DEGRADED' });

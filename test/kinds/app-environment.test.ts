@@ -333,6 +333,27 @@ describe('an environment', () => {
     expect(inShort(settledStep(appEnvironment, { spec, memory, shown: stopped }))).toBe(`${sent}"image":"r/x:2"}`);
   });
 
+  it.each([
+    ['is not sent again by itself', 'b', one, 'stall DeployFailed'],
+    ['is sent again for another token', 'c', one, 'POST /app-env/redeploy {"appEnvId":"env_1"}'],
+    [
+      'is over with the next deployment',
+      'b',
+      { ...byId, deploy: { image: 'r/x:2' } },
+      'POST /app-env/deploy-image {"appEnvId":"env_1","image":"r/x:2"}',
+    ],
+  ])('whose redeployment the service called failed %s', (_what, token, spec, comesTo) => {
+    const memory = deployed(oneSent);
+    const asking = (value: string) => ({ annotations: { 'apphosting.dev/redeploy-at': value } });
+    const call = callIn(settledStep(appEnvironment, { spec: one, memory, shown: shown(), subject: asking('b') }));
+    const failed = { ...memory, ...call.committed({ success: false }) };
+
+    const step = settledStep(appEnvironment, { spec, memory: failed, shown: shown(), subject: asking(token) });
+
+    expect(failed.facts?.lastHandledRedeployAt).toBeUndefined();
+    expect(inShort(step)).toBe(comesTo);
+  });
+
   it('shows what a failed deployment may have left, once it is wanted no longer', () => {
     const spec = { ...one, env: [{ name: 'B', value: '2' }] };
     const call = callIn(settledStep(appEnvironment, { spec, memory: deployed(oneSent), shown: shown() }));

@@ -93,6 +93,18 @@ describe('a reflector', () => {
     expect(log.bugs).toEqual([]);
   });
 
+  it('logs why it fails once, and again when that changes', async () => {
+    const { clock, api, reflector, log } = scene();
+    api.inject({ verb: 'list', times: 4, effect: 'before', outcome: 'forbidden' });
+    api.inject({ verb: 'list', times: 4, effect: 'before', outcome: 'notFound' });
+
+    reflector.start();
+    await clock.advance(600_000);
+
+    const told = log.lines.filter(({ level }) => level !== 'debug').map(({ level, message }) => `${level} ${message}`);
+    expect(told).toEqual([expect.stringContaining('forbidden'), expect.stringContaining('notFound')]);
+  });
+
   const breaks: readonly { readonly what: string; readonly strike: (api: MemoryKube) => void }[] = [
     { what: 'the connection is reset', strike: (api) => api.endWatches(new KubeError('unavailable', 'reset')) },
     { what: 'the stream ends early', strike: (api) => api.endWatches() },

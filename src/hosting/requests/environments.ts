@@ -81,9 +81,9 @@ export function postAppEnvBuild(body: BuildOrder): Request {
   return write('POST', '/app-env/build', 'create', body);
 }
 
-/** Restarts containers on the current content version, or on the given one. */
+/** Restarts containers on the current content version, or on the given one; each call restarts them once more. */
 export function postAppEnvRedeploy(body: Redeployment): Request {
-  return write('POST', '/app-env/redeploy', 'update', body);
+  return write('POST', '/app-env/redeploy', 'create', body);
 }
 
 /** Goes back to the version before, or to the given one. */
