@@ -1,8 +1,6 @@
 import { pointsCommand } from '../config.ts';
+import { mostPoints } from '../kinds/schema/disaster-protection.ts';
 import { aboutProtection, ageOf, cautionsOn, parseNamed, type Point, type Protection } from './protection.ts';
-
-/** How many points a protection shows at most. */
-const listed = 20;
 
 /** `apphosting points NAME`: the recovery points of a protection. */
 export function points(args: readonly string[]): Promise<number> {
@@ -29,8 +27,8 @@ export function tableOf(protection: Protection, nowMs: number): string {
       .join('  ')
       .trimEnd(),
   );
-  const isCut = recoveryPoints.length >= listed;
-  const more = isCut ? [`Only the newest ${listed} are listed; the service may have older ones.`] : [];
+  const isCut = recoveryPoints.length >= mostPoints;
+  const more = isCut ? [`Only the newest ${mostPoints} are listed; the service may have older ones.`] : [];
   const notes = [...more, ...cautionsOn(protection, nowMs)];
   return [...lines, ...(notes.length === 0 ? [] : ['', ...notes]), ''].join('\n');
 }

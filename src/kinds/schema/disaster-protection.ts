@@ -6,6 +6,9 @@ import { choice, facts, fields, flag, integer, listOf, serviceId, shown, text } 
 import * as recovery from './recovery.ts';
 import { environment, ofOneEnvironment } from './values.ts';
 
+/** How many recovery points a status shows at most. */
+export const mostPoints = 20;
+
 const seconds = (description: string) =>
   integer(`${description}, in seconds; from one minute to 30 days. Default: the service's own.`, {
     min: 60,
@@ -160,7 +163,7 @@ export const Facts = facts({
     nextValidationAt: time('When the next one is due.'),
     nextSnapshotAt: time('When the next snapshot is due.'),
   }).optional(),
-  recoveryPoints: listOf('The newest recovery points.', RecoveryPoint, { max: 20 }).optional(),
+  recoveryPoints: listOf('The newest recovery points.', RecoveryPoint, { max: mostPoints }).optional(),
   operations: listOf('The last operations, newest first.', recovery.operation('An operation.'), {
     max: 20,
   }).optional(),
