@@ -10,6 +10,7 @@ import {
   messageOf,
   statusOf,
   writesSince,
+  neverDeployed,
 } from './support/world.ts';
 
 const spec = { appEnvId: 'env_web_staging', powerState: 'Running' };
@@ -282,13 +283,7 @@ describe('an AppEnvironment in a world', () => {
 
   it('never starts what was never deployed', async () => {
     const world = await aWorld();
-    await world.control('POST', '/environments', {
-      appEnvId: 'env_new',
-      appId: 'app_web',
-      name: 'new',
-      region: 'eu-west',
-    });
-    world.apply(kind, name, { appEnvId: 'env_new', powerState: 'Running' });
+    world.apply(kind, name, { appEnvId: await neverDeployed(world), powerState: 'Running' });
     await world.run(70_000);
 
     expect(conditionOf(world, kind, name)).toBe('False/NeverDeployed');

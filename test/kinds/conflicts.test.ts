@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { Disturbance } from '../support/disturbed-wire.ts';
 import type { InProcess } from '../support/in-process.ts';
-import { aWorld, commits, conditionOf, messageOf, statusOf } from './support/world.ts';
+import { aWorld, commits, conditionOf, messageOf, neverDeployed, statusOf } from './support/world.ts';
 
 const spec = { appEnvId: 'env_web_staging', powerState: 'Running' };
 const kind = 'AppEnvironment';
@@ -106,13 +106,7 @@ describe('a no', () => {
     'to a first start is NeverDeployed, with whatever status: %s',
     async (status) => {
       const world = await aWorld({ readings: { 'rejection.status': status } });
-      await world.control('POST', '/environments', {
-        appEnvId: 'env_new',
-        appId: 'app_web',
-        name: 'new',
-        region: 'eu-west',
-      });
-      world.apply(kind, name, { appEnvId: 'env_new', powerState: 'Running' });
+      world.apply(kind, name, { appEnvId: await neverDeployed(world), powerState: 'Running' });
       await world.run(70_000);
 
       expect(conditionOf(world, kind, name)).toBe('False/NeverDeployed');

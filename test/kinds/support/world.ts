@@ -83,3 +83,10 @@ export function eventsOf(world: InProcess): readonly string[] {
 export async function environmentOf(world: InProcess, id: string): Promise<Readonly<Record<string, unknown>>> {
   return (await world.control('GET', `/environments/${id}`)) as Readonly<Record<string, unknown>>;
 }
+
+/** An environment that the console has made and nobody has deployed to; its id. */
+export async function neverDeployed(world: InProcess): Promise<string> {
+  const appEnvId = 'env_new';
+  await world.control('POST', '/environments', { appEnvId, appId: 'app_web', name: 'new', region: 'eu-west' });
+  return appEnvId;
+}
