@@ -70,8 +70,10 @@ function asked(): Asked | undefined {
 
 async function play({ names, json, options }: Asked): Promise<void> {
   const stage = await setStage(options);
-  const abandon = () => void stage.close().finally(() => process.exit(1));
-  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, abandon);
+  let leaving: Promise<void> | undefined;
+  // Ctrl-C comes twice where npm passes it on as well: the second one must not end what the first one tidies up.
+  const abandon = () => void (leaving ??= stage.close().finally(() => process.exit(1)));
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, abandon);
   try {
     await prepare(stage);
     await stage.startOperator();

@@ -215,6 +215,12 @@ export const sandboxCommand = {
 /** What `apphosting sandbox` was asked to do. */
 export type SandboxSettings = Settings<(typeof sandboxCommand)['flags']>;
 
+const contextFlag = {
+  help: 'a context of the kubeconfig other than its current one',
+  value: 'NAME',
+  schema: z.string().optional(),
+};
+
 /** The flags of `apphosting run`. */
 export const runCommand = {
   name: 'run',
@@ -226,11 +232,7 @@ export const runCommand = {
       value: 'FILE',
       schema: z.string().optional(),
     },
-    context: {
-      help: 'a context of the kubeconfig other than its current one',
-      value: 'NAME',
-      schema: z.string().optional(),
-    },
+    context: contextFlag,
     namespace: {
       help: 'watch this namespace only, with Roles instead of ClusterRoles and without ClusterHostingAccount',
       value: 'NAME',
@@ -243,7 +245,7 @@ export const runCommand = {
       schema: z.string().optional(),
     },
     selector: {
-      help: 'watch only resources with these labels, so that several operators share a cluster',
+      help: 'watch only resources and accounts with these labels, so that several operators share a cluster',
       value: 'LABELS',
       schema: z.string().optional(),
     },
@@ -304,11 +306,7 @@ const clusterFlags = {
     value: 'FILE',
     schema: z.string().optional(),
   },
-  context: {
-    help: 'a context of the kubeconfig other than its current one',
-    value: 'NAME',
-    schema: z.string().optional(),
-  },
+  context: contextFlag,
   namespace: {
     help: 'the namespace of the protection; else that of the context',
     value: 'NAME',

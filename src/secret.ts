@@ -8,9 +8,14 @@ export class Secret {
     this.#value = value;
   }
 
-  /** The value itself. Only the transport, the fingerprint and comparisons call it. */
+  /** The value itself. Only the transport, the fingerprint, comparisons and rules about values call it. */
   reveal(): string {
     return this.#value;
+  }
+
+  /** The same without the white space around it, such as the line end of the file that it came from. */
+  trimmed(): Secret {
+    return new Secret(this.#value.trim());
   }
 
   toString(): string {

@@ -27,14 +27,15 @@ const waiting = {
   InDoubt:
     'Nothing for two minutes (`--horizon-seconds`). Then [the runbook](runbooks/call-in-doubt.md). Never delete and create the resource to hurry it.',
   CreateInProgress: 'Nothing, if the other resource is meant too. Otherwise give one of them another `spec.name`.',
-  EnvironmentInDoubt: 'Nothing: it goes on when the AppEnvironment that the message names knows what came of its call.',
+  EnvironmentInDoubt:
+    'Nothing: it goes on when the resource that the message names knows what came of its call, or when that can no longer arrive.',
   TakeOver: 'Nothing: it goes on after one horizon (two minutes by default).',
   ReferenceNotReady:
     'Look at the object that the message names: `kubectl get` it. Is it in the same namespace, and spelled so?',
   SecretMissing:
-    'Create the Secret, or the key, that the message names. It is seen at once; with `--secret-watch=off` at the next poll.',
+    'Create the Secret, or the key, that the message names. It is seen at once; with `--secret-watch=off` within about a minute.',
   ConfigMapMissing:
-    'Create the ConfigMap, or the key, that the message names. It is seen at once; with `--secret-watch=off` at the next poll.',
+    'Create the ConfigMap, or the key, that the message names. It is seen at once; with `--secret-watch=off` within about a minute.',
   AccountNotReady: 'Look at the account: `kubectl get hostingaccount default`, or the one of `spec.accountRef`.',
   Throttled: 'Nothing once. Often: [the runbook](runbooks/budget-exhausted.md).',
   ServiceUnavailable:
@@ -77,6 +78,8 @@ const stalled = {
   RollbackRefused: 'Name another content version, or deploy an image or a build instead.',
   DeployInDoubt:
     'Look in the console what runs. To deploy again, change `apphosting.dev/redeploy-at` or what is deployed.',
+  ApplyInDoubt:
+    'Look in the console what the environments run. To send it again, change the field, or take `spec.applyImmediately` away and set it again.',
   DeployFailed:
     "Read the log of the deployment in the service's console; then change what is deployed, or set `apphosting.dev/redeploy-at` to try the same again.",
   PartiallyInstalled: 'Put right what the message says of the components; it is continued, nothing is installed twice.',
@@ -96,8 +99,9 @@ const stalled = {
   VisibilityLost:
     'Has the token lost a permission, or does it belong to another member now? Give it back. If the objects are really gone: annotate the account with a new value of `apphosting.dev/accept-missing`.',
   JournalDamaged: 'Find out who writes status. Look in the service what exists; then remove `status.journal`.',
-  ConfigurationGone: 'If the protection is still wanted: raise `spec.enrolment` by one.',
-  WipedByReset: 'If the protection is still wanted: raise `spec.enrolment` by one.',
+  ConfigurationGone:
+    'If the protection is still wanted, raise `spec.enrolment` as the message says; if not, delete it.',
+  WipedByReset: 'If the protection is still wanted, raise `spec.enrolment` as the message says; if not, delete it.',
 } as const satisfies Remedies;
 
 const final = {
@@ -168,12 +172,13 @@ const only = (kinds: readonly string[], ...names: readonly Reason[]) => names.ma
 /** The reasons that not every kind can have, with the kinds that can. */
 const own: ReadonlyMap<Reason, readonly string[]> = new Map([
   ...only(accounts, 'Unauthorized', 'HostNotAllowed', 'InUse', 'Throttling', 'NotThrottled'),
-  ...only(['HostedApp'], 'UnknownPreset', 'EnvironmentInDoubt'),
+  ...only(['HostedApp'], 'UnknownPreset', 'ApplyInDoubt'),
+  ...only(['HostedApp', 'AppEnvironment', 'SolutionInstallation'], 'EnvironmentInDoubt'),
   ...only(['AppEnvironment', 'DisasterProtection', 'MemberAccess'], 'EnvironmentChanged'),
   ...only(['AppEnvironment'], 'UnknownRemoteStatus', 'NeverDeployed', 'RollbackRefused'),
   ...only(['AppEnvironment'], 'DeployInDoubt', 'DeployFailed', 'DeployAssumed', 'DeployHeld', 'PendingNextBuild'),
   ...only(['AppEnvironment'], 'Running', 'Stopped'),
-  ...only(['AppEnvironment', 'MemberAccess'], 'EnvironmentNotFound'),
+  ...only(['AppEnvironment', 'MemberAccess', 'MetricAlert'], 'EnvironmentNotFound'),
   ...only(['SolutionInstallation'], 'UnknownSolution', 'PartiallyInstalled', 'UpgradeInDoubt', 'InstallationIdUnknown'),
   ...only(['ContactPoint'], 'Propagated', 'NotDeployedYet'),
   ...only(['MetricAlert'], 'Firing', 'Normal', 'Pending', 'NoData', 'EvaluationError', 'AlertPaused', 'NotRefreshed'),

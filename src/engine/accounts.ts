@@ -6,26 +6,33 @@
  */
 import { entryInWords, type Entry } from './book.ts';
 import type { Reason } from './kind/reasons.ts';
+import {
+  allowanceOf,
+  dangerousSettingsOf,
+  printable,
+  settingsOf,
+  specOf,
+  type AccountSpec,
+  type Closed,
+  type SettingsSources,
+} from './account-settings.ts';
 import { isRecord } from './memory.ts';
-import { isAllowed, type AllowedNamespaces } from './allowed-namespaces.ts';
-import { annotations, partsOfKey } from './names.ts';
-import type { Clock, Hosting, Json, Material, Service, ServiceSettings, WalkListener } from './ports.ts';
-import type { AccountView, Adoption } from './kind/pass.ts';
+import { isAllowed } from './allowed-namespaces.ts';
+import { annotations } from './names.ts';
+import type { Clock, Hosting, Json, KnownSecrets, Material, Service, ServiceSettings, WalkListener } from './ports.ts';
+import type { Secret } from '../secret.ts';
+import type { AccountView } from './kind/pass.ts';
 import type { Memory } from './kind/step.ts';
 
 /** How long the last token of an account that is being deleted may be used after its Secret has gone. */
 export const farewellMs = 600_000;
 
-/** The account kinds' spec as far as opening the service needs it. */
-interface AccountSpec {
-  readonly accountId: string;
-  readonly credentialsRef: { readonly name: string };
-  readonly dangerousCredentialsRef?: { readonly name: string };
-  readonly mode?: 'Manage' | 'Observe';
-  readonly pollSeconds?: number;
-  readonly adoption?: Adoption;
-  readonly budget?: { readonly requestsPerSecond?: number; readonly concurrency?: number };
-  readonly allowedNamespaces?: AllowedNamespaces;
+/** Whether an account serves those that use it, and by which rules of its spec. */
+interface AccountStanding {
+  readonly admitted: boolean;
+  readonly reason: Reason;
+  readonly message: string;
+  readonly rules: string;
 }
 
 /** An account whose service is open. */
@@ -39,7 +46,7 @@ export interface Session {
   /** The Secret went before the account: until then (monotonic) the token serves what is being deleted, and nothing else. */
   readonly farewellUntil: number | undefined;
   /** What the account's own last pass said; undefined before the first. */
-  standing: { readonly admitted: boolean; readonly reason: Reason; readonly message: string } | undefined;
+  standing: AccountStanding | undefined;
   /** Why nothing may be created or deleted, when owned objects stopped showing. */
   frozen: string | undefined;
   /** Until when (monotonic) the service last asked to wait, where that was long enough to be worth a word. */
@@ -50,12 +57,6 @@ export interface Session {
   isSuspicious: boolean;
   /** The token of `apphosting.dev/accept-missing` that was honoured. */
   acceptedMissing: string | undefined;
-}
-
-/** Why an account's service is not open. */
-export interface Closed {
-  readonly reason: Reason;
-  readonly message: string;
 }
 
 export interface AccountsOptions {
@@ -74,6 +75,12 @@ export class Accounts {
   readonly #sessions = new Map<string, Session>();
   /** The settings that each account was opened with last, and when its Secret was found gone. */
   readonly #last = new Map<string, { readonly settings: ServiceSettings; readonly goneAt: number | undefined }>();
+  /** What the objects of each account pass on to the service, whatever token it is opened with. */
+  readonly #secrets = new Map<string, KnownSecrets>();
+  /** Accounts whose objects were asked for their Secrets; later ones tell of theirs at each pass. */
+  readonly #learned = new Set<string>();
+  /** Why an account could not be opened when that was tried last. */
+  readonly #closed = new Map<string, Closed>();
 
   constructor(options: AccountsOptions) {
     this.#options = options;
@@ -93,9 +100,29 @@ export class Accounts {
     return this.#sessions;
   }
 
+  hasLearned(key: string): boolean {
+    return this.#learned.has(key);
+  }
+
+  learns(key: string): void {
+    this.#learned.add(key);
+  }
+
+  /** Why an account is not open, where that was tried. */
+  whyClosed(key: string): Closed | undefined {
+    return this.#closed.get(key);
+  }
+
   /** Opens the service of an account, or says why it cannot be. */
   async open(entry: Entry): Promise<Session | Closed> {
-    const current = await this.#settings(entry, specOf(entry).credentialsRef.name);
+    const opened = await this.#open(entry);
+    if ('reason' in opened) this.#closed.set(entry.key, opened);
+    else this.#closed.delete(entry.key);
+    return opened;
+  }
+
+  async #open(entry: Entry): Promise<Session | Closed> {
+    const current = await settingsOf(entry, specOf(entry).credentialsRef.name, this.#around(entry));
     const farewell = 'reason' in current ? this.#farewell(entry, current) : undefined;
     if ('reason' in current && farewell === undefined) {
       await this.close(entry.key);
@@ -104,31 +131,30 @@ export class Accounts {
     const settings = farewell?.settings ?? current;
     if ('reason' in settings) return settings;
     if (farewell === undefined) this.#last.set(entry.key, { settings, goneAt: undefined });
-    const special = await this.#dangerousSettings(entry, settings);
+    const special = await dangerousSettingsOf(entry, settings, this.#around(entry));
+    const tokens = special === undefined || 'reason' in special ? [settings.token] : [settings.token, special.token];
+    this.know(entry.key, 'the account itself', tokens, true);
     const print = this.#options.print([printable(settings), special === undefined ? null : printable(special)]);
     const known = this.#sessions.get(entry.key);
     const spec = specOf(entry);
     if (known !== undefined && known.print === print) {
       return Object.assign(known, { spec, farewellUntil: farewell?.until });
     }
+    // Before the old one is closed: what is known of a credential lasts while somebody uses it, a pause among it.
+    const service = await this.#openPinned(entry, settings);
+    const dangerous = 'reason' in service ? undefined : this.#openDangerous(special);
     await this.close(entry.key);
-    const service = this.#options.hosting.open(settings, this.#options.onWalk);
-    if ('refused' in service) return { reason: 'HostNotAllowed', message: service.refused };
-    const mismatch = pinned(entry, service.endpoint);
-    if (mismatch !== undefined) {
-      await service.close();
-      return mismatch;
-    }
+    if ('reason' in service) return service;
     const session: Session = {
       service,
-      dangerous: special === undefined || 'reason' in special ? special : this.#openDangerous(special),
+      dangerous,
       print,
       spec,
       scope: entry.kind.scope,
       farewellUntil: farewell?.until,
       standing: undefined,
       frozen: undefined,
-      throttledUntil: undefined,
+      throttledUntil: known?.throttledUntil === undefined ? undefined : service.health().throttledUntil,
       suspects: new Map(),
       isSuspicious: false,
       acceptedMissing: acceptedMissingOf(entry),
@@ -144,9 +170,22 @@ export class Accounts {
     if (session?.dangerous !== undefined && 'close' in session.dangerous) await session.dangerous.close();
   }
 
+  /** What an object of an account passes on is not said of any answer to this account. */
+  know(account: string, user: string, secrets: readonly Secret[], isToken = false): void {
+    this.#secretsOf(account).know(user, secrets, isToken);
+  }
+
+  /** The object has gone, and passes nothing on any more. */
+  unlearn(account: string, user: string): void {
+    this.#secrets.get(account)?.forget(user);
+  }
+
   /** The account has gone: nothing of it is kept. */
   async forget(key: string): Promise<void> {
+    this.#secrets.delete(key);
     this.#last.delete(key);
+    this.#learned.delete(key);
+    this.#closed.delete(key);
     await this.close(key);
   }
 
@@ -157,7 +196,7 @@ export class Accounts {
   /** What a pass sees of its account. */
   view(session: Session): AccountView {
     const { spec, service } = session;
-    const { pollIntervalMs, roundMs } = service.health();
+    const { pollIntervalMs, roundMs, forecastPerHour } = service.health();
     const throttledMs = this.throttledMs(session);
     return {
       endpoint: service.endpoint,
@@ -166,6 +205,7 @@ export class Accounts {
       adoption: spec.adoption ?? (session.scope === 'Namespaced' ? 'ById' : 'Never'),
       pollMs: (spec.pollSeconds ?? 60) * 1_000,
       inEffect: { pollMs: pollIntervalMs, roundMs },
+      budget: { ...allowanceOf(spec), forecastPerHour },
       isThrottled: throttledMs !== undefined && throttledMs > 0,
       frozen: session.frozen,
       acceptedMissing: session.acceptedMissing,
@@ -197,22 +237,28 @@ export class Accounts {
     return isAllowed(specOf(account).allowedNamespaces, namespace, this.#options.labelsOf(namespace));
   }
 
-  /** The second credential is for the same host and the same account; without a Secret that says so it is not used. */
-  async #dangerousSettings(entry: Entry, main: ServiceSettings): Promise<ServiceSettings | Closed | undefined> {
-    const name = specOf(entry).dangerousCredentialsRef?.name;
-    if (name === undefined) return undefined;
-    const settings = await this.#settings(entry, name);
-    const reason = 'DangerousCredential';
-    if ('reason' in settings) return { reason, message: `spec.dangerousCredentialsRef: ${settings.message}` };
-    if (settings.baseUrl === main.baseUrl) return settings;
-    return {
-      reason,
-      message: `spec.dangerousCredentialsRef: Secret ${name} has another baseUrl than the one of spec.credentialsRef`,
-    };
+  #around(entry: Entry): SettingsSources {
+    return { ...this.#options, secrets: this.#secretsOf(entry.key) };
   }
 
-  #openDangerous(settings: ServiceSettings): Service | Closed {
-    const service = this.#options.hosting.open(settings, () => undefined);
+  #secretsOf(account: string): KnownSecrets {
+    const known = this.#secrets.get(account) ?? this.#options.hosting.secretsInUse();
+    this.#secrets.set(account, known);
+    return known;
+  }
+
+  async #openPinned(entry: Entry, settings: ServiceSettings): Promise<Service | Closed> {
+    const service = this.#options.hosting.open(settings, this.#options.onWalk);
+    if ('refused' in service) return { reason: 'HostNotAllowed', message: service.refused };
+    const mismatch = pinned(entry, service.endpoint);
+    if (mismatch !== undefined) await service.close();
+    return mismatch ?? service;
+  }
+
+  #openDangerous(settings: ServiceSettings | Closed | undefined): Service | Closed | undefined {
+    if (settings === undefined || 'reason' in settings) return settings;
+    const { name: _measuredOnce, ...unnamed } = settings;
+    const service = this.#options.hosting.open(unnamed, () => undefined);
     if (!('refused' in service)) return service;
     return { reason: 'DangerousCredential', message: `spec.dangerousCredentialsRef: ${service.refused}` };
   }
@@ -231,47 +277,6 @@ export class Accounts {
     this.#last.set(entry.key, { ...last, goneAt });
     return entry.object.metadata.deletionTimestamp === undefined ? undefined : { settings: last.settings, until };
   }
-
-  async #settings(entry: Entry, name: string): Promise<ServiceSettings | Closed> {
-    if (entry.spec.is === 'invalid') return { reason: 'InvalidSpec', message: entry.spec.message };
-    const spec = specOf(entry);
-    const namespace = partsOfKey(entry.key).namespace || this.#options.operatorNamespace;
-    const secret = await this.#options.material.secret(namespace, name);
-    const where = `Secret ${namespace}/${name}`;
-    if (secret === undefined)
-      return { reason: 'SecretMissing', message: `${where} does not exist; it must hold baseUrl and token` };
-    const [baseUrl, token] = [secret.get('baseUrl'), secret.get('token')];
-    if (baseUrl === undefined || token === undefined) {
-      const missing = baseUrl === undefined ? 'baseUrl' : 'token';
-      return { reason: 'SecretMissing', message: `${where} has no key "${missing}"; it must hold baseUrl and token` };
-    }
-    return {
-      baseUrl: baseUrl.reveal().trim(),
-      token,
-      caBundle: secret.get('caBundle')?.reveal(),
-      accountId: spec.accountId,
-      pollSeconds: spec.pollSeconds ?? 60,
-      requestsPerSecond: spec.budget?.requestsPerSecond ?? 5,
-      concurrency: spec.budget?.concurrency ?? 4,
-    };
-  }
-}
-
-/** Settings as something to take a fingerprint of. */
-function printable(settings: ServiceSettings | Closed): Json {
-  if ('reason' in settings) return settings.message;
-  const { caBundle, ...rest } = settings;
-  return { ...rest, caBundle: caBundle ?? '' };
-}
-
-/** The spec of an account, which its schema has checked. */
-function specOf(entry: Entry): AccountSpec {
-  if (entry.spec.is === 'valid' && isAccountSpec(entry.spec.value)) return entry.spec.value;
-  return { accountId: '', credentialsRef: { name: '' } };
-}
-
-function isAccountSpec(value: unknown): value is AccountSpec {
-  return isRecord(value) && typeof value['accountId'] === 'string' && isRecord(value['credentialsRef']);
 }
 
 /** The newest loss that the owner of the account has accepted, as status says. */

@@ -1,7 +1,8 @@
 /**
  * Every object the operator watches, and what ties them together: accounts, references, Secrets, ids, open creates.
  *
- * Guarantees: the ties of an object are those of its newest form; a key is in the book exactly while its object exists.
+ * Guarantees: an entry is the newest form that is known of its object, which is what the watch told last or our own later write;
+ * the ties of an object are those of that form; a key is in the book exactly while its object exists.
  */
 import type { AnyKind, Needs } from './kind/define.ts';
 import { recollect, isRecord, type Recollection } from './memory.ts';

@@ -1,4 +1,5 @@
 import type { Entry } from './book.ts';
+import { accountLabel } from './names.ts';
 import type { ObjectMeta } from './ports.ts';
 
 /** Counts over all objects, for metrics. */
@@ -22,6 +23,8 @@ export interface Census {
   readonly newestFailureSeconds: ReadonlyMap<string, number>;
   /** What status says of each account: how many resources use it, and how many orphans it has. */
   readonly accounts: readonly { readonly account: string; readonly resources: number; readonly orphans: number }[];
+  /** Calls that were begun and whose outcome status does not say yet, by what they do. */
+  readonly doubts: readonly { readonly kind: string; readonly operation: string; readonly count: number }[];
   /** Zero when no call is in doubt. */
   readonly oldestDoubtSeconds: number;
 }
@@ -33,6 +36,7 @@ export function census(entries: Iterable<Entry>, wallMs: number): Census {
   const others = new Map<string, Census['conditions'][number]>();
   const accounts: Census['accounts'][number][] = [];
   const newestFailureSeconds = new Map<string, number>();
+  const doubts = new Map<string, Census['doubts'][number]>();
   let oldest = wallMs;
   for (const { kind, object, recollection } of entries) {
     if (kind.life === 'account') accounts.push(usedAs(object.metadata, recollection.memory.facts));
@@ -52,11 +56,24 @@ export function census(entries: Iterable<Entry>, wallMs: number): Census {
     const differs = recollection.conditions.some(({ type, status }) => type === 'Drifted' && status === 'True');
     if (differs) drifted.set(kind.kind, (drifted.get(kind.kind) ?? 0) + 1);
     const { journal } = recollection.memory;
-    if (journal !== undefined) oldest = Math.min(oldest, Date.parse(journal.startedAt));
+    if (journal === undefined || kind.answered?.(recollection.memory) === true) continue;
+    oldest = Math.min(oldest, Date.parse(journal.startedAt));
+    const { operation } = journal;
+    const which = `${kind.kind}/${operation}`;
+    doubts.set(which, { kind: kind.kind, operation, count: (doubts.get(which)?.count ?? 0) + 1 });
   }
   const conditions = [...others.values()];
   const oldestDoubtSeconds = (wallMs - oldest) / 1_000;
-  return { objects: [...counts.values()], drifted, conditions, newestFailureSeconds, accounts, oldestDoubtSeconds };
+  const objects = [...counts.values()];
+  return {
+    objects,
+    drifted,
+    conditions,
+    newestFailureSeconds,
+    accounts,
+    doubts: [...doubts.values()],
+    oldestDoubtSeconds,
+  };
 }
 
 function stalledSince(conditions: Entry['recollection']['conditions']): number | undefined {
@@ -64,11 +81,11 @@ function stalledSince(conditions: Entry['recollection']['conditions']): number |
   return stalled === undefined ? undefined : Date.parse(stalled.lastTransitionTime);
 }
 
-function usedAs({ namespace, name }: ObjectMeta, facts: unknown): Census['accounts'][number] {
+function usedAs(meta: ObjectMeta, facts: unknown): Census['accounts'][number] {
   const { counts = [], orphans = [] } = facts as {
     counts?: readonly { total: number }[];
     orphans?: readonly unknown[];
   };
   const resources = counts.reduce((sum, { total }) => sum + total, 0);
-  return { account: namespace === undefined ? name : `${namespace}/${name}`, resources, orphans: orphans.length };
+  return { account: accountLabel(meta), resources, orphans: orphans.length };
 }

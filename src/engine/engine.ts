@@ -17,6 +17,7 @@ import { Recalls } from './recall.ts';
 import { Reconciler } from './reconcile.ts';
 import { Standing } from './standing.ts';
 import { isReady } from './tally.ts';
+import { recovered } from './vain.ts';
 import { Workers } from './workers.ts';
 
 /** Two who write the same status must not answer each other as fast as they can. */
@@ -26,16 +27,21 @@ export class Engine {
   readonly #parts: Parts;
   readonly #queue: WorkQueue;
   readonly #reconciler: Reconciler;
-  readonly #written = new Map<string, Entry>();
+  /** The version of our last write of an object, by uid, until the watch has told it. */
+  readonly #written = new Map<string, string>();
   readonly #askers = new WeakMap<Service, Map<string, Set<string>>>();
   readonly #workers: Workers;
   readonly #failing = new WeakMap<Service, Set<string>>();
   readonly #standing: Standing;
   #quarantinedUntil = Number.NEGATIVE_INFINITY;
+  /** Whether what was not in the first list is new: a label, or a cluster that went back in time, can bring up what is old. */
+  #tellsBirths: boolean;
 
   constructor(options: EngineOptions) {
     const { clock, entropy } = options;
-    this.#queue = new WorkQueue(clock, entropy, (key) => partsOfKey(key).namespace);
+    this.#tellsBirths = options.settings.seesAll;
+    const onTaken = (ms: number) => options.metrics.observe('apphosting_queue_wait_seconds', {}, ms / 1_000);
+    this.#queue = new WorkQueue(clock, entropy, (key) => partsOfKey(key).namespace, onTaken);
     const onWalk: WalkListener = (event) => this.#walked(event);
     this.#parts = {
       ...options,
@@ -47,9 +53,8 @@ export class Engine {
         readOnly: options.settings.readOnly,
       }),
       interests: new Interests(),
-      recalls: new Recalls(),
-      newest: (entry) => this.#newest(entry),
-      wrote: (entry) => void this.#written.set(entry.object.metadata.uid, entry),
+      recalls: new Recalls(clock),
+      wrote: (entry) => this.#wrote(entry),
       asked: (service, readKey, objectKey) => this.#ask(service, readKey, objectKey),
       quarantinedUntil: () => this.#quarantinedUntil,
       concluded: (entry, verdict) => this.#standing.concluded(entry, verdict),
@@ -68,28 +73,22 @@ export class Engine {
       this.#forget(key, event.object);
       return;
     }
-    const before = this.#parts.book.get(key);
     const { uid, resourceVersion } = event.object.metadata;
     const written = this.#written.get(uid);
-    const own = written?.object.metadata.resourceVersion === resourceVersion ? written : undefined;
-    // What comes back of our own write is in hand already.
-    const entry = this.#parts.book.apply(own?.object ?? event.object, own?.recollection);
-    if (entry === undefined) return;
-    if (written !== undefined && !isOlder(resourceVersion, written.object.metadata.resourceVersion)) {
-      this.#written.delete(uid);
-    }
-    this.#noteForced(entry);
-    if (own === undefined)
-      this.#queue.enqueue(key, urgencyOf(event, before), isOnlyStatus(event, before) ? foreignStatusMs : 0);
-    if (before === undefined || isReady(before) !== isReady(entry)) this.#standing.recount(entry);
-    for (const name of entry.ties) if (isClaim(name) && before?.ties.includes(name) !== true) this.#wake(name);
-    if (!sameTarget(before, entry))
-      this.#wake(tie.object(entry.kind.kind, event.object.metadata.namespace, event.object.metadata.name));
+    // What we wrote is in hand already, and so is all that was before it.
+    if (written !== undefined && isOlder(resourceVersion, written)) return;
+    this.#written.delete(uid);
+    if (written !== resourceVersion) this.#note(event.object, { initial: event.initial });
   }
 
   /** A Secret or ConfigMap changed; whoever uses it is looked at again. */
   materialChanged(kind: 'secret' | 'configMap', namespace: string, name: string): void {
     this.#wake(tie[kind](namespace, name));
+  }
+
+  /** Whether anybody's spec names a Secret or ConfigMap. */
+  usesMaterial(kind: 'secret' | 'configMap', namespace: string, name: string): boolean {
+    return this.#parts.book.tiedBy(tie[kind](namespace, name)).length > 0;
   }
 
   /** A namespace was made or labelled anew; shared accounts may let it in now, or no longer. */
@@ -126,6 +125,7 @@ export class Engine {
   /** Kubernetes went back in time: what we wrote may be lost, and what it says may be old. */
   rewound(): void {
     this.#written.clear();
+    this.#tellsBirths = false;
     this.quarantine(this.#parts.settings.horizonMs);
     for (const entry of this.#parts.book.values()) this.#queue.enqueue(entry.key, urgencies.change);
   }
@@ -151,10 +151,41 @@ export class Engine {
     await this.#parts.accounts.closeAll();
   }
 
+  /** What we wrote counts from now on, however late the watch tells it. */
+  #wrote({ object, recollection }: Entry): void {
+    const { uid, resourceVersion } = object.metadata;
+    const known = this.#parts.book.get(keyOfObject(object))?.object.metadata;
+    if (known?.uid !== uid || !isOlder(known.resourceVersion, resourceVersion)) return;
+    this.#written.set(uid, resourceVersion);
+    this.#note(object, { own: recollection });
+  }
+
+  /** Takes the newest form of an object; `own` is what status says where we wrote it. */
+  #note(object: KubeObject, { initial = false, own }: { initial?: boolean; own?: Entry['recollection'] }): void {
+    const key = keyOfObject(object);
+    const before = this.#parts.book.get(key);
+    const entry = this.#parts.book.apply(object, own);
+    if (entry === undefined) return;
+    const isNew = before?.object.metadata.uid !== object.metadata.uid && own === undefined && !initial;
+    if (isNew && this.#tellsBirths) this.#parts.recalls.of(object.metadata.uid).isYounger = true;
+    this.#noteForced(entry);
+    const change = changeOf(object, before);
+    // A pass is about to end with what it wrote itself.
+    if (own === undefined || change === 'wish')
+      this.#queue.enqueue(
+        key,
+        urgencyOf(object, before, initial),
+        change === 'status' && !initial ? foreignStatusMs : 0,
+      );
+    if (before === undefined || isReady(before) !== isReady(entry)) this.#standing.recount(entry);
+    for (const name of entry.ties) if (isClaim(name) && before?.ties.includes(name) !== true) this.#wake(name);
+    if (!sameTarget(before, entry))
+      this.#wake(tie.object(entry.kind.kind, object.metadata.namespace, object.metadata.name));
+  }
+
   #forget(key: string, object: KubeObject): void {
     const entry = this.#parts.book.get(key);
     if (entry !== undefined && entry.object.metadata.uid !== object.metadata.uid) return;
-    const last = entry && this.#newest(entry);
     this.#parts.book.remove(key);
     this.#parts.interests.drop(key);
     this.#parts.recalls.forget(object.metadata.uid);
@@ -162,21 +193,24 @@ export class Engine {
     this.#queue.drop(key);
     this.#workers.went(key);
     this.#wake(tie.object(object.kind, object.metadata.namespace, object.metadata.name));
-    if (entry === undefined || last === undefined) return;
-    this.#reconciler.bury(last);
+    if (entry === undefined) return;
+    this.#reconciler.bury(entry);
+    this.#parts.accounts.unlearn(entry.account, key);
     for (const name of entry.ties) if (isClaim(name)) this.#wake(name);
+    this.#wakeBlocked(entry);
     if (entry.kind.life === 'account') {
       void this.#parts.accounts.forget(key);
       this.#wake(tie.account(key));
     } else this.#standing.recount(entry);
   }
 
-  #newest(entry: Entry): Entry {
-    const { uid, resourceVersion } = entry.object.metadata;
-    const written = this.#written.get(uid);
-    return written !== undefined && isOlder(resourceVersion, written.object.metadata.resourceVersion)
-      ? { ...entry, object: written.object, recollection: written.recollection }
-      : entry;
+  /** What went may have been the last that kept something it referred to from being deleted. */
+  #wakeBlocked({ needs, object }: Entry): void {
+    for (const { kind, name } of needs.references ?? []) {
+      const key = keyOf(kind, object.metadata.namespace, name);
+      if (this.#parts.book.get(key)?.object.metadata.deletionTimestamp !== undefined)
+        this.#queue.enqueue(key, urgencies.deletion);
+    }
   }
 
   #ask(service: Service, readKey: string, objectKey: string): void {
@@ -191,7 +225,17 @@ export class Engine {
     if (problem === undefined) this.#standing.walked(service, key);
     const turned = this.#turned(service, key, problem !== undefined);
     const concerned = this.#parts.interests.concerned(service, key, changed, turned);
+    if (turned && problem === undefined) this.#recovered(concerned);
     for (const object of new Set([...askers, ...concerned])) this.#queue.enqueue(object, this.#urgencyOf(object));
+  }
+
+  /** A service that works again is used again soon, whatever pause its failures had come to. */
+  #recovered(keys: Iterable<string>): void {
+    const { book, recalls, clock } = this.#parts;
+    for (const key of keys) {
+      const uid = book.get(key)?.object.metadata.uid;
+      if (uid !== undefined) recovered(recalls.of(uid), clock.monotonic());
+    }
   }
 
   /** What was not made yet stays behind what is there, but ahead of what nobody has looked at yet. */
@@ -223,27 +267,29 @@ export class Engine {
   }
 }
 
-/** Whether somebody else wrote to the status of an object and to nothing else of it. */
-function isOnlyStatus({ object, initial }: Extract<CacheEvent, { is: 'applied' }>, before: Entry | undefined): boolean {
-  if (before === undefined || initial) return false;
+/** What is new of an object: what is wanted of it, its finalizers, or at most its status. */
+function changeOf(object: KubeObject, before: Entry | undefined): 'wish' | 'finalizers' | 'status' {
+  if (before === undefined) return 'wish';
   const [old, fresh] = [before.object.metadata, object.metadata];
-  return (
-    old.uid === fresh.uid &&
-    old.generation === fresh.generation &&
-    old.deletionTimestamp === fresh.deletionTimestamp &&
-    isDeepStrictEqual([old.annotations, old.finalizers], [fresh.annotations, fresh.finalizers])
-  );
+  const isWished =
+    old.uid !== fresh.uid ||
+    old.generation !== fresh.generation ||
+    old.deletionTimestamp !== fresh.deletionTimestamp ||
+    !isDeepStrictEqual(old.annotations, fresh.annotations);
+  if (isWished) return 'wish';
+  return isDeepStrictEqual(old.finalizers, fresh.finalizers) ? 'status' : 'finalizers';
 }
 
 /** Changing what is there goes before making what is new: one edit does not wait for ten thousand new objects. */
-function urgencyOf(event: Extract<CacheEvent, { is: 'applied' }>, before: Entry | undefined): QueueUrgency {
-  if (event.object.metadata.deletionTimestamp !== undefined) return urgencies.deletion;
-  if (event.initial || before === undefined) return urgencies.initial;
-  return before.object.metadata.generation === event.object.metadata.generation ? urgencies.change : urgencies.edit;
+function urgencyOf(object: KubeObject, before: Entry | undefined, initial: boolean): QueueUrgency {
+  if (object.metadata.deletionTimestamp !== undefined) return urgencies.deletion;
+  if (initial || before === undefined) return urgencies.initial;
+  return before.object.metadata.generation === object.metadata.generation ? urgencies.change : urgencies.edit;
 }
 
 /** Whether an object looks the same to those that refer to it. */
 function sameTarget(before: Entry | undefined, now: Entry): boolean {
   const [old, fresh] = [before?.recollection.memory, now.recollection.memory];
+  if (old?.applied?.generation !== fresh.applied?.generation) return false;
   return before !== undefined && old?.id === fresh.id && JSON.stringify(old?.facts) === JSON.stringify(fresh.facts);
 }

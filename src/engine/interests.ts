@@ -56,6 +56,14 @@ export class RecordingView implements View {
     return old.map(({ read }) => read.key);
   }
 
+  /** Whether something that was looked at shows this id as of a walk that began after `at`. */
+  shownAfter(at: number, id: string): boolean {
+    return [...this.looked.values()].some(({ read }) => {
+      const walk = this.service.snapshot(read);
+      return walk !== undefined && walk.begunAt > at && walk.items.has(id);
+    });
+  }
+
   #walk<Item>(read: Read<Item>): Snapshot<Item> | undefined {
     const walk = this.service.snapshot(read);
     return walk !== undefined && walk.begunAt >= this.#freshSince ? walk : undefined;

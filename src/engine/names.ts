@@ -49,6 +49,11 @@ export function inWords(kind: string, meta: Pick<ObjectMeta, 'name' | 'namespace
   return `${kind} ${meta.namespace === undefined ? '' : `${meta.namespace}/`}${meta.name}`;
 }
 
+/** What metrics call an account: `team-a/default`, or `shared` for one of the cluster. */
+export function accountLabel({ namespace, name }: Pick<ObjectMeta, 'name' | 'namespace'>): string {
+  return namespace === undefined ? name : `${namespace}/${name}`;
+}
+
 /** Compares resourceVersions, which are decimal strings of any length. */
 export function isOlder(a: string, b: string): boolean {
   return a.length === b.length ? a < b : a.length < b.length;

@@ -41,7 +41,7 @@ export interface EngineOptions {
     readonly horizonMs: number;
     readonly workers: number;
     readonly readOnly: boolean;
-    /** No other operator sees resources of the same accounts. */
+    /** There is no selector: a resource that does not show is not there. */
     readonly seesAll: boolean;
     /** What this process may do beyond the everyday; nothing without it. */
     readonly powers?: Powers;
@@ -56,8 +56,7 @@ export interface Parts extends EngineOptions {
   readonly accounts: Accounts;
   readonly interests: Interests;
   readonly recalls: Recalls;
-  /** The cache's form of an object, or our own later write of it. */
-  newest(entry: Entry): Entry;
+  /** An object is there in this form from now on. */
   wrote(entry: Entry): void;
   /** An object waits for the next walk of a read. */
   asked(service: Service, readKey: string, objectKey: string): void;

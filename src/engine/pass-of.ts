@@ -2,7 +2,8 @@ import type { AnyKind } from './kind/define.ts';
 import type { Parts } from './parts.ts';
 import type { AccountView, Pass } from './kind/pass.ts';
 import { contested, markOf, seenJournal, writtenTo } from './recall.ts';
-import { claimantOf, dependentsOf, referrersOf, relatedTo, subjectOf, type Surroundings } from './surroundings.ts';
+import { claimantOf, dependentsOf, inAccount, referrersOf, relatedTo } from './relations.ts';
+import { subjectOf, type Surroundings } from './surroundings.ts';
 import { tallyOf } from './tally.ts';
 import { remembering, type Work } from './work.ts';
 
@@ -14,15 +15,17 @@ export function passOf(
   parts: Parts,
   work: Work,
   around: Sighted,
-  asked: Pick<Pass<unknown, unknown>, 'view' | 'creating'>,
+  asked: Pick<Required<Pass<unknown, unknown>>, 'view' | 'creating' | 'isCreatingAsUsual'>,
 ): Pass<unknown, unknown> {
   const { clock, book, accounts, key, settings } = parts;
   const { account } = around;
   const { recall, entry } = work;
   const now = { monotonic: clock.monotonic(), wall: clock.wall() };
   const cluster = parts.serverDate?.();
+  // What was there before a take-over may be what a predecessor was creating.
+  const { newSince = Number.NEGATIVE_INFINITY } = recall;
   return {
-    subject: subjectOf(entry),
+    subject: { ...subjectOf(entry), ...(recall.isYounger && { isYounger: true }) },
     spec: entry.spec.is === 'valid' ? entry.spec.value : undefined,
     memory: work.recollection.memory,
     account,
@@ -30,6 +33,7 @@ export function passOf(
     referred: (kind, name) => around.referred.get(`${kind}/${name}`),
     secret: (name, field) => around.secrets.get(`${name}/${field}`),
     configMap: (name, field) => around.configMaps.get(`${name}/${field}`),
+    inAccount: (kind) => inAccount(entry, book, kind),
     related: (kind, id) => relatedTo(entry, book, accounts, { kind, id }),
     ...(settings.powers !== undefined && { powers: settings.powers }),
     ...(cluster !== undefined && { clusterMs: cluster.dateMs + now.monotonic - cluster.seenAt }),
@@ -38,10 +42,12 @@ export function passOf(
     dependents: () => dependentsOf(parts, entry),
     ...(entry.kind.life === 'account' && { tally: () => tallyOf(parts, entry, accounts.session(entry.key)) }),
     creating: asked.creating,
+    isCreatingAsUsual: asked.isCreatingAsUsual,
     wrote: writtenTo(recall, work.recollection.memory.id),
     journalSeen: seenJournal(recall, work.recollection.memory.journal, now),
     notes: recall.notes,
     askedAt: recall.askedAt ?? now.monotonic,
+    ...(newSince > parts.quarantinedUntil() && { newSince }),
     quarantineMs: Math.max(0, parts.quarantinedUntil() - now.monotonic),
     horizonMs: settings.horizonMs,
     marker: markOf(recall, key, account, entry.object.metadata.uid),

@@ -7,12 +7,13 @@
 import { conclude } from './conditions.ts';
 import type { Pass } from './kind/pass.ts';
 import type { Call, Intent, JournalEntry, Memory, OwnCondition, Verdict } from './kind/step.ts';
-import type { KubeObject, Service } from './ports.ts';
+import type { KubeObject, Outcome, Service } from './ports.ts';
 import { annotations } from './names.ts';
 import { isoSeconds } from './kind/moment.ts';
 import { corrected, writtenTo } from './recall.ts';
 import { settle } from './settle.ts';
 import { requestDigest } from './surroundings.ts';
+import { failed, heldBack, isSeenTooEarly, refused, wentWell } from './vain.ts';
 import { remembering, type Work } from './work.ts';
 import type { Worktable } from './worktable.ts';
 
@@ -20,18 +21,31 @@ import type { Worktable } from './worktable.ts';
 const deadlineSeconds = 30;
 /** What an answer may take at least; a call that waited so long that less is left is not sent. */
 const answerMs = 10_000;
-const refusedForMs = 600_000;
 
 /** How performing a call ended for the pass. */
 export type Performed =
   /** Decide anew with this. */
   | { readonly is: 'on'; readonly work: Work }
-  /** Say this. */
-  | { readonly is: 'said'; readonly work: Work; readonly verdict: Verdict<unknown>; readonly backoff: boolean }
+  /** Say this; with `againInMs` nothing was done, and it is tried again then. */
+  | {
+      readonly is: 'said';
+      readonly work: Work;
+      readonly verdict: Verdict<unknown>;
+      readonly againInMs: number | undefined;
+    }
   /** Somebody else was first. */
   | { readonly is: 'overtaken' }
   /** This process may not act, or not yet: come back without a word. */
   | { readonly is: 'quiet'; readonly retryInMs: number };
+
+/** A call on its way: what one pass decided on, and where it is worked on. */
+interface Errand {
+  readonly table: Worktable;
+  readonly pass: Pass<unknown, unknown>;
+  readonly call: Call<unknown>;
+  /** Stands for what is sent. */
+  readonly digest: string;
+}
 
 /** Performs a call and says what follows for the object. */
 export async function perform(
@@ -40,44 +54,38 @@ export async function perform(
   pass: Pass<unknown, unknown>,
   call: Call<unknown>,
 ): Promise<Performed> {
-  const digest = call.journal?.digest ?? requestDigest(pass.print, call.request);
-  const { refused } = work.recall;
-  const isForced = refused !== undefined && (work.recall.forced?.since ?? refused.at) > refused.at;
-  if (!isForced && refused?.digest === digest && pass.monotonicMs - refused.at < refusedForMs) {
-    return { is: 'said', work, verdict: refused.verdict, backoff: false };
+  work.recall.newSince = undefined;
+  const digest = requestDigest(pass.print, call.request);
+  const held = heldBack(work.recall, digest, pass.monotonicMs);
+  const isTooEarly = isSeenTooEarly(work.recall, digest, pass.monotonicMs);
+  if (call.resumes === true && (held !== undefined || isTooEarly)) work.recall.notes = pass.notes;
+  if (held !== undefined) return { is: 'said', work, verdict: held.verdict, againInMs: held.until - pass.monotonicMs };
+  if (isTooEarly) {
+    work.recall.askedAt = pass.monotonicMs;
+    return { is: 'on', work };
   }
-  const performed = await inTurn(table, work, pass, call, digest);
+  const performed = await inTurn({ table, pass, call, digest }, work);
   // What was not done is decided on a look of its own next time.
   if (performed.is !== 'on') work.recall.askedAt = undefined;
   return performed;
 }
 
-async function inTurn(
-  table: Worktable,
-  work: Work,
-  pass: Pass<unknown, unknown>,
-  call: Call<unknown>,
-  digest: string,
-): Promise<Performed> {
+async function inTurn(errand: Errand, work: Work): Promise<Performed> {
+  const { table, pass, call } = errand;
   if (table.leadership.mayAct() !== undefined) return { is: 'quiet', retryInMs: 2_000 };
   const names = (call.alone ?? []).map((id) => `${pass.account.endpoint}/${id}`);
   // What this one has seen may be from before the call of the other.
   if (!table.turns.take(names, work.entry.key, pass.askedAt)) return { is: 'quiet', retryInMs: 200 };
   try {
-    return await carryOut(table, work, pass, call, digest);
+    return await carryOut(errand, work);
   } finally {
     table.turns.end(names, work.entry.key, table.clock.monotonic());
   }
 }
 
-async function carryOut(
-  table: Worktable,
-  work: Work,
-  pass: Pass<unknown, unknown>,
-  call: Call<unknown>,
-  digest: string,
-): Promise<Performed> {
-  const ready = await prepare(table, work, pass, call);
+async function carryOut(errand: Errand, work: Work): Promise<Performed> {
+  const { table, pass, call } = errand;
+  const ready = await prepare(errand, work);
   if (ready === undefined) return { is: 'overtaken' };
   const { notes } = work.recall;
   // What is not sent leaves no trace in what the next step knows.
@@ -85,13 +93,15 @@ async function carryOut(
   const service = work.service(call.credential);
   if ('reason' in service) {
     const verdict: Verdict<unknown> = { is: 'wait', ...service, message: `${call.words}: ${service.message}` };
-    return { is: 'said', work: ready, verdict, backoff: true };
+    return inVain(errand, ready, verdict);
   }
   const unproven = await prove(ready, call, service);
-  if (unproven !== undefined) return { is: 'said', work: ready, verdict: unproven, backoff: true };
+  if (unproven !== undefined) return inVain(errand, ready, unproven);
   if (call.confirm === 'live' && !isSame(await table.readLive(ready), ready)) return { is: 'quiet', retryInMs: 1_000 };
   work.recall.notes = notes;
-  return send(table, ready, pass, call, { digest, service, before: beforeOf(call, work) });
+  work.recall.marks = undefined;
+  const outcome = await dispatch(errand, ready, service);
+  return conclusion(errand, ready, beforeOf(call, work), outcome);
 }
 
 /** Writes an entry into the journal without sending anything. */
@@ -131,12 +141,7 @@ function isSame(live: KubeObject | undefined, { object }: Work): boolean {
 }
 
 /** Brings everything into status that must stand there before the call; undefined when somebody else was first. */
-async function prepare(
-  table: Worktable,
-  work: Work,
-  pass: Pass<unknown, unknown>,
-  call: Call<unknown>,
-): Promise<Work | undefined> {
+async function prepare({ table, pass, call }: Errand, work: Work): Promise<Work | undefined> {
   const written = work.unwrittenId ? await table.write(work, undefined) : work;
   if (written === undefined) return undefined;
   const marked = remembering(written, call.meanwhile);
@@ -189,21 +194,11 @@ function saying(work: Work, pass: Pass<unknown, unknown>, { own = [], ...said }:
   return { ...work, recollection: { ...work.recollection, conditions } };
 }
 
-async function send(
-  table: Worktable,
-  work: Work,
-  pass: Pass<unknown, unknown>,
-  call: Call<unknown>,
-  {
-    digest,
-    service,
-    before,
-  }: { readonly digest: string; readonly service: Service; readonly before: Partial<Memory<unknown>> },
-): Promise<Performed> {
-  const { recall } = work;
+/** Sends the bytes, unless by then the process may not or it is too late. */
+function dispatch({ table, pass, call }: Errand, work: Work, service: Service): Promise<Outcome> {
   const deadline = pass.monotonicMs + deadlineSeconds * 1_000;
   const latestWallMs = pass.wallMs + deadlineSeconds * 1_000 - answerMs;
-  const outcome = await service.send(call.request, {
+  return service.send(call.request, {
     urgency: call.urgency,
     deadline,
     mayDispatch: () => {
@@ -216,12 +211,31 @@ async function send(
       return 'what it was decided on is no longer so';
     },
   });
+}
+
+/** What failed is said, and sent again after a pause. */
+function inVain({ table, digest }: Errand, work: Work, verdict: Verdict<unknown>): Performed {
+  const { recall } = work;
+  const pauseMs = Math.max(table.pauseMs(recall), verdict.is === 'wait' ? (verdict.retryInMs ?? 0) : 0);
+  failed(recall, { digest, at: table.clock.monotonic(), verdict }, pauseMs);
+  return { is: 'said', work, verdict, againInMs: pauseMs };
+}
+
+/** What the outcome of the call means for the object, and what is kept of it. */
+async function conclusion(
+  errand: Errand,
+  work: Work,
+  before: Partial<Memory<unknown>>,
+  outcome: Outcome,
+): Promise<Performed> {
+  const { table, pass, call, digest } = errand;
+  const { recall } = work;
   const now = table.clock.monotonic();
   table.called(work, call, outcome);
   const settlement = settle(call, outcome, work.recollection.memory, before);
   table.unreserve(work.entry.key);
   if (settlement.is === 'done') {
-    recall.refused = undefined;
+    wentWell(recall);
     recall.askedAt = undefined;
     const known = remembering(work, settlement.remember);
     const to = known.recollection.memory.id;
@@ -234,23 +248,26 @@ async function send(
   }
   if (settlement.is === 'doubt') {
     recall.askedAt = now;
-    if (settlement.refused !== undefined) recall.refused = { digest, at: now, verdict: settlement.refused };
+    if (settlement.refused !== undefined) refused(recall, { digest, at: now, verdict: settlement.refused });
     const learned = remembering(work, settlement.remember);
     const stored = settlement.remember?.journal === undefined ? learned : await table.write(learned, undefined);
     return stored === undefined ? { is: 'overtaken' } : { is: 'on', work: stored };
   }
   if (call.resumes === true) recall.notes = pass.notes;
   const { verdict } = settlement;
-  if (settlement.final) recall.refused = { digest, at: now, verdict: toSayAgain(verdict, before) };
+  if (settlement.final) refused(recall, { digest, at: now, verdict: toSayAgain(verdict, before) });
   const id = verdict.remember?.id;
   const identified = id !== undefined && id !== work.recollection.memory.id;
   if (identified) recall.unwritten = verdict.remember;
-  return {
-    is: 'said',
-    work: identified ? { ...work, unwrittenId: true } : work,
-    verdict,
-    backoff: settlement.retry === 'backoff',
-  };
+  const known = identified ? { ...work, unwrittenId: true } : work;
+  const said = { is: 'said', work: known, verdict, againInMs: undefined } as const;
+  if (settlement.retry === 'asSaid') return said;
+  const kept = inVain(errand, known, verdict);
+  if (settlement.retry === 'looking') return said;
+  const { meanwhile, journal, counted = false } = call;
+  if (meanwhile !== undefined && journal === undefined && !counted && outcome.is !== 'inDoubt')
+    recall.marks = { digest, marked: meanwhile, known: before };
+  return kept;
 }
 
 /** The same verdict for later, when what was remembered before the call is old. */

@@ -162,6 +162,14 @@ export interface Service {
   close(): Promise<void>;
 }
 
+/** The secrets that the objects of an account pass on: none of them is in what is said of the service's answers. */
+export interface KnownSecrets {
+  /** What this user uses now; the last few values that it had before are still known. A token is never also a name. */
+  know(user: string, secrets: readonly Secret[], isToken?: boolean): void;
+  /** The user is gone; the last few values of those that are gone are still known. */
+  forget(user: string): void;
+}
+
 /** What opening a service takes; everything comes from the account and its Secret. */
 export interface ServiceSettings {
   readonly baseUrl: string;
@@ -171,6 +179,10 @@ export interface ServiceSettings {
   readonly pollSeconds: number;
   readonly requestsPerSecond: number;
   readonly concurrency: number;
+  /** What metrics call the account; without a name nothing is measured, as for a second credential of the same account. */
+  readonly name?: string;
+  /** From this hosting layer; without it only the token and what is sent are known. */
+  readonly secrets?: KnownSecrets;
 }
 
 /** A walk ended. `changed` are the ids whose items differ from the walk before; a first walk changes everything it holds. */
@@ -183,6 +195,8 @@ export type WalkListener = (event: {
 
 /** Opens services; refuses with a sentence where the base URL is not allowed. */
 export interface Hosting {
+  /** Nothing known yet. */
+  secretsInUse(): KnownSecrets;
   open(settings: ServiceSettings, onWalk: WalkListener): Service | { readonly refused: string };
 }
 

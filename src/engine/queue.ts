@@ -16,6 +16,12 @@ export type QueueUrgency = (typeof urgencies)[keyof typeof urgencies];
 const firstRetryMs = 1_000;
 const longestRetryMs = 300_000;
 
+/** The pause after so many failures in a row and one more: from a second to five minutes, never twice the same. */
+export function growingPauseMs(failures: number, entropy: Entropy): number {
+  const full = Math.min(longestRetryMs, firstRetryMs * 2 ** Math.min(failures, 20));
+  return full * (0.5 + entropy.fraction() / 2);
+}
+
 /** Keys of one urgency; groups take turns, each first in first out, and what was begun before what is new. */
 class FairLane {
   readonly #groups = new Map<string, Record<'begun' | 'others', Set<string>>>();
@@ -52,7 +58,7 @@ export class WorkQueue {
   readonly #entropy: Entropy;
   readonly #groupOf: (key: string) => string;
   readonly #lanes = Object.values(urgencies).map(() => new FairLane());
-  readonly #waiting = new Map<string, QueueUrgency>();
+  readonly #waiting = new Map<string, { readonly urgency: QueueUrgency; readonly since: number }>();
   readonly #running = new Map<string, QueueUrgency | undefined>();
   readonly #failures = new Map<string, number>();
   readonly #delayed = new DelayHeap<string>();
@@ -60,11 +66,19 @@ export class WorkQueue {
   #takers: ((key: string | undefined) => void)[] = [];
   #cancelTimer: (() => void) | undefined;
   #closed = false;
+  readonly #onTaken: (waitedMs: number) => void;
 
-  constructor(clock: Clock, entropy: Entropy, groupOf: (key: string) => string) {
+  /** `onTaken` hears how long each key that is taken has waited for it. */
+  constructor(
+    clock: Clock,
+    entropy: Entropy,
+    groupOf: (key: string) => string,
+    onTaken: (waitedMs: number) => void = () => undefined,
+  ) {
     this.#clock = clock;
     this.#entropy = entropy;
     this.#groupOf = groupOf;
+    this.#onTaken = onTaken;
   }
 
   /** Keys that wait for a worker now. */
@@ -115,8 +129,7 @@ export class WorkQueue {
   retry(key: string, urgency: QueueUrgency): number {
     const failures = this.#failures.get(key) ?? 0;
     this.#failures.set(key, failures + 1);
-    const full = Math.min(longestRetryMs, firstRetryMs * 2 ** Math.min(failures, 20));
-    const delayMs = full * (0.5 + this.#entropy.fraction() / 2);
+    const delayMs = growingPauseMs(failures, this.#entropy);
     this.enqueue(key, urgency, delayMs);
     return delayMs;
   }
@@ -142,9 +155,9 @@ export class WorkQueue {
 
   #wait(key: string, urgency: QueueUrgency): void {
     const known = this.#waiting.get(key);
-    if (known !== undefined && known <= urgency) return;
-    if (known !== undefined) this.#lanes[laneOf(known)]?.remove(this.#groupOf(key), key);
-    this.#waiting.set(key, urgency);
+    if (known !== undefined && known.urgency <= urgency) return;
+    if (known !== undefined) this.#lanes[laneOf(known.urgency)]?.remove(this.#groupOf(key), key);
+    this.#waiting.set(key, { urgency, since: known?.since ?? this.#clock.monotonic() });
     this.#lanes[laneOf(urgency)]?.add(this.#groupOf(key), key, urgency === urgencies.begun);
     const taker = this.#takers.shift();
     if (taker !== undefined) taker(this.#next());
@@ -155,6 +168,8 @@ export class WorkQueue {
     for (const lane of this.#lanes) {
       const key = lane.take();
       if (key === undefined) continue;
+      const now = this.#clock.monotonic();
+      this.#onTaken(now - (this.#waiting.get(key)?.since ?? now));
       this.#waiting.delete(key);
       this.#running.set(key, undefined);
       return key;

@@ -1,6 +1,7 @@
 import type { OperatorKey } from './fingerprint.ts';
-import type { JournalEntry, Memory, Notes, Verdict } from './kind/step.ts';
-import type { Json } from './ports.ts';
+import type { JournalEntry, Memory, Notes } from './kind/step.ts';
+import type { Clock, Json } from './ports.ts';
+import type { LeftMarks, Vain } from './vain.ts';
 
 /** What this process remembers of one object between passes. Losing all of it only costs time. */
 export interface Recall {
@@ -14,16 +15,26 @@ export interface Recall {
   journal: JournalEntry | undefined;
   /** What an answer of the service told and status does not carry yet: it counts even when the pass fails meanwhile. */
   unwritten: Partial<Memory<unknown>> | undefined;
+  /** It came into being after this process had begun. */
+  isYounger: boolean;
   /** When the object first asked for what it is waiting to read. */
   askedAt: number | undefined;
+  /** Since when this process knows the object, until it first sends something for it or comes to an end with it. */
+  newSince: number | undefined;
   /** The last pass came as far as looking at the service; one that is held up before can prove nothing. */
   looks: boolean;
   /** Since when a new object waits, without a word in status, for what may come with the same apply. */
   heldBackAt: number | undefined;
   /** The object's mark in the account that it was last looked at in. */
   marker: { readonly where: string; readonly text: string } | undefined;
-  /** A request that the service refused, so that the same one is not sent again at every wake. */
-  refused: { readonly digest: string; readonly at: number; readonly verdict: Verdict<unknown> } | undefined;
+  /** The newest call that came to nothing, so that the same one is not sent again at every wake. */
+  vain: Vain | undefined;
+  /** What that call left in status. */
+  marks: LeftMarks | undefined;
+  /** How many calls in a row came to nothing. */
+  failures: number;
+  /** What those depend on besides their content; see `noteCircumstances`. */
+  circumstances: string | undefined;
   /** What is known of a fight over fields with somebody else. */
   contest: Contest;
   /** The token of `apphosting.dev/reconcile-at` that is being honoured, and since when. */
@@ -46,6 +57,11 @@ const contestLimit = 5;
 /** Recalls by uid, so that a recreated object starts afresh. */
 export class Recalls {
   readonly #byUid = new Map<string, Recall>();
+  readonly #clock: Clock;
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
 
   of(uid: string): Recall {
     const known = this.#byUid.get(uid);
@@ -56,11 +72,16 @@ export class Recalls {
       journalSeen: undefined,
       journal: undefined,
       unwritten: undefined,
+      isYounger: false,
       askedAt: undefined,
+      newSince: this.#clock.monotonic(),
       looks: false,
       heldBackAt: undefined,
       marker: undefined,
-      refused: undefined,
+      vain: undefined,
+      marks: undefined,
+      failures: 0,
+      circumstances: undefined,
       contest: { generation: -1, ...peace },
       forced: undefined,
     };
@@ -76,6 +97,19 @@ export class Recalls {
 /** What was written to the object in the service that has this id. */
 export function writtenTo({ wrote }: Recall, id: string | undefined): Recall['wrote'] {
   return wrote?.to === id ? wrote : undefined;
+}
+
+/**
+ * The notes without the miss of an object that was seen after it. What is proved gone was missed twice in a row: however a pass
+ * ends that sees the object again, the next miss is a first one.
+ */
+export function seenAgain(
+  notes: Notes,
+  id: string | undefined,
+  view: { shownAfter(at: number, id: string): boolean },
+): Notes {
+  const { missedAt, provedGone: _proof, ...others } = notes;
+  return missedAt !== undefined && id !== undefined && view.shownAfter(missedAt, id) ? others : notes;
 }
 
 /** When this process first saw an open journal entry. */

@@ -9,11 +9,12 @@ import type { Entry } from './book.ts';
 import type { Parts } from './parts.ts';
 import type { Verdict } from './kind/step.ts';
 import { blind, letGo } from './leaving.ts';
-import { isLost, lookForLost, type Learned } from './lost-create.ts';
-import { annotations } from './names.ts';
+import { isLost, lookForLost, type Learned } from './lost-call.ts';
+import { annotations, reconcileToken } from './names.ts';
 import { KubeError } from './ports.ts';
 import { Steps } from './steps.ts';
-import { dependentsOf, gather, gatherWhatThereIs } from './surroundings.ts';
+import { dependentsOf } from './relations.ts';
+import { gather, gatherWhatThereIs } from './surroundings.ts';
 import type { Ended, Work } from './work.ts';
 import { Worktable } from './worktable.ts';
 
@@ -38,7 +39,7 @@ export class Reconciler {
     const work = this.#table.take(entry);
     if (entry.kind.finished?.(work.recollection.memory.facts) === true) {
       this.#parts.interests.drop(key);
-      return { is: 'settled', againInMs: undefined };
+      return this.#acknowledge(work);
     }
     if (work.object.metadata.annotations?.[annotations.paused] === 'true') {
       work.recall.looks = false;
@@ -83,6 +84,16 @@ export class Reconciler {
     this.#table.bury(entry);
   }
 
+  /** What has come to its end is not looked at again, and whoever asks for that is told that it was heard. */
+  async #acknowledge(work: Work): Promise<Ended> {
+    const token = reconcileToken(work.object);
+    const settled = { is: 'settled', againInMs: undefined } as const;
+    if (token === undefined || token === work.recollection.lastHandledReconcileAt) return settled;
+    const recollection = { ...work.recollection, lastHandledReconcileAt: token };
+    const written = await this.#table.write({ ...work, recollection }, undefined);
+    return written === undefined ? { is: 'overtaken' } : settled;
+  }
+
   /** How much longer a new object says nothing of what it lacks: most of it comes with the same apply, and wakes it. */
   #patienceMs({ recollection, recall }: Work, verdict: Verdict<unknown>): number {
     if (verdict.is !== 'wait' || recollection.conditions.length > 0) return 0;
@@ -107,17 +118,26 @@ export class Reconciler {
     const { generation = 0 } = work.object.metadata;
     const conditions = paused(work.recollection.conditions, generation, this.#parts.clock.wall());
     const written = await this.#table.write({ ...work, recollection: { ...work.recollection, conditions } }, undefined);
+    if (written !== undefined && written.entry.kind.life === 'account') await this.#serve(written);
     return written === undefined ? { is: 'overtaken' } : { is: 'settled', againInMs };
   }
 
-  /** Says what an object lacks; what a lost create of it did is found out meanwhile. */
+  /** A pause holds the account's own object; what uses the account goes on, in the next process too. */
+  async #serve({ entry }: Work): Promise<void> {
+    const around = await gather(entry, this.#parts);
+    const verdict = 'verdict' in around ? around.verdict : undefined;
+    const message = 'it is paused and was never Ready before';
+    this.#parts.concluded(entry, verdict ?? { is: 'wait', reason: 'Paused', message });
+  }
+
+  /** Says what an object lacks; what a lost call of it did is found out meanwhile. */
   async #holdUp(held: Work, verdict: Verdict<unknown>): Promise<Ended> {
     const { work, againInMs } = await this.#lookForLost(held);
     const isTimed = verdict.is === 'wait' && againInMs !== undefined;
     return this.#table.say(work, undefined, isTimed ? { ...verdict, retryInMs: againInMs } : verdict);
   }
 
-  /** Others wait for the name of a create in doubt: it is looked for whatever holds up its own object. */
+  /** Others wait for the end of a call in doubt: what became of it is found out whatever holds up its own object. */
   async #lookForLost(work: Work): Promise<Learned> {
     const around = isLost(work) ? await gatherWhatThereIs(work.entry, this.#parts) : undefined;
     if (around === undefined || 'verdict' in around || work.entry.spec.is !== 'valid')

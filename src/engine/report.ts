@@ -10,6 +10,7 @@ import { recollect, renderStatus, type StatusParts } from './memory.ts';
 import { reconcileToken } from './names.ts';
 import { conceded, resolved } from './recall.ts';
 import type { KubeObject, Outcome } from './ports.ts';
+import { asMarked } from './vain.ts';
 import type { Ended, Work } from './work.ts';
 
 /** What a pass says in the end. */
@@ -122,7 +123,7 @@ function partsOf(
   const ready = recollection.conditions.find((condition) => condition.type === 'Ready');
   const kept = keptLists(object);
   return {
-    memory: recollection.memory,
+    memory: asMarked(recollection.memory, work.recall),
     damaged: recollection.damaged,
     observedGeneration: ready?.observedGeneration,
     conditions: recollection.conditions,

@@ -16,7 +16,8 @@ export type Settlement<Facts> =
   | {
       readonly is: 'said';
       readonly verdict: Verdict<Facts>;
-      readonly retry: 'backoff' | 'asSaid';
+      /** Whether the same request is kept back for a growing pause; `looking`: which does not keep from looking as soon as the verdict says. */
+      readonly retry: 'backoff' | 'looking' | 'asSaid';
       /** The same request is not sent again before something changes. */
       readonly final: boolean;
     };
@@ -54,7 +55,7 @@ function judged<Facts>(call: Call<Facts>, outcome: Outcome, memory: Memory<Facts
     return {
       is: 'said',
       verdict: { ...own, remember: { ...cleared, ...own.remember } },
-      retry: 'asSaid',
+      retry: outcome.is === 'inDoubt' && own.is === 'wait' ? 'looking' : 'asSaid',
       final: own.is === 'stall',
     };
   }
@@ -137,7 +138,7 @@ function notExecuted<Facts>(
         remember,
         ...(outcome.retryInMs !== undefined && { retryInMs: outcome.retryInMs }),
       };
-      return { is: 'said', verdict, retry: outcome.retryInMs === undefined ? 'backoff' : 'asSaid', final: false };
+      return { is: 'said', verdict, retry: 'backoff', final: false };
     }
     case 'unauthorized': {
       const message = `${call.words}: the service does not accept the account's token`;

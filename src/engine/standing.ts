@@ -1,7 +1,7 @@
 /**
  * How accounts stand: whether those that use one may go on, and what makes an account look at itself again.
  *
- * Guarantees: dependents are woken exactly when their account begins or ceases to serve them; an account whose lists suddenly
+ * Guarantees: dependents are woken exactly when their account begins or ceases to serve them, or serves by other rules; an account whose lists suddenly
  * lack what we own is frozen until that is explained; counting what uses an account costs one pass for many changes.
  */
 import { tie, type Entry } from './book.ts';
@@ -26,6 +26,7 @@ const passing: ReadonlySet<string> = new Set<Reason>([
   'Throttled',
   'InUse',
   'InternalError',
+  'Paused',
 ]);
 
 /** What is shared with the engine. */
@@ -124,8 +125,11 @@ export class Standing {
       queue.enqueue(entry.key, urgencies.resync, afterMs);
     }
     if (session !== undefined) {
-      session.standing = { admitted, reason: verdict.reason ?? 'InSync', message: verdict.message ?? '' };
+      const { mode, adoption, allowedNamespaces } = session.spec;
+      const rules = JSON.stringify([mode, adoption, allowedNamespaces]);
+      session.standing = { admitted, reason: verdict.reason ?? 'InSync', message: verdict.message ?? '', rules };
     }
-    if (before?.admitted !== admitted || session === undefined) wake(tie.account(entry.key));
+    const isSame = before?.admitted === admitted && before.rules === session?.standing?.rules;
+    if (!isSame || session === undefined) wake(tie.account(entry.key));
   }
 }

@@ -10,12 +10,14 @@ import type { Parts } from './parts.ts';
 import { RecordingView } from './interests.ts';
 import type { Pass } from './kind/pass.ts';
 import type { Step, Verdict } from './kind/step.ts';
-import { withoutLost } from './lost-create.ts';
+import { withoutLost } from './lost-call.ts';
 import { isObserving, rebound } from './pass-of.ts';
 import { begin, perform, type Performed } from './perform.ts';
 import type { KubeObject } from './ports.ts';
+import { seenAgain } from './recall.ts';
 import { tellRetained } from './report.ts';
 import type { Surroundings } from './surroundings.ts';
+import { noteCircumstances, wentWell } from './vain.ts';
 import { remembering, type Ended, type Work } from './work.ts';
 import type { Worktable } from './worktable.ts';
 
@@ -34,6 +36,7 @@ export class Steps {
   /** Takes steps until there is nothing left to do now. */
   async run(started: Work, around: Surroundings): Promise<Ended> {
     let work = rebound(started, around);
+    noteCircumstances(work.recall, work.object, around);
     // What was seen before it was held up is old by now.
     if (!work.recall.looks) work.recall.askedAt = undefined;
     work.recall.looks = true;
@@ -46,6 +49,7 @@ export class Steps {
       for (const read of view.polledBefore(work.recall.wrote?.at))
         this.#parts.asked(view.service, read, work.entry.key);
       if ('note' in step && step.note !== undefined) work.recall.notes = step.note;
+      work.recall.notes = seenAgain(work.recall.notes, work.recollection.memory.id, view);
       const next = await this.#act(work, around, pass, step);
       if ('is' in next) return next;
       work = next;
@@ -109,6 +113,8 @@ export class Steps {
 
   #conclude(work: Work, pass: Pass<unknown, unknown>, verdict: Verdict<unknown>): Promise<Ended> {
     work.recall.askedAt = undefined;
+    work.recall.newSince = undefined;
+    if (verdict.is === 'ready') wentWell(work.recall);
     return this.#table.say(remembering(work, verdict.remember), pass, verdict);
   }
 
@@ -139,7 +145,8 @@ export class Steps {
           pass,
           performed.verdict,
         );
-        return performed.backoff && ended.is === 'settled' ? { is: 'failing' } : ended;
+        const { againInMs } = performed;
+        return againInMs !== undefined && ended.is === 'settled' ? { is: 'failing', againInMs } : ended;
       }
     }
   }
@@ -177,10 +184,9 @@ export class Steps {
     const known = work.recollection.conditions.some(
       (condition) => condition.type === 'Ready' && condition.observedGeneration === pass.subject.generation,
     );
-    if (waited < quietReadMs || (known && work.recollection.memory.journal === undefined)) {
-      return { is: 'quiet', againInMs: quietReadMs };
-    }
-    const doubt = work.recollection.memory.journal !== undefined;
+    const { memory } = work.recollection;
+    const doubt = memory.journal !== undefined && work.entry.kind.answered?.(memory) !== true;
+    if (waited < quietReadMs || (known && !doubt)) return { is: 'quiet', againInMs: quietReadMs };
     const message = doubt
       ? 'a call was sent and its answer was lost; waiting for a read of the service that shows what it did'
       : `waiting for ${step.read.first.endpoint}`;

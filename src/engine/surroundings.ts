@@ -1,8 +1,8 @@
+import type { Closed } from './account-settings.ts';
 import type { Accounts, Session } from './accounts.ts';
-import { entryInWords, goesFirst, tie, type Book, type Entry } from './book.ts';
+import { entryInWords, tie, type Book, type Entry } from './book.ts';
 import type { Needs } from './kind/define.ts';
-import { adoptionWithin } from './kind/create.ts';
-import type { Adoption, Pass, Referred, Related, Subject } from './kind/pass.ts';
+import type { Referred, Subject } from './kind/pass.ts';
 import type { Verdict } from './kind/step.ts';
 import { isRecord } from './memory.ts';
 import { annotations, finalizer, inWords } from './names.ts';
@@ -28,6 +28,7 @@ export interface Gathering {
   readonly accounts: Accounts;
   readonly material: Material;
   readonly operatorNamespace: string;
+  readonly settings: { readonly seesAll: boolean };
 }
 
 /** Brings together what an object needs, or says what is missing. */
@@ -48,6 +49,9 @@ async function gatherFor(needs: Needs, entry: Entry, gathering: Gathering): Prom
   if (!(referred instanceof Map)) return { verdict: referred };
   const secrets = await materialOf(entry, 'Secret', needs.secrets ?? [], gathering);
   if (!(secrets instanceof Map)) return { verdict: secrets };
+  // Before anything of the service is looked at: its answers may speak of them, and of those of what is being deleted still.
+  const stays = gathering.book.get(entry.key) !== undefined && entry.object.metadata.deletionTimestamp === undefined;
+  if (stays) gathering.accounts.know(entry.account, entry.key, [...secrets.values()]);
   const configMaps = await materialOf(entry, 'ConfigMap', needs.configMaps ?? [], gathering);
   if (!(configMaps instanceof Map)) return { verdict: configMaps };
   return { session, secrets, configMaps, referred };
@@ -66,22 +70,27 @@ function optionalNeeds({ references = [], secrets = [], configMaps = [] }: Needs
   };
 }
 
-async function sessionOf(entry: Entry, { book, accounts, clock }: Gathering): Promise<Session | Unready> {
+async function sessionOf(entry: Entry, gathering: Gathering): Promise<Session | Unready> {
+  const { book, accounts, clock, settings } = gathering;
   if (entry.kind.life === 'account') {
+    if (!accounts.hasLearned(entry.key)) await learnSecrets(entry, gathering);
     const opened = await accounts.open(entry);
     return 'service' in opened ? opened : { verdict: { is: 'stall', ...opened } };
   }
   const account = book.get(entry.account);
   if (account === undefined) {
     const name = entry.account.replace('/', ' ');
-    return unready(`${name} does not exist; create it, or name another in spec.accountRef`);
+    const missing = settings.seesAll
+      ? 'does not exist; create it, or name another in spec.accountRef'
+      : "does not exist, or lacks the labels that this operator's --selector asks for; an account has the labels of what uses it";
+    return unready(`${name} ${missing}`);
   }
   const namespace = entry.object.metadata.namespace ?? '';
   if (!accounts.allows(account, namespace)) {
     return unready(`${entryInWords(account)} does not allow namespace ${namespace} in spec.allowedNamespaces`);
   }
   const session = accounts.session(account.key);
-  if (session === undefined) return { verdict: closedVerdict(account) };
+  if (session === undefined) return { verdict: closedVerdict(account, accounts.whyClosed(account.key)) };
   if (session.standing === undefined) return { verdict: undefined };
   if (session.farewellUntil !== undefined) {
     const serves = entry.object.metadata.deletionTimestamp !== undefined && clock.monotonic() < session.farewellUntil;
@@ -91,7 +100,25 @@ async function sessionOf(entry: Entry, { book, accounts, clock }: Gathering): Pr
   return mismatch(entry, account, session.service) ?? session;
 }
 
-function closedVerdict(account: Entry): Verdict<unknown> | undefined {
+/** What a process before this one gave to the service for the objects of an account is known before the first answer comes. */
+async function learnSecrets(account: Entry, { book, accounts, material }: Gathering): Promise<void> {
+  accounts.learns(account.key);
+  const users = book.tiedBy(tie.account(account.key)).flatMap((key) => book.get(key) ?? []);
+  await Promise.allSettled(
+    users.map(async ({ key, object, needs: { secrets: needed = [] } }) => {
+      const { namespace = '' } = object.metadata;
+      if (!accounts.allows(account, namespace)) return;
+      const read = await Promise.all(needed.map(({ name }) => material.secret(namespace, name)));
+      const found = needed.flatMap((need, index) => read[index]?.get(need.key) ?? []);
+      if (found.length > 0 && book.get(key) !== undefined) accounts.know(account.key, key, found);
+    }),
+  );
+}
+
+function closedVerdict(account: Entry, closed: Closed | undefined): Verdict<unknown> | undefined {
+  // Its own conditions are frozen, and say nothing of that.
+  if (closed !== undefined && account.object.metadata.annotations?.[annotations.paused] === 'true')
+    return unready(`${entryInWords(account)} is paused and cannot be opened: ${closed.message}`).verdict;
   const find = (type: string) => account.recollection.conditions.find((condition) => condition.type === type);
   const isLeaving = account.object.metadata.deletionTimestamp !== undefined;
   const why = find('Stalled') ?? (isLeaving ? find('Ready') : undefined);
@@ -122,7 +149,7 @@ function referencesOf(entry: Entry, needs: Needs, book: Book): Map<string, Refer
     const [, key = ''] = tie.object(need.kind, namespace, need.name).split(':', 2);
     const target = book.get(key);
     const words = inWords(need.kind, { name: need.name });
-    const { id, facts } = target?.recollection.memory ?? {};
+    const { id, facts, applied } = target?.recollection.memory ?? {};
     const lacks =
       target === undefined
         ? 'does not exist'
@@ -132,7 +159,11 @@ function referencesOf(entry: Entry, needs: Needs, book: Book): Map<string, Refer
             ? 'has no id in the service yet'
             : undefined;
     if (lacks === undefined) {
-      found.set(`${need.kind}/${need.name}`, { id: id ?? '', facts: isRecord(facts) ? facts : {} });
+      found.set(`${need.kind}/${need.name}`, {
+        id: id ?? '',
+        facts: isRecord(facts) ? facts : {},
+        applied: applied?.generation,
+      });
     } else if (need.optional !== true) return notReady(`spec.${need.field} refers to ${words}, which ${lacks}`);
   }
   return found;
@@ -181,95 +212,10 @@ export function subjectOf(entry: Entry): Subject {
   };
 }
 
-/** Who else claims an id: objects of the same kind in the same account of the service. */
-export function claimantOf(
-  entry: Entry,
-  book: Book,
-  accounts: Accounts,
-  id: string,
-): ReturnType<Pass<unknown, unknown>['claimant']> {
-  const mine = accounts.session(entry.account)?.service;
-  const others = book
-    .tiedBy(tie.claim(entry.kind.kind, id))
-    .flatMap((key) => (key === entry.key ? [] : [book.get(key)]))
-    .filter((other) => other !== undefined)
-    .filter((other) => sameAccount(other, mine, accounts) && mayClaim(other, accounts, id));
-  const [first] = others.toSorted((a, b) => (goesFirst(a.object, b.object) ? -1 : 1));
-  if (first === undefined) return undefined;
-  return { name: entryInWords(first), goesFirst: goesFirst(first.object, entry.object) };
-}
-
-/** Resources of another kind in the same account of the service that claim an id. */
-export function relatedTo(
-  entry: Entry,
-  book: Book,
-  accounts: Accounts,
-  wanted: { readonly kind: string; readonly id: string },
-): readonly Related[] {
-  const mine = accounts.session(entry.account)?.service;
-  return book
-    .tiedBy(tie.claim(wanted.kind, wanted.id))
-    .flatMap((key) => (key === entry.key ? [] : (book.get(key) ?? [])))
-    .filter((other) => sameAccount(other, mine, accounts))
-    .map((other) => {
-      const { id, facts, binding, journal, ownership } = other.recollection.memory;
-      return {
-        name: entryInWords(other),
-        id,
-        ownership,
-        facts: isRecord(facts) ? facts : {},
-        takenUp: binding !== undefined,
-        inDoubt: journal !== undefined,
-        spec: other.spec.is === 'valid' ? other.spec.value : undefined,
-        finished: other.kind.finished?.(facts) === true,
-      };
-    });
-}
-
-/** Naming an id is a claim only where it may be adopted: nobody loses an object to a wish that is not granted. */
-function mayClaim(other: Entry, accounts: Accounts, id: string): boolean {
-  if (other.recollection.memory.id === id) return true;
-  const session = accounts.session(other.account);
-  return session !== undefined && adoptionWithin(wishOf(other.spec), accounts.view(session)) !== 'Never';
-}
-
-function wishOf(spec: Entry['spec']): Adoption | undefined {
-  const { lifecycle } = spec.is === 'valid' && isRecord(spec.value) ? spec.value : {};
-  const wish = isRecord(lifecycle) ? lifecycle['adoption'] : undefined;
-  return wish === 'Never' || wish === 'ById' || wish === 'ByName' ? wish : undefined;
-}
-
-function sameAccount(other: Entry, mine: Service | undefined, accounts: Accounts): boolean {
-  const where = other.recollection.memory.binding ?? accounts.session(other.account)?.service;
-  return (
-    where !== undefined && mine !== undefined && where.endpoint === mine.endpoint && where.accountId === mine.accountId
-  );
-}
-
 /** The fingerprint of a request, by which the same one is known again. */
 export function requestDigest(
   print: (value: Json) => string,
   request: { readonly path: string; readonly body?: Json },
 ): string {
   return print([request.path, request.body ?? null]);
-}
-
-/** Resources of a kind whose spec refers to this object. */
-export function referrersOf(
-  { book }: Gathering,
-  { object }: Entry,
-  kind: string,
-): ReturnType<Pass<unknown, unknown>['referrers']> {
-  const keys = book.tiedBy(tie.object(object.kind, object.metadata.namespace, object.metadata.name));
-  return keys.flatMap((key) => {
-    const other = book.get(key);
-    if (other === undefined || other.kind.kind !== kind || other.spec.is !== 'valid') return [];
-    return [{ name: other.object.metadata.name, spec: other.spec.value }];
-  });
-}
-
-/** Resources that use this account, the first few in words. */
-export function dependentsOf({ book }: Gathering, entry: Entry): { count: number; first: readonly string[] } {
-  const users = book.tiedBy(tie.account(entry.key)).flatMap((key) => book.get(key) ?? []);
-  return { count: users.length, first: users.slice(0, 3).map((user) => entryInWords(user)) };
 }

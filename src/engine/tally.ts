@@ -23,12 +23,12 @@ export interface Tallying {
   readonly settings: { readonly horizonMs: number; readonly seesAll: boolean };
 }
 
-/** What an account is used for; undefined where this operator sees only a part of the resources, and another one the rest. */
-export function tallyOf(around: Tallying, account: Entry, session: Session | undefined): Tally | undefined {
-  if (!around.settings.seesAll) return undefined;
+/** What an account is used for. With a selector nothing is called an orphan: its resource may have gone to another operator. */
+export function tallyOf(around: Tallying, account: Entry, session: Session | undefined): Tally {
+  const searched = around.settings.seesAll ? session : undefined;
   return {
     counts: usesOf(around.book, account),
-    orphans: session === undefined ? [] : around.kinds.flatMap((kind) => orphansOf(around, session, kind)),
+    orphans: searched === undefined ? [] : around.kinds.flatMap((kind) => orphansOf(around, searched, kind)),
   };
 }
 

@@ -1,4 +1,4 @@
-import type { Closed } from './accounts.ts';
+import type { Closed } from './account-settings.ts';
 import type { Entry } from './book.ts';
 import type { Memory } from './kind/step.ts';
 import type { Recollection } from './memory.ts';
@@ -23,7 +23,8 @@ export interface Work {
 /** How a pass ended, for the queue. */
 export type Ended =
   | { readonly is: 'settled'; readonly againInMs: number | undefined }
-  | { readonly is: 'failing' }
+  /** The next call came to nothing; it is sent again after a pause. */
+  | { readonly is: 'failing'; readonly againInMs: number }
   /** Somebody else wrote first: what they wrote is on its way, and wakes. */
   | { readonly is: 'overtaken' }
   | { readonly is: 'quiet'; readonly againInMs: number }

@@ -79,6 +79,9 @@ export class Workers {
           this.#queue.drop(key);
           break;
         case 'failing':
+          this.#queue.forget(key);
+          this.#queue.enqueue(key, this.#urgencyOf(key), Math.max(1, ended.againInMs));
+          break;
         case 'overtaken':
           this.#queue.retry(key, this.#urgencyOf(key));
           break;

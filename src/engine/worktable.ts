@@ -1,8 +1,8 @@
 /**
- * Where one object is worked on: its newest form comes from here, and what a pass learned or concluded is put down here.
+ * Where one object is worked on: what this process remembers of it comes from here, and what a pass learned or concluded is put
+ * down here.
  *
- * Guarantees: a pass never works on a form that is older than our own last write; a create that this process has begun stays
- * known whatever becomes of the status.
+ * Guarantees: a create that this process has begun stays known whatever becomes of the status.
  */
 import type { Entry } from './book.ts';
 import type { Parts } from './parts.ts';
@@ -14,10 +14,12 @@ import type { Recollection } from './memory.ts';
 import { OpenCreates } from './open-creates.ts';
 import { passAgain, passOf, type Sighted } from './pass-of.ts';
 import type { KubeObject, Outcome } from './ports.ts';
+import { growingPauseMs } from './queue.ts';
 import { writtenTo, type Recall } from './recall.ts';
 import { concludePass, record, tellLeft, tellRetained, write, type Said } from './report.ts';
 import { requestDigest, subjectOf } from './surroundings.ts';
 import { Turns } from './turns.ts';
+import { asKnown } from './vain.ts';
 import { remembering, type Ended, type Work } from './work.ts';
 
 export class Worktable {
@@ -28,8 +30,7 @@ export class Worktable {
 
   constructor(parts: Parts) {
     this.#parts = parts;
-    const isUpToDate = (entry: Entry) => parts.newest(entry) === entry;
-    this.#creates = new OpenCreates(parts.book, parts.clock, isUpToDate);
+    this.#creates = new OpenCreates(parts.book, parts.clock, parts.settings.horizonMs);
   }
 
   get clock(): Parts['clock'] {
@@ -40,15 +41,20 @@ export class Worktable {
     return this.#parts.leadership;
   }
 
-  /** The newest form of the object: the cache's, or our own later write. */
+  /** The pause before a call that came to nothing once more is sent again. */
+  pauseMs({ failures }: Recall): number {
+    return growingPauseMs(failures, this.#parts.entropy);
+  }
+
+  /** An object with what this process remembers of it. */
   take(entry: Entry): Work {
-    const newest = this.#parts.newest(entry);
-    const { object } = newest;
+    const { object } = entry;
     const recall = this.#parts.recalls.of(object.metadata.uid);
-    const recollection = unwiped(newest.recollection, recall);
+    const found = unwiped(entry.recollection, recall);
+    const recollection = { ...found, memory: asKnown(found.memory, recall) };
     const session = () => this.#parts.accounts.session(entry.account);
     const work: Work = {
-      entry: newest,
+      entry,
       object,
       recollection,
       recall,
@@ -65,9 +71,13 @@ export class Worktable {
 
   /** What may be decided on now. */
   passOf(work: Work, around: Sighted, view: View): Pass<unknown, unknown> {
-    const creating = (collection: string, name: string) =>
+    const holder = (collection: string, name: string) =>
       this.#creates.other(work.entry, around.account, collection, name);
-    return passOf(this.#parts, work, around, { view, creating });
+    return passOf(this.#parts, work, around, {
+      view,
+      creating: (collection, name) => holder(collection, name)?.words,
+      isCreatingAsUsual: (collection, name) => holder(collection, name)?.isUsual === true,
+    });
   }
 
   /** Writes what the work remembers; undefined when somebody else was first. */
@@ -107,8 +117,16 @@ export class Worktable {
 
   /** An object is gone; a create of it may still be under way. Every replica sees that, and the one that acts tells it. */
   bury(entry: Entry): void {
-    if (this.leadership.mayAct() === undefined) tellLeft(this.#parts, entry);
-    this.#creates.bury(entry, this.#parts.settings.horizonMs);
+    if (this.leadership.mayAct() === undefined) void this.#tellLeft(entry);
+    this.#creates.bury(entry);
+  }
+
+  /** Where only some resources are watched, one that is given to another operator goes like one that is deleted: it is there. */
+  async #tellLeft(entry: Entry): Promise<void> {
+    const { settings, writer } = this.#parts;
+    if (entry.kind.leaves === undefined) return;
+    const live = settings.seesAll ? undefined : await writer.readLive(entry.object).catch(() => undefined);
+    if (live?.metadata.uid !== entry.object.metadata.uid) tellLeft(this.#parts, entry);
   }
 
   /** A call was sent: events, metrics, log. */
@@ -143,6 +161,7 @@ export class Worktable {
   async release(work: Work, stays: string | undefined): Promise<Ended> {
     if (stays !== undefined) tellRetained(this.#parts, work.entry, stays);
     if (subjectOf(work.entry).held) {
+      if (stays === undefined) this.#creates.forget(work.entry.key);
       const released = await this.#parts.writer.release(work.object);
       if (released.is === 'conflict') return { is: 'overtaken' };
     }

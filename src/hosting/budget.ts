@@ -134,6 +134,11 @@ export class Budget {
     return Math.max(Math.min(full, this.#cut.rate + (full * healedMs) / recoveryMs), slowestPerSecond);
   }
 
+  /** How many turns were given since the beginning. */
+  granted(): number {
+    return this.#turns;
+  }
+
   /** How many wait for a turn. */
   waiting(): number {
     return [...this.#waiting.values()].reduce((sum, line) => sum + line.length, 0);

@@ -6,7 +6,9 @@
  */
 import type { Clock, Entropy, Metrics, Request, Urgency } from '../engine/ports.ts';
 import { Budget } from './budget.ts';
+import type { SecretsInUse } from './known-secrets.ts';
 import type { Seen } from './outcome.ts';
+import { Rounds } from './rounds.ts';
 import type { ExchangeOptions, Transport } from './transport.ts';
 
 const firstPauseMs = 2000;
@@ -36,6 +38,10 @@ function answerOf(seen: Seen): string {
 /** One token at one origin. */
 export class Credential {
   readonly budget: Budget;
+  /** The turns of what takes turns: a fifth of the budget for all accounts together. */
+  readonly rounds = new Rounds();
+  /** The secrets of everybody who has this token open: its answers may speak of any of them. */
+  readonly secrets = new Map<object, SecretsInUse>();
   readonly #clock: Clock;
   readonly #metrics: Metrics;
   readonly #listeners = new Set<() => void>();

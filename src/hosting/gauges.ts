@@ -15,6 +15,7 @@ export interface Measured {
 
 /** States every 15 s how old the data of an account are and how its budget fares; the returned function ends that. */
 export function startGauges({ clock, metrics, account, mirror, budget }: Measured): () => void {
+  let grantedBefore = budget.granted();
   const stated = new Map<string, Readonly<Record<string, string>>>();
   let cancel = (): void => undefined;
   const gauge = (name: string, labels: Readonly<Record<string, string>>, value: number): void => {
@@ -27,7 +28,11 @@ export function startGauges({ clock, metrics, account, mirror, budget }: Measure
     }
     gauge('apphosting_poll_interval_seconds', { account }, mirror.pollIntervalMs() / 1000);
     gauge('apphosting_budget_requests_per_second', { account }, budget.requestsPerSecond());
+    const used = budget.granted() - grantedBefore;
+    grantedBefore = budget.granted();
+    gauge('apphosting_budget_used_requests_per_second', { account }, (used * 1000) / everyMs);
     gauge('apphosting_budget_waiting', { account }, budget.waiting());
+    gauge('apphosting_forecast_requests_per_hour', { account }, mirror.forecastPerHour());
     cancel = clock.after(everyMs, state);
   };
   cancel = clock.after(everyMs, state);

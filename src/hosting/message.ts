@@ -1,7 +1,8 @@
 import type { Secret } from '../secret.ts';
 import { isObject } from './bodies/shape.ts';
 
-const shortest = 200;
+/** As many characters of the service's words stand in one message. */
+export const longestMessage = 200;
 const longestNote = 2_000;
 
 /** The short text of an error body of any shape; undefined where it says nothing that people can read. */
@@ -40,9 +41,14 @@ function formsOf(secret: Secret): readonly string[] {
 }
 
 /** Text of the service made fit for people: one line, no URLs, no known secret, cut at 200 characters. */
-export function sanitised(text: string, secrets: readonly Secret[], longest = shortest): string {
+export function sanitised(
+  text: string,
+  secrets: readonly Secret[],
+  hide: (text: string) => string = (same) => same,
+  longest = longestMessage,
+): string {
   const forms = secrets.flatMap(formsOf).toSorted((a, b) => b.length - a.length);
-  let safe = text.slice(0, 64_000);
+  let safe = hide(text.slice(0, 64_000));
   for (const form of forms) safe = safe.replaceAll(form, '[secret]');
   // A secret may be a URL, or the start of one: URLs go after secrets, and whole.
   safe = safe
@@ -51,16 +57,17 @@ export function sanitised(text: string, secrets: readonly Secret[], longest = sh
     .replaceAll(/ {2,}/g, ' ')
     .trim();
   for (const form of forms) safe = safe.replaceAll(form, '[secret]');
+  safe = hide(safe);
   if (safe.length <= longest) return safe;
   return `${safe.slice(0, longest - 1).replace(/[\uD800-\uDBFF]$/, '')}…`;
 }
 
-/** Words of the service that stand in an answer: made fit like a message. */
+/** Words of the service that stand in an answer, which the transport has taken known secrets out of: made fit like a message. */
 export function wordsFrom(text: string): string {
   return sanitised(text, []);
 }
 
-/** A note of the service that people must read: made fit like a message, but not as short. */
+/** A note of the service that people must read: made fit like its words, but not as short. */
 export function noteFrom(text: string): string {
-  return sanitised(text, [], longestNote);
+  return sanitised(text, [], undefined, longestNote);
 }

@@ -23,7 +23,6 @@ import {
   plannedPerSecond,
   type Reading,
 } from './reading.ts';
-import { Rounds } from './rounds.ts';
 import { walk, type Walked } from './walk.ts';
 
 const idleMs = 600_000;
@@ -51,10 +50,13 @@ export class Mirror {
   readonly #around: MirrorSurroundings;
   readonly #readings = new Map<string, Reading>();
   readonly #leaveCredential: () => void;
-  readonly #rounds = new Rounds();
+  /** Those of this account that take turns. */
+  readonly #turning = new Set<Reading>();
   #queue: Reading[] = [];
   #walking = 0;
   #plannedPerSecond = 0;
+  /** What those that take turns would take if there were room for all. */
+  #wishedPerSecond = 0;
   #closed = false;
   #cancelPump: () => void = nothing;
 
@@ -98,7 +100,7 @@ export class Mirror {
       if (!following) return;
       following = false;
       reading.followers -= 1;
-      if (reading.followers === 0) this.#rounds.leave(reading);
+      if (reading.followers === 0) this.#leaveRounds(reading);
       reading.usedAt = this.#now();
       this.#plan(reading);
       this.#schedule(reading);
@@ -110,9 +112,11 @@ export class Mirror {
     return Math.round(this.#around.pollMs * this.#around.credential.budget.stretch());
   }
 
-  /** How many polls an hour the followed reads take. */
+  /** How many requests an hour the followed reads take. */
   forecastPerHour(): number {
-    return Math.round((this.#plannedPerSecond * 3600) / this.#around.credential.budget.stretch());
+    const { budget, rounds } = this.#around.credential;
+    const turns = rounds.perSecond(this.#turning.size, budget.requestsPerSecond());
+    return Math.round((this.#plannedPerSecond / budget.stretch() + Math.min(turns, this.#wishedPerSecond)) * 3600);
   }
 
   /** How old the newest walks are, in ms: the oldest of each collection that is polled. */
@@ -137,19 +141,29 @@ export class Mirror {
 
   /** How long a round of the reads takes that take turns; undefined when there are none. */
   roundMs(): number | undefined {
-    if (this.#rounds.size === 0) return undefined;
-    return this.#rounds.roundMs(this.#around.credential.budget.requestsPerSecond());
+    const { rounds, budget } = this.#around.credential;
+    return this.#turning.size === 0 ? undefined : rounds.roundMs(budget.requestsPerSecond());
   }
 
   /** A read that takes turns does not begin with one: a thousand new alerts would all begin at once. */
   #joinRounds(reading: Reading): void {
-    this.#rounds.join(reading);
-    if (reading.read.pace !== 'rounds' || reading.pollAt !== Number.NEGATIVE_INFINITY) return;
+    if (reading.read.pace !== 'rounds') return;
+    if (!this.#turning.has(reading)) this.#wishedPerSecond += wishOf(reading);
+    this.#turning.add(reading);
+    this.#around.credential.rounds.join(reading);
+    if (reading.pollAt !== Number.NEGATIVE_INFINITY) return;
     reading.pollAt = this.#now() + this.#turnMs(reading) * this.#around.entropy.fraction();
   }
 
+  #leaveRounds(reading: Reading): void {
+    if (this.#turning.delete(reading)) this.#wishedPerSecond -= wishOf(reading);
+    if (this.#turning.size === 0) this.#wishedPerSecond = 0;
+    this.#around.credential.rounds.leave(reading);
+  }
+
   #turnMs(reading: Reading): number {
-    return this.#rounds.intervalMs(reading, this.#around.credential.budget.requestsPerSecond());
+    const { rounds, budget } = this.#around.credential;
+    return rounds.intervalMs(reading, budget.requestsPerSecond());
   }
 
   #now(): number {
@@ -165,7 +179,7 @@ export class Mirror {
   }
 
   #forget(reading: Reading): void {
-    this.#rounds.leave(reading);
+    this.#leaveRounds(reading);
     reading.cancelTimer();
     this.#count(reading, 0);
     this.#readings.delete(reading.read.key);
@@ -319,6 +333,11 @@ export class Mirror {
     }
     if (!refused) this.#pump();
   }
+}
+
+/** How often a second a read would like its turn. */
+function wishOf({ read }: Reading): number {
+  return 1000 / Math.max(read.roundMs ?? 0, 1000);
 }
 
 /** `alerts` of `alerts/env_1`: a label with few values. */

@@ -4,6 +4,7 @@ import type { Clock, Entropy, Hosting, Log, Metrics, Service, ServiceSettings } 
 import { Secret } from '../secret.ts';
 import { Credential } from './credential.ts';
 import { openHosts, type HostRules } from './hosts.ts';
+import { SecretsInUse } from './known-secrets.ts';
 import { openService } from './service.ts';
 import { openUndiciWire, type OpenWire } from './undici-wire.ts';
 import type { Wire } from './wire.ts';
@@ -58,7 +59,9 @@ export function openHosting(options: HostingOptions): Hosting {
   const credentialFor = sharing<Credential>(() => Promise.resolve());
   const wireFor = sharing<OpenWire>((wire) => wire.close());
   const given = options.wire;
+  let opened = 0;
   return {
+    secretsInUse: () => new SecretsInUse(),
     open: (settings, onWalk) => {
       const base = hosts.check(settings.baseUrl.trim());
       if ('refused' in base) return base;
@@ -73,7 +76,13 @@ export function openHosting(options: HostingOptions): Hosting {
       credential.value.reopen();
       const trimmed: ServiceSettings = { ...settings, token: new Secret(token) };
       const around = { ...options, base, wire: wire.value.wire, credential: credential.value };
+      const secrets = settings.secrets instanceof SecretsInUse ? settings.secrets : new SecretsInUse();
+      const user = `token ${(opened += 1)}`;
+      secrets.know(user, [trimmed.token], true);
+      credential.value.secrets.set(around, secrets);
       const release = async (): Promise<void> => {
+        credential.value.secrets.delete(around);
+        secrets.forget(user);
         await Promise.all([wire.release(), credential.release()]);
       };
       const service: Service = openService(trimmed, around, (event) => onWalk({ service, ...event }), release);

@@ -1,5 +1,6 @@
 /**
- * Reads that cost a request each and only follow a state: they take turns within a fifth of the budget.
+ * Reads that cost a request each and only follow a state: they take turns within a fifth of the budget, which all accounts of a
+ * credential share.
  *
  * The pressing ones (an alert that fires) come round four times as often as the calm ones, and none more often than it asks.
  * A read is weighed when it joins and after each of its walks, so that a turn costs the same however many take part.
@@ -14,20 +15,21 @@ export class Rounds {
   #total = 0;
 
   join(reading: Reading): void {
-    if (reading.read.pace === 'rounds') this.#weigh(reading, turnsOf(reading));
+    this.#weigh(reading, turnsOf(reading));
   }
 
   leave(reading: Reading): void {
     this.#weigh(reading, 0);
   }
 
-  get size(): number {
-    return this.#turns.size;
-  }
-
   /** The pause between two turns of a calm read, before its own wish is considered. */
   roundMs(requestsPerSecond: number): number {
     return (1_000 * this.#total) / (share * requestsPerSecond);
+  }
+
+  /** How many turns a second so many of all reads may have, were they all calm. */
+  perSecond(reads: number, requestsPerSecond: number): number {
+    return reads === 0 ? 0 : (reads * share * requestsPerSecond) / this.#turns.size;
   }
 
   /** The pause before the next turn of one read, as it stands now. */

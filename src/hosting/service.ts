@@ -16,6 +16,7 @@ import type { BaseUrl } from './hosts.ts';
 import { Mirror } from './mirror.ts';
 import { outcomeOf } from './outcome.ts';
 import { openTransport } from './transport.ts';
+import type { Hide } from './unsaid.ts';
 import type { Wire } from './wire.ts';
 
 /** What a service needs from around it. */
@@ -51,6 +52,10 @@ export function openService(
     basePath: around.base.path,
     token: settings.token,
     caBundle: settings.caBundle,
+    hiding: (): Hide => {
+      const all = [...new Set(credential.secrets.values())];
+      return (text, least) => all.reduce((safe, secrets) => secrets.hidden(safe, least), text);
+    },
   };
   const transport = openTransport(target, around.wire, clock);
   const leaveBudget = credential.budget.join(settings);
@@ -64,11 +69,12 @@ export function openService(
   });
 
   const { budget } = credential;
-  const stopGauges = startGauges({ clock, metrics: around.metrics, account: settings.accountId, mirror, budget });
+  const { name: account } = settings;
+  const stopGauges = account === undefined ? undefined : startGauges({ ...around, account, mirror, budget });
 
   const sent = async (request: Request, options: SendOptions): Promise<Outcome> => {
-    const account = accountIn(request);
-    if (account !== undefined && account !== settings.accountId) {
+    const named = accountIn(request);
+    if (named !== undefined && named !== settings.accountId) {
       return { is: 'notSent', message: 'the request is about another account' };
     }
     const seen = await credential.exchange(transport, request, {
@@ -113,7 +119,7 @@ export function openService(
       roundMs: mirror.roundMs(),
     }),
     close: async () => {
-      stopGauges();
+      stopGauges?.();
       mirror.close();
       closing.abort();
       await Promise.allSettled(sending);

@@ -7,11 +7,13 @@
 import { hash } from 'node:crypto';
 import type { Clock, Json, Request } from '../engine/ports.ts';
 import { Secret } from '../secret.ts';
-import { errorTextOf, sanitised, saysNo } from './message.ts';
+import { errorTextOf, longestMessage, sanitised, saysNo } from './message.ts';
 import type { Seen } from './outcome.ts';
 import { bodySchemas } from './requests.ts';
 import { Id, Text } from './requests/endpoint.ts';
+import { SecretsInUse } from './known-secrets.ts';
 import { retryAfterMs } from './retry-after.ts';
+import { unsaid, type Hide } from './unsaid.ts';
 import type { Wire, WireFailure, WireRequest, WireResponse } from './wire.ts';
 
 const prefix = '/api/public/v1';
@@ -25,6 +27,8 @@ export interface Target {
   readonly basePath: string;
   readonly token: Secret;
   readonly caBundle: string | undefined;
+  /** What takes the secrets out of a text that are in use now with this token; what a request holds is known besides. */
+  readonly hiding?: () => Hide;
 }
 
 /** What one exchange may ask for beside the request. */
@@ -99,30 +103,54 @@ function json(text: string): { readonly value: unknown } | undefined {
   }
 }
 
-function seenOf(response: WireResponse, secrets: readonly Secret[], wallMs: number): Seen {
+/** Takes out of a text what is in use, and what this one request holds. */
+function hiding(target: Target, own: readonly Secret[]): Hide {
+  const hide = target.hiding?.() ?? ((text: string) => text);
+  if (own.length === 0) return hide;
+  const sent = new SecretsInUse();
+  sent.know('request', own);
+  return (text, least) => sent.hidden(hide(text, least), least);
+}
+
+function seenOf(target: Target, request: Request, response: WireResponse, wallMs: number): Seen {
   const { status, headers } = response;
   const encoded = !['', 'identity'].includes(headers['content-encoding']?.trim().toLowerCase() ?? '');
   const text = encoded ? undefined : response.text;
   const parsed = text === undefined ? undefined : json(text);
+  const secrets = secretsIn(request.body);
+  const hideOne = hiding(target, secrets);
+  let hidden = 0;
+  const hide: Hide = (words, least) => {
+    const safe = hideOne(words, least);
+    if (safe !== words) hidden += 1;
+    return safe;
+  };
+  // What is read to be compared with secrets stays wrapped from here on.
+  const body =
+    parsed && unsaid(parsed.value, hide, request.query?.['showSecrets'] === undefined ? undefined : 'config');
+  // The same bytes are another page once a secret is known that they hold.
+  const digest = `${hash('sha256', text ?? '', 'base64url')}${hidden === 0 ? '' : `/${hidden}`}`;
   const dateMs = Date.parse(headers['date'] ?? '');
   const ok = status >= 200 && status < 300;
-  const isNo = !ok || saysNo(parsed?.value);
-  const said = errorTextOf(parsed === undefined && !ok ? text : parsed?.value);
+  const isNo = !ok || saysNo(body);
+  const said = errorTextOf(parsed === undefined && !ok ? text : body);
   const redirect = status >= 300 && status < 400 ? ' (a redirect, which is never followed)' : '';
   const unreadable = ok && parsed === undefined ? ` with ${text === '' ? 'no body' : 'a body that is not JSON'}` : '';
   const message = `the service answered ${status}${redirect}${unreadable}`;
+  const fit = (words: string, most: number) =>
+    sanitised(words, [target.token, ...secrets], (plain) => hide(plain, 'anyWord'), most);
   return {
     was: 'answer',
     status,
-    body: parsed?.value,
+    body,
     readable: parsed !== undefined,
     empty: text?.trim() === '',
     saysNo: isNo,
-    digest: hash('sha256', text ?? '', 'base64url'),
+    digest,
     dateMs: Number.isNaN(dateMs) ? undefined : dateMs,
     retryAfterMs: retryAfterMs(headers['retry-after'], Number.isNaN(dateMs) ? wallMs : dateMs),
-    // Only what the service said itself can hold a secret.
-    message: said === undefined || !isNo ? message : sanitised(`${message}: ${said}`, secrets),
+    // Only what the service said itself can hold a secret: our own words are not looked at.
+    message: said === undefined || !isNo ? message : `${message}: ${fit(said, longestMessage - message.length - 2)}`,
   };
 }
 
@@ -137,7 +165,7 @@ export function openTransport(target: Target, wire: Wire, clock: Clock): Transpo
       ...options,
       limitMs: Math.max(0, Math.min(limitMs, leftMs)),
     });
-    if ('status' in outcome) return seenOf(outcome, [target.token, ...secretsIn(request.body)], clock.wall());
+    if ('status' in outcome) return seenOf(target, request, outcome, clock.wall());
     const { message } = outcome;
     return sent
       ? { was: 'lost', message }

@@ -1,7 +1,7 @@
 import { defineKind } from '../engine/kind/define.ts';
 import { isoSeconds } from '../engine/kind/moment.ts';
 import type { Pass } from '../engine/kind/pass.ts';
-import type { Step } from '../engine/kind/step.ts';
+import type { OwnCondition, Step } from '../engine/kind/step.ts';
 import {
   drConfigurationsOf,
   postDisasterReadinessDiscardActivation,
@@ -10,8 +10,9 @@ import {
   type Discarding,
 } from '../hosting/requests.ts';
 import { expired, never, type Fence } from './approval.ts';
-import { activeIdOf, cleansUp, lookAt, operationIn, type SeenConfiguration } from './configurations.ts';
-import { ended, needsOf, protectionNeed, provenTwice, stepOnce, underWay, type OncePlan } from './one-shot.ts';
+import { activeIdOf, cleansUp, lookAt, operationIn, provenTwice, type SeenConfiguration } from './configurations.ts';
+import { ended, underWay } from './one-shot-end.ts';
+import { needsOf, protectionNeed, stepOnce, type No, type OncePlan } from './one-shot.ts';
 import { isWhole } from './recovery-activation-content.ts';
 import { movedOn } from './recovery-activation-fences.ts';
 import { requestIdOf } from './request-id.ts';
@@ -98,6 +99,19 @@ function factsOf({ memory, spec }: DiscardPass, configuration: ConfigurationItem
   };
 }
 
+/** The service said no, and shows that a discard of the operation is accepted: what it shows is waited for. */
+function refused(
+  { spec, memory, wallMs }: DiscardPass,
+  { configuration }: SeenConfiguration,
+  { words }: No,
+): Step<Facts> | undefined {
+  const isAccepted = configuration?.canRequestDiscard === true && activeIdOf(configuration) === spec.operationId;
+  if (memory.journal === undefined || !isAccepted || wallMs > Date.parse(spec.validUntil)) return undefined;
+  const message = `the service said no (${words}), and yet shows a discard as accepted; until ${spec.validUntil} it is watched whether operation ${spec.operationId} is discarded`;
+  const accepted: OwnCondition = { type: 'Accepted', status: 'Unknown', reason: 'CleanupPending', message };
+  return { is: 'wait', reason: 'CleanupPending', message, retryInMs: 10_000, conditions: [accepted] };
+}
+
 const plan: OncePlan<Spec, Facts, SeenConfiguration> = {
   noun: 'discard',
   power: () => 'activation',
@@ -151,6 +165,7 @@ const plan: OncePlan<Spec, Facts, SeenConfiguration> = {
       return { facts, id: pass.spec.operationId, ownership: 'Created' };
     },
   }),
+  refused,
   follow,
 };
 

@@ -4,7 +4,7 @@
  * Guarantees: once bound, an environment is known by its id; another one takes its place only after it is proved gone. An
  * environment that is called otherwise now, or belongs to another app, is left alone.
  */
-import { adoptionWithin } from '../engine/kind/create.ts';
+import { notGranted } from '../engine/kind/binding.ts';
 import type { Pass } from '../engine/kind/pass.ts';
 import { readOf } from '../engine/kind/reading.ts';
 import type { Step } from '../engine/kind/step.ts';
@@ -18,7 +18,9 @@ export type EnvironmentPass = Pass<Spec, Facts>;
 /** The environment as the newest walk shows it, or what must be done to find it. */
 export type Located =
   | { readonly is: 'found'; readonly item: AppEnvItem; readonly walk: Snapshot<AppEnvItem> }
-  | { readonly is: 'step'; readonly step: Step<Facts> };
+  | { readonly is: 'step'; readonly step: Step<Facts> }
+  /** It is proved gone, and so is what a lost call may have done to it. */
+  | { readonly is: 'gone'; readonly step: Step<Facts> };
 
 /** Finds the environment and makes sure that it is this resource's to act on. */
 export function locate(pass: EnvironmentPass): Located {
@@ -29,7 +31,7 @@ export function locate(pass: EnvironmentPass): Located {
   const claimed = claimedBy(pass, id);
   if (claimed !== undefined) return { is: 'step', step: claimed };
   const { item, walk } = seen;
-  if (item === undefined) return { is: 'step', step: missing(pass, id, walk) };
+  if (item === undefined) return missing(pass, id, walk);
   const changed = changeOf(pass, item);
   if (changed === undefined) return { is: 'found', item, walk };
   const message = `environment ${id} ${changed}; nothing is sent to it. To go on with it, create another resource that names it as it is now`;
@@ -106,9 +108,7 @@ function bindTo({ account }: EnvironmentPass, id: string): Step<Facts> {
 /** An environment that is named without an app of this namespace was made by somebody else. */
 function notAllowed({ spec, account }: EnvironmentPass, id: string): Step<Facts> | undefined {
   if (spec.appRef !== undefined || spec.solutionRef !== undefined) return undefined;
-  if (adoptionWithin(spec.lifecycle?.adoption, account) !== 'Never') return undefined;
-  const message = `environment ${id} was not made by this namespace, and adoption is Never here; the account's spec.adoption must allow ById`;
-  return { is: 'stall', reason: 'AdoptionNotAllowed', message };
+  return notGranted(`environment ${id} was not made by this namespace`, spec.lifecycle?.adoption, account);
 }
 
 function claimedBy({ claimant }: EnvironmentPass, id: string): Step<Facts> | undefined {
@@ -135,22 +135,27 @@ function changeOf(pass: EnvironmentPass, item: AppEnvItem): string | undefined {
 }
 
 /** A bound environment that a list does not show is gone after two walks a poll apart. */
-function missing(pass: EnvironmentPass, id: string, walk: Snapshot): Step<Facts> {
+function missing(pass: EnvironmentPass, id: string, walk: Snapshot): Located {
   const { missedAt } = pass.notes;
   const { pollMs, frozen } = pass.account;
   if (missedAt === undefined) {
     const message = `environment ${id} is not found in the service; looking once more before it counts as gone`;
     const note = { ...pass.notes, missedAt: walk.begunAt };
-    return { is: 'wait', reason: 'ObjectMissing', message, retryInMs: pollMs, note };
+    return { is: 'step', step: { is: 'wait', reason: 'ObjectMissing', message, retryInMs: pollMs, note } };
   }
-  if (walk.begunAt - missedAt < pollMs) return { ...readOf(pass, listOf(pass), missedAt + pollMs), note: pass.notes };
+  if (walk.begunAt - missedAt < pollMs) {
+    return { is: 'step', step: { ...readOf(pass, listOf(pass), missedAt + pollMs), note: pass.notes } };
+  }
   const note = { ...pass.notes, provedGone: 1 };
-  if (frozen !== undefined) return { is: 'wait', reason: 'VisibilityLost', message: frozen, note };
+  if (frozen !== undefined) {
+    return { is: 'step', step: { is: 'wait', reason: 'VisibilityLost', message: frozen, note } };
+  }
   const [successor, other] = (candidates(pass)?.items ?? []).filter(({ appEnvId }) => appEnvId !== id);
   if (successor !== undefined && other === undefined) {
-    return claimedBy(pass, successor.appEnvId) ?? bindTo(pass, successor.appEnvId);
+    const claimed = claimedBy(pass, successor.appEnvId);
+    return claimed ? { is: 'gone', step: claimed } : { is: 'step', step: bindTo(pass, successor.appEnvId) };
   }
-  return { ...notFound(pass), note };
+  return { is: 'gone', step: { ...notFound(pass), note } };
 }
 
 function notFound(pass: EnvironmentPass): Extract<Step<Facts>, { is: 'wait' }> {

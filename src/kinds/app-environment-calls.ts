@@ -1,12 +1,12 @@
 /** Sending what must not happen twice to an environment, and finding out what came of it when the answer was lost. */
-import { notDone } from '../engine/kind/prints.ts';
 import { readOf } from '../engine/kind/reading.ts';
 import { isNo } from '../engine/kind/refusal.ts';
-import type { JournalEntry, Step } from '../engine/kind/step.ts';
+import type { JournalEntry, Memory, Step } from '../engine/kind/step.ts';
 import { isUnderWay, lifecycleAnswerOf, type AppEnvItem } from '../hosting/requests.ts';
 import { listOf, type EnvironmentPass, type Located } from './app-environment-binding.ts';
-import { deployment, dueOf, givenUp, overtaken, redeployment, type Action } from './app-environment-deploys.ts';
-import { revisionOf } from './app-environment-parts.ts';
+import { deployment, givenUp, overtaken, redeployment, type Action, type Done } from './app-environment-deploys.ts';
+import { appliedAfterLoss, appliedBefore, appliedMeanwhile, lossOf, revisionOf } from './app-environment-parts.ts';
+import { awaitDoubts } from './others-in-doubt.ts';
 import type { Facts } from './schema/app-environment.ts';
 
 const recheckMs = 3_000;
@@ -18,9 +18,23 @@ function markOf({ status = '', updatedAtMs }: AppEnvItem): string {
   return `${updatedAtMs ?? ''} ${status.slice(0, 64)}`;
 }
 
+/** Does what is wanted, unless a lost call of before did it; what was lost as often as it may be sent is given up. */
+export function act(pass: EnvironmentPass, item: AppEnvItem, action: Action): Step<Facts> {
+  const loss = lossOf(pass, action.digest) ?? 0;
+  const at = new Date(pass.wallMs).toISOString().replace(/\.\d{3}Z$/, 'Z');
+  if (loss === 'carriedOut') return { is: 'again', remember: action.done({ at, attempt: 1 }) };
+  if (loss === mostAttempts) return { is: 'again', remember: givenUp(pass, action, { at, attempt: loss }) };
+  return send(pass, item, action, { at, attempt: loss + 1 });
+}
+
 /** Sends the action, after a look that began for it. */
-export function act(pass: EnvironmentPass, item: AppEnvItem, action: Action, attempt: number): Step<Facts> {
-  const { operation, words, request, digest, done, meanwhile } = action;
+function send(
+  pass: EnvironmentPass,
+  item: AppEnvItem,
+  action: Action,
+  { at, attempt }: Pick<Done, 'at' | 'attempt'>,
+): Step<Facts> {
+  const { operation, words, request, digest, done, carries } = action;
   const list = listOf(pass);
   const walk = pass.view.one(list, item.appEnvId)?.walk;
   if (walk === undefined || walk.begunAt < pass.askedAt) return readOf(pass, list, pass.askedAt);
@@ -28,8 +42,9 @@ export function act(pass: EnvironmentPass, item: AppEnvItem, action: Action, att
     const message = `this operator has just taken over; ${words} waits until calls of its predecessor can no longer arrive`;
     return { is: 'wait', reason: 'TakeOver', message, retryInMs: pass.quarantineMs };
   }
+  const held = besideOthers(pass, item);
+  if (held !== undefined) return held;
   const { updatedAtMs } = item;
-  const at = new Date(pass.wallMs).toISOString().replace(/\.\d{3}Z$/, 'Z');
   return {
     is: 'call',
     call: {
@@ -37,7 +52,7 @@ export function act(pass: EnvironmentPass, item: AppEnvItem, action: Action, att
       words: `${words} in environment "${item.name}"`,
       urgency: 'edit',
       journal: { operation, attempt, digest, before: markOf(item) },
-      ...(meanwhile && { meanwhile }),
+      meanwhile: { applied: appliedMeanwhile(pass, carries) },
       alone: [item.appEnvId],
       committed: (body) => (lifecycleAnswerOf(body) === undefined ? undefined : done({ body, at, attempt })),
       note: (sentAt) => ({ calledAt: sentAt, ...(updatedAtMs !== undefined && { updatedAtBefore: updatedAtMs }) }),
@@ -47,6 +62,17 @@ export function act(pass: EnvironmentPass, item: AppEnvItem, action: Action, att
       },
     },
   };
+}
+
+/**
+ * Whatever is done to an environment shows in it, and would be taken for the trace of a lost call of another resource: of a
+ * younger one that it belonged to, or of an upgrade of the solution that it came with.
+ */
+export function besideOthers(pass: EnvironmentPass, { appEnvId, appId }: AppEnvItem): Step<Facts> | undefined {
+  const { related } = pass;
+  const environments = (related?.('AppEnvironment', appEnvId) ?? []).filter(({ id }) => id === appEnvId);
+  const others = [...environments, ...(related?.('SolutionInstallation', appId) ?? [])];
+  return awaitDoubts(pass, others, 'nothing is sent to the environment');
 }
 
 /** Whether what the service shows is still what it showed before our call. */
@@ -73,7 +99,10 @@ export function unknownState(state: string): string {
   return `the service shows the status "${state}", which the interface does not describe; nothing is sent until it changes`;
 }
 
-/** Goes on with a call whose outcome is not known: what the environment shows decides whether it is sent once more. */
+/**
+ * Finds out what became of a call whose answer was lost, by looking alone: it is over when the environment shows that it was
+ * carried out, or does not show it although it can no longer arrive.
+ */
 export function resolveDoubt(
   pass: EnvironmentPass,
   entry: JournalEntry,
@@ -82,22 +111,12 @@ export function resolveDoubt(
   const { journalSeen, monotonicMs, horizonMs, wallMs } = pass;
   const settledAt = journalSeen.monotonic + entry.deadlineSeconds * 1_000 + horizonMs;
   const since = Math.max(journalSeen.monotonic, Math.min(settledAt, monotonicMs - recheckMs));
-  if (walk.begunAt < since) return readOf(pass, listOf(pass), monotonicMs);
-  const action = actionOf(pass, entry, item);
+  if (walk.begunAt < since) return readOf(pass, listOf(pass), since);
   const skewMs = walk.dateMs === undefined ? 0 : walk.dateMs - (wallMs - (monotonicMs - walk.begunAt));
-  if (isEvidence(entry, item, skewMs)) {
-    const unwanted = entry.operation === 'redeploy' ? {} : overtaken(pass);
-    const remember = action === undefined ? unwanted : action.done({ at: entry.startedAt, attempt: entry.attempt });
-    return { is: 'again', remember: { ...remember, journal: undefined }, note: {} };
-  }
-  // The service said no, and nothing shows that it did it all the same; of an attempt before this one nobody knows.
-  if (entry.conflicted !== undefined) {
-    const { applied } = pass.memory;
-    return { is: 'again', remember: { journal: undefined, applied: entry.attempt > 1 ? applied : notDone(applied) } };
-  }
+  if (isEvidence(entry, item, skewMs)) return carriedOut(pass, entry, item);
+  if (entry.conflicted !== undefined) return { is: 'again', remember: notCarriedOut(pass, entry) };
   const words = `${entry.operation} of environment "${item.name}": the answer was lost`;
-  const state = stateOf(item);
-  if (state === 'Updating') {
+  if (stateOf(item) === 'Updating') {
     const message = `${words}; waiting until the environment is at rest`;
     return { is: 'wait', reason: 'InDoubt', message, retryInMs: recheckMs };
   }
@@ -107,13 +126,27 @@ export function resolveDoubt(
     const message = `${words}; if nothing shows that it was carried out by ${until}, ${next}`;
     return { is: 'wait', reason: 'InDoubt', message, retryInMs: recheckMs };
   }
-  if (action === undefined || isMoot(pass, entry)) return { is: 'again', remember: { journal: undefined } };
-  if (state !== 'Running' && state !== 'Stopped') {
-    const message = `${words}; ${unknownState(state)}`;
-    return { is: 'wait', reason: 'UnknownRemoteStatus', message, retryInMs: recheckMs };
+  return { is: 'again', remember: notCarriedOut(pass, entry) };
+}
+
+/** Nothing shows that a lost call was carried out, and nothing will. */
+export function notCarriedOut(pass: EnvironmentPass, entry: JournalEntry): Partial<Memory<Facts>> {
+  // The service said no, and nothing shows that it did it all the same.
+  if (entry.conflicted !== undefined) return { journal: undefined, applied: appliedBefore(pass) };
+  const loss = entry.attempt < mostAttempts ? 1 : mostAttempts;
+  return { journal: undefined, applied: appliedAfterLoss(pass.memory.applied, entry.digest, loss, pass) };
+}
+
+/** A lost call was carried out. Where it is not what is wanted now, it may be again: a Secret that it took may just be missing. */
+function carriedOut(pass: EnvironmentPass, entry: JournalEntry, item: AppEnvItem): Step<Facts> {
+  const { attempt, digest, operation, startedAt } = entry;
+  const action = actionOf(pass, entry, item);
+  if (action !== undefined) {
+    return { is: 'again', remember: { ...action.done({ at: startedAt, attempt }), journal: undefined }, note: {} };
   }
-  if (entry.attempt < mostAttempts) return act(pass, item, action, entry.attempt + 1);
-  return { is: 'again', remember: { ...givenUp(pass, entry), journal: undefined } };
+  const unwanted = operation === 'redeploy' ? {} : overtaken(pass);
+  const applied = appliedAfterLoss(unwanted.applied ?? pass.memory.applied, digest, 'carriedOut', pass);
+  return { is: 'again', remember: { ...unwanted, applied, journal: undefined }, note: {} };
 }
 
 /** The call that the journal speaks of, if it is still wanted. */
@@ -121,11 +154,6 @@ function actionOf(pass: EnvironmentPass, entry: JournalEntry, item: AppEnvItem):
   if (entry.operation !== 'redeploy' && revisionOf(pass.spec) === undefined) return undefined;
   const action = (entry.operation === 'redeploy' ? redeployment : deployment)(pass, item.appEnvId);
   return action.operation === entry.operation && action.digest === entry.digest ? action : undefined;
-}
-
-/** Whether something else comes first: the environment is to be stopped, or a deployment takes the place of a redeployment. */
-function isMoot(pass: EnvironmentPass, { operation }: JournalEntry): boolean {
-  return pass.spec.powerState === 'Stopped' || (operation === 'redeploy' && dueOf(pass) === 'deployment');
 }
 
 /** Whether the environment changed since the call was begun; a list from before does not count, whenever it was read. */

@@ -4,7 +4,7 @@
  * Guarantees: each desired revision is sent once, and what the service called failed is not sent again by itself; variables,
  * settings and the startup override travel with the call that takes them.
  */
-import type { JournalEntry, Memory } from '../engine/kind/step.ts';
+import type { Memory } from '../engine/kind/step.ts';
 import type { Json, JsonObject, Request } from '../engine/ports.ts';
 import {
   deployedContentIdOf,
@@ -20,12 +20,12 @@ import type { EnvironmentPass } from './app-environment-binding.ts';
 import {
   appliedBy,
   appliedInVain,
-  appliedMeanwhile,
   appliedOvertaken,
   appliedWithoutRedeployment,
   assumedPrints,
   carriedBy,
   deployValue,
+  isDeployed,
   isInVain,
   isKnown,
   isStartupLeft,
@@ -47,8 +47,8 @@ export interface Action {
   readonly request: Request;
   /** The fingerprint of what is wanted, by which a later pass knows whether it still is. */
   readonly digest: string;
-  /** What to remember while it is under way. */
-  readonly meanwhile?: Partial<Memory<Facts>>;
+  /** What travels with it and is not shown back. */
+  readonly carries: readonly string[];
   readonly done: (how: Done) => Partial<Memory<Facts>>;
 }
 
@@ -64,11 +64,13 @@ export function dueOf(pass: EnvironmentPass): 'deployment' | 'withNextBuild' | '
   const { deploy } = pass.spec;
   if (revisionOf(pass.spec) === undefined || isFailed(pass)) return 'nothing';
   const { contentId } = pass.memory.facts.deploy ?? {};
+  // What ran already when it was bound counts as deployed until somebody asks for a deployment.
+  const mayAssume = deploy?.onBind !== 'Deploy' && !isRedeployDue(pass);
   if (deploy?.contentId !== undefined) {
-    return deploy.contentId === contentId || isKnown(pass, 'deploy', deployValue(pass.spec)) ? 'nothing' : 'deployment';
+    return deploy.contentId === contentId || isDeployed(pass, mayAssume) ? 'nothing' : 'deployment';
   }
-  if (!isKnown(pass, 'deploy', deployValue(pass.spec))) return 'deployment';
-  const unknown = Object.entries(partsOf(pass)).some(([field, value]) => !isKnown(pass, field, value));
+  if (!isDeployed(pass, mayAssume)) return 'deployment';
+  const unknown = Object.entries(partsOf(pass)).some(([field, value]) => !isKnown(pass, field, value, mayAssume));
   if (!unknown && !isStartupLeft(pass)) return 'nothing';
   return deploy?.build === undefined ? 'deployment' : 'withNextBuild';
 }
@@ -106,12 +108,7 @@ export function deployment(pass: EnvironmentPass, appEnvId: string): Action {
   // A new token of the annotation asks again, also for what was given up.
   const token = isRedeployDue(pass) ? (pass.subject.annotations[redeployAnnotation] ?? '') : '';
   const digest = pass.print([deployValue(pass.spec), wanted, isStartupLeft(pass), token]);
-  const done = (how: Done) => deployed(pass, how);
-  const common = {
-    digest,
-    done,
-    ...(carriedBy(pass).length > 0 && { meanwhile: { applied: appliedMeanwhile(pass) } }),
-  };
+  const common = { digest, carries: carriedBy(pass), done: (how: Done) => deployed(pass, how) };
   if (deploy?.image !== undefined) {
     const { image } = deploy;
     const request = postAppEnvDeployImage({ appEnvId, image, ...unsent(pass), ...startupFields(pass) });
@@ -140,6 +137,7 @@ export function redeployment(pass: EnvironmentPass, appEnvId: string): Action {
     words: `redeploy for ${redeployAnnotation}: ${token}`,
     request: postAppEnvRedeploy({ appEnvId }),
     digest: pass.print(token),
+    carries: [],
     done: ({ body }) =>
       saysFailed(body)
         ? { applied: appliedWithoutRedeployment(pass, token, 'Failed') }
@@ -225,13 +223,14 @@ function deployed(pass: EnvironmentPass, { body, at, attempt }: Done): Partial<M
 /** A call was sent as often as it may be, and nothing shows what became of it. */
 export function givenUp(
   pass: EnvironmentPass,
-  { operation, startedAt, attempt }: JournalEntry,
+  { operation }: Action,
+  { at, attempt }: Pick<Done, 'at' | 'attempt'>,
 ): Partial<Memory<Facts>> {
   if (operation === 'redeploy') {
     const token = pass.subject.annotations[redeployAnnotation] ?? '';
     return { applied: appliedWithoutRedeployment(pass, token, 'InDoubt') };
   }
-  const entry = { revision: revisionOf(pass.spec), contentId: undefined, at: startedAt, outcome: 'InDoubt' };
+  const entry = { revision: revisionOf(pass.spec), contentId: undefined, at, outcome: 'InDoubt' };
   return {
     applied: appliedInVain(pass),
     facts: { ...recorded(pass, entry, attempt, undefined), ...redeployHandled(pass) },

@@ -5,9 +5,9 @@
  * its place in the spec. Guarantees: a fingerprint stands for what the service holds. What was only taken as it was has a mark
  * of its own, and what a call may have changed whose end is not known counts as set to nobody knows what.
  */
-import { definedOf } from '../engine/kind/create.ts';
 import { stateOfHidden } from '../engine/kind/compare.ts';
-import { doubted } from '../engine/kind/prints.ts';
+import { definedOf } from '../engine/kind/plan.ts';
+import { begun, doubted, notDone } from '../engine/kind/prints.ts';
 import type { Memory } from '../engine/kind/step.ts';
 import type { Json } from '../engine/ports.ts';
 import type { StartupConfig } from '../hosting/requests.ts';
@@ -72,9 +72,25 @@ export function isSent(pass: EnvironmentPass, field: string, value: Json): boole
   return stateOfHidden(pass, field, pass.print(value)) !== 'unsent';
 }
 
-/** Whether a value was sent last, or taken as it was. */
-export function isKnown(pass: EnvironmentPass, field: string, value: Json): boolean {
-  return isSent(pass, field, value) || isSent(pass, `${assumed}${field}`, value);
+/** Whether a value was sent last, or taken as it was where that will do. */
+export function isKnown(pass: EnvironmentPass, field: string, value: Json, mayAssume: boolean): boolean {
+  return isSent(pass, field, value) || (mayAssume && isSent(pass, `${assumed}${field}`, value));
+}
+
+/** Whether just this is deployed as far as anybody knows; where the key of its fingerprint is lost, the revision in status tells. */
+export function isDeployed(pass: EnvironmentPass, mayAssume: boolean): boolean {
+  const value = deployValue(pass.spec);
+  const isForeign =
+    stateOfHidden(at(pass, pass.memory.applied?.generation), 'deploy', pass.print(value)) === 'unknownKey';
+  return (
+    isKnown(pass, 'deploy', value, mayAssume) ||
+    (isForeign && pass.memory.facts.deploy?.revision === revisionOf(pass.spec))
+  );
+}
+
+/** The same pass for a spec of another generation. */
+function at(pass: EnvironmentPass, generation: number = pass.subject.generation): EnvironmentPass {
+  return { ...pass, subject: { ...pass.subject, generation } };
 }
 
 /** Whether the startup override that we set is wanted no longer. */
@@ -109,12 +125,29 @@ export function assumedPrints(pass: EnvironmentPass): Prints {
   return Object.fromEntries(Object.entries(wanted).map(([field, value]) => [`${assumed}${field}`, pass.print(value)]));
 }
 
-/** What is known while a deployment is under way: nothing of what it carries. */
-export function appliedMeanwhile(pass: EnvironmentPass): Applied {
-  const carried = carriedBy(pass);
-  const { generation, prints } = doubted(pass.memory.applied, carried);
-  const isAssumed = (field: string) => field.startsWith(assumed) && carried.includes(field.slice(assumed.length));
-  return { generation, prints: fitting(pass, without(prints, isAssumed)) };
+/** What is known while a call is under way: nothing of what it carries. What of that was only assumed waits behind the mark. */
+export function appliedMeanwhile(pass: EnvironmentPass, carries: readonly string[]): Applied {
+  const meanwhile = begun(
+    renamed(pass.memory.applied, (field, print) => {
+      const part = field.slice(assumed.length);
+      return field.startsWith(assumed) && carries.includes(part) ? [part, `${assumed}${print}`] : [field, print];
+    }),
+    carries,
+  );
+  return meanwhile && { ...meanwhile, prints: fitting(pass, meanwhile.prints) };
+}
+
+/** What was known before the newest call: it was not carried out. */
+export function appliedBefore({ memory }: EnvironmentPass): Applied {
+  return renamed(notDone(memory.applied), (field, print) =>
+    print.startsWith(assumed) ? [`${assumed}${field}`, print.slice(assumed.length)] : [field, print],
+  );
+}
+
+function renamed(applied: Applied, how: (field: string, print: string) => readonly [string, string]): Applied {
+  if (applied === undefined) return undefined;
+  const rows = Object.entries(applied.prints).map(([field, print]) => how(field, print));
+  return { ...applied, prints: Object.fromEntries(rows) };
 }
 
 /** What has been sent by now: what travels with this deployment, and as much of what is left over as status holds. */
@@ -133,7 +166,7 @@ export function appliedBy(pass: EnvironmentPass): Applied {
 /** Nobody knows what became of a deployment, and it is not sent again by itself: it was given up, or the service called it failed. */
 export function appliedInVain(pass: EnvironmentPass): Applied {
   const { prints } = doubted(pass.memory.applied, ['deploy', ...carriedBy(pass)]);
-  const known = without(prints, (field) => field.startsWith(assumed));
+  const known = without(prints, (field) => field.startsWith(assumed) || field === 'lost');
   const failed = pass.print(wishOf(pass));
   return { generation: pass.subject.generation, prints: fitting(pass, { ...known, failed }) };
 }
@@ -161,8 +194,26 @@ export function redeploymentInVain(pass: EnvironmentPass, token: string): InVain
   return (['InDoubt', 'Failed'] as const).find((how) => isSent(pass, 'redeploy', [token, how]));
 }
 
-/** Deployments and redeployments in vain that another call has put an end to. */
-const over = ['failed', 'redeploy'];
+/** What became of a call whose answer was lost: it was carried out, or nothing showed of as many attempts. */
+export type Loss = 'carriedOut' | 1 | 2;
+
+/** A call whose answer was lost is no longer looked for; what is known of it counts when just that is wanted again. */
+export function appliedAfterLoss(applied: Applied, digest: string, loss: Loss, { print }: EnvironmentPass): Applied {
+  const { generation, prints } = doubted(applied, []);
+  return { generation, prints: { ...prints, lost: print([digest, loss]) } };
+}
+
+/**
+ * What became of the call with this fingerprint, where its answer was lost; undefined where it was not. A fingerprint of a key
+ * that is lost tells of no call: one sent too often is better than one that is never sent.
+ */
+export function lossOf(pass: EnvironmentPass, digest: string): Loss | undefined {
+  const { lost } = printsIn(pass);
+  return (['carriedOut', 1, 2] as const).find((loss) => lost === pass.print([digest, loss]));
+}
+
+/** Deployments and redeployments in vain, and lost calls, that another call has put an end to. */
+const over = ['failed', 'redeploy', 'lost'];
 
 /** A deployment was carried out that nobody wants any more: what is wanted now is due, whatever was deployed before that. */
 export function appliedOvertaken({ memory: { applied } }: EnvironmentPass): Applied {
@@ -170,8 +221,11 @@ export function appliedOvertaken({ memory: { applied } }: EnvironmentPass): Appl
   return applied && { ...applied, prints: without(applied.prints, (field) => gone.includes(field)) };
 }
 
-/** The same fingerprints under the key of now, for the generation of now, and the power state once it is there. */
-export function renewed(pass: EnvironmentPass, state: string): Applied {
+/**
+ * The same fingerprints under the key of now, and the power state once it is there. They are for the generation of now only
+ * when nothing of it is still to be sent: by that a later pass would take what it cannot read for what is wanted.
+ */
+export function renewed(pass: EnvironmentPass, state: string, isWhole: boolean): Applied {
   const { powerState: _before, redeploy: _lost, ...known } = printsIn(pass);
   const token = pass.subject.annotations[redeployAnnotation] ?? '';
   const inVain = redeploymentInVain(pass, token);
@@ -184,7 +238,7 @@ export function renewed(pass: EnvironmentPass, state: string): Applied {
   const { powerState } = pass.spec;
   const isThere = powerState !== undefined && (powerState === state || isPowerSet(pass, powerState));
   return {
-    generation: pass.subject.generation,
+    generation: isWhole ? pass.subject.generation : (pass.memory.applied?.generation ?? -1),
     prints: {
       ...known,
       ...Object.fromEntries(again),

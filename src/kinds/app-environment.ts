@@ -16,16 +16,26 @@ import {
   redeployment,
 } from './app-environment-deploys.ts';
 import { isPowerSet, leftoverOf, partsOf, redeployAnnotation, renewed, revisionOf } from './app-environment-parts.ts';
-import { act, isLagging, resolveDoubt, stateOf, unknownState } from './app-environment-calls.ts';
+import {
+  act,
+  besideOthers,
+  isLagging,
+  notCarriedOut,
+  resolveDoubt,
+  stateOf,
+  unknownState,
+} from './app-environment-calls.ts';
 import { identity, type Facts, type Spec } from './schema/app-environment.ts';
 import { needsOf } from './values.ts';
 
 function step(pass: EnvironmentPass): Step<Facts> {
   if (pass.subject.deleting) return { is: 'release' };
+  const lost = lookForLost(pass);
+  if (lost !== undefined) return lost;
   const located = locate(pass);
+  if (located.is === 'gone') return withoutDoubt(pass, located.step);
   if (located.is === 'step') return located.step;
   const { item, walk } = located;
-  if (pass.memory.journal !== undefined) return resolveDoubt(pass, pass.memory.journal, located);
   const since = Math.max(
     pass.wrote?.at ?? Number.NEGATIVE_INFINITY,
     pass.notes['lookSince'] ?? Number.NEGATIVE_INFINITY,
@@ -47,6 +57,23 @@ function step(pass: EnvironmentPass): Step<Facts> {
   return settled(pass, item, state);
 }
 
+/** What became of a lost call is found out first, whoever the environment belongs to by now: others wait for that. */
+function lookForLost(pass: EnvironmentPass): Step<Facts> | undefined {
+  const { id, journal } = pass.memory;
+  if (id === undefined || journal === undefined) return undefined;
+  const { item, walk } = pass.view.one(listOf(pass), id) ?? {};
+  return item === undefined || walk === undefined
+    ? undefined
+    : resolveDoubt(pass, journal, { is: 'found', item, walk });
+}
+
+/** The environment has gone: there is nothing left to see of a lost call, and nobody waits for it. */
+function withoutDoubt(pass: EnvironmentPass, step: Step<Facts>): Step<Facts> {
+  const { journal } = pass.memory;
+  if (journal === undefined || step.is === 'release') return step;
+  return { ...step, remember: notCarriedOut(pass, journal) };
+}
+
 /** The next step for an environment that is at rest. */
 function settled(pass: EnvironmentPass, item: AppEnvItem, state: 'Running' | 'Stopped'): Step<Facts> {
   const { spec, memory } = pass;
@@ -58,12 +85,12 @@ function settled(pass: EnvironmentPass, item: AppEnvItem, state: 'Running' | 'St
   const holds =
     powerState === 'Stopped' || (state === 'Stopped' && powerState === undefined && wasDeployed(memory.facts));
   if (due === 'deployment' && !holds) {
-    return act(pass, item, deployment(pass, item.appEnvId), 1);
+    return act(pass, item, deployment(pass, item.appEnvId));
   }
   if (powerState === 'Running' && state === 'Stopped') return power(pass, item, 'start');
   const redeploys = isRedeployDue(pass);
-  if (redeploys && state === 'Running') return act(pass, item, redeployment(pass, item.appEnvId), 1);
-  const applied = renewed(pass, state);
+  if (redeploys && state === 'Running') return act(pass, item, redeployment(pass, item.appEnvId));
+  const applied = renewed(pass, state, due === 'nothing');
   if (!isDeepStrictEqual(applied, memory.applied)) return { is: 'again', remember: { applied } };
   const lost = failed(pass);
   if (lost !== undefined) return lost;
@@ -116,6 +143,8 @@ function power(pass: EnvironmentPass, item: AppEnvItem, way: 'start' | 'stop'): 
       'somebody else keeps starting or stopping the environment; it is left as it is until the spec changes';
     return { is: 'stall', reason: 'Contested', message };
   }
+  const held = besideOthers(pass, item);
+  if (held !== undefined) return held;
   const { appEnvId, updatedAtMs } = item;
   const request: Request = way === 'start' ? postAppEnvStart({ appEnvId }) : postAppEnvStop({ appEnvId });
   return {
@@ -129,7 +158,7 @@ function power(pass: EnvironmentPass, item: AppEnvItem, way: 'start' | 'stop'): 
       note: (at) => ({ calledAt: at, ...(updatedAtMs !== undefined && { updatedAtBefore: updatedAtMs }) }),
       refused: (refusal) => {
         if (refusal.is === 'inDoubt') {
-          const message = `${way} environment "${item.name}": the answer was lost; looking what came of it`;
+          const message = `${way} environment "${item.name}": the answer was lost; what came of it is looked at before it is sent again`;
           const note = { ...pass.notes, lookSince: pass.monotonicMs + 1 };
           return { is: 'wait', reason: 'InDoubt', message, retryInMs: 1_000, note };
         }
@@ -151,7 +180,8 @@ function show(pass: EnvironmentPass): Showing<Facts> {
     const unseen = memory.id !== undefined && seen === undefined;
     return { unseen, facts: memory.facts, conditions: [], drift: [], unverified: [], leftover };
   }
-  const state = stateOf(item);
+  // A list from before our call shows the environment as it was.
+  const state = isLagging(pass, item) ? 'Updating' : stateOf(item);
   const { powerState } = spec;
   const isDrift =
     powerState !== undefined &&

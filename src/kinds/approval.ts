@@ -45,8 +45,10 @@ export function powerless<Spec, Facts>(
   if (since === undefined || powers?.activation === undefined) {
     return never('ActivationDisabled', `the operator runs without ${flag}; nothing is sent, now or later`);
   }
-  // A creation timestamp is cut to the second: what was made within the second of the start may be older, and counts as such.
-  if (subject.createdAtMs >= Math.max(since, powers.activation)) return undefined;
+  const from = Math.max(since, powers.activation);
+  // A creation time is cut to the second: of what was made within the second of the start, only what is known to be younger counts so.
+  const leastMs = subject.isYounger === true ? Math.floor(from / wholeSecondMs) * wholeSecondMs : from;
+  if (subject.createdAtMs >= leastMs) return undefined;
   const message = `this resource is older than the power of the operator: when it was made, none ran with ${flag}, or none ran for a while; nothing is sent`;
   return never('ActivationDisabled', message);
 }

@@ -1,8 +1,9 @@
 /** What the service shows of one configuration, for the requests that are about it. */
 import type { Pass } from '../engine/kind/pass.ts';
 import { readOf } from '../engine/kind/reading.ts';
+import type { Reason } from '../engine/kind/reasons.ts';
 import type { Step } from '../engine/kind/step.ts';
-import type { Snapshot } from '../engine/ports.ts';
+import type { Read, Snapshot } from '../engine/ports.ts';
 import {
   drConfigurationsOf,
   drSourcesOf,
@@ -77,6 +78,13 @@ export function operationIdsOf(configuration: ConfigurationItem): readonly strin
   return [...new Set(ids.filter((id) => id !== undefined))].slice(0, 1_000);
 }
 
+/** Whether an operation is shown at all. */
+export function shows(configuration: ConfigurationItem | undefined, operationId: string | undefined): boolean {
+  return (
+    operationId !== undefined && configuration !== undefined && operationIdsOf(configuration).includes(operationId)
+  );
+}
+
 /** Whether an operation is an activation, as far as the service says. */
 export function isActivation({ kind }: Pick<DrOperation, 'kind'>): boolean {
   return kind !== undefined && /activat/i.test(kind);
@@ -87,9 +95,33 @@ export function endedInVain({ endedAt, outcome }: DrOperation): boolean {
   return endedAt !== undefined && outcome !== undefined && /^(failed|discarded|superseded|cancell?ed)$/i.test(outcome);
 }
 
-/** Whether an operation is shown to have ended before another one began. */
-export function endedBefore({ endedAt }: DrOperation, later: DrOperation | undefined): boolean {
-  return Date.parse(endedAt ?? '') <= Date.parse(later?.startedAt ?? '');
+/**
+ * Whether an activation was over before another one began: its end is shown, or it began earlier, since the service begins none while
+ * another one is in progress.
+ */
+export function wasOverBefore({ startedAt, endedAt }: DrOperation, later: DrOperation | undefined): boolean {
+  if (later === undefined || !isActivation(later)) return false;
+  const began = Date.parse(later.startedAt ?? '');
+  return Date.parse(endedAt ?? '') <= began || Date.parse(startedAt ?? '') < began;
+}
+
+/** What status has of the clean-up after a validation. */
+interface ShownCleanup {
+  readonly observedAt?: string | undefined;
+  readonly retentionUntil?: string | undefined;
+  readonly retentionPending?: boolean | undefined;
+}
+
+/** The clean-up after a validation for status; that the service has looked once more is no news. */
+export function cleanupFacts(
+  now: DrOperation['validationCleanup'],
+  before: ShownCleanup | undefined,
+): ShownCleanup | undefined {
+  if (now === undefined) return undefined;
+  const { retentionPending, retentionUntil } = now;
+  const isSame = before?.retentionPending === retentionPending && before?.retentionUntil === retentionUntil;
+  if (before !== undefined && isSame) return before;
+  return Object.fromEntries(Object.entries(now).filter(([, value]) => value !== undefined));
 }
 
 /** Clean-up that is under way, and not only a disk that is kept for its time. */
@@ -101,4 +133,24 @@ export function cleansUp(cleanup: PendingCleanup | undefined): boolean {
 export function sameMoment(a: string | undefined, b: string | undefined): boolean {
   if (a === undefined || b === undefined) return false;
   return a === b || Date.parse(a) === Date.parse(b);
+}
+
+/** How far apart two walks must be to prove that something is gone. */
+const provenApartMs = 10_000;
+
+/** Undefined once two complete walks, far enough apart, agree; otherwise what to do until they do. */
+export function provenTwice<Spec, Facts>(
+  pass: Pass<Spec, Facts>,
+  read: Read,
+  walk: Snapshot,
+  said: { readonly reason: Reason; readonly message: string },
+): Step<Facts> | undefined {
+  const { missedAt } = pass.notes;
+  if (missedAt === undefined) {
+    return { is: 'wait', ...said, retryInMs: provenApartMs, note: { ...pass.notes, missedAt: walk.begunAt } };
+  }
+  if (walk.begunAt - missedAt >= provenApartMs) return undefined;
+  const dueIn = missedAt + provenApartMs - pass.monotonicMs;
+  if (dueIn > 0) return { is: 'wait', ...said, retryInMs: Math.ceil(dueIn) };
+  return readOf(pass, read, missedAt + provenApartMs);
 }

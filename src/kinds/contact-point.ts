@@ -1,71 +1,40 @@
 import { defineKind } from '../engine/kind/define.ts';
-import { definedOf } from '../engine/kind/create.ts';
 import type { Pass } from '../engine/kind/pass.ts';
-import type { Read } from '../engine/ports.ts';
-import { textIn, type Fields, type ObjectPlan } from '../engine/kind/plan.ts';
+import { textIn, type ObjectPlan } from '../engine/kind/plan.ts';
 import { planObject, showObject } from '../engine/kind/planner.ts';
+import type { Step } from '../engine/kind/step.ts';
 import {
   contactPointOf,
   contactPointsOf,
-  contactPointWithSecretsOf,
   createdContactPointId,
   deleteContactPoint,
   patchContactPoint,
   postContactPoint,
   usedByAlertsOf,
   type ContactPointItem,
-  type ContactPointType,
-  type ContactPointWithSecrets,
 } from '../hosting/requests.ts';
+import {
+  configAmong,
+  configFields,
+  configOf,
+  isConfig,
+  isRevealed,
+  readConfig,
+  shownConfig,
+  typeOf,
+} from './contact-point-config.ts';
 import { identity, type Facts, type Spec } from './schema/contact-point.ts';
 
-type ContactPointPass = Pass<Spec, Facts>;
-
-/** The service's word for each way of delivery. */
-const types = {
-  email: 'email',
-  webhook: 'webhook',
-  chatA: 'chat_webhook_a',
-  chatB: 'chat_webhook_b',
-  chatC: 'chat_webhook_c',
-  incident: 'incident_service',
-} as const satisfies Record<string, ContactPointType>;
-
-function typeOf(spec: Spec): ContactPointType {
-  for (const [way, type] of Object.entries(types)) if (way in spec) return type;
-  return 'email';
-}
-
-/** The settings as the service names them, secrets looked up. */
-function configOf({ spec, secret }: ContactPointPass): Fields {
-  const from = (ref: { name: string; key: string } | undefined) =>
-    ref === undefined ? undefined : secret(ref.name, ref.key);
-  const chat = spec.chatA ?? spec.chatB ?? spec.chatC;
-  return {
-    addresses: spec.email?.addresses,
-    url: from(spec.webhook?.urlFrom),
-    httpMethod: spec.webhook?.httpMethod,
-    username: spec.webhook?.username,
-    password: from(spec.webhook?.passwordFrom),
-    webhookUrl: from(chat?.webhookUrlFrom),
-    channel: spec.chatA?.channel,
-    mentionUsers: spec.chatA?.mentionUsers,
-    integrationKey: from(spec.incident?.integrationKeyFrom),
-    severity: spec.incident?.severity,
-  };
-}
-
-const prefix = 'config.';
-
-function configFields(config: Fields): Fields {
-  return Object.fromEntries(Object.entries(config).map(([name, value]) => [`${prefix}${name}`, value]));
-}
-
-/** The config among fields, as a body takes it; undefined when none of it is there. */
-function configAmong(fields: Fields): ReturnType<typeof definedOf> | undefined {
-  const rows = Object.entries(definedOf(fields)).filter(([field]) => field.startsWith(prefix));
-  if (rows.length === 0) return undefined;
-  return Object.fromEntries(rows.map(([field, value]) => [field.slice(prefix.length), value]));
+/** The interface takes these at https only. On which host they are, it does not say: its own refusal does. */
+function admit({ spec, secret }: Pass<Spec, Facts>): Step<Facts> | undefined {
+  for (const way of ['chatB', 'chatC'] as const) {
+    const from = spec[way]?.webhookUrlFrom;
+    const url = from && secret(from.name, from.key);
+    if (url === undefined || URL.parse(url.reveal())?.protocol === 'https:') continue;
+    const message = `spec.${way}.webhookUrlFrom: key "${from?.key}" of Secret ${from?.name} does not hold an https URL`;
+    return { is: 'stall', reason: 'Rejected', message };
+  }
+  return undefined;
 }
 
 const plan: ObjectPlan<Spec, Facts, ContactPointItem> = {
@@ -75,6 +44,7 @@ const plan: ObjectPlan<Spec, Facts, ContactPointItem> = {
   name: ({ spec, subject }) => spec.name ?? subject.name,
   nameOf: (item) => item.name,
   createdAtOf: (item) => item.createdAtMs,
+  accountOf: (item) => item.accountId,
   lifecycle: ({ lifecycle }) => ({
     mode: lifecycle?.mode ?? 'Manage',
     adoption: lifecycle?.adoption,
@@ -91,9 +61,9 @@ const plan: ObjectPlan<Spec, Facts, ContactPointItem> = {
     ...configFields(configOf(pass)),
   }),
   observed: (item, pass) => ({ name: item.name, type: item.type, ...shownConfig(pass) }),
-  hidden: (field, pass) => field.startsWith(prefix) && !isRevealed(field, pass),
-  kept: (field) => field.startsWith(prefix),
-  secret: (field) => field.startsWith(prefix),
+  hidden: (field, pass) => isConfig(field) && !isRevealed(field, pass),
+  kept: isConfig,
+  secret: isConfig,
   fixed: ['type'],
 
   requests: {
@@ -115,11 +85,13 @@ const plan: ObjectPlan<Spec, Facts, ContactPointItem> = {
     },
     remove: deleteContactPoint,
   },
-  blocked: (refusal) => {
+  admit,
+  blocked: (refusal, pass) => {
     const count = 'body' in refusal ? usedByAlertsOf(refusal.body) : undefined;
-    return count === undefined
-      ? undefined
-      : `${count} alert${count === 1 ? ' uses' : 's use'} it; delete or change them first`;
+    if (count === undefined) return undefined;
+    const known = pass.referrers('MetricAlert').map(({ name }) => name);
+    const named = known.length === 0 ? '' : `, MetricAlert ${known.toSorted().slice(0, 5).join(', ')} among them`;
+    return `${count} alert${count === 1 ? ' uses' : 's use'} it${named}; delete or change them first`;
   },
   factsOfNext: () => ({}),
   facts: ({ spec }, { item }) => ({
@@ -150,26 +122,6 @@ const plan: ObjectPlan<Spec, Facts, ContactPointItem> = {
           },
         ],
 };
-
-/** The read of the config as of the newest change that the list shows. */
-function readConfig({ view, account }: ContactPointPass, id: string): Read<ContactPointWithSecrets> {
-  return contactPointWithSecretsOf(id, view.one(contactPointsOf(account.accountId), id)?.item?.updatedAtMs);
-}
-
-/** Whether the service shows a setting; of what is not there yet it is taken to do so where that is asked for. */
-function isRevealed(field: string, pass: ContactPointPass): boolean {
-  return pass.memory.id === undefined ? pass.spec.verifyConfig === true : shownConfig(pass)[field] !== undefined;
-}
-
-/** What the service reveals of the config, where that is asked for. Our own writes are trusted over an older read. */
-function shownConfig(pass: ContactPointPass): Fields {
-  const { spec, view, memory, wrote } = pass;
-  if (spec.verifyConfig !== true || memory.id === undefined) return {};
-  const read = view.one(readConfig(pass, memory.id), memory.id);
-  if (read?.item?.config === undefined) return {};
-  const isOlder = wrote !== undefined && read.walk.begunAt < wrote.at;
-  return { ...configFields(read.item.config), ...(isOlder && wrote.fields) };
-}
 
 /** Where alerts are delivered. */
 export const contactPoint = defineKind<Spec, Facts>({

@@ -31,6 +31,17 @@ export function protectionConditions(shown: Shown): readonly OwnCondition[] {
   return [...unknown, cleanupPending(shown)];
 }
 
+/** RecoveryReady while the configuration does not show: nothing is claimed before it is proved gone. */
+export function notShown(configurationId: string): OwnCondition {
+  const message = `the service shows no configuration ${configurationId}`;
+  return { type: 'RecoveryReady', status: 'Unknown', reason: 'ObjectMissing', message };
+}
+
+/** RecoveryReady where nothing protects the environment any more, for the reason that Ready gives as well. */
+export function unprotected(reason: Reason, message: string): OwnCondition {
+  return { type: 'RecoveryReady', status: 'False', reason, message };
+}
+
 function recoveryReady(shown: Shown): OwnCondition {
   const type = 'RecoveryReady';
   const { state, reason, warnings: shownWarnings = [] } = shown.configuration.readiness ?? {};

@@ -16,7 +16,7 @@ import {
   type Protection,
 } from '../hosting/requests.ts';
 import { activeIdOf, isActivation, operationIn } from './configurations.ts';
-import { desiredOf, differenceOf, itemOf, type ProtectionPass } from './disaster-protection-settings.ts';
+import { appliedBy, differenceOf, itemOf, mayBeOf, type ProtectionPass } from './disaster-protection-settings.ts';
 import { requestIdOf } from './request-id.ts';
 import type { Facts } from './schema/disaster-protection.ts';
 
@@ -65,14 +65,27 @@ export function underway(
   configuration?: ConfigurationItem,
 ): Step<Facts> | undefined {
   const kinds = ['RecoveryActivation', 'ActivationDiscard', 'DisasterReset'];
-  const other = kinds
-    .flatMap((kind) => pass.related?.(kind, configurationId) ?? [])
-    .find(({ finished, takenUp }) => takenUp && !finished);
+  const other =
+    kinds
+      .flatMap((kind) => pass.related?.(kind, configurationId) ?? [])
+      .find(({ finished, takenUp }) => takenUp && !finished) ??
+    // A new generation would end it, whatever came of it.
+    pass.related?.('RecoveryValidation', configurationId).find(({ inDoubt }) => inDoubt);
   const active = configuration && operationIn(configuration, activeIdOf(configuration));
   const what =
     other?.name ?? (active !== undefined && isActivation(active) ? `operation ${active.operationId}` : undefined);
   if (what === undefined) return undefined;
   const message = `${what} is under way; settings are sent after it`;
+  return { is: 'wait', reason: 'OperationInProgress', message, retryInMs: 10_000 };
+}
+
+/** A reset of the bound configuration that stands beside it: what was asked for together is done in the order that makes sense. */
+export function resetAhead(pass: ProtectionPass, configurationId: string): Step<Facts> | undefined {
+  const reset = pass
+    .related?.('DisasterReset', configurationId)
+    .find(({ namespace, finished }) => namespace === pass.subject.namespace && !finished);
+  if (reset === undefined) return undefined;
+  const message = `${reset.name} is about configuration ${configurationId}; spec.enrolment is looked at after it`;
   return { is: 'wait', reason: 'OperationInProgress', message, retryInMs: 10_000 };
 }
 
@@ -166,10 +179,12 @@ export function resolve(pass: ProtectionPass, walk: Walk, journal: JournalEntry)
   }
   const now = ofEnvironment(pass, walk);
   if (now !== undefined && now.generation > item.expectedGeneration) {
-    // Somebody else's doing: it is compared, and only then something is sent.
-    const isForeign = pass.notes['unsent'] !== undefined || journal.conflicted !== undefined;
+    // Somebody else's doing: it is compared, and only then something is sent, or taken over.
+    const isNew = item.expectedGeneration === 0;
+    const isForeign =
+      pass.notes['unsent'] !== undefined || (isNew ? !mayBeOf(item, now) : journal.conflicted !== undefined);
     if (isForeign) return { is: 'again', remember: { journal: undefined }, note: {} };
-    const remember = { ...bound(pass, now.configurationId, 'Created'), applied: appliedNow(pass) };
+    const remember = { ...bound(pass, now.configurationId, 'Created'), applied: appliedBy(pass, item) };
     return { is: 'again', remember, note: {} };
   }
   if (item.expectedGeneration > 0 && now === undefined)
@@ -206,7 +221,7 @@ export function resolve(pass: ProtectionPass, walk: Walk, journal: JournalEntry)
         };
         return {
           ...bound(pass, result.configurationId, 'Created'),
-          applied: appliedNow(pass),
+          applied: appliedBy(pass, item),
           facts,
         };
       },
@@ -228,18 +243,10 @@ function refused(
     return { is: 'again', remember: { journal: undefined }, note: {} };
   }
   const message = `${words(pass, now === undefined)}: ${said}`;
-  return { is: 'stall', reason: 'Rejected', message, note: { refusedAt } };
+  return { is: 'stall', reason: 'Rejected', message, note: { ...pass.notes, refusedAt } };
 }
 
 function differingFields(pass: ProtectionPass, configuration: ConfigurationItem | undefined): readonly string[] {
   const isDrift = pass.memory.applied?.generation === pass.subject.generation;
   return configuration === undefined || !isDrift ? [] : differenceOf(pass, configuration).differing;
-}
-
-/** What was sent, as fingerprints for the fields that the service may not show back. */
-function appliedNow(pass: ProtectionPass): NonNullable<Memory<Facts>['applied']> {
-  const stated = Object.entries(desiredOf(pass.spec)).flatMap(([field, wanted]) =>
-    wanted === undefined ? [] : [[field, pass.print(wanted)] as const],
-  );
-  return { generation: pass.subject.generation, prints: Object.fromEntries(stated) };
 }

@@ -9,7 +9,7 @@ import type {
   ProtectionSettings,
   SourceItem,
 } from '../hosting/requests.ts';
-import { activeIdOf, operationIn } from './configurations.ts';
+import { activeIdOf, cleanupFacts, operationIn } from './configurations.ts';
 import type { ProtectionPass } from './disaster-protection-settings.ts';
 import type { Facts } from './schema/disaster-protection.ts';
 
@@ -58,7 +58,11 @@ function names(shown: DestinationNames | undefined): Facts['plannedDestination']
 
 type OperationFacts = NonNullable<Facts['operations']>[number];
 
-function operationFacts(operation: DrOperation, requestId: string | undefined): OperationFacts {
+function operationFacts(
+  operation: DrOperation,
+  before: OperationFacts | undefined,
+  requestId: string | undefined,
+): OperationFacts {
   const { operationId, kind, phase, outcome, failedSteps, startedAt, endedAt, cutoffAt, validationCleanup } = operation;
   const rest: Partial<OperationFacts> | undefined = stated({
     kind: kind?.slice(0, 64),
@@ -69,7 +73,7 @@ function operationFacts(operation: DrOperation, requestId: string | undefined): 
     endedAt,
     cutoffTime: cutoffAt,
     requestId,
-    validationCleanup: stated({ ...validationCleanup }),
+    validationCleanup: stated({ ...cleanupFacts(validationCleanup, before?.validationCleanup) }),
   });
   return { operationId, ...rest };
 }
@@ -77,6 +81,7 @@ function operationFacts(operation: DrOperation, requestId: string | undefined): 
 /** The service's history with the requests of ours that began it, and our own that it forgot; newest first. */
 function operations(pass: ProtectionPass, configuration: ConfigurationItem): Facts['operations'] {
   const before = pass.memory.facts.operations ?? [];
+  const rows = new Map(before.map((row) => [row.operationId, row]));
   const requests = new Map(before.map(({ operationId, requestId }) => [operationId, requestId]));
   for (const { id, facts, ownership } of pass.related?.('RecoveryActivation', configuration.configurationId) ?? []) {
     const { requestId, result } = facts;
@@ -87,7 +92,7 @@ function operations(pass: ProtectionPass, configuration: ConfigurationItem): Fac
   const active = operationIn(configuration, activeIdOf(configuration));
   const recorded = configuration.activities.some(({ operationId }) => operationId === active?.operationId);
   const shown = [...(active === undefined || recorded ? [] : [active]), ...configuration.activities].map((operation) =>
-    operationFacts(operation, requests.get(operation.operationId)),
+    operationFacts(operation, rows.get(operation.operationId), requests.get(operation.operationId)),
   );
   const ids = new Set(shown.map(({ operationId }) => operationId));
   const kept = before.filter(({ operationId, requestId }) => requestId !== undefined && !ids.has(operationId));
@@ -189,8 +194,11 @@ export function protectionFacts(pass: ProtectionPass, shown: Shown): Facts {
   const { configuration, source, points, appEnvId } = shown;
   const { enrolment, firstReadyTime, operations: _ledger, ...before } = pass.memory.facts;
   const active = operationIn(configuration, activeIdOf(configuration));
-  const requestOf = (id: string | undefined) =>
-    pass.memory.facts.operations?.find(({ operationId }) => operationId === id)?.requestId;
+  const { activeOperation: last, operations: rows = [] } = pass.memory.facts;
+  const known = [...(last === undefined ? [] : [last]), ...rows].find(
+    ({ operationId }) => operationId === active?.operationId,
+  );
+  const requestId = rows.find(({ operationId }) => operationId === active?.operationId)?.requestId;
   const fixed: Facts = {
     appEnvId,
     generation: configuration.generation,
@@ -205,7 +213,7 @@ export function protectionFacts(pass: ProtectionPass, shown: Shown): Facts {
         cutoffTime: configuration.readiness?.cutoffAt,
       }),
       standby: stated(configuration.standby && { ...configuration.standby }),
-      activeOperation: active && operationFacts(active, requestOf(active.operationId)),
+      activeOperation: active && operationFacts(active, known, requestId),
       warmValidationOperationId: configuration.warmValidationOperationId,
       warmRecoveryOperationId: configuration.warmRecoveryOperationId,
       warmDestination: names(configuration.warmDestination),

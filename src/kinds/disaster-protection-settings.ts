@@ -2,7 +2,7 @@
 import { sameValue, shown } from '../engine/kind/compare.ts';
 import type { Pass } from '../engine/kind/pass.ts';
 import type { Fields } from '../engine/kind/plan.ts';
-import type { Drift } from '../engine/kind/step.ts';
+import type { Drift, Memory } from '../engine/kind/step.ts';
 import type { Json } from '../engine/ports.ts';
 import type { ConfigurationItem, DestinationNames, ProtectionItem } from '../hosting/requests.ts';
 import type { Facts, Spec } from './schema/disaster-protection.ts';
@@ -67,8 +67,14 @@ export function desiredOf(spec: Spec): Fields {
   };
 }
 
+/** The settings and names of a configuration, or of an item that was sent. */
+type Shown = Partial<Pick<ConfigurationItem, 'settings' | 'warmDestination' | 'plannedDestination'>>;
+
 /** The same as the service shows it; a field that it does not show is absent. */
-export function observedOf({ settings, warmDestination, plannedDestination }: ConfigurationItem, spec: Spec): Fields {
+export function observedOf(
+  { settings, warmDestination, plannedDestination }: Shown,
+  spec: Pick<Spec, 'target'>,
+): Fields {
   const destination = warmDestination ?? plannedDestination;
   return {
     ...(settings !== undefined && {
@@ -86,9 +92,57 @@ export function observedOf({ settings, warmDestination, plannedDestination }: Co
 }
 
 /** A database always gets a new app, whether the spec says so or not. */
-function namedAlike(destination: DestinationNames, { target }: Spec): DestinationNames {
+function namedAlike(destination: DestinationNames, { target }: Pick<Spec, 'target'>): DestinationNames {
   const implied = target?.appName !== undefined && target.createNewApp === undefined;
   return implied && destination.appName === target.appName ? { ...destination, createNewApp: false } : destination;
+}
+
+/** What an item that was written down asks for, in the words of the spec. */
+export function writtenOf(item: ProtectionItem): Fields {
+  const { envName, appName, createNewApp } = item.target ?? {};
+  const plannedDestination = item.target && { envName, appName, createNewApp };
+  return observedOf({ settings: settingsIn(item), plannedDestination }, {});
+}
+
+function settingsIn(item: ProtectionItem): NonNullable<ConfigurationItem['settings']> {
+  return {
+    destinationRegion: item.destinationRegion,
+    mode: item.mode,
+    storageCredentialId: item.storageCredentialId,
+    snapshotIntervalMs: item.snapshotIntervalMs,
+    validationIntervalMs: item.validationIntervalMs,
+    rpoTargetMs: item.rpoTargetMs,
+    rtoTargetMs: item.rtoTargetMs,
+    sameRegionAcknowledged: item.sameRegionAcknowledged,
+  };
+}
+
+/** Whether a configuration may be what an item set up: nothing that is shown differs from what the item says. */
+export function mayBeOf(item: ProtectionItem, configuration: ConfigurationItem): boolean {
+  const { envName: environmentName, appName, createNewApp } = item.target ?? {};
+  const seen = observedOf(
+    configuration,
+    environmentName === undefined ? {} : { target: { environmentName, appName, createNewApp } },
+  );
+  return Object.entries(writtenOf(item)).every(
+    ([field, wanted]) =>
+      wanted === undefined ||
+      seen[field] === undefined ||
+      // Left out, it is the service's choice.
+      (field === 'storage' && item.storageCredentialId === undefined) ||
+      sameValue(wanted, seen[field]),
+  );
+}
+
+/** What is known after an item was sent: all of the spec where it says what the spec says now, and else just what it says. */
+export function appliedBy(pass: ProtectionPass, item: ProtectionItem): NonNullable<Memory<Facts>['applied']> {
+  const written = writtenOf(item);
+  const stated = Object.entries(desiredOf(pass.spec)).filter(([, wanted]) => wanted !== undefined);
+  const isToday = stated.every(([field, wanted]) => sameValue(wanted, written[field]));
+  const said = isToday ? stated : Object.entries(written);
+  const prints = said.flatMap(([field, value]) => (value === undefined ? [] : [[field, pass.print(value)] as const]));
+  const generation = isToday ? pass.subject.generation : (pass.memory.applied?.generation ?? -1);
+  return { generation, prints: Object.fromEntries(prints) };
 }
 
 /** How the spec differs from what the service shows, and what it cannot show. */

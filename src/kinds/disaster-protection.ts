@@ -1,23 +1,24 @@
-import { isoSeconds } from '../engine/kind/moment.ts';
 import { defineKind } from '../engine/kind/define.ts';
-import { readOf } from '../engine/kind/reading.ts';
+import { isoSeconds } from '../engine/kind/moment.ts';
+import { notingNo, readOf, sinceNo } from '../engine/kind/reading.ts';
 import type { Step } from '../engine/kind/step.ts';
 import { drConfigurationsOf, drPointsOf, drSourcesOf, type ConfigurationItem } from '../hosting/requests.ts';
-import { fleeting, isRecoveryReady, protectionConditions } from './disaster-protection-conditions.ts';
+import { fleeting, isRecoveryReady, notShown, protectionConditions } from './disaster-protection-conditions.ts';
 import {
   bound,
   configure,
   environmentOf,
   ofEnvironment,
   referredTo,
+  resetAhead,
   resendMs,
   resolve,
   underway,
   type Walk,
 } from './disaster-protection-configure.ts';
 import { protectionFacts, type Shown } from './disaster-protection-facts.ts';
+import { gone, historyOf, lostBefore } from './disaster-protection-gone.ts';
 import { differenceOf, type ProtectionPass } from './disaster-protection-settings.ts';
-import { provenTwice } from './one-shot.ts';
 import { identity, type Facts, type Spec } from './schema/disaster-protection.ts';
 
 /** The next step: an open call first, then the configuration that is bound, and only then one to make. */
@@ -32,8 +33,8 @@ function step(pass: ProtectionPass): Step<Facts> {
   const since =
     journal === undefined
       ? Math.max(isToEnrol ? pass.askedAt : Number.NEGATIVE_INFINITY, pass.wrote?.at ?? Number.NEGATIVE_INFINITY)
-      : Math.max(pass.journalSeen.monotonic, pass.monotonicMs - resendMs);
-  if (walk === undefined || walk.begunAt < since) return readOf(pass, read, since);
+      : Math.max(pass.journalSeen.monotonic, pass.monotonicMs - resendMs, sinceNo(pass));
+  if (walk === undefined || walk.begunAt < since) return notingNo(pass, readOf(pass, read, since));
   const sources = drSourcesOf(accountId);
   if (pass.view.one(sources, environmentOf(pass)) === undefined && pass.view.problem(sources) === undefined) {
     return readOf(pass, sources, Number.NEGATIVE_INFINITY);
@@ -51,7 +52,8 @@ function step(pass: ProtectionPass): Step<Facts> {
     return { is: 'stall', reason: 'Claimed', message };
   }
   const configuration = walk.items.get(id);
-  return configuration === undefined ? gone(pass, walk, id) : keep(pass, configuration);
+  if (configuration === undefined) return gone(pass, walk, id);
+  return newPoints(pass, configuration, walk.begunAt) ?? keep(pass, configuration);
 }
 
 /** Nothing is bound, or it is to be enrolled anew: takes what is there, or sets it up. */
@@ -74,60 +76,23 @@ function enrol(pass: ProtectionPass, walk: Walk): Step<Facts> {
       const message = `the environment is protected by configuration ${configurationId} that this resource did not make, and adoption is Never here; the account's spec.adoption must allow ById`;
       return { is: 'stall', reason: 'AdoptionNotAllowed', message };
     }
-    return { is: 'again', remember: { ...bound(pass, configurationId, 'Adopted'), facts }, note: {} };
+    const ahead = isKnown ? resetAhead(pass, configurationId) : undefined;
+    return ahead ?? { is: 'again', remember: { ...bound(pass, configurationId, 'Adopted'), facts }, note: {} };
   }
   if (!mayAdopt && pass.spec.appEnvId !== undefined) {
     const message =
       "spec.appEnvId names an environment by id, and adoption is Never here; the account's spec.adoption must allow ById";
     return { is: 'stall', reason: 'AdoptionNotAllowed', message };
   }
-  return (id === undefined ? undefined : underway(pass, id)) ?? configure(pass, undefined, facts);
-}
-
-/** What outlives a configuration: what was shown of it says nothing of another one, nor of none. */
-function historyOf({ appEnvId, enrolment, operations }: Facts): Facts {
-  return {
-    ...(appEnvId !== undefined && { appEnvId }),
-    ...(enrolment !== undefined && { enrolment }),
-    ...(operations !== undefined && { operations }),
-  };
-}
-
-/** A configuration that was ours and does not show: nothing is set up again by itself. */
-function gone(pass: ProtectionPass, walk: Walk, id: string): Step<Facts> {
-  if (pass.account.frozen !== undefined) {
-    return {
-      is: 'wait',
-      reason: 'VisibilityLost',
-      message: pass.account.frozen,
-      note: { ...pass.notes, provedGone: 1 },
-    };
-  }
-  const wroteAt = pass.wrote?.at ?? Number.NEGATIVE_INFINITY;
-  const missing = `the service shows no configuration ${id}`;
-  if (walk.begunAt < wroteAt + pass.horizonMs) {
-    return { is: 'wait', reason: 'ObjectMissing', message: `${missing} yet`, retryInMs: 10_000 };
-  }
-  const read = drConfigurationsOf(pass.account.accountId);
-  const unsure = provenTwice<Spec, Facts>(pass, read, walk, { reason: 'ObjectMissing', message: missing });
-  if (unsure !== undefined) return unsure;
-  const wiped = pass.related?.('DisasterReset', id).find(({ facts }) => facts['acceptedAt'] !== undefined);
-  const how = wiped === undefined ? '' : `; ${wiped.name} wiped it`;
-  const message = `${missing}${how}; to protect the environment again, raise spec.enrolment to ${(pass.memory.facts.enrolment ?? 1) + 1}`;
-  return {
-    is: 'stall',
-    reason: wiped === undefined ? 'ConfigurationGone' : 'WipedByReset',
-    message,
-    remember: { facts: historyOf(pass.memory.facts) },
-    note: { ...pass.notes, provedGone: 1 },
-  };
+  return (id === undefined ? lostBefore(pass, walk) : underway(pass, id)) ?? configure(pass, undefined, facts);
 }
 
 function keep(pass: ProtectionPass, configuration: ConfigurationItem): Step<Facts> {
   const { generation: known = 0 } = pass.memory.facts;
-  if (configuration.generation < known && pass.wrote !== undefined) {
-    const message = `the list still shows generation ${configuration.generation}, and the service answered ${known}`;
-    return { is: 'wait', reason: 'ReadingService', message, retryInMs: 5_000 };
+  const { lowSince = pass.monotonicMs } = pass.notes;
+  if (configuration.generation < known && pass.monotonicMs - lowSince < pass.horizonMs) {
+    const message = `the list shows generation ${configuration.generation}, and the service answered ${known} before`;
+    return { is: 'wait', reason: 'ReadingService', message, retryInMs: 5_000, note: { ...pass.notes, lowSince } };
   }
   const difference = differenceOf(pass, configuration);
   const changed = [...difference.differing, ...difference.unsent];
@@ -141,17 +106,50 @@ function keep(pass: ProtectionPass, configuration: ConfigurationItem): Step<Fact
       remember: { applied: { generation, prints: difference.prints }, facts: { ...facts, enrolment } },
     };
   }
-  const points = drPointsOf(pass.account.accountId, configuration.configurationId);
-  if (pass.view.all(points) === undefined && pass.view.problem(points) === undefined) {
-    return readOf(pass, points, Number.NEGATIVE_INFINITY);
-  }
-  if (facts.firstReadyTime !== undefined) return { is: 'ready', note: {}, ...untilOld(pass) };
+  if (facts.firstReadyTime !== undefined) return { is: 'ready', note: {}, ...lookingAgain(pass, configuration) };
   if (isRecoveryReady({ configuration })) {
     return { is: 'again', remember: { facts: { ...facts, firstReadyTime: isoSeconds(pass.wallMs) } } };
   }
   const state = configuration.readiness?.state ?? '(not shown)';
   const message = `the settings are applied; waiting until the service says for the first time that recovery is ready (it says ${state})`;
-  return { is: 'wait', reason: 'Preparing', message, note: {} };
+  return { is: 'wait', reason: 'Preparing', message, note: {}, ...lookingAgain(pass, configuration) };
+}
+
+/** Lists the recovery points where there may be new ones: they come with what the configuration itself shows. */
+function newPoints(pass: ProtectionPass, configuration: ConfigurationItem, seenAt: number): Step<Facts> | undefined {
+  const read = drPointsOf(pass.account.accountId, configuration.configurationId);
+  const begunAt = pass.view.all(read)?.begunAt ?? Number.NEGATIVE_INFINITY;
+  const since = showsPoints(configuration)
+    ? hasMoved(pass.memory.facts, configuration)
+      ? (pass.notes['pointsSince'] ?? seenAt)
+      : Number.NEGATIVE_INFINITY
+    : pass.monotonicMs - pass.account.inEffect.pollMs;
+  const isThere = begunAt > Number.NEGATIVE_INFINITY && begunAt >= since;
+  if (isThere || pass.view.problem(read) !== undefined) return undefined;
+  const note = since > Number.NEGATIVE_INFINITY ? { ...pass.notes, pointsSince: since } : pass.notes;
+  return { ...readOf(pass, read, since), note };
+}
+
+/** Whether a new point would show in the configuration, too. */
+function showsPoints({ readiness }: ConfigurationItem): boolean {
+  return readiness?.cutoffAt !== undefined;
+}
+
+/** Whether the configuration shows something that status does not have yet, and that comes with other points. */
+function hasMoved(facts: Facts, { readiness, generation, activities }: ConfigurationItem): boolean {
+  const newest = activities.toSorted((a, b) => ((a.startedAt ?? '') < (b.startedAt ?? '') ? 1 : -1))[0];
+  const known = facts.operations?.find(({ operationId }) => operationId === newest?.operationId);
+  return (
+    facts.readiness?.cutoffTime !== readiness?.cutoffAt ||
+    facts.generation !== generation ||
+    known?.operationId !== newest?.operationId ||
+    known?.outcome !== newest?.outcome?.slice(0, 64)
+  );
+}
+
+/** When to look again though nothing that was read has changed. */
+function lookingAgain(pass: ProtectionPass, configuration: ConfigurationItem): { readonly retryInMs?: number } {
+  return showsPoints(configuration) ? untilOld(pass) : { retryInMs: pass.account.inEffect.pollMs, ...untilOld(pass) };
 }
 
 /** How old what was read may be at most while reading fails. */
@@ -202,19 +200,26 @@ function show(pass: ProtectionPass) {
   const seen = pass.view.one(drConfigurationsOf(accountId), id);
   if (seen === undefined) return { ...nothing, unseen: true };
   const configuration = seen.item;
-  if (configuration === undefined) return nothing;
+  if (configuration === undefined) return { ...nothing, conditions: [notShown(id)] };
   const appEnvId = environmentOf(pass);
   const source = pass.view.one(drSourcesOf(accountId), appEnvId)?.item;
   const points = pass.view.all(drPointsOf(accountId, id));
   const shown: Shown = { appEnvId, configuration, source, points, unread: unreadOf(pass) };
   const difference = differenceOf(pass, configuration);
   return {
-    facts: protectionFacts(pass, shown),
+    facts: atLeast(pass, protectionFacts(pass, shown)),
     conditions: protectionConditions(shown),
     drift: difference.drift,
     unverified: Object.keys(difference.prints).toSorted(),
     leftover: [],
   };
+}
+
+/** While a list may be older than what the service answered, the higher generation stays known. */
+function atLeast({ memory, notes, monotonicMs, horizonMs }: ProtectionPass, facts: Facts): Facts {
+  const { generation = 0 } = memory.facts;
+  const mayLag = monotonicMs - (notes['lowSince'] ?? Number.NEGATIVE_INFINITY) < horizonMs;
+  return mayLag && (facts.generation ?? 0) < generation ? { ...facts, generation } : facts;
 }
 
 /** Protection of one environment against the loss of its region. */

@@ -1,10 +1,10 @@
 /** What a HostedApp wants field by field, what the service shows of each, and how both are called in its bodies. */
+import { adoptionWithin } from '../engine/kind/binding.ts';
 import type { Json } from '../engine/ports.ts';
-import { definedOf } from '../engine/kind/create.ts';
 import type { Pass, Related } from '../engine/kind/pass.ts';
-import type { Fields } from '../engine/kind/plan.ts';
+import { definedOf, type Fields } from '../engine/kind/plan.ts';
 import { appAsOf, appEnvsOf, appsOf } from '../hosting/requests.ts';
-import type { AppItem, AppRecord } from '../hosting/requests.ts';
+import type { AppEnvItem, AppItem, AppRecord } from '../hosting/requests.ts';
 import type { Spec as EnvironmentSpec } from './schema/app-environment.ts';
 import type { Facts, Spec } from './schema/hosted-app.ts';
 import { typed, valueOf } from './values.ts';
@@ -86,7 +86,7 @@ export function desired(pass: AppPass): Fields {
     preset: presetOf(spec),
     port: spec.port,
     useImage: image !== undefined ? true : source !== undefined ? false : undefined,
-    'image.reference': isDeployedByEnvironment(pass) ? undefined : image?.reference,
+    'image.reference': image?.reference,
     'image.pullSecretId': image?.pullSecretId ?? cleared('image.pullSecretId', ''),
     'source.git.namespace': source?.git?.namespace,
     'source.git.repo': source?.git?.repo,
@@ -129,9 +129,17 @@ function jobFields({ job }: Spec): Fields {
   };
 }
 
+/** The preset that the service has for the app, as far as is known. */
+export function presetShown(pass: AppPass): string | undefined {
+  const { memory, view, account, wrote } = pass;
+  const item = memory.id === undefined ? undefined : view.one(appsOf(account.accountId), memory.id)?.item;
+  const preset = item === undefined ? wrote?.fields['preset'] : observed(item, pass)['preset'];
+  return typeof preset === 'string' ? preset : undefined;
+}
+
 /** Whether an app becomes a function, or stops being one. */
-export function converts(changed: Fields, { memory, spec }: AppPass): boolean {
-  return 'preset' in changed && (presetOf(spec) === 'FUNCTION' || memory.facts.type === 'Function');
+export function converts(changed: Fields, pass: AppPass): boolean {
+  return 'preset' in changed && [presetOf(pass.spec), presetShown(pass)].includes('FUNCTION');
 }
 
 /** What has to be in the same request as a change, though it has not changed itself: the service would put a default in its place. */
@@ -144,9 +152,12 @@ export function goesAlong(changed: Fields, pass: AppPass): Fields {
 }
 
 /** The environments of the app in the service. */
-export function environmentIds({ memory, view, account }: AppPass): readonly string[] {
-  const environments = view.group(appEnvsOf(account.accountId), memory.id ?? '')?.items ?? [];
-  return environments.map(({ appEnvId }) => appEnvId);
+export function environmentIds(pass: AppPass): readonly string[] {
+  return environmentsOf(pass).map(({ appEnvId }) => appEnvId);
+}
+
+function environmentsOf({ memory, view, account }: AppPass): readonly AppEnvItem[] {
+  return view.group(appEnvsOf(account.accountId), memory.id ?? '')?.items ?? [];
 }
 
 /** The AppEnvironments that are bound to environments of the app, however they name them. */
@@ -156,11 +167,42 @@ export function boundEnvironments(pass: AppPass): readonly Related[] {
   );
 }
 
-/** Where an AppEnvironment deploys an image of its own, the app's image serves for its creation only. */
+/**
+ * Where an AppEnvironment deploys an image of its own, the app's image serves for its creation only: one that is bound, or one
+ * that means an environment which no other has, however it names it.
+ */
 export function isDeployedByEnvironment(pass: AppPass): boolean {
   if (pass.memory.id === undefined) return false;
-  const specs = [...pass.referrers('AppEnvironment'), ...boundEnvironments(pass)].map(({ spec }) => spec);
-  return specs.some((spec) => (spec as EnvironmentSpec | undefined)?.deploy?.image !== undefined);
+  const bound = boundEnvironments(pass);
+  const taken = new Set(bound.map(({ id }) => id));
+  const unbound = (pass.inAccount?.('AppEnvironment') ?? []).filter(
+    (other) => other.id === undefined && isMeant(pass, other, taken),
+  );
+  return [...bound, ...unbound].some(({ spec }) => {
+    const { deploy, lifecycle } = (spec ?? {}) as Partial<EnvironmentSpec>;
+    return deploy?.image !== undefined && lifecycle?.mode !== 'Observe';
+  });
+}
+
+/**
+ * Whether the spec of an AppEnvironment means an environment of the app that is not taken, or one that is still to come. One that
+ * does not refer to the app must be allowed to adopt: nobody is held up by a wish that is not granted.
+ */
+function isMeant(pass: AppPass, { spec, namespace }: Related, taken: ReadonlySet<string | undefined>): boolean {
+  const { appEnvId, appId, appRef, environmentName, cliEnvName, lifecycle } = (spec ?? {}) as Partial<EnvironmentSpec>;
+  const refers = appRef?.name === pass.subject.name && namespace === pass.subject.namespace;
+  if (!refers && adoptionWithin(lifecycle?.adoption, pass.account) === 'Never') return false;
+  const ofThis = appId === undefined ? refers : appId === pass.memory.id;
+  const ofAny = appId === undefined && appRef === undefined;
+  const named = environmentsOf(pass).filter((item) =>
+    appEnvId !== undefined
+      ? item.appEnvId === appEnvId
+      : (ofThis || ofAny) &&
+        (environmentName === undefined
+          ? cliEnvName !== undefined && item.cliEnvName === cliEnvName
+          : item.name === environmentName),
+  );
+  return named.length === 0 ? ofThis : named.some((item) => !taken.has(item.appEnvId));
 }
 
 /** What the service shows. Our own writes are trusted over a record that was read before them. */

@@ -1,6 +1,5 @@
 import { defineKind } from '../engine/kind/define.ts';
-import { definedOf } from '../engine/kind/create.ts';
-import { textIn, type Fields, type ObjectPlan } from '../engine/kind/plan.ts';
+import { definedOf, textIn, type Fields, type ObjectPlan } from '../engine/kind/plan.ts';
 import { planObject, showObject } from '../engine/kind/planner.ts';
 import { readOf } from '../engine/kind/reading.ts';
 import type { Step } from '../engine/kind/step.ts';
@@ -32,10 +31,13 @@ import {
   isReplaced,
   observed,
   presetOf,
+  presetShown,
   type AppPass,
   type ShownApp,
 } from './hosted-app-fields.ts';
+import { countedIn, hasUnseen, sentOften, unseenOf } from './hosted-app-doubt.ts';
 import { nearest } from './nearest.ts';
+import { awaitDoubts } from './others-in-doubt.ts';
 import { databasePresets, identity, type Facts, type Spec } from './schema/hosted-app.ts';
 import { needsOf, typed } from './values.ts';
 
@@ -58,18 +60,18 @@ function admit(pass: AppPass): Step<Facts> | undefined {
   return { is: 'stall', reason: 'UnknownPreset', message };
 }
 
-function isDatabase({ spec, view }: AppPass): boolean {
-  const preset = presetOf(spec);
+function isDatabase(preset: string, { view }: AppPass): boolean {
   return (
     (databasePresets as readonly string[]).includes(preset) || view.one(databasePresetsOf(), preset)?.item !== undefined
   );
 }
 
+/** What the app is in the service; before it is there, what it is to be. */
 function typeOf(pass: AppPass): string {
-  const preset = presetOf(pass.spec);
+  const preset = presetShown(pass) ?? presetOf(pass.spec);
   if (preset === 'FUNCTION') return 'Function';
   if (preset === 'JOB') return 'Job';
-  return isDatabase(pass) ? 'Database' : 'App';
+  return isDatabase(preset, pass) ? 'Database' : 'App';
 }
 
 /** What creation alone takes. */
@@ -96,12 +98,18 @@ function pendingAfter(body: unknown, changed: Fields, pass: AppPass): Facts {
   const isApplied = pass.spec.applyImmediately === true;
   const left = isApplied ? before.filter((field) => !(field in changed)) : before;
   const { pendingChanges } = isApplied || affected === 0 ? withPending(facts, left) : pendingMeanwhile(changed, pass);
-  return { ...facts, pendingChanges, ...(affected !== undefined && { environmentsAffected: affected }) };
+  return {
+    ...facts,
+    applyInDoubt: undefined,
+    pendingChanges,
+    ...(affected !== undefined && { environmentsAffected: affected }),
+  };
 }
 
 /** A change whose answer is not there may wait in the environments already. */
-function pendingMeanwhile(changed: Fields, { spec, memory: { facts } }: AppPass): Facts {
-  if (spec.applyImmediately === true) return facts;
+function pendingMeanwhile(changed: Fields, pass: AppPass): Facts {
+  if (pass.spec.applyImmediately === true) return countedIn(unseenOf(changed, pass), pass);
+  const { facts } = pass.memory;
   return withPending(facts, [...(facts.pendingChanges ?? []), ...Object.keys(changed)]);
 }
 
@@ -109,25 +117,36 @@ function withPending(facts: Facts, fields: readonly string[]): Facts {
   return { ...facts, pendingChanges: fields.length > 0 ? [...new Set(fields)].toSorted() : undefined };
 }
 
+/** Why the app is not changed at the moment. */
+function mustWait(pass: AppPass, changed: Fields): Step<Facts> | undefined {
+  const often = pass.spec.applyImmediately === true ? sentOften(unseenOf(changed, pass), pass) : undefined;
+  return often ?? environmentInDoubt(pass);
+}
+
 /** A change of the app shows in its environments, and would be taken for the trace of a deployment whose answer was lost. */
-function mustWait(pass: AppPass): Step<Facts> | undefined {
-  const doubtful = boundEnvironments(pass).find(({ inDoubt }) => inDoubt);
-  if (doubtful === undefined) return undefined;
-  const message = `whether the last call of ${doubtful.name} was carried out is not known yet; the app is not changed before`;
-  return { is: 'wait', reason: 'EnvironmentInDoubt', message, retryInMs: 2_000 };
+function environmentInDoubt(pass: AppPass): Step<Facts> | undefined {
+  return awaitDoubts(pass, boundEnvironments(pass), 'the app is not changed');
+}
+
+function noLongerInDoubt(facts: Facts): Step<Facts> | undefined {
+  if (facts.applyInDoubt === undefined) return undefined;
+  return { is: 'again', remember: { facts: { ...facts, applyInDoubt: undefined } } };
 }
 
 /** Sends again what was changed and is still waiting, once it is to be applied at once. */
 function applyPending(pass: AppPass, id: string): Step<Facts> | undefined {
   const { spec, memory } = pass;
   const pending = memory.facts.pendingChanges ?? [];
-  if (spec.applyImmediately !== true || pending.length === 0) return undefined;
+  if (spec.applyImmediately !== true || pending.length === 0) return noLongerInDoubt(memory.facts);
   const wanted = definedOf(desired(pass));
-  const again = Object.fromEntries(Object.entries(wanted).filter(([field]) => pending.includes(field)));
+  const isLeft = (field: string) => field === 'image.reference' && isDeployedByEnvironment(pass);
+  const again = Object.fromEntries(
+    Object.entries(wanted).filter(([field]) => pending.includes(field) && !isLeft(field)),
+  );
   if (Object.keys(again).length === 0) {
     return { is: 'again', remember: { facts: { ...memory.facts, pendingChanges: undefined } } };
   }
-  const held = mustWait(pass);
+  const held = sentOften(again, pass) ?? environmentInDoubt(pass);
   if (held !== undefined) return held;
   return {
     is: 'call',
@@ -136,7 +155,9 @@ function applyPending(pass: AppPass, id: string): Step<Facts> | undefined {
       alone: environmentIds(pass),
       words: `apply ${Object.keys(again).join(', ')} of app "${plan.name(pass)}" at once`,
       urgency: 'edit',
-      committed: () => ({ facts: { ...memory.facts, pendingChanges: undefined } }),
+      meanwhile: { facts: countedIn(again, pass) },
+      counted: true,
+      committed: () => ({ facts: { ...memory.facts, pendingChanges: undefined, applyInDoubt: undefined } }),
     },
   };
 }
@@ -170,6 +191,7 @@ const plan: ObjectPlan<Spec, Facts, ShownApp> = {
   observed,
   mustWait,
   hidden: isHidden,
+  sentElsewhere: (field, pass) => field === 'image.reference' && isDeployedByEnvironment(pass),
   kept: isKept,
   replaced: isReplaced,
   secret: (field) => field === 'healthCheck.headersFrom',
@@ -197,13 +219,14 @@ const plan: ObjectPlan<Spec, Facts, ShownApp> = {
     },
     learnedByUpdate: pendingAfter,
     supposedOfUpdate: pendingMeanwhile,
+    countsUpdate: (changed, pass) => pass.spec.applyImmediately === true && hasUnseen(changed, pass),
     updateAlone: environmentIds,
     remove: deleteApp,
   },
   blocked: ({ message }) =>
     `${message}; tried again until nothing protects it. Should the service speak of an ambiguous allocation, only its support can clear that`,
   staysBehind: (pass) =>
-    isDatabase(pass)
+    isDatabase(presetOf(pass.spec), pass)
       ? `app "${plan.name(pass)}" is deleted; the volumes of this database stay in the service`
       : undefined,
   settle: (pass, { item }) => {
@@ -247,9 +270,5 @@ export const hostedApp = defineKind<Spec, Facts>({
   },
   claims: ({ externalId }) => (externalId === undefined ? [] : [externalId]),
   step: (pass) => planObject(plan, pass),
-  show: (pass) => {
-    const showing = showObject(plan, pass);
-    if (!isDeployedByEnvironment(pass)) return showing;
-    return { ...showing, leftover: showing.leftover.filter((field) => field !== 'image.reference') };
-  },
+  show: (pass) => showObject(plan, pass),
 });

@@ -24,7 +24,11 @@ export function accountStep(pass: AccountPass): Step<Facts> {
   const unread = [appPresetsOf(), databasePresetsOf(), solutionsOf(accountId)].find((read) => isUnread(pass, read));
   if (unread !== undefined) return readOf(pass, unread, Number.NEGATIVE_INFINITY);
   if (pass.account.frozen !== undefined) return { is: 'wait', reason: 'VisibilityLost', message: pass.account.frozen };
-  return { is: 'ready' };
+  const { generation } = pass.subject;
+  if (pass.memory.applied?.generation === generation) return { is: 'ready' };
+  // What moves is shown anew with another spec.
+  const { intervals: _intervals, budget: _budget, ...facts } = pass.memory.facts;
+  return { is: 'again', remember: { applied: { generation, prints: {} }, facts } };
 }
 
 /** What keeps the account from being used; being throttled only slows it down. */
@@ -87,10 +91,14 @@ export function accountFacts({ account, view, memory, tally }: AccountPass): Fac
     ...(orphans.length > 0 && { orphans: [...orphans] }),
     ...(account.acceptedMissing !== undefined && { acceptedMissing: account.acceptedMissing }),
   };
-  const { intervals: shown, ...before } = memory.facts;
-  // Intervals move with the number of resources: they are written anew only together with something that lasts.
-  const intervals = shown !== undefined && isDeepStrictEqual(before, lasting) ? shown : intervalsOf(account);
-  return { ...lasting, intervals };
+  const { intervals, budget, ...before } = memory.facts;
+  // These move with the number of resources: they are written anew only together with something that lasts.
+  if (intervals !== undefined && isDeepStrictEqual(before, lasting)) return { ...lasting, intervals, budget };
+  return { ...lasting, intervals: intervalsOf(account), budget: budgetOf(account) };
+}
+
+function budgetOf({ budget }: AccountPass['account']): Facts['budget'] {
+  return budget && { ...budget, forecastPerHour: Number(budget.forecastPerHour.toPrecision(2)) };
 }
 
 function intervalsOf({ inEffect }: AccountPass['account']): NonNullable<Facts['intervals']> {

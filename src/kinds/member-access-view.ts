@@ -57,10 +57,15 @@ export function factsWith(pass: AccessPass, ids: readonly string[]): Facts {
   return { ...pass.memory.facts, setAppEnvIds: stated(kept), askedAppEnvIds: stated(others) };
 }
 
-/** What another resource of the same membership asked for, to be known when this one takes its place. */
+/**
+ * What another resource of the same membership asked for, to be known when this one takes its place. That of another
+ * namespace is not for the eyes of who reads this one.
+ */
 export function inherited(pass: AccessPass, owner: string): Facts | undefined {
   const { facts } = pass.memory;
-  const before = pass.related?.('MemberAccess', pass.spec.membershipId).find(({ name }) => name === owner);
+  const before = pass
+    .related?.('MemberAccess', pass.spec.membershipId)
+    .find(({ name, namespace }) => name === owner && namespace === pass.subject.namespace);
   const theirs = Facts.safeParse(before?.facts ?? {});
   if (!theirs.success) return undefined;
   const { setAppEnvIds = [], askedAppEnvIds = [] } = theirs.data;

@@ -6,7 +6,7 @@
  * none is added to it; while an environment is not resolved nothing is sent, except to close a restriction that the service
  * shows as lifted.
  */
-import { adoptionWithin } from '../engine/kind/create.ts';
+import { notGranted } from '../engine/kind/binding.ts';
 import { defineKind } from '../engine/kind/define.ts';
 import { readOf } from '../engine/kind/reading.ts';
 import { onDeleteAnnotation } from '../engine/kind/removal.ts';
@@ -38,10 +38,8 @@ function step(pass: AccessPass): Step<Facts> {
     const facts = inherited(pass, other.name);
     return { is: 'stall', reason: 'Claimed', message, ...(facts && { remember: { facts } }) };
   }
-  if (adoptionWithin(spec.lifecycle?.adoption, account) === 'Never') {
-    const message = `spec.membershipId names ${membershipId}, and adoption is Never here; the account's spec.adoption must allow ById`;
-    return { is: 'stall', reason: 'AdoptionNotAllowed', message };
-  }
+  const notOurs = notGranted(`spec.membershipId names ${membershipId}`, spec.lifecycle?.adoption, account);
+  if (notOurs !== undefined) return notOurs;
   const seen = pass.view.one(readAccess(pass), membershipId);
   if (seen === undefined) return readOf(pass, readAccess(pass), Number.NEGATIVE_INFINITY);
   const allowed = allowedOf(pass);

@@ -1,12 +1,13 @@
+import { notGranted } from '../engine/kind/binding.ts';
 import { defineKind } from '../engine/kind/define.ts';
 import type { Pass } from '../engine/kind/pass.ts';
 import { textIn, type Fields, type Named, type ObjectPlan } from '../engine/kind/plan.ts';
 import { planObject, showObject } from '../engine/kind/planner.ts';
-import type { OwnCondition, Verdict } from '../engine/kind/step.ts';
+import { readOf } from '../engine/kind/reading.ts';
+import type { Step, Verdict } from '../engine/kind/step.ts';
 import {
   alertOf,
   alertsOf,
-  alertStateOf,
   appEnvsOf,
   appsOf,
   contactPointOf,
@@ -19,12 +20,10 @@ import {
   postAppEnvAlert,
   type AlertItem,
 } from '../hosting/requests.ts';
+import { firing, liveState, notices } from './metric-alert-state.ts';
 import { identity, thresholds, type Facts, type Spec } from './schema/metric-alert.ts';
 
 type AlertPass = Pass<Spec, Facts>;
-
-/** The states that the interface describes; another one is shown, and nothing is made of it. */
-const states: ReadonlySet<string> = new Set(['Normal', 'Pending', 'Firing', 'NoData', 'Error']);
 
 const markerForm = /apphosting:[a-z2-7]{16}/;
 
@@ -56,8 +55,24 @@ function descriptionOf({ spec, memory, marker }: AlertPass): string | undefined 
   return spec.description === undefined ? marker : `${spec.description}\n\n${marker}`;
 }
 
+/** A new alert is put on an environment of the account, and by its id only where this namespace may name one. */
+function misplaced(pass: AlertPass): Step<Facts> | undefined {
+  const { spec, memory, account, view } = pass;
+  const { appEnvId } = spec;
+  if (appEnvId === undefined || memory.id !== undefined || memory.journal?.create !== undefined) return undefined;
+  const refused = notGranted(`spec.appEnvId names environment ${appEnvId}`, spec.lifecycle?.adoption, account);
+  if (refused !== undefined) return refused;
+  const list = appEnvsOf(account.accountId);
+  const seen = view.one(list, appEnvId);
+  if (seen === undefined) return readOf(pass, list, Number.NEGATIVE_INFINITY);
+  if (seen.item !== undefined) return undefined;
+  if (seen.walk.begunAt < pass.askedAt) return readOf(pass, list, pass.askedAt);
+  const message = `account ${account.accountId} shows no environment ${appEnvId}; the alert is made as soon as it does`;
+  return { is: 'wait', reason: 'EnvironmentNotFound', message };
+}
+
 /** Ingress metrics are not there for databases; said without a call where the preset is known. */
-function admit(pass: AlertPass): Verdict<Facts> | undefined {
+function unmeasured(pass: AlertPass): Verdict<Facts> | undefined {
   if (!pass.spec.metric.startsWith('ingress_')) return undefined;
   const { accountId } = pass.account;
   const appEnvId = environmentOf(pass);
@@ -74,9 +89,11 @@ const plan: ObjectPlan<Spec, Facts, AlertItem> = {
   list: (pass) => alertsOf(environmentOf(pass)),
   single: alertOf,
   isPlaced: (pass) => environmentOf(pass) !== '',
+  placeOf: (pass) => ({ list: appEnvsOf(pass.account.accountId), id: environmentOf(pass) }),
   name: ({ spec, subject }) => spec.name ?? subject.name,
   nameOf: (item) => item.name,
   createdAtOf: (item) => item.createdAtMs,
+  accountOf: (item) => item.accountId,
   markerOf: (item) => item.description?.match(markerForm)?.[0],
   lifecycle: ({ lifecycle }) => ({
     mode: lifecycle?.mode ?? 'Manage',
@@ -86,7 +103,7 @@ const plan: ObjectPlan<Spec, Facts, AlertItem> = {
     drift: lifecycle?.drift ?? 'Correct',
   }),
   externalId: (spec) => spec.externalId,
-  admit,
+  admit: (pass) => misplaced(pass) ?? unmeasured(pass),
   namesInCalls: contactPoints,
 
   desired: (pass) => ({
@@ -144,42 +161,9 @@ const plan: ObjectPlan<Spec, Facts, AlertItem> = {
       ...(live?.lastStateCheck !== undefined && { lastStateCheck: live.lastStateCheck }),
     };
   },
-  notices: (pass, { item }) => {
-    const before = pass.memory.facts.state;
-    const now = liveState(pass, item)?.state;
-    if (now === undefined || !states.has(now) || now === before || (before === undefined && now === 'Normal'))
-      return [];
-    const type = now === 'Firing' || now === 'Error' ? 'Warning' : 'Normal';
-    return [
-      { type, reason: `Alert${now}`, note: `alert "${plan.name(pass)}" went from ${before ?? 'unknown'} to ${now}` },
-    ];
-  },
+  notices: (pass, { item }) => notices(pass, plan.name(pass), item),
   conditions: (pass, { item }) => [firing(item?.enabled ?? pass.spec.enabled ?? true, liveState(pass, item)?.state)],
 };
-
-/** The state as the newest refresh found it, or as the list shows it where nothing is refreshed. */
-function liveState(pass: AlertPass, item: AlertItem | undefined): LiveState | undefined {
-  const { refreshSeconds = 120, enabled = true } = pass.spec;
-  const { id, facts } = pass.memory;
-  const refreshed =
-    id === undefined || refreshSeconds === 0 || !enabled
-      ? undefined
-      : pass.view.one(alertStateOf(id, refreshSeconds * 1_000), id)?.item;
-  const state = refreshed?.state ?? item?.lastKnownState;
-  if (state === undefined) return facts;
-  if (state === facts.state) return facts;
-  return {
-    state,
-    previousState: refreshed?.previousState ?? facts.state,
-    lastStateCheck: refreshed?.lastStateCheck ?? item?.lastStateCheck,
-  };
-}
-
-interface LiveState {
-  readonly state?: string | undefined;
-  readonly previousState?: string | undefined;
-  readonly lastStateCheck?: string | undefined;
-}
 
 /** The fields that creation and change share, with their types back. */
 function bodyOf(fields: Fields): Omit<Parameters<typeof postAppEnvAlert>[0], 'appEnvId' | 'envName'> {
@@ -195,42 +179,6 @@ function bodyOf(fields: Fields): Omit<Parameters<typeof postAppEnvAlert>[0], 'ap
     queryRange: textIn(fields, 'queryRange'),
     contactPointIds: Array.isArray(ids) ? ids.map(String) : [],
   };
-}
-
-/** Whether the alert fires, as far as the service says. */
-function firing(enabled: boolean, state: string | undefined): OwnCondition {
-  const type = 'Firing';
-  if (!enabled)
-    return {
-      type,
-      status: 'Unknown',
-      reason: 'AlertPaused',
-      message: 'the alert is not enabled, so it is not evaluated',
-    };
-  switch (state) {
-    case 'Firing':
-      return { type, status: 'True', reason: 'Firing', message: 'the condition is met and notifications were sent' };
-    case 'Normal':
-    case 'Pending':
-      return {
-        type,
-        status: 'False',
-        reason: state,
-        message: state === 'Normal' ? 'the condition is not met' : 'the condition is met, but not for long enough yet',
-      };
-    case 'NoData':
-      return { type, status: 'Unknown', reason: 'NoData', message: 'there is no data for the metric' };
-    case 'Error':
-      return {
-        type,
-        status: 'Unknown',
-        reason: 'EvaluationError',
-        message: 'the service cannot evaluate the condition',
-      };
-    case undefined:
-    default:
-      return { type, status: 'Unknown', reason: 'NotRefreshed', message: 'the state has not been asked for yet' };
-  }
 }
 
 /** An alert on one metric of one environment. */

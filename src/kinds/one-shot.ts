@@ -7,20 +7,11 @@
 import type { Needs, ReferenceNeed } from '../engine/kind/define.ts';
 import { isoSeconds } from '../engine/kind/moment.ts';
 import type { Pass } from '../engine/kind/pass.ts';
-import { readOf } from '../engine/kind/reading.ts';
-import type { Reason } from '../engine/kind/reasons.ts';
-import type {
-  Call,
-  CreateIntent,
-  Intent,
-  JournalEntry,
-  Memory,
-  OwnCondition,
-  Step,
-  Verdict,
-} from '../engine/kind/step.ts';
-import type { Read, Snapshot } from '../engine/ports.ts';
+import { notingNo, sinceNo } from '../engine/kind/reading.ts';
+import type { Call, CreateIntent, Intent, JournalEntry, Memory, Step } from '../engine/kind/step.ts';
+import type { Snapshot } from '../engine/ports.ts';
 import { powerless, unreferred, type Fence, type RequestFacts } from './approval.ts';
+import { stop } from './one-shot-end.ts';
 
 /** What one kind of request decides for itself. */
 export interface OncePlan<Spec, Facts extends RequestFacts, Seen> {
@@ -47,10 +38,20 @@ export interface OncePlan<Spec, Facts extends RequestFacts, Seen> {
     journal: JournalEntry,
   ) => Pick<Call<Facts>, 'request' | 'committed' | 'credential' | 'proof'>;
   /** The service said no to what was sent; without it, that is the end. */
-  readonly refused?: (pass: Pass<Spec, Facts>, seen: Seen, words: string) => Step<Facts> | undefined;
+  readonly refused?: (pass: Pass<Spec, Facts>, seen: Seen, no: No) => Step<Facts> | undefined;
   /** Nothing identifies the request to the service, so that a lost one must be out of the way before it is repeated. */
   readonly unidentified?: true;
+  /** Whether the accepted operation is shown. Until then it keeps its place before others of its kind; without it, it keeps none. */
+  readonly isShown?: (pass: Pass<Spec, Facts>, seen: Seen) => boolean;
   readonly follow: (pass: Pass<Spec, Facts>, seen: Seen) => Step<Facts>;
+}
+
+/** What the service said when it said no, and when what was sent before can no longer arrive. */
+export interface No {
+  readonly words: string;
+  readonly isOver: boolean;
+  /** As it stands in messages. */
+  readonly until: string;
 }
 
 /** The protection that a request is about. */
@@ -72,8 +73,6 @@ const freshMs = 15_000;
 /** How long after a lost answer the same bytes are sent again. */
 const resendMs = 15_000;
 const watchMs = 5_000;
-/** How far apart two walks must be to prove that something is gone. */
-const provenApartMs = 10_000;
 
 /** The next step for a request. */
 export function stepOnce<Spec, Facts extends RequestFacts, Seen>(
@@ -89,13 +88,30 @@ export function stepOnce<Spec, Facts extends RequestFacts, Seen>(
     if (binding === undefined) return takeUp(plan, pass);
   }
   const { monotonicMs, journalSeen, askedAt } = pass;
-  const open = Math.max(journalSeen.monotonic, monotonicMs - freshMs);
+  const open = Math.max(journalSeen.monotonic, monotonicMs - freshMs, sinceNo(pass));
   const seen = plan.look(pass, accepted ? Number.NEGATIVE_INFINITY : journal === undefined ? askedAt : open);
-  if (isStep(seen)) return seen;
-  if (accepted) return plan.follow(pass, seen);
+  if (isStep(seen)) return notingNo(pass, seen);
+  if (accepted) return letGo(plan, pass, seen) ?? plan.follow(pass, seen);
   const traced = plan.trace(pass, seen);
   if (traced !== undefined) return later(plan, pass, seen) ?? { is: 'again', remember: traced, note: {} };
   return journal === undefined ? first(plan, pass, seen) : resolve(plan, pass, seen, journal);
+}
+
+/** Whether the entry that stands in status is of a call that was answered: it is kept for its place, not for a doubt. */
+export function isAnswered<Facts extends RequestFacts>({ facts, id }: Memory<Facts>): boolean {
+  return facts.acceptedAt !== undefined && id !== undefined;
+}
+
+/** Once it is shown, the service itself keeps others back; what it has not shown for so long, it may never show. */
+function letGo<Spec, Facts extends RequestFacts, Seen>(
+  plan: OncePlan<Spec, Facts, Seen>,
+  pass: Pass<Spec, Facts>,
+  seen: Seen,
+): Step<Facts> | undefined {
+  const { journal } = pass.memory;
+  if (journal === undefined || !isAnswered(pass.memory) || plan.isShown === undefined) return undefined;
+  const isSeen = plan.isShown(pass, seen) || limboOf(pass, journal, plan.walkOf(seen)).isOver;
+  return isSeen ? { is: 'again', remember: { journal: undefined } } : undefined;
 }
 
 function isStep<Facts, Seen>(value: Step<Facts> | Fence | Seen): value is Step<Facts> {
@@ -181,7 +197,8 @@ function resolve<Spec, Facts extends RequestFacts, Seen>(
   const limbo = limboOf(pass, journal, plan.walkOf(seen));
   if (journal.conflicted !== undefined) {
     // Asked before the doubt is over: by then, the service may not show any more why it said no.
-    const own = plan.refused?.(pass, seen, journal.conflicted);
+    const no: No = { words: journal.conflicted, isOver: limbo.isOver, until: inWords(limbo.untilMs) };
+    const own = plan.refused?.(pass, seen, no);
     if (own !== undefined) return own;
     if (!limbo.settled) return inDoubt(plan, pass, limbo.untilMs, `the service said: ${journal.conflicted}`);
     return stop(pass, { reason: 'Rejected', message: `${plan.words(pass)}: ${journal.conflicted}`, final: true });
@@ -196,7 +213,9 @@ function resolve<Spec, Facts extends RequestFacts, Seen>(
   if (held !== undefined) return held;
   const sentAt = notes['sentAt'] ?? Number.NEGATIVE_INFINITY;
   const mustWait = plan.unidentified === true ? !limbo.settled : monotonicMs - sentAt < resendMs;
-  if (mustWait) return inDoubt(plan, pass, limbo.untilMs, 'the answer was lost');
+  // After a restart nobody knows whether the bytes went out.
+  const why = notes['sentAt'] === undefined ? 'it may have been sent before' : 'the answer was lost';
+  if (mustWait) return inDoubt(plan, pass, limbo.untilMs, why);
   return {
     is: 'call',
     call: {
@@ -215,13 +234,14 @@ function limboOf<Spec, Facts>(
   { notes, journalSeen, horizonMs, monotonicMs, wallMs }: Pass<Spec, Facts>,
   journal: JournalEntry,
   walk: Snapshot,
-): { readonly settled: boolean; readonly untilMs: number } {
+): { readonly settled: boolean; readonly isOver: boolean; readonly untilMs: number } {
   const sentAt = Math.max(journalSeen.monotonic, notes['sentAt'] ?? Number.NEGATIVE_INFINITY);
   const until = sentAt + journal.deadlineSeconds * 1_000 + horizonMs;
   const untilMs = wallMs + until - monotonicMs;
   const neverSent = notes['unsent'] !== undefined;
   const answered = journal.conflicted !== undefined && notes['first'] !== undefined;
-  return { settled: neverSent || answered || walk.begunAt >= until, untilMs };
+  const isOver = walk.begunAt >= until;
+  return { settled: neverSent || answered || isOver, isOver, untilMs };
 }
 
 function inDoubt<Spec, Facts extends RequestFacts, Seen>(
@@ -230,74 +250,10 @@ function inDoubt<Spec, Facts extends RequestFacts, Seen>(
   untilMs: number,
   why: string,
 ): Step<Facts> {
-  const until = isoSeconds(Math.ceil(untilMs / 1_000) * 1_000);
-  const message = `${plan.words(pass)}: ${why}; until ${until} the service is watched for what came of it`;
+  const message = `${plan.words(pass)}: ${why}; until ${inWords(untilMs)} the service is watched for what came of it`;
   return { is: 'wait', reason: 'InDoubt', message, retryInMs: watchMs };
 }
 
-/** The verdict of a fence: the end, or a wait. */
-export function stop<Spec, Facts extends RequestFacts>(pass: Pass<Spec, Facts>, fence: Fence): Verdict<Facts> {
-  const { reason, message } = fence;
-  if (!fence.final) return { is: 'wait', reason, message, retryInMs: 30_000 };
-  return ended(pass, { is: 'stall', reason, message });
-}
-
-/** The end of a request, for good. */
-export function ended<Spec, Facts extends RequestFacts>(
-  pass: Pass<Spec, Facts>,
-  end: { readonly is: 'ready' | 'stall'; readonly reason: Reason; readonly message: string },
-  more: Partial<Memory<Facts>> = {},
-): Verdict<Facts> {
-  const facts: Facts = { ...(more.facts ?? pass.memory.facts), finishedAt: isoSeconds(pass.wallMs) };
-  const rest = { remember: { ...more, journal: undefined, facts }, note: {}, conditions: endConditions(pass, end) };
-  const { is, reason, message } = end;
-  return is === 'ready' ? { is, reason, message, ...rest } : { is, reason, message, ...rest };
-}
-
-function endConditions<Spec, Facts extends RequestFacts>(
-  { memory }: Pass<Spec, Facts>,
-  { is, reason, message }: { readonly is: 'ready' | 'stall'; readonly reason: Reason; readonly message: string },
-): readonly OwnCondition[] {
-  const succeeded = is === 'ready';
-  const accepted = succeeded || memory.facts.acceptedAt !== undefined;
-  const refusal: OwnCondition = { type: 'Accepted', status: 'False', reason, message };
-  return [
-    ...(accepted ? [acceptedCondition()] : [refusal]),
-    { type: 'Succeeded', status: succeeded ? 'True' : 'False', reason, message },
-  ];
-}
-
-function acceptedCondition(): OwnCondition {
-  return { type: 'Accepted', status: 'True', reason: 'Accepted', message: 'the service accepted the request' };
-}
-
-/** Accepted and Succeeded while a request is under way. */
-export function underWay<Spec, Facts extends RequestFacts>({ memory }: Pass<Spec, Facts>): readonly OwnCondition[] {
-  const succeeded: OwnCondition = {
-    type: 'Succeeded',
-    status: 'Unknown',
-    reason: memory.facts.acceptedAt === undefined ? 'NotSent' : 'InProgress',
-    message: 'no end of it is shown',
-  };
-  if (memory.facts.acceptedAt !== undefined) return [acceptedCondition(), succeeded];
-  const doubt = memory.journal !== undefined;
-  const message = doubt ? 'written down; what came of it is not known' : 'nothing was sent yet';
-  return [{ type: 'Accepted', status: 'Unknown', reason: doubt ? 'InDoubt' : 'NotSent', message }, succeeded];
-}
-
-/** Undefined once two complete walks, far enough apart, agree; otherwise what to do until they do. */
-export function provenTwice<Spec, Facts>(
-  pass: Pass<Spec, Facts>,
-  read: Read,
-  walk: Snapshot,
-  said: { readonly reason: Reason; readonly message: string },
-): Step<Facts> | undefined {
-  const { missedAt } = pass.notes;
-  if (missedAt === undefined) {
-    return { is: 'wait', ...said, retryInMs: provenApartMs, note: { ...pass.notes, missedAt: walk.begunAt } };
-  }
-  if (walk.begunAt - missedAt >= provenApartMs) return undefined;
-  const dueIn = missedAt + provenApartMs - pass.monotonicMs;
-  if (dueIn > 0) return { is: 'wait', ...said, retryInMs: Math.ceil(dueIn) };
-  return readOf(pass, read, missedAt + provenApartMs);
+function inWords(wallMs: number): string {
+  return isoSeconds(Math.ceil(wallMs / 1_000) * 1_000);
 }

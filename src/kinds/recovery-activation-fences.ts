@@ -2,11 +2,21 @@
  * What must hold before an activation is sent, and before it is sent again. All of it is read live; what is not shown does not
  * hold, and the first thing that does not hold is the end of the request.
  */
+import type { Related } from '../engine/kind/pass.ts';
 import type { Step } from '../engine/kind/step.ts';
 import { drConfigurationsOf, type ConfigurationItem, type DestinationNames } from '../hosting/requests.ts';
 import { expired, never, notYet, unreferred, type Fence } from './approval.ts';
-import { activeIdOf, endedBefore, endedInVain, isActivation, isWarm, operationIn } from './configurations.ts';
-import { protectionNeed, provenTwice } from './one-shot.ts';
+import {
+  activeIdOf,
+  endedInVain,
+  isActivation,
+  isWarm,
+  operationIn,
+  provenTwice,
+  shows,
+  wasOverBefore,
+} from './configurations.ts';
+import { protectionNeed } from './one-shot.ts';
 import {
   bodyOf,
   isWhole,
@@ -34,6 +44,7 @@ export function fenceOf(pass: ActivationPass, seen: Seen): Step<Facts> | Fence |
     unavailable(configuration) ??
     repeated(pass) ??
     activated(pass.spec, configuration) ??
+    alongside(pass, configuration) ??
     busy(configuration) ??
     destination(pass.spec, configuration) ??
     point(pass, seen)
@@ -101,13 +112,14 @@ export function sameRequest(operationId: string): string {
   return `operation ${operationId}, which spec.afterOperationId names, was begun by the very same request; raise spec.attempt to ask for another activation`;
 }
 
+const hint = 'if another activation is meant, name it in spec.afterOperationId';
+
 /**
- * Any activation that led somewhere, or may yet, blocks another one unless the spec names it. What is shown to have ended before
- * the named one began is behind it, and need not be named as well.
+ * Any activation that led somewhere, or may yet, blocks another one unless the spec names it. What was over before the named
+ * one began is behind it, and need not be named as well.
  */
 function activated({ afterOperationId }: Spec, configuration: ConfigurationItem): Fence | undefined {
   const { activationResult, activities } = configuration;
-  const hint = 'if another activation is meant, name it in spec.afterOperationId';
   if (activationResult !== undefined && activationResult.operationId !== (afterOperationId ?? '')) {
     return never(
       'AlreadyActivated',
@@ -125,10 +137,42 @@ function activated({ afterOperationId }: Spec, configuration: ConfigurationItem)
       isActivation(activity) &&
       !endedInVain(activity) &&
       activity.operationId !== afterOperationId &&
-      !endedBefore(activity, named),
+      !wasOverBefore(activity, named),
   );
   if (earlier === undefined) return undefined;
-  return never('AlreadyActivated', `the history shows activation ${earlier.operationId}; ${hint}`);
+  const what = `the history shows activation ${earlier.operationId}`;
+  if (named === undefined) return never('AlreadyActivated', `${what}; ${hint}`);
+  const which = `and not that it was over before ${named.operationId} began, which spec.afterOperationId names`;
+  const instead = `name the last one, or, where its end is not shown, begin anew with a DisasterReset and a raised enrolment`;
+  return never('AlreadyActivated', `${what}, ${which}; ${instead}`);
+}
+
+/** Another one that is known here to be accepted and not to have ended, whatever the service shows of it, or does not show yet. */
+function alongside({ related, spec }: ActivationPass, configuration: ConfigurationItem): Fence | undefined {
+  const { configurationId, afterOperationId } = spec;
+  const all = related?.('RecoveryActivation', configurationId) ?? [];
+  const named = all.find(({ id }) => id !== undefined && id === afterOperationId);
+  const other = all.find(
+    (one) =>
+      (one.id === undefined || one.id !== afterOperationId) &&
+      one.facts['acceptedAt'] !== undefined &&
+      !one.finished &&
+      !shows(configuration, one.id) &&
+      !isBehind(one, named),
+  );
+  if (other === undefined) return undefined;
+  if (other.id !== undefined)
+    return never('AlreadyActivated', `the service accepted ${other.name} as operation ${other.id}; ${hint}`);
+  const instead = 'look in the service what became of it, and delete that resource if another activation is meant';
+  return never(
+    'AlreadyActivated',
+    `the service accepted ${other.name}, and does not show as which operation; ${instead}`,
+  );
+}
+
+/** Accepted before the other one, which the service would not have begun beside it. */
+function isBehind(one: Related, later: Related | undefined): boolean {
+  return Date.parse(String(one.facts['acceptedAt'])) < Date.parse(String(later?.facts['acceptedAt']));
 }
 
 /** A settled standby keeps its receiver as the active operation; everything else is somebody's work. */
@@ -150,16 +194,23 @@ function destination(spec: Spec, configuration: ConfigurationItem): Fence | unde
       'the service does not show the warm destination, so that spec.target cannot be checked',
     );
   }
-  const wanted = namesOf(spec);
+  const { envName, appName, createNewApp } = namesOf(spec);
+  // A database always gets a new app, whether the spec says so or only names it.
+  const mayBeNew = createNewApp || (appName !== undefined && spec.target.createNewApp === undefined);
   const same =
-    warmDestination.envName === wanted.envName &&
-    (warmDestination.createNewApp ?? false) === wanted.createNewApp &&
-    (!wanted.createNewApp || warmDestination.appName === wanted.appName);
+    warmDestination.envName === envName &&
+    (isNewApp(warmDestination) ? mayBeNew && warmDestination.appName === appName : !createNewApp);
   return same ? undefined : never('DestinationMismatch', `spec.target must be ${inWords(warmDestination)}`);
 }
 
-function inWords({ envName, appName, createNewApp }: DestinationNames): string {
-  const app = createNewApp === true ? ` in the new app "${appName ?? ''}"` : '';
+/** Its name is shown only where a new one was made. */
+function isNewApp({ appName, createNewApp }: DestinationNames): boolean {
+  return createNewApp ?? appName !== undefined;
+}
+
+function inWords(destination: DestinationNames): string {
+  const { envName, appName } = destination;
+  const app = isNewApp(destination) ? ` in the new app "${appName ?? ''}"` : '';
   return `environment "${envName ?? ''}"${app}, as status.warmDestination of the protection says`;
 }
 

@@ -11,8 +11,9 @@ import {
   type Activation,
   type ConfigurationItem,
 } from '../hosting/requests.ts';
-import { activeIdOf, endedInVain, lookAt, operationIdsOf, operationIn } from './configurations.ts';
-import { ended, needsOf, protectionNeed, provenTwice, stepOnce, underWay, type OncePlan } from './one-shot.ts';
+import { activeIdOf, endedInVain, lookAt, operationIdsOf, operationIn, provenTwice, shows } from './configurations.ts';
+import { ended, underWay } from './one-shot-end.ts';
+import { isAnswered, needsOf, protectionNeed, stepOnce, type OncePlan } from './one-shot.ts';
 import {
   activationId,
   bodyOf,
@@ -179,11 +180,11 @@ const plan: OncePlan<Spec, Facts, Seen> = {
         acceptedAt: isoSeconds(pass.wallMs),
         ...(phase !== undefined && { stage: phase.slice(0, 64) }),
       };
-      return operationId === undefined
-        ? { facts, journal: pass.memory.journal }
-        : { facts, id: operationId, ownership: 'Created' };
+      const { journal } = pass.memory;
+      return operationId === undefined ? { facts, journal } : { facts, journal, id: operationId, ownership: 'Created' };
     },
   }),
+  isShown: ({ memory }, { configuration }) => shows(configuration, memory.id),
   follow,
 };
 
@@ -228,6 +229,7 @@ export const recoveryActivation = defineKind<Spec, Facts>({
   needs: (spec) => needsOf(protectionNeed(spec)),
   claims: ({ configurationId }) => [configurationId],
   finished: ({ finishedAt }) => finishedAt !== undefined,
+  answered: isAnswered,
   step: (pass) => stepOnce(plan, pass),
   show,
 });

@@ -1,7 +1,7 @@
 import { defineKind } from '../engine/kind/define.ts';
 import { isoSeconds } from '../engine/kind/moment.ts';
 import type { Pass } from '../engine/kind/pass.ts';
-import type { JournalEntry, OwnCondition, Step } from '../engine/kind/step.ts';
+import type { JournalEntry, Memory, OwnCondition, Step } from '../engine/kind/step.ts';
 import { writtenBody } from '../engine/kind/written.ts';
 import {
   drConfigurationsOf,
@@ -15,18 +15,25 @@ import {
 import { never, notYet, type Fence } from './approval.ts';
 import {
   activeIdOf,
+  cleanupFacts,
   endedInVain,
   lookAt,
   operationIdsOf,
   operationIn,
+  provenTwice,
+  shows,
   type SeenConfiguration,
 } from './configurations.ts';
-import { ended, needsOf, protectionNeed, provenTwice, stepOnce, underWay, type OncePlan } from './one-shot.ts';
+import { ended, underWay } from './one-shot-end.ts';
+import { isAnswered, needsOf, protectionNeed, stepOnce, type OncePlan } from './one-shot.ts';
 import { isWhole } from './recovery-activation-content.ts';
 import { requestIdOf } from './request-id.ts';
 import { identity, type Facts, type Spec } from './schema/recovery-validation.ts';
 
 type ValidationPass = Pass<Spec, Facts>;
+
+/** How much earlier than the moment that the service showed an operation may say that it began, and be of later all the same. */
+const slackMs = 5_000;
 
 /** The configuration of the protection when the request was written down, or now. */
 function configurationIdOf({ spec, memory, referred }: ValidationPass): string {
@@ -55,6 +62,8 @@ function fence(pass: ValidationPass, { configuration, walk }: SeenConfiguration)
   if (journal !== undefined && sent === undefined) {
     return never('JournalDamaged', 'status.journal does not carry what the spec asks for; nothing is sent');
   }
+  const left = leftAlone(pass);
+  if (left !== undefined) return left;
   if (configuration === undefined) {
     const message = `the service shows no configuration ${configurationId}`;
     const read = drConfigurationsOf(pass.account.accountId);
@@ -65,6 +74,14 @@ function fence(pass: ValidationPass, { configuration, walk }: SeenConfiguration)
     return never('Superseded', `the configuration has generation ${configuration.generation} by now`);
   }
   return busy(configuration, journal);
+}
+
+/** Nothing says until when a validation is wanted: in doubt and without its protection, it ends when no call of it can arrive any more. */
+function leftAlone({ spec, memory, notes, referred }: ValidationPass): Step<Facts> | Fence | undefined {
+  const { name } = spec.protectionRef;
+  if (memory.journal === undefined || referred('DisasterProtection', name) !== undefined) return undefined;
+  if (notes['unsent'] !== undefined) return { is: 'again', remember: { journal: undefined }, note: {} };
+  return never('Superseded', `the answer was lost, and DisasterProtection ${name} is gone`);
 }
 
 /** Another operation must end first; a settled standby permits a check beside it, and an operation of ours is answered again. */
@@ -109,6 +126,10 @@ function endOf(operation: DrOperation): Parameters<typeof ended>[1] {
     return { is: 'ready', reason: 'Succeeded', message: 'the recovery worked in isolation' };
   }
   const said = outcome === undefined ? 'the service does not show how' : `the service says: ${outcome}`;
+  if (outcome !== undefined && /^superseded$/i.test(outcome)) {
+    const message = `${said}: the configuration changed while it ran, so that it says nothing of the new one; create another`;
+    return { is: 'stall', reason: 'Superseded', message };
+  }
   if (!endedInVain(operation)) {
     return { is: 'stall', reason: 'UnknownState', message: `the validation ended, and ${said}` };
   }
@@ -119,11 +140,42 @@ function endOf(operation: DrOperation): Parameters<typeof ended>[1] {
 function factsOf({ memory }: ValidationPass, configuration: ConfigurationItem | undefined): Facts {
   const operation = configuration && operationIn(configuration, memory.id);
   const { phase, validationCleanup } = operation ?? {};
-  const cleanup = validationCleanup && Object.entries(validationCleanup).filter(([, value]) => value !== undefined);
+  const cleanup = cleanupFacts(validationCleanup, memory.facts.validationCleanup);
   return {
     ...memory.facts,
     ...(phase !== undefined && { stage: phase.slice(0, 64) }),
-    ...(cleanup !== undefined && { validationCleanup: Object.fromEntries(cleanup) }),
+    ...(cleanup !== undefined && { validationCleanup: cleanup }),
+  };
+}
+
+/** A validation that began after the entry was written and belongs to no other resource: it is presumed to be this one. */
+function trace(pass: ValidationPass, { configuration }: SeenConfiguration): Partial<Memory<Facts>> | undefined {
+  const { journal, facts } = pass.memory;
+  if (configuration === undefined || journal?.create === undefined || pass.notes['unsent'] !== undefined) {
+    return undefined;
+  }
+  const sent = sentBody(pass, journal);
+  if (sent === undefined) return undefined;
+  const { excluded, serviceTime } = journal.create;
+  const earliest = Date.parse(serviceTime ?? journal.startedAt) - slackMs;
+  const active = operationIn(configuration, activeIdOf(configuration));
+  const candidates = [...(active === undefined ? [] : [active]), ...configuration.activities];
+  const ours = candidates.find(
+    ({ operationId, kind, startedAt }) =>
+      kind !== undefined &&
+      /validat/i.test(kind) &&
+      !excluded.includes(operationId) &&
+      pass.claimant(operationId) === undefined &&
+      !(Date.parse(startedAt ?? '') < earliest),
+  );
+  if (ours === undefined) return undefined;
+  const acceptedAt = isoSeconds(pass.wallMs);
+  const { requestId, expectedGeneration: generation } = sent;
+  return {
+    id: ours.operationId,
+    ownership: 'Presumed',
+    journal: undefined,
+    facts: { ...facts, requestId, generation, acceptedAt },
   };
 }
 
@@ -135,10 +187,11 @@ const plan: OncePlan<Spec, Facts, SeenConfiguration> = {
   facts: (pass) => ({ configurationId: configurationIdOf(pass) }),
   look: (pass, since) => lookAt(pass, { configurationId: configurationIdOf(pass), appEnvId: undefined, since }),
   walkOf: ({ walk }) => walk,
-  trace: () => undefined,
+  trace,
   fence,
-  intent: (pass, { configuration }) => {
+  intent: (pass, { configuration, walk }) => {
     const body = bodyOf(pass, configuration?.generation ?? 0);
+    const serviceTime = walk.dateMs === undefined ? {} : { serviceTime: new Date(walk.dateMs).toISOString() };
     const excluded = configuration === undefined ? [] : operationIdsOf(configuration);
     return {
       operation: 'validate',
@@ -146,7 +199,7 @@ const plan: OncePlan<Spec, Facts, SeenConfiguration> = {
       digest: pass.print({ ...body }),
       requestId: body.requestId,
       payload: JSON.stringify(body),
-      create: { collection: 'validation', name: body.configurationId, excluded },
+      create: { collection: 'validation', name: body.configurationId, excluded, ...serviceTime },
     };
   },
   words: (pass) => `validate configuration ${configurationIdOf(pass)}`,
@@ -165,10 +218,11 @@ const plan: OncePlan<Spec, Facts, SeenConfiguration> = {
           acceptedAt: isoSeconds(pass.wallMs),
           ...(phase !== undefined && { stage: phase.slice(0, 64) }),
         };
-        return { facts, id: operationId, ownership: 'Created' };
+        return { facts, journal, id: operationId, ownership: 'Created' };
       },
     };
   },
+  isShown: ({ memory }, { configuration }) => shows(configuration, memory.id),
   follow,
 };
 
@@ -203,6 +257,9 @@ export const recoveryValidation = defineKind<Spec, Facts>({
   ...identity,
   needs: (spec) => needsOf(protectionNeed(spec)),
   finished: ({ finishedAt }) => finishedAt !== undefined,
+  answered: isAnswered,
+  // The protection asks which of them is in doubt, since an edit would end it.
+  made: ({ configurationId }) => (configurationId === undefined ? [] : [configurationId]),
   step: (pass) => stepOnce(plan, pass),
   show,
 });

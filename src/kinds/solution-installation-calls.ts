@@ -1,18 +1,32 @@
 /** Installing a solution: the calls that must not happen twice unseen, and what becomes of one when its answer is lost. */
-import { boundTo, definedOf } from '../engine/kind/create.ts';
+import { boundTo } from '../engine/kind/binding.ts';
+import { definedOf } from '../engine/kind/plan.ts';
 import { readOf } from '../engine/kind/reading.ts';
-import type { Call, JournalEntry, Memory, Refusal, Step, Verdict } from '../engine/kind/step.ts';
+import {
+  mostExcluded,
+  type Call,
+  type JournalEntry,
+  type Memory,
+  type Refusal,
+  type Step,
+  type Verdict,
+} from '../engine/kind/step.ts';
 import type { Json } from '../engine/ports.ts';
 import { appsOf, installationIdOf, postSolutions, solutionResultOf, type AppItem } from '../hosting/requests.ts';
-import { Secret } from '../secret.ts';
 import type { Facts, Spec } from './schema/solution-installation.ts';
-import { alike, isNamedAfter, merged, unexplained, type SolutionPass } from './solution-installation-components.ts';
+import {
+  alike,
+  awaitDeployments,
+  environmentIds,
+  isNamedAfter,
+  merged,
+  unexplained,
+  type SolutionPass,
+} from './solution-installation-components.ts';
 import { valueOf } from './values.ts';
 
 const recheckMs = 5_000;
 const collection = 'solutions';
-/** As many as a journal holds. */
-const mostExcluded = 1_000;
 const agentImage = 'inputs.agentImage';
 /** How often the same upgrade is sent while every answer to it is lost. */
 const mostUpgrades = 2;
@@ -46,7 +60,7 @@ export function create(pass: SolutionPass, attempt: number): Step<Facts> {
   if (held !== undefined) return held;
   const creating = pass.creating(collection, spec.appName);
   if (creating !== undefined) {
-    const message = `${creating} is installing "${spec.appName}"; this one goes next`;
+    const message = `${creating} is installing "${spec.appName}" or has just done so; this one takes its turn after it`;
     return { is: 'wait', reason: 'CreateInProgress', message, retryInMs: 2_000 };
   }
   const before = pass.memory.journal?.create?.excluded;
@@ -92,7 +106,7 @@ export function upgrade(pass: SolutionPass): Step<Facts> {
     const message = `${call.words}: the answer was lost twice, and the service does not show which image runs; change spec.inputs.agentImage to try again`;
     return { is: 'stall', reason: 'UpgradeInDoubt', message };
   }
-  const held = takeOver(pass);
+  const held = takeOver(pass) ?? awaitDeployments(pass);
   if (held !== undefined) return held;
   const attempt = last === printOfDoubt(pass, { attempt: 1, digest }) ? mostUpgrades : 1;
   return { is: 'call', call: { ...call, journal: { operation: 'upgrade', attempt, digest } } };
@@ -121,9 +135,10 @@ function installing(pass: SolutionPass): Call<Facts> {
     }),
     words,
     urgency: 'edit',
+    alone: environmentIds(pass),
     committed: (body) => installed(pass, body),
     tells: (body) => {
-      const note = noteOf(pass, body);
+      const note = solutionResultOf(body)?.postInstallNote;
       return note === undefined || note === memory.facts.postInstallNote
         ? undefined
         : { reason: 'PostInstallNote', note };
@@ -141,7 +156,7 @@ function installed(pass: SolutionPass, body: unknown): Partial<Memory<Facts>> | 
   const bound =
     id === undefined ? { journal: undefined } : boundTo<Spec, Facts>(pass, id, memory.ownership ?? 'Created');
   const components = merged(memory.facts.components ?? [], result.components);
-  const postInstallNote = noteOf(pass, body) ?? memory.facts.postInstallNote;
+  const postInstallNote = result.postInstallNote ?? memory.facts.postInstallNote;
   return {
     ...bound,
     applied: { generation: subject.generation, prints: printsOf(pass) },
@@ -251,13 +266,4 @@ export function leftBehind({ id, journal, facts }: Memory<Facts>): string | unde
   if (apps.length > 0) return `an installation whose id was not shown${made} stays in the service`;
   if (journal?.create === undefined) return undefined;
   return `the answer to the installation of "${journal.create.name}" is not known: if it was carried out, its components stay in the service`;
-}
-
-/** The note for people, without the secrets that the inputs held. */
-function noteOf(pass: SolutionPass, body: unknown): string | undefined {
-  const secrets = Object.values(inputsOf(pass)).flatMap((input) => (input instanceof Secret ? [input.reveal()] : []));
-  const note = solutionResultOf(body)?.postInstallNote;
-  return secrets
-    .filter((secret) => secret.length >= 4)
-    .reduce((text, secret) => text?.replaceAll(secret, '[secret]'), note);
 }

@@ -4,13 +4,14 @@
  * Nothing lists installations, and what their apps are called is not shown; so an app is taken for a component rather once too
  * often than once too seldom, unless another resource is known to have made it.
  */
-import { definedOf } from '../engine/kind/create.ts';
 import type { Pass } from '../engine/kind/pass.ts';
+import { definedOf } from '../engine/kind/plan.ts';
 import { readOf } from '../engine/kind/reading.ts';
 import { lookTwice } from '../engine/kind/sight.ts';
 import type { Step } from '../engine/kind/step.ts';
 import type { Read, Snapshot } from '../engine/ports.ts';
 import { appEnvsOf, appOf, appsOf, isUnderWay, solutionsOf, type AppItem } from '../hosting/requests.ts';
+import { awaitDoubts } from './others-in-doubt.ts';
 import type { Facts, Spec } from './schema/solution-installation.ts';
 
 export type SolutionPass = Pass<Spec, Facts>;
@@ -191,6 +192,29 @@ export function awaitComponents(pass: SolutionPass): Step<Facts> | undefined {
   const note = isOld && wrote !== undefined ? { accepted: wrote.at } : {};
   const message = `components are being updated: ${moving.join(', ')}`;
   return { is: 'wait', reason: 'Updating', message, note, retryInMs: isOld ? 1_000 : account.pollMs };
+}
+
+/** The environments of the components, as far as they are known. */
+export function environmentIds(pass: SolutionPass): readonly string[] {
+  return completed(pass).flatMap(({ appEnvId }) => appEnvId ?? []);
+}
+
+/** Waits while an environment of a component is being changed, or a deployment to it may still arrive. */
+export function awaitDeployments(pass: SolutionPass): Step<Facts> | undefined {
+  const { view, account, askedAt, related } = pass;
+  const list = appEnvsOf(account.accountId);
+  for (const appEnvId of environmentIds(pass)) {
+    const seen = view.one(list, appEnvId);
+    if (seen === undefined || seen.walk.begunAt < askedAt) return readOf(pass, list, askedAt);
+    if (isUnderWay(seen.item?.status)) {
+      const message = `environment ${appEnvId} is being updated; the solution is upgraded when it is at rest`;
+      return { is: 'wait', reason: 'Updating', message, retryInMs: account.pollMs };
+    }
+    const bound = (related?.('AppEnvironment', appEnvId) ?? []).filter(({ id }) => id === appEnvId);
+    const held = awaitDoubts(pass, bound, 'the solution is not upgraded');
+    if (held !== undefined) return held;
+  }
+  return undefined;
 }
 
 /** Reads the lists that show what an installation makes, where they were not read yet: looked at without waiting for any item. */

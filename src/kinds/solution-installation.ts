@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
-import { adoptionWithin, boundTo } from '../engine/kind/create.ts';
+import { boundTo, notGranted } from '../engine/kind/binding.ts';
 import { stateOfHidden } from '../engine/kind/compare.ts';
 import { defineKind } from '../engine/kind/define.ts';
 import { readOf } from '../engine/kind/reading.ts';
@@ -58,14 +58,11 @@ function step(pass: SolutionPass): Step<Facts> {
 /** Takes up the installation that the spec names. */
 function resume(pass: SolutionPass, id: string): Step<Facts> {
   const known = pass.memory.id === undefined && pass.memory.facts.complete !== undefined;
-  if (
-    !known &&
-    pass.memory.journal === undefined &&
-    adoptionWithin(pass.spec.lifecycle?.adoption, pass.account) === 'Never'
-  ) {
-    const message = `spec.installationId names installation ${id}, and adoption is Never here; the account's spec.adoption must allow ById`;
-    return { is: 'stall', reason: 'AdoptionNotAllowed', message };
-  }
+  const isForeign = !known && pass.memory.journal === undefined;
+  const refused =
+    isForeign &&
+    notGranted(`spec.installationId names installation ${id}`, pass.spec.lifecycle?.adoption, pass.account);
+  if (refused) return refused;
   return { is: 'again', remember: boundTo(pass, id, 'Adopted') };
 }
 

@@ -10,14 +10,15 @@
  * - A lease that was released is taken at once. One that vanished, or was emptied by somebody's hand, counts as held for its
  *   duration, and a lease that is missing at the first look is looked for once more, so that a living holder can restore it.
  * - A lease that is older than it was seen before came from a backup of the cluster: it is told through `onRewind`, and counts
- *   as held. The lease is written every two seconds, so that hardly any restore escapes it.
+ *   as held. The lease is written every two seconds, so that hardly any restore escapes it: however much the restored cluster has
+ *   written since, its lease stays as old as the backup until somebody takes it over, which takes longer than to look at it.
  * - What its holders carry stands on the lease, so that a successor knows since when that has been so (lease-standing.ts).
  * - Every acquisition says whether the predecessor let go, so that the engine can hold back what must not be done twice.
  *
  * The lease is for liveness; what must not happen twice is fenced by the journal. One window stays open: somebody deletes the
  * lease while its holder is cut off from the API server, and a candidate starts within the following ten seconds.
  */
-import { KubeError, type KubeObject, type Leadership, type ObjectMeta } from '../engine/ports.ts';
+import { KubeError, type KubeObject, type Leadership } from '../engine/ports.ts';
 import { type LeaseOptions, type LeasePace, usualLeasePace } from './lease-options.ts';
 import { latestOf, standingAfter, type Moment, type Standing } from './lease-standing.ts';
 import { isReleased, type LeaseSpec, leaseResource, leaseSpecOf, releasedSeconds } from './lease-spec.ts';
@@ -45,7 +46,8 @@ export class LeaseElection implements Leadership {
   #running: Promise<void> | undefined;
   #sighting: Sighting | undefined;
   #lookedAt = 0;
-  #newest: ObjectMeta | undefined;
+  /** The newest version of the lease that was seen. */
+  #newest: string | undefined;
   /** The newest form of the lease that we wrote. */
   #own: KubeObject | undefined;
   #term: { readonly monotonic: number; readonly wall: number } | undefined;
@@ -195,11 +197,12 @@ export class LeaseElection implements Leadership {
   /** Whether the lease is older than it was: nobody but a backup does that. */
   #wentBack(live: KubeObject | undefined): boolean {
     if (live === undefined) return false;
-    const { uid, resourceVersion } = live.metadata;
+    const { resourceVersion } = live.metadata;
     const newest = this.#newest;
-    this.#newest = live.metadata;
-    if (newest?.uid !== uid || compareVersions(resourceVersion, newest.resourceVersion) >= 0) return false;
-    this.#options.log.warn({ seen: newest.resourceVersion, now: resourceVersion }, 'the cluster went back in time');
+    this.#newest = resourceVersion;
+    // One that was deleted and made anew meanwhile is newer, too.
+    if (newest === undefined || compareVersions(resourceVersion, newest) >= 0) return false;
+    this.#options.log.warn({ seen: newest, now: resourceVersion }, 'the cluster went back in time');
     this.#isolate(() => this.#options.onRewind?.());
     return true;
   }

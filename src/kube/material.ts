@@ -3,10 +3,11 @@
  *
  * Values are read when they are needed and kept for a moment only, so that a hundred resources of one Secret cost one read.
  * Where watching is allowed, a watch of nothing but metadata says which names changed, and ends what is kept of them; a read
- * that was under way while its object changed is not kept either.
+ * that was under way while its object changed is not kept either. Where it is not, those in use are asked for in rounds.
  */
 import type { Clock, Entropy, KubeApi, KubeObject, Log, Material, Resource, Troubles } from '../engine/ports.ts';
 import { Secret } from '../secret.ts';
+import { MaterialRounds, type Asked } from './material-rounds.ts';
 import { isRecord } from './parse.ts';
 import { Reflector } from './reflector.ts';
 import { within } from './wait.ts';
@@ -30,11 +31,14 @@ export interface MaterialOptions {
   readonly entropy: Entropy;
   readonly log: Log;
   readonly troubles?: Troubles;
-  /** Watching needs list and watch on all Secrets of the namespaces; without it somebody has to ask again. */
+  /** Watching needs list and watch on all Secrets of the namespaces; without it each in use is asked for every minute. */
   readonly watch: 'on' | 'off';
   /** The only namespace in namespaced mode. */
   readonly namespace?: string;
+  readonly isUsed: (change: MaterialChange) => boolean;
   readonly onChanged: (change: MaterialChange) => void;
+  /** The cluster went back in time, as the watch of this name noticed. */
+  readonly onRewind?: (by: string) => void;
 }
 
 interface Kept {
@@ -47,6 +51,7 @@ export class KubeMaterial implements Material {
   readonly #kept = new Map<string, Kept>();
   /** The watches, for health; none when watching is off. */
   readonly reflectors: readonly Reflector[];
+  readonly #rounds: MaterialRounds | undefined;
 
   constructor(options: MaterialOptions) {
     this.#options = options;
@@ -54,13 +59,16 @@ export class KubeMaterial implements Material {
       options.watch === 'off'
         ? []
         : [this.#watch('Secret', secretResource), this.#watch('ConfigMap', configMapResource)];
+    this.#rounds = options.watch === 'off' ? this.#askInRounds() : undefined;
   }
 
   start(): void {
     for (const reflector of this.reflectors) reflector.start();
+    this.#rounds?.start();
   }
 
   async stop(): Promise<void> {
+    this.#rounds?.stop();
     await Promise.all(this.reflectors.map((reflector) => reflector.stop()));
     this.#kept.clear();
   }
@@ -95,15 +103,36 @@ export class KubeMaterial implements Material {
     const drop = (): void => {
       if (this.#kept.get(key) === kept) this.#kept.delete(key);
     };
-    value.then(() => {
+    value.then((object) => {
+      this.#rounds?.read(key, { resource, namespace, name }, object?.metadata.resourceVersion);
       kept.until = clock.monotonic() + keepMs;
       clock.after(keepMs, drop);
     }, drop);
     return value;
   }
 
+  #askInRounds(): MaterialRounds {
+    const { api, clock, entropy, isUsed, onChanged } = this.#options;
+    const changeOf = ({ resource, namespace, name }: Asked): MaterialChange => ({
+      kind: resource.plural === secretResource.plural ? 'Secret' : 'ConfigMap',
+      namespace,
+      name,
+    });
+    return new MaterialRounds({
+      api,
+      clock,
+      entropy,
+      isUsed: (asked) => isUsed(changeOf(asked)),
+      onChanged: (asked) => {
+        const change = changeOf(asked);
+        this.forget(change.kind, change.namespace, change.name);
+        onChanged(change);
+      },
+    });
+  }
+
   #watch(kind: MaterialChange['kind'], resource: Resource): Reflector {
-    const { api, clock, entropy, log, troubles, namespace, onChanged } = this.#options;
+    const { api, clock, entropy, log, troubles, namespace, onChanged, onRewind } = this.#options;
     return new Reflector({
       api,
       resource,
@@ -114,6 +143,7 @@ export class KubeMaterial implements Material {
       metadataOnly: true,
       keep: onlyIdentity,
       ...(namespace !== undefined && { namespace }),
+      ...(onRewind !== undefined && { onRewind }),
       onEvent: (event) => {
         const { metadata } = event.object;
         if (metadata.namespace === undefined) return;

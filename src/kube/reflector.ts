@@ -7,15 +7,18 @@
  * - Events are told in order, once, and never go back in time: within a session resourceVersions only grow, and an object that
  *   was deleted and recreated, even unseen, is told as gone and then as applied. A listener that throws is a bug that is
  *   logged; it neither loses nor repeats an event.
- * - It is never deaf. A stream without an event or a bookmark for the idle deadline is given up. A stream that ends before its
- *   time is followed by a look at the newest resourceVersion, and anything odd (410, a line that cannot be read, a version
- *   that runs backwards, several failures in a row) by a new list.
+ * - It is never deaf. A stream that says nothing, neither an event nor a bookmark, for the idle deadline is followed by a list:
+ *   with an API server that accepts watches and is mute a change is unseen for the idle deadline and one list. So are streams
+ *   that end before their time again and again while nothing is heard for twice as long. One that ends before its time is
+ *   followed by a look at the newest resourceVersion, and anything odd (410, a line that cannot be read, a version that runs
+ *   backwards) by a list.
  * - A rewind (etcd restored from an older snapshot) shows as a list, or an object in it, that is older than what was seen. It
- *   is told through `onRewind`, and the new world is accepted, with every object told again.
+ *   is told through `onRewind`, unless it was told from elsewhere, and the new world is accepted, with every object told again.
  *
- * Assumes that lists are consistent reads, and that the API server sends a bookmark about once a minute. A restored etcd that
- * has already overtaken the version seen here, and lost nothing but whole objects, looks like the old one; the lease, which
- * is written every two seconds, still tells.
+ * Assumes that lists are consistent reads, and that an API server says about once a minute how far it is (words-in-time.ts).
+ *
+ * A restored etcd that has already overtaken the version seen here, and lost nothing but whole objects, looks like the old one;
+ * the lease, which is written every two seconds, still tells.
  */
 import {
   type Cache,
@@ -23,26 +26,21 @@ import {
   type KubeApi,
   KubeError,
   type KubeObject,
-  type PageOptions,
   type WatchEvent,
 } from '../engine/ports.ts';
 import { Backoff } from './backoff.ts';
-import { GarbledError } from './failure.ts';
-import { type ListReason, type ReflectorOptions, type ReflectorPace, usualPace } from './reflector-options.ts';
+import { ListAgain, listReasonOf } from './list-again.ts';
+import {
+  type ListReason,
+  type ReflectorOptions,
+  type ReflectorPace,
+  selectionOf,
+  usualPace,
+} from './reflector-options.ts';
 import { compareVersions } from './resource-version.ts';
 import { linked, pause, within } from './wait.ts';
+import { SilenceError, wordsInTime } from './words-in-time.ts';
 import { World } from './world.ts';
-
-/** Ends a watch so that the world is listed again. */
-class ListAgain extends Error {
-  readonly reason: ListReason;
-
-  constructor(reason: ListReason) {
-    super(`listing again: ${reason}`);
-    this.name = 'ListAgain';
-    this.reason = reason;
-  }
-}
 
 export class Reflector implements Cache {
   readonly synced: Promise<void>;
@@ -103,7 +101,7 @@ export class Reflector implements Cache {
     return this.#world.values();
   }
 
-  /** Monotonic time of the last list page, event or bookmark. */
+  /** Monotonic time of the last list page, event or bookmark; a look tells nothing of the objects. */
   lastHeardAt(): number | undefined {
     return this.#lastHeardAt;
   }
@@ -135,7 +133,8 @@ export class Reflector implements Cache {
     while (!this.#stop.signal.aborted) {
       let waitMs = 0;
       try {
-        if (this.#listBecause === undefined && this.#doubtful && (await this.#wentBack())) this.#listBecause = 'rewind';
+        if (this.#isDeaf()) this.#listBecause ??= 'silent';
+        if (this.#listBecause === undefined && this.#doubtful) await this.#look();
         if (this.#listBecause !== undefined) await this.#list(this.#listBecause);
         if (this.#listBecause !== undefined) continue;
         this.#doubtful = false;
@@ -154,12 +153,12 @@ export class Reflector implements Cache {
   /** Decides what a failure means; returns how long to wait. */
   #failed(error: unknown): number {
     this.#doubtful = true;
-    const waitMs = this.#backoff.next(error instanceof KubeError ? error.retryInMs : undefined);
-    if (error instanceof ListAgain) this.#listBecause = error.reason;
-    else if (error instanceof GarbledError) this.#listBecause = 'garbled';
-    else if (error instanceof KubeError && error.reason === 'gone') this.#listBecause = 'gone';
-    else if (this.#backoff.failures % this.#pace.relistAfter === 0) this.#listBecause ??= 'failures';
-    this.#listBecause ??= this.#listing;
+    // Silence has lasted long enough; what many wait for at one time they need not ask at one time.
+    const waitMs =
+      error instanceof SilenceError
+        ? this.#pace.backoff.firstMs * this.#options.entropy.fraction()
+        : this.#backoff.next(error instanceof KubeError ? error.retryInMs : undefined);
+    this.#listBecause = listReasonOf(error) ?? this.#listBecause ?? this.#listing;
     const message = error instanceof Error ? error.message : 'unknown failure';
     const again = { reflector: this.name, waitMs: Math.round(waitMs), list: this.#listBecause };
     const isShared = error instanceof KubeError && this.#options.troubles?.failed(this.#who, error) === true;
@@ -183,13 +182,14 @@ export class Reflector implements Cache {
     let next: string | undefined;
     do {
       const page = await this.#page(this.#pace.pageSize, next);
+      this.#heard();
       for (const object of page.items) objects.push(this.#options.keep?.(object) ?? object);
       version ??= page.resourceVersion;
       next = page.continue;
     } while (next !== undefined);
     const older = this.#seen !== undefined && compareVersions(version, this.#seen) < 0;
     const noticed = older || this.#world.isAhead(objects);
-    if (noticed) this.#tellRewind(version);
+    if (noticed && this.#rewinds === this.#rewindsHandled) this.#tellRewind(version);
     const rewound = noticed || rewinds > this.#rewindsHandled;
     this.#rewindsHandled = rewinds;
     this.#seen = version;
@@ -200,19 +200,27 @@ export class Reflector implements Cache {
     this.#markSynced();
   }
 
-  /** A stream broke: if the cluster meanwhile went back in time, the same watch would wait for ever. */
-  async #wentBack(): Promise<boolean> {
-    if (this.#seen === undefined) return false;
-    const { resourceVersion } = await this.#page(1, undefined);
-    return compareVersions(resourceVersion, this.#seen) < 0;
+  /** Whether streams have broken one after the other for so long that something must have been heard if they were any good. */
+  #isDeaf(): boolean {
+    const heardAt = this.#lastHeardAt ?? Number.POSITIVE_INFINITY;
+    return this.#doubtful && this.#options.clock.monotonic() - heardAt >= 2 * this.#pace.idleMs;
   }
 
-  async #page(limit: number, next: string | undefined): ReturnType<KubeApi['list']> {
+  /** Looks at the newest version: after the cluster went back in time a watch would wait for ever. */
+  async #look(): Promise<void> {
+    const { resourceVersion } = await this.#page(1, undefined);
+    this.#answered();
+    if (this.#seen !== undefined && compareVersions(resourceVersion, this.#seen) < 0) throw new ListAgain('rewind');
+  }
+
+  #page(limit: number, next: string | undefined): ReturnType<KubeApi['list']> {
     const { api, resource, clock } = this.#options;
-    const asked = api.list(resource, { ...this.#selection(), limit, ...(next !== undefined && { continue: next }) });
-    const page = await within(clock, this.#pace.pageMs, asked, `listing ${resource.plural}`, this.#stop.signal);
-    this.#heard();
-    return page;
+    const asked = api.list(resource, {
+      ...selectionOf(this.#options),
+      limit,
+      ...(next !== undefined && { continue: next }),
+    });
+    return within(clock, this.#pace.pageMs, asked, `listing ${resource.plural}`, this.#stop.signal);
   }
 
   /** True when the stream lasted for as long as it was asked to. */
@@ -225,24 +233,20 @@ export class Reflector implements Cache {
     const startedAt = clock.monotonic();
     const { controller, release } = linked(this.#stop.signal);
     this.#watching = controller;
-    const options = { ...this.#selection(), resourceVersion, timeoutSeconds, signal: controller.signal };
-    const stream = api.watch(resource, options)[Symbol.asyncIterator]();
-    let heardAt = startedAt;
+    const { signal } = controller;
+    const stream = api.watch(resource, { ...selectionOf(this.#options), resourceVersion, timeoutSeconds, signal });
+    const what = `watching ${resource.plural}`;
+    const look = () => this.#look();
     try {
-      for (;;) {
-        const deadlineMs = Math.max(0, heardAt + this.#pace.idleMs - clock.monotonic());
-        const what = `watching ${resource.plural}: silent for ${this.#pace.idleMs} ms`;
-        const next = await within(clock, deadlineMs, stream.next(), what, controller.signal);
-        if (next.done === true) return clock.monotonic() - startedAt >= (timeoutSeconds - 1) * 1000;
-        heardAt = this.#heard();
-        this.#take(next.value);
+      for await (const event of wordsInTime(stream, { clock, what, idleMs: this.#pace.idleMs, look, signal })) {
+        this.#heard();
+        this.#take(event);
       }
+      return clock.monotonic() - startedAt >= (timeoutSeconds - 1) * 1000;
     } finally {
       this.#watching = undefined;
       controller.abort();
       release();
-      // Not awaited: a stream that hangs would hang here too.
-      stream.return?.().catch(() => undefined);
     }
   }
 
@@ -271,20 +275,14 @@ export class Reflector implements Cache {
     this.#seen = version;
   }
 
-  #heard(): number {
-    if (this.#problem !== undefined) this.#options.troubles?.went(this.#who);
-    this.#problem = undefined;
+  #heard(): void {
+    this.#answered();
     this.#lastHeardAt = this.#options.clock.monotonic();
-    return this.#lastHeardAt;
   }
 
-  #selection(): Pick<PageOptions, 'namespace' | 'labelSelector' | 'metadataOnly'> {
-    const { namespace, labelSelector, metadataOnly } = this.#options;
-    return {
-      ...(namespace !== undefined && { namespace }),
-      ...(labelSelector !== undefined && { labelSelector }),
-      ...(metadataOnly !== undefined && { metadataOnly }),
-    };
+  #answered(): void {
+    if (this.#problem !== undefined) this.#options.troubles?.went(this.#who);
+    this.#problem = undefined;
   }
 
   #tell(event: CacheEvent): void {
@@ -294,7 +292,7 @@ export class Reflector implements Cache {
   #tellRewind(version: string): void {
     const fields = { reflector: this.name, seen: this.#seen, now: version };
     this.#options.log.warn(fields, 'the cluster went back in time: everything is looked at anew');
-    this.#isolate(() => this.#options.onRewind?.());
+    this.#isolate(() => this.#options.onRewind?.(this.name));
   }
 
   #isolate(tell: () => void): void {

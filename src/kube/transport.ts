@@ -52,7 +52,7 @@ export interface Limits {
   readonly responseBytes: number;
   readonly connections: number;
   readonly connectMs: number;
-  /** A watch that is silent for this long is dead; the server sends a bookmark about once a minute. */
+  /** A watch that is silent for this long is dead; whoever reads it has given it up before. */
   readonly silenceMs: number;
   readonly lineBytes: number;
 }
@@ -62,7 +62,7 @@ export const usualLimits: Limits = {
   responseBytes: 64 * 1024 * 1024,
   connections: 16,
   connectMs: 5_000,
-  silenceMs: 80_000,
+  silenceMs: 90_000,
   lineBytes: 8 * 1024 * 1024,
 };
 

@@ -35,6 +35,16 @@ export function within<T>(
   });
 }
 
+/** What came in time; undefined where the deadline passed first. */
+export async function unlessLate<T>(inTime: Promise<T>): Promise<T | undefined> {
+  try {
+    return await inTime;
+  } catch (error) {
+    if (error instanceof DeadlineError) return undefined;
+    throw error;
+  }
+}
+
 /** Ends after `delayMs`, or as soon as the signal is aborted. */
 export function pause(clock: Clock, delayMs: number, signal: AbortSignal): Promise<void> {
   return new Promise<void>((resolve) => {

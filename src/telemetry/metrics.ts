@@ -48,12 +48,18 @@ export const metricNames = {
     help: 'Objects in the service that carry our mark and belong to no resource, as status lists them.',
     labels: ['account'],
   },
+  apphosting_in_doubt_calls: {
+    type: 'gauge',
+    help: 'Creates and requests that were begun and whose outcome is not known yet.',
+    labels: ['kind', 'operation'],
+  },
   apphosting_in_doubt_oldest_seconds: {
     type: 'gauge',
     help: 'Age of the oldest call whose outcome is not known.',
     labels: [],
   },
   apphosting_queue_depth: { type: 'gauge', help: 'Objects that wait for a worker.', labels: [] },
+  apphosting_queue_wait_seconds: { type: 'histogram', help: 'How long an object waited for a worker.', labels: [] },
   apphosting_leader: { type: 'gauge', help: '1 while this replica acts.', labels: [] },
   apphosting_watch_silence_seconds: {
     type: 'gauge',
@@ -89,6 +95,16 @@ export const metricNames = {
   apphosting_budget_requests_per_second: {
     type: 'gauge',
     help: 'Request rate in effect, lower than set after a 429.',
+    labels: ['account'],
+  },
+  apphosting_budget_used_requests_per_second: {
+    type: 'gauge',
+    help: 'Requests that the token of an account sent a second, over the last 15 seconds.',
+    labels: ['account'],
+  },
+  apphosting_forecast_requests_per_hour: {
+    type: 'gauge',
+    help: 'Reads that an account will take an hour if nothing changes.',
     labels: ['account'],
   },
   apphosting_budget_waiting: { type: 'gauge', help: 'Requests that wait for their turn.', labels: ['account'] },

@@ -39,6 +39,28 @@ describe('an activation after others', () => {
     expect(await committed(world, 'activation.accepted')).toBe(3);
   });
 
+  it('needs only the last one named, too, where the service shows no ends, and says what is left where it shows nothing', async () => {
+    const world = await aProtectedWorld({ readings: { 'dr.disclosed': 'minimal' } });
+    const first = await activated(world, 'first');
+    const second = await activated(world, 'second', { afterOperationId: first });
+    const third = await activated(world, 'third', { afterOperationId: second });
+    expect(new Set([first, second, third]).size).toBe(3);
+    expect(await committed(world, 'activation.succeeded')).toBe(3);
+
+    await activated(world, 'late', { afterOperationId: second });
+    expect(conditionOf(world, kind, 'late', 'Accepted')).toBe('False/AlreadyActivated');
+    expect(sentenceOf(world, kind, 'late')).toContain(third);
+    expect(await committed(world, 'activation.accepted')).toBe(3);
+
+    const { body } = await world.request('GET', '/disaster-readiness/configurations?accountId=acc_demo');
+    const text = JSON.stringify(body, (name, value: unknown) => (name === 'startedAt' ? undefined : value));
+    world.interference = ({ path }) =>
+      path.endsWith('/configurations') ? { insteadOf: { status: 200, text } } : undefined;
+    await activated(world, 'unknown', { afterOperationId: third });
+    expect(conditionOf(world, kind, 'unknown', 'Accepted')).toBe('False/AlreadyActivated');
+    expect(sentenceOf(world, kind, 'unknown')).toContain('DisasterReset');
+  });
+
   it('is no other one when its content is the same: it says so, and nothing happens twice', async () => {
     const world = await aProtectedWorld();
     const spec = anActivation(world);

@@ -100,14 +100,19 @@ describe('a request whose protection is deleted', () => {
       spec: () => ({ protectionRef: { name: 'orders' } }),
       path: 'validate',
       reference: { kind: 'DisasterProtection', name: 'orders', spec: aProtection },
+      awayMs: 60_000,
+      meanwhile: 'False/InDoubt',
     },
     {
       kind: 'DisasterReset',
       spec: aResetByReference,
       path: 'reset',
       reference: { kind: 'AppEnvironment', name: 'production', spec: { appEnvId: 'env_db_prod' } },
+      awayMs: 400_000,
+      meanwhile: 'False/ReferenceNotReady',
     },
-  ])('does not send a $kind again until its reference is back', async ({ kind, spec, path, reference }) => {
+  ])('does not send a $kind again until its reference is back', async (row) => {
+    const { kind, spec, path, reference, awayMs, meanwhile } = row;
     const world = await aProtectedWorld();
     world.apply('AppEnvironment', 'production', { appEnvId: 'env_db_prod' });
     await world.run(30_000);
@@ -120,14 +125,35 @@ describe('a request whose protection is deleted', () => {
     world.apply(kind, 'lost', spec(world));
     await world.run(5_000);
     world.delete(reference.kind, reference.name);
-    await world.run(400_000);
+    await world.run(awayMs);
     expect(sent).toBe(1);
-    expect(conditionOf(world, kind, 'lost', 'Ready')).toBe('False/ReferenceNotReady');
+    expect(conditionOf(world, kind, 'lost', 'Ready')).toBe(meanwhile);
 
     world.apply(reference.kind, reference.name, reference.spec);
     await world.run(900_000);
     expect(sent).toBe(2);
     expect(conditionOf(world, kind, 'lost', 'Succeeded')).toBe('True/Succeeded');
+  });
+
+  it('ends a validation whose answer was lost when nothing of it can arrive any more, and lets others go first no longer', async () => {
+    const world = await aProtectedWorld();
+    let sent = 0;
+    world.interference = ({ path }) =>
+      path === `${disaster}/validate` && (sent += 1) === 1 ? 'loseBefore' : undefined;
+    world.apply('RecoveryValidation', 'lost', { protectionRef: { name: 'orders' } });
+    await world.run(5_000);
+    world.delete('DisasterProtection', 'orders');
+    world.apply('DisasterProtection', 'renamed', aProtection);
+    await world.run(30_000);
+    world.apply('RecoveryValidation', 'other', { protectionRef: { name: 'renamed' } });
+    await world.run(60_000);
+    expect(conditionOf(world, 'RecoveryValidation', 'other', 'Ready')).toBe('False/OperationInProgress');
+    await world.run(900_000);
+
+    expect(conditionOf(world, 'RecoveryValidation', 'lost', 'Succeeded')).toBe('False/Superseded');
+    expect(statusOf(world, 'RecoveryValidation', 'lost')).not.toHaveProperty('journal');
+    expect(conditionOf(world, 'RecoveryValidation', 'other', 'Succeeded')).toBe('True/Succeeded');
+    expect(await committed(world, 'validation.accepted')).toBe(1);
   });
 
   it('does not send a discard again, which ends with its approval', async () => {

@@ -14,6 +14,21 @@ import {
   validUntil,
 } from './support.ts';
 
+/** A reset that the service refuses while it cleans up, and how often it was sent. */
+async function aCleanUp(): Promise<{ world: InProcess; configurationId: string; resets: { sent: number } }> {
+  const world = await aProtectedWorld();
+  const { configurationId } = protection(world);
+  const pendingCleanup = { pendingCount: 2, retainedDiskCount: 1, retryingCount: 1 };
+  await world.control('PATCH', `/configurations/${configurationId}`, { pendingCleanup });
+  const resets = { sent: 0 };
+  world.interference = ({ path }) => {
+    if (path === `${disaster}/reset`) resets.sent += 1;
+    return undefined;
+  };
+  world.apply('DisasterReset', 'wipe', aReset(world));
+  return { world, configurationId, resets };
+}
+
 describe('a validation', () => {
   it('runs once per run id, and a second one with the same content is answered with the first', async () => {
     const world = await aProtectedWorld();
@@ -205,7 +220,7 @@ describe('a reset', () => {
     await world.control('PATCH', `/configurations/${configurationId}`, { pendingCleanup });
     world.apply('DisasterReset', 'wipe', aReset(world));
     await world.run(60_000);
-    expect(conditionOf(world, 'DisasterReset', 'wipe', 'Ready')).toMatch(/CleanupPending|InDoubt/);
+    expect(conditionOf(world, 'DisasterReset', 'wipe', 'Ready')).toBe('False/CleanupPending');
     expect(await committed(world, 'configuration.wiped')).toBe(0);
 
     await world.control('PATCH', `/configurations/${configurationId}`, { pendingCleanup: null });
@@ -215,23 +230,36 @@ describe('a reset', () => {
   });
 
   it('is finished however long the service cleans up', async () => {
-    const world = await aProtectedWorld();
-    const { configurationId } = protection(world);
-    const pendingCleanup = { pendingCount: 2, retainedDiskCount: 1, retryingCount: 1 };
-    await world.control('PATCH', `/configurations/${configurationId}`, { pendingCleanup });
-    let sent = 0;
-    world.interference = ({ path }) => {
-      if (path === `${disaster}/reset`) sent += 1;
-      return undefined;
-    };
-    world.apply('DisasterReset', 'wipe', aReset(world));
-    while (sent < 2) await world.run(5_000);
+    const { world, configurationId, resets } = await aCleanUp();
+    while (resets.sent < 2) await world.run(5_000);
     await world.run(20_000);
     await world.control('PATCH', `/configurations/${configurationId}`, { pendingCleanup: null });
     await world.run(600_000);
 
     expect(await committed(world, 'configuration.wiped')).toBe(1);
     expect(conditionOf(world, 'DisasterReset', 'wipe', 'Succeeded')).toBe('True/Succeeded');
+  });
+
+  it.each([
+    ['goes on', 0],
+    ['was started again meanwhile', 70_000],
+  ])('says while it is repeated what the service said: the operator %s', async (_how, crashAfterMs) => {
+    const { world, resets } = await aCleanUp();
+    await world.run(10_000);
+    const said = new Set<string | undefined>();
+    const sentences = new Set<string | undefined>();
+    for (let elapsedMs = 0; elapsedMs < 420_000; elapsedMs += 1_000) {
+      if (elapsedMs === crashAfterMs && crashAfterMs > 0) await world.crash();
+      await world.run(1_000);
+      said.add(conditionOf(world, 'DisasterReset', 'wipe', 'Ready'));
+      sentences.add(sentenceOf(world, 'DisasterReset', 'wipe'));
+    }
+
+    expect([...said]).toEqual(['False/CleanupPending']);
+    for (const sentence of sentences)
+      expect(sentence).toMatch(/does not finish the reset yet \(.+\); it is sent again after/);
+    expect(resets.sent).toBeGreaterThan(2);
+    expect(conditionOf(world, 'DisasterReset', 'wipe', 'Accepted')).toBe('Unknown/CleanupPending');
   });
 
   it('that the service refuses while it only keeps disks is not sent again', async () => {
@@ -273,5 +301,26 @@ describe('a reset', () => {
     await world.run(120_000);
     expect(sentenceOf(world, 'DisasterReset', 'all-again')).toBe('the configuration is gone');
     expect(await committed(world, 'configuration.wiped')).toBe(1);
+  });
+});
+
+describe('a request that has ended', () => {
+  it('says that it heard reconcile-at, and does nothing for it', async () => {
+    const world = await aProtectedWorld();
+    const spec = { protectionRef: { name: 'orders' } };
+    world.apply('RecoveryValidation', 'x', spec);
+    await world.run(300_000);
+    const before = statusOf(world, 'RecoveryValidation', 'x');
+    expect(conditionOf(world, 'RecoveryValidation', 'x', 'Succeeded')).toBe('True/Succeeded');
+    const sent = world.sent.length;
+
+    world.apply('RecoveryValidation', 'x', spec, { 'apphosting.dev/reconcile-at': 'again' });
+    await world.run(60_000);
+    expect(statusOf(world, 'RecoveryValidation', 'x')).toEqual({ ...before, lastHandledReconcileAt: 'again' });
+    expect(world.sent).toHaveLength(sent);
+
+    const version = world.get('RecoveryValidation', 'x')?.metadata.resourceVersion;
+    await world.run(600_000);
+    expect(world.get('RecoveryValidation', 'x')?.metadata.resourceVersion).toBe(version);
   });
 });

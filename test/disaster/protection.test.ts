@@ -9,6 +9,7 @@ import {
   disaster,
   protection,
   sentenceOf,
+  target,
 } from './support.ts';
 
 describe('a protection', () => {
@@ -112,6 +113,18 @@ describe('a protection', () => {
       /False\/(DestinationMismatch|AlreadyActivated)/,
     );
     expect(conditionOf(world, 'RecoveryActivation', 'right', 'Succeeded')).toBe('True/Succeeded');
+    expect(await committed(world, 'activation.accepted')).toBe(1);
+  });
+
+  it('of a database that is warm is taken over by its names, whether they say that the app is new or not', async () => {
+    const { createNewApp: _implied, ...names } = target;
+    const world = await aProtectedWorld({}, { mode: 'Warm', target: names });
+    await world.run(1_800_000);
+    expect(conditionOf(world, 'DisasterProtection', 'orders', 'StandbyCaughtUp')).toBe('True/CaughtUp');
+    world.apply('RecoveryActivation', 'now', anActivation(world, { target: names }));
+    await world.run(900_000);
+
+    expect(conditionOf(world, 'RecoveryActivation', 'now', 'Succeeded')).toBe('True/Succeeded');
     expect(await committed(world, 'activation.accepted')).toBe(1);
   });
 

@@ -1,3 +1,4 @@
+import { expect } from 'vitest';
 import type { Condition } from '../../src/engine/conditions.ts';
 import type { KubeObject } from '../../src/engine/ports.ts';
 import { InProcess } from '../support/in-process.ts';
@@ -140,4 +141,17 @@ export function aDiscard(world: InProcess, more: object = {}): object {
     validUntil: validUntil(world),
     ...more,
   };
+}
+
+/** Somebody changes a setting of the protection besides us. */
+export async function editedByHand(world: InProcess): Promise<void> {
+  const { generation } = protection(world);
+  const { body } = await world.request('POST', '/disaster-readiness/configure', {
+    accountId: 'acc_demo',
+    common: {},
+    items: [
+      { sourceAppEnvId: 'env_db_prod', requestId: 'by-hand', expectedGeneration: generation, rtoTargetMs: 7_200_000 },
+    ],
+  });
+  expect(body).toMatchObject({ items: [{ success: true }] });
 }

@@ -9,23 +9,11 @@ import {
   committed,
   conditionOf,
   disaster,
+  editedByHand,
   protection,
   sentenceOf,
   target,
 } from './support.ts';
-
-/** Somebody changes a setting of the protection besides us. */
-async function editedByHand(world: InProcess): Promise<void> {
-  const { generation } = protection(world);
-  const { body } = await world.request('POST', '/disaster-readiness/configure', {
-    accountId: 'acc_demo',
-    common: {},
-    items: [
-      { sourceAppEnvId: 'env_db_prod', requestId: 'by-hand', expectedGeneration: generation, rtoTargetMs: 7_200_000 },
-    ],
-  });
-  expect(body).toMatchObject({ items: [{ success: true }] });
-}
 
 describe('a journal that somebody damaged', () => {
   const requests: readonly (readonly [kind: string, spec: (world: InProcess) => object, path: string])[] = [

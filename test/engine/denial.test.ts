@@ -83,3 +83,36 @@ describe('the creation of an alert that the service refuses', () => {
     expect(messageOf(world, 'MetricAlert', 'new')).toContain(`contact point ${gone} of spec.contactPoints is gone`);
   });
 });
+
+describe('a change of an app that the service answers with "not found"', () => {
+  const app = { externalId: 'app_web', name: 'web', port: 8080, image: { reference: 'registry.example.com/web:1' } };
+
+  it('is laid to nothing where the app is there: the words of the service stand until the spec is corrected', async () => {
+    const world = await aWorld();
+    world.apply('HostedApp', 'web', app);
+    await world.run(70_000);
+    const from = world.sent.length;
+
+    world.apply('HostedApp', 'web', { ...app, buildPullSecretId: 'cred_9' });
+    await world.run(1_200_000);
+
+    expect(conditionOf(world, 'HostedApp', 'web', 'Stalled')).toBe('True/Rejected');
+    expect(messageOf(world, 'HostedApp', 'web')).toContain('credential not found');
+    expect(sentSince(world, from, '/app')).toBeLessThan(5);
+    world.apply('HostedApp', 'web', { ...app, port: 8081 });
+    await world.run(10_000);
+    expect(conditionOf(world, 'HostedApp', 'web')).toBe('True/InSync');
+  });
+
+  it('is laid to the app where that is gone', async () => {
+    const world = await aWorld();
+    world.apply('HostedApp', 'web', app);
+    await world.run(70_000);
+    await world.request('DELETE', '/app?appId=app_web');
+
+    world.apply('HostedApp', 'web', { ...app, buildPullSecretId: 'cred_1' });
+    await world.run(200_000);
+
+    expect(conditionOf(world, 'HostedApp', 'web')).toBe('False/ObjectGone');
+  });
+});

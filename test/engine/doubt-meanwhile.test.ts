@@ -134,3 +134,94 @@ describe('an object that its resource lets go of', () => {
     expect(told).toEqual([expect.stringContaining(`contact point ${String(before)} stays in the service`)]);
   });
 });
+
+describe('a create in doubt whose spec goes on meanwhile', () => {
+  const alert = { operator: 'gt', refreshSeconds: 0 };
+
+  async function theirs(world: InProcess, name: string): Promise<string> {
+    const config = { addresses: ['a@example.com'] };
+    const { body } = await world.request('POST', '/contact-point', {
+      accountId: 'acc_demo',
+      name,
+      type: 'email',
+      config,
+    });
+    return (body as { contactPoint: { contactPointId: string } }).contactPoint.contactPointId;
+  }
+
+  function loseOne(world: InProcess, wanted: string, how: 'hangAfter' | 'loseBefore'): void {
+    let isLost = false;
+    world.interference = ({ method, path }) => {
+      if (isLost || method !== 'POST' || !path.endsWith(wanted)) return undefined;
+      isLost = true;
+      return how;
+    };
+  }
+
+  it('is followed to its end before another object takes its place, and what it made is told', async () => {
+    const world = await aWorld();
+    const other = await theirs(world, 'another');
+    loseOne(world, '/contact-point', 'hangAfter');
+    world.apply('ContactPoint', 'on-call', mail);
+    await world.run(5_000);
+
+    world.apply('ContactPoint', 'on-call', { ...mail, externalId: other });
+    await world.run(300_000);
+
+    const made = (await world.ledger()).filter(({ kind }) => kind === 'contactPoint.created').at(-1)?.id;
+    expect(statusOf(world, 'ContactPoint', 'on-call')).toMatchObject({ contactPointId: other, ownership: 'Adopted' });
+    expect(statusOf(world, 'ContactPoint', 'on-call')).not.toHaveProperty('journal');
+    const told = eventsOf(world).filter((event) => event.includes('Retained'));
+    expect(told).toEqual([expect.stringContaining(`contact point ${String(made)} stays in the service`)]);
+  });
+
+  it('gives way without a word to the object that the spec names, when it made nothing', async () => {
+    const world = await aWorld();
+    const other = await theirs(world, 'another');
+    loseOne(world, '/contact-point', 'loseBefore');
+    world.apply('ContactPoint', 'on-call', mail);
+    await world.run(5_000);
+
+    world.apply('ContactPoint', 'on-call', { ...mail, externalId: other });
+    await world.run(40_000);
+    expect(conditionOf(world, 'ContactPoint', 'on-call')).toBe('False/InDoubt');
+    await world.run(300_000);
+
+    expect(statusOf(world, 'ContactPoint', 'on-call')).toMatchObject({ contactPointId: other, ownership: 'Adopted' });
+    expect(eventsOf(world).filter((event) => event.includes('Retained'))).toEqual([]);
+    expect(await created(world)).toBe(1);
+  });
+
+  it('ends though its spec names an object that does not exist, and keeps nobody else waiting', async () => {
+    const world = await aWorld();
+    loseOne(world, '/contact-point', 'loseBefore');
+    world.apply('ContactPoint', 'on-call', mail);
+    await world.run(5_000);
+    world.apply('ContactPoint', 'on-call', { ...mail, externalId: 'cp_nowhere' });
+    await world.run(300_000);
+
+    expect(conditionOf(world, 'ContactPoint', 'on-call')).toBe('False/NotFound');
+    expect(statusOf(world, 'ContactPoint', 'on-call')).not.toHaveProperty('journal');
+  });
+
+  it.each(['hangAfter', 'loseBefore'] as const)(
+    'ends though its spec has become one that is not allowed (%s), and keeps nobody else waiting',
+    async (how) => {
+      const world = await aWorld();
+      const id = await theirs(world, 'x');
+      loseOne(world, '/app-env/alert', how);
+      const spec = { ...alert, appEnvId: 'env_db_prod', contactPoints: [{ contactPointId: id }] };
+      world.apply('MetricAlert', 'cpu', { ...spec, metric: 'cpu_percent' });
+      await world.run(5_000);
+      world.apply('MetricAlert', 'cpu', { ...spec, metric: 'ingress_p95_latency' });
+      await world.run(300_000);
+
+      expect(conditionOf(world, 'MetricAlert', 'cpu')).toBe('False/Rejected');
+      expect(statusOf(world, 'MetricAlert', 'cpu')).not.toHaveProperty('journal');
+      expect(statusOf(world, 'MetricAlert', 'cpu')['alertId'] !== undefined).toBe(how === 'hangAfter');
+      world.apply('MetricAlert', 'second', { ...spec, name: 'cpu', metric: 'cpu_percent' });
+      await world.run(60_000);
+      expect(statusOf(world, 'MetricAlert', 'second')).toHaveProperty('alertId');
+    },
+  );
+});

@@ -1,4 +1,6 @@
 import { describe, expect, it } from 'vitest';
+import { measure } from '../../src/cli/operator/measure.ts';
+import { MetricRegistry } from '../../src/telemetry/metrics.ts';
 import type { Disturbance } from '../support/disturbed-wire.ts';
 import type { InProcess } from '../support/in-process.ts';
 import { aWorld, conditionOf, messageOf, statusOf } from '../kinds/support/world.ts';
@@ -67,6 +69,45 @@ describe.each(Object.entries(hold))('a create in doubt whose resource %s', (_how
   });
 });
 
+describe.each(Object.entries(hold))(
+  'a create in doubt whose resource %s, while its list is refused',
+  (_how, holdUp) => {
+    it.each([403, 404, 429, 500])('ends soon after the service shows the list again (%i)', async (status) => {
+      const world = await inDoubt('loseBefore');
+      holdUp(world);
+      world.interference = ({ method, path }) =>
+        method === 'GET' && path.includes('/contact-points')
+          ? { insteadOf: { status, text: '{"error":"no"}' } }
+          : undefined;
+      await world.crash();
+      await world.run(600_000);
+      expect(statusOf(world, 'ContactPoint', 'first')).toHaveProperty('journal');
+
+      world.interference = () => undefined;
+      await world.run(400_000);
+
+      expect(statusOf(world, 'ContactPoint', 'first')).not.toHaveProperty('journal');
+    });
+  },
+);
+
+describe('a create in doubt', () => {
+  it('is counted until it is known what came of it', async () => {
+    const world = await inDoubt('loseBefore');
+    const metrics = new MetricRegistry(false);
+    const counted = async () => {
+      measure(world.operator, metrics, new Map());
+      return (await metrics.text()).match(/^apphosting_in_doubt_calls\{.*$/gm);
+    };
+
+    const before = await counted();
+    await world.run(600_000);
+
+    expect(before).toEqual(['apphosting_in_doubt_calls{kind="ContactPoint",operation="create"} 1']);
+    expect(await counted()).toBeNull();
+  });
+});
+
 describe('a resource that waits for the name of another', () => {
   it('says what holds the other up', async () => {
     const world = await inDoubt('loseBefore');
@@ -77,6 +118,17 @@ describe('a resource that waits for the name of another', () => {
 
     expect(messageOf(world, 'ContactPoint', 'second')).toContain(
       'ContactPoint team/first, which says Paused, is creating',
+    );
+  });
+
+  it('says which other one is in doubt', async () => {
+    const world = await inDoubt('loseBefore');
+    world.apply('ContactPoint', 'second', hook);
+
+    await world.run(30_000);
+
+    expect(messageOf(world, 'ContactPoint', 'second')).toBe(
+      'ContactPoint team/first, which says InDoubt, is creating "ops"; this one takes its turn after it',
     );
   });
 
@@ -95,11 +147,18 @@ describe('a resource that waits for the name of another', () => {
 });
 
 describe('an alert whose creation is in doubt', () => {
-  /** The answer to the creation of an alert on the environment that `web` is bound to was lost, whether it was carried out or not. */
-  async function anAlert(what: Disturbance): Promise<InProcess> {
+  const refusal: Disturbance = { insteadOf: { status: 404, text: '{"error":"no"}' } };
+
+  /** The answer to the creation of an alert on the environment that `web` is bound to was lost, whether it was carried out or not; the list that would show it is `listed`. */
+  async function anAlert(what: Disturbance, listed?: Disturbance): Promise<InProcess> {
     const world = await aWorld();
-    world.interference = ({ method, path }) =>
-      method === 'POST' && path.endsWith('/app-env/alert') ? what : undefined;
+    let isSent = false;
+    world.interference = ({ method, path }) => {
+      if (isSent && path.includes('/app-env/alerts')) return listed;
+      if (method !== 'POST' || !path.endsWith('/app-env/alert')) return undefined;
+      isSent = true;
+      return what;
+    };
     world.apply('ContactPoint', 'ops', { email: { addresses: ['a@example.com'] } });
     world.apply('AppEnvironment', 'web', { appEnvId: 'env_web_prod' });
     world.apply('MetricAlert', 'cpu', {
@@ -158,5 +217,79 @@ describe('an alert whose creation is in doubt', () => {
     expect((await world.ledger()).filter(({ kind }) => kind === 'alert.created')).toHaveLength(1);
     expect(statusOf(world, 'MetricAlert', 'cpu')).toMatchObject({ ownership: 'Created', appEnvId: 'env_web_prod' });
     expect(conditionOf(world, 'MetricAlert', 'cpu')).toBe('False/Immutable');
+  });
+
+  it('is made where the spec says by now, once it is known that the lost call made nothing', async () => {
+    const world = await anAlert('loseBefore');
+    world.delete('AppEnvironment', 'web');
+    await world.run(1_000);
+    world.apply('AppEnvironment', 'web', { appEnvId: 'env_web_staging' });
+
+    await world.run(900_000);
+
+    expect((await world.ledger()).filter(({ kind }) => kind === 'alert.created')).toHaveLength(1);
+    expect(statusOf(world, 'MetricAlert', 'cpu')).toMatchObject({ appEnvId: 'env_web_staging' });
+    expect(conditionOf(world, 'MetricAlert', 'cpu')).toBe('True/InSync');
+  });
+
+  it.each(['loseBefore', 'loseAnswer'] as const)(
+    'says why it is not known what came of it, and looks no more often for that (%s)',
+    async (what) => {
+      const world = await anAlert(what, refusal);
+      let looks = 0;
+      world.interference = ({ path }) => {
+        if (!path.includes('/app-env/alerts')) return undefined;
+        looks += 1;
+        return refusal;
+      };
+
+      await world.run(600_000);
+
+      expect(conditionOf(world, 'MetricAlert', 'cpu')).toBe('False/Forbidden');
+      expect(looks).toBeLessThan(30);
+      world.interference = () => undefined;
+      await world.run(600_000);
+      expect(conditionOf(world, 'MetricAlert', 'cpu')).toBe('True/InSync');
+      expect((await world.ledger()).filter(({ kind }) => kind === 'alert.created')).toHaveLength(1);
+    },
+  );
+
+  it.each(['loseBefore', 'loseAnswer'] as const)(
+    'goes when its environment went before anybody saw what came of it (%s)',
+    async (what) => {
+      const world = await anAlert(what, refusal);
+      world.interference = () => undefined;
+      await world.control('DELETE', '/environments/env_web_prod');
+      world.delete('MetricAlert', 'cpu');
+
+      await world.run(900_000);
+
+      expect(world.get('MetricAlert', 'cpu')).toBeUndefined();
+    },
+  );
+
+  it('goes though it was refused, and its environment went', async () => {
+    const world = await anAlert({ insteadOf: { status: 400, text: '{"error":"no"}' } });
+    expect(conditionOf(world, 'MetricAlert', 'cpu')).toBe('False/Rejected');
+    await world.control('DELETE', '/environments/env_web_prod');
+    world.delete('MetricAlert', 'cpu');
+
+    await world.run(60_000);
+
+    expect(world.get('MetricAlert', 'cpu')).toBeUndefined();
+  });
+
+  it('stays while the list of its environment is refused and the environment is there', async () => {
+    const world = await anAlert('loseAnswer', refusal);
+    world.interference = ({ path }) => (path.includes('/app-env/alerts') ? refusal : undefined);
+    world.delete('MetricAlert', 'cpu');
+    await world.run(900_000);
+    expect(conditionOf(world, 'MetricAlert', 'cpu')).toBe('False/Forbidden');
+
+    world.interference = () => undefined;
+    await world.run(900_000);
+
+    expect(world.get('MetricAlert', 'cpu')).toBeUndefined();
+    expect((await world.ledger()).filter(({ kind }) => kind === 'alert.deleted')).toHaveLength(1);
   });
 });

@@ -31,6 +31,30 @@ describe('the work queue', () => {
     expect(queue.depth).toBe(0);
   });
 
+  it('tells how long each key has waited for its turn, and nothing of the time before it was due', async () => {
+    const clock = new VirtualClock();
+    const waits: number[] = [];
+    const queue = new WorkQueue(
+      clock,
+      new SeededEntropy(),
+      () => '',
+      (ms) => waits.push(ms),
+    );
+    queue.enqueue('a', urgencies.resync);
+    queue.enqueue('later', urgencies.resync, 10_000);
+    await clock.advance(2_000);
+    queue.enqueue('a', urgencies.edit);
+    await clock.advance(1_000);
+    await queue.take();
+    await clock.advance(17_000);
+    await queue.take();
+    const taking = queue.take();
+    queue.enqueue('at once', urgencies.edit);
+    await taking;
+
+    expect(waits).toEqual([3_000, 10_000, 0]);
+  });
+
   it('gives deletions before edits before changes before the first list before resyncs', async () => {
     const queue = aQueue();
     queue.enqueue('a/resync', urgencies.resync);

@@ -88,13 +88,4 @@ describe('an account', () => {
 
     expect(accountOf(world)['orphans']).toBeUndefined();
   });
-
-  it('counts nothing where another operator sees the rest of its resources', async () => {
-    const world = await aWorld({ selector: 'team=a' });
-    world.apply('ContactPoint', 'ops', mail);
-
-    await world.run(120_000);
-
-    expect(accountOf(world)['counts']).toBeUndefined();
-  });
 });

@@ -19,4 +19,19 @@ describe('a turn', () => {
     expect(turns.take(['env_1'], 'other', 20)).toBe(false);
     expect(turns.take(['env_1'], 'other', 21)).toBe(true);
   });
+
+  it('is forgotten in time, but not by who had looked before that', () => {
+    const turns = new Turns();
+    turns.take(['env_long'], 'app', 0);
+
+    for (let at = 1_000; at < 10_000_000; at += 1_000) {
+      turns.take([`env_${at}`], 'app', at);
+      turns.end([`env_${at}`], 'app', at);
+    }
+
+    expect(turns.size).toBeLessThan(1_000);
+    expect(turns.take(['env_1000'], 'other', 1_000)).toBe(false);
+    expect(turns.take(['env_1000'], 'other', 10_000_000)).toBe(true);
+    expect(turns.take(['env_long'], 'other', 10_000_000)).toBe(false);
+  });
 });

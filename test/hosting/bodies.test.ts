@@ -120,6 +120,65 @@ describe('one object', () => {
   });
 });
 
+describe('what is shown of an answer', () => {
+  const forged = `RUNNING\n${'x'.repeat(3_000)} https://signed.example/x?sig=1`;
+
+  it('is a word where a word belongs', () => {
+    const statuses = ['RUNNING', 'deploy failed', 'v1.2-beta', '', forged, 'a/b', 'x'.repeat(65)].map(
+      (status) => b.appEnvsIn({ appEnvs: [{ ...environment, status }] })?.[0]?.status,
+    );
+
+    expect(statuses).toEqual(['RUNNING', 'deploy failed', 'v1.2-beta', '', '(no word)', '(no word)', '(no word)']);
+    expect(b.refreshedStateOf({ state: forged, lastStateCheck: forged })).toEqual({ state: '(no word)' });
+    expect(b.contactPointsIn({ contactPoints: [{ ...point, type: forged }] })?.[0]?.type).toBe('(no word)');
+  });
+
+  it('is a time where a time belongs', () => {
+    const times = [
+      '2026-01-01T00:00:00Z',
+      '2026-01-01T00:00:00.123+02:00',
+      'https://signed.example/x?sig=1',
+      '',
+      'soon',
+    ];
+
+    const shown = times.map((nextSnapshotAt) => {
+      const readiness = { cutoffAt: nextSnapshotAt };
+      const read = b.configurationsIn({ items: [{ ...configuration, nextSnapshotAt, readiness }] })?.[0];
+      return [read?.nextSnapshotAt, read?.readiness?.cutoffAt];
+    });
+
+    const none = [undefined, undefined];
+    expect(shown).toEqual([[times[0], times[0]], [times[1], times[1]], none, none, none]);
+    expect(b.pointsIn({ items: [{ ...recoveryPoint, cutoffAt: times[2] }] })).toBeUndefined();
+  });
+
+  it.each(['https://signed.example/x?sig=1', 'a sentence', 'a\nb', '', 'x'.repeat(257)])(
+    'is an id, which %j is not',
+    (appId) => {
+      expect(b.appsIn({ apps: [app, { ...app, appId }] })).toBeUndefined();
+      expect(b.sourcesIn({ items: [{ sourceAppEnvId: 'e', appId }] })).toMatchObject([{ appId: undefined }]);
+    },
+  );
+
+  it('is a capacity where a capacity belongs', () => {
+    const retainedSizing = { replicas: 2, volumeCapacities: ['10Gi', 'https://signed.example/x?sig=1'] };
+
+    expect(b.pointsIn({ items: [{ ...recoveryPoint, retainedSizing }] })?.[0]?.retainedSizing).toEqual({
+      replicas: 2,
+      volumeCapacities: ['10Gi', '(no word)'],
+    });
+  });
+
+  it('is a name without an address, and as it is without one', () => {
+    const names = ['Orders  & Co', 'see https://signed.example/x?sig=1', 'a\u0000b'];
+
+    expect(
+      b.appsIn({ apps: names.map((name, index) => ({ appId: `a${index}`, name })) })?.map(({ name }) => name),
+    ).toEqual(['Orders  & Co', 'see [url]', 'a b']);
+  });
+});
+
 describe('member access', () => {
   const allowed = (body: unknown): unknown => b.memberAccessIn(body, 'm')?.allowedAppEnvIds;
 

@@ -183,7 +183,7 @@ describe('a service', () => {
     const { log } = collector();
     const { wire } = scriptedWire(() => answer(429, {}, { 'retry-after': '1' }));
     const hosting = openHosting({ clock, entropy: steadyEntropy(), log, metrics, hostRules: loopbackRules, wire });
-    const service = hosting.open(settings, () => undefined);
+    const service = hosting.open({ ...settings, name: 'team/default' }, () => undefined);
     if ('refused' in service) throw new Error(service.refused);
     service.follow(appsOf('acc'));
     await clock.advance(60_000);
@@ -192,8 +192,85 @@ describe('a service', () => {
     await service.close();
 
     expect(open).toMatch(/apphosting_mirror_walks_total\{collection="apps",result="throttled"\} [1-9]/);
-    expect(open).toContain('apphosting_budget_waiting{account="acc"}');
-    expect(await metrics.text()).not.toContain('account="acc"');
+    expect(open).toContain('apphosting_budget_waiting{account="team/default"}');
+    expect(await metrics.text()).not.toContain('account=');
+  });
+
+  it('is measured by the name of its resource: two resources for one account do not write over each other', async () => {
+    const clock = new VirtualClock();
+    const metrics = new MetricRegistry(false);
+    const { log } = collector();
+    const { wire } = scriptedWire(() => answer(200, { apps: [] }));
+    const hosting = openHosting({ clock, entropy: steadyEntropy(), log, metrics, hostRules: loopbackRules, wire });
+    for (const name of ['blue/default', 'red/default', undefined]) {
+      const service = hosting.open({ ...settings, ...(name !== undefined && { name }) }, () => undefined);
+      if ('refused' in service) throw new Error(service.refused);
+      if (name !== 'red/default') service.follow(appsOf('acc'));
+    }
+
+    await clock.advance(60_000);
+
+    const text = await metrics.text();
+    expect(text.match(/apphosting_mirror_age_seconds\{.*\}/g)).toEqual([
+      'apphosting_mirror_age_seconds{account="blue/default",collection="apps"}',
+    ]);
+    expect(text.match(/apphosting_budget_waiting\{.*\}/g)).toHaveLength(2);
+    // One list a minute each of blue and of the one without a name, which share the budget of their token.
+    expect(text).toMatch(/apphosting_budget_used_requests_per_second\{account="red\/default"\} 0(\.1\d*)?\n/);
+    expect(text).toContain('apphosting_forecast_requests_per_hour{account="blue/default"} 60\n');
+    expect(text).toContain('apphosting_forecast_requests_per_hour{account="red/default"} 0\n');
+  });
+
+  it('knows what others behind the same token pass on, and nobody behind another token', async () => {
+    const { clock, hosting, open } = opened(() => answer(403, { error: 'bad planted-key' }));
+    const secrets = hosting.secretsInUse();
+    secrets.know('contact point', [new Secret('planted-key')]);
+    const one = open({ secrets });
+    const beside = open({ accountId: 'acc_2' });
+    const stranger = open({ token: new Secret('another-token') });
+
+    const sending = Promise.all([one, beside, stranger].map((service) => service.send(deleteContactPoint('c'), now)));
+    await clock.advance(5000);
+    const told = await sending;
+
+    const refusal = 'the service answered 403: bad';
+    expect(told).toMatchObject([
+      { message: `${refusal} [secret]` },
+      { message: `${refusal} [secret]` },
+      { message: `${refusal} planted-key` },
+    ]);
+    await Promise.all([one, beside, stranger].map((service) => service.close()));
+  });
+
+  it('takes a secret out of a list that it has shown before, once the secret is known', async () => {
+    const app = { appId: 'app_1', name: 'web', gitProvider: 'sk_live_Ab3dEf6hIj9kLm2n' };
+    const { clock, hosting, open } = opened(() => answer(200, { apps: [app] }));
+    const secrets = hosting.secretsInUse();
+    const service = open({ secrets });
+    const leave = service.follow(appsOf('acc'));
+    await clock.advance(5000);
+    const shown = () => JSON.stringify([...(service.snapshot(appsOf('acc'))?.items.values() ?? [])]);
+    expect(shown()).toContain('sk_live');
+
+    secrets.know('contact point', [new Secret('sk_live_Ab3dEf6hIj9kLm2n')]);
+    await clock.advance(70_000);
+
+    expect(shown()).not.toContain('sk_live');
+    leave();
+    await service.close();
+  });
+
+  it('keeps its own words where a secret is one of them', async () => {
+    const { clock, hosting, open } = opened(() => answer(500, { error: 'the service is down' }));
+    const secrets = hosting.secretsInUse();
+    secrets.know('environment', [new Secret('service'), new Secret('the')]);
+    const service = open({ secrets });
+
+    const sending = service.send(deleteContactPoint('c'), now);
+    await clock.advance(5000);
+
+    expect(await sending).toMatchObject({ message: 'the service answered 500: the [secret] is down' });
+    await service.close();
   });
 
   it('plants no secret anywhere, whatever the service answers', async () => {

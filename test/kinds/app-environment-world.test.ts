@@ -126,6 +126,43 @@ describe('an AppEnvironment in a world', () => {
   });
 
   it.each([
+    ['onBind: Deploy', { deploy: { image: 'r/x:1', onBind: 'Deploy' } }, {}],
+    ['a new redeploy-at', { deploy: { image: 'r/x:1' } }, { 'apphosting.dev/redeploy-at': 'now' }],
+  ])('deploys what only counted as deployed, once, when asked to by %s', async (_what, asked, annotations) => {
+    const world = await aDeployedWorld();
+    world.delete(kind, name);
+    await world.run(2_000);
+    const env = [{ name: 'B', value: '2' }];
+    world.apply(kind, name, { ...spec, deploy: { image: 'r/x:1' }, env });
+    await world.run(130_000);
+    expect(conditionOf(world, kind, name)).toBe('True/DeployAssumed');
+
+    world.apply(kind, name, { ...spec, ...asked, env }, annotations);
+    await world.run(130_000);
+
+    expect(conditionOf(world, kind, name)).toBe('True/InSync');
+    expect([await deployments(world), await deployments(world, 'redeploy')]).toEqual([2, 0]);
+    expect((await environmentOf(world, 'env_web_staging'))['envVars']).toMatchObject({ B: '2' });
+  });
+
+  it('does not tell how a deployment ended by a list that is older than it', async () => {
+    const world = await aDeployedWorld({ readings: { 'lists.lagMs': 20_000 } });
+    await world.run(60_000);
+    world.apply(kind, name, { ...spec, deploy: { image: 'r/x:2' } });
+    const seen = new Set<unknown>();
+    for (let at = 0; at < 18; at += 1) {
+      await world.run(1_000);
+      const { deploy } = statusOf(world, kind, name) as { deploy?: { revision: string; outcome: string } };
+      if (deploy?.revision === 'r/x:2') seen.add(deploy.outcome);
+    }
+    await world.run(120_000);
+
+    expect([...seen]).toEqual(['Updating']);
+    expect(statusOf(world, kind, name)).toMatchObject({ deploy: { revision: 'r/x:2', outcome: 'Running' } });
+    expect(await deployments(world)).toBe(2);
+  });
+
+  it.each([
     'loseAnswer',
     'hangAfter',
     { afterwards: { status: 502, text: '' } },
@@ -204,6 +241,27 @@ describe('an AppEnvironment in a world', () => {
     expect([given, later]).toEqual(['False/DeployInDoubt', 'False/DeployInDoubt']);
     expect(conditionOf(world, kind, name)).toBe('True/InSync');
     expect((await commits(world)).filter(({ detail }) => detail['action'] === path.split('/')[2])).toHaveLength(2);
+  });
+
+  it('does not take a change of its app for its second attempt, when the first two are lost', async () => {
+    const world = await aDeployedWorld();
+    world.apply('HostedApp', 'web', { externalId: 'app_web', name: 'web', port: 8080, image: { reference: 'r/x:1' } });
+    await world.run(130_000);
+    world.interference = ({ path }) => (path.endsWith('/app-env/deploy-image') ? 'loseBefore' : undefined);
+    world.apply(kind, name, { ...spec, deploy: { image: 'r/x:2' } });
+    await world.run(10_000);
+    world.apply('HostedApp', 'web', {
+      externalId: 'app_web',
+      name: 'web',
+      applyImmediately: true,
+      port: 9090,
+      image: { reference: 'r/x:1' },
+    });
+    await world.run(700_000);
+
+    expect(conditionOf(world, kind, name)).toBe('False/DeployInDoubt');
+    expect(conditionOf(world, 'HostedApp', 'web')).toBe('True/InSync');
+    expect((await world.request('GET', '/app?appId=app_web')).body).toMatchObject({ port: 9090 });
   });
 
   it('goes on with a deployment in flight when the operator dies, and does not repeat it', async () => {

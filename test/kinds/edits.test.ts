@@ -1,6 +1,7 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { Bench, type Row } from './support/edits/bench.ts';
 import { allEdits } from './support/edits/index.ts';
+import { otherTypes } from './support/edits/hosted-app.ts';
 import { nodesOf } from './support/edits/nodes.ts';
 import { without, type Edits, type Outcome } from './support/edits/table.ts';
 
@@ -54,5 +55,20 @@ describe.each(allEdits)('each field of a $kind', (edits) => {
 
   it('leads to nothing more once all was said', async () => {
     await bench.comes(rows[0]?.name ?? '', { is: 'quiet', ready: 'True/InSync' });
+  });
+});
+
+describe.each(otherTypes)('the fields of a HostedApp that is a $type', ({ edits }) => {
+  const rows = rowsOf(edits);
+  let bench: Bench;
+
+  beforeAll(async () => {
+    bench = await Bench.open(edits, rows);
+  }, 240_000);
+
+  it.each(rows)('are sent as exactly what changed: $field ($name)', { timeout: 120_000 }, async ({ name, changed }) => {
+    if (changed === undefined || changed.comes.is === 'refused') throw new Error('nothing is to be sent');
+    bench.apply(name, changed.to);
+    await bench.comes(name, changed.comes);
   });
 });

@@ -175,4 +175,70 @@ describe('HostedApp in a world', () => {
     expect(conditionOf(world, 'HostedApp', 'api')).toBe('True/InSync');
     expect((await commits(world)).map(({ kind }) => kind)).toEqual(['app.created']);
   });
+
+  it.each([
+    { cliEnvName: 'web-staging' },
+    { appEnvId: 'env_web_staging' },
+    { appId: 'app_web', environmentName: 'staging' },
+  ])(
+    'leaves the image to an AppEnvironment that comes with it and names %j, and after that has gone',
+    async (names) => {
+      const world = await aWorld();
+      const app = { ...image, externalId: 'app_web', name: 'web', applyImmediately: true };
+      world.apply('HostedApp', 'web', { ...app, lifecycle: { drift: 'Report' } });
+      world.apply('AppEnvironment', 'staging', { ...names, deploy: { image: 'r/x:6' } });
+      await world.run(130_000);
+      world.delete('AppEnvironment', 'staging');
+      await world.run(1_500_000);
+
+      expect(world.sent.filter(({ body }) => body.includes('r/mine:1'))).toEqual([]);
+      expect(conditionOf(world, 'HostedApp', 'web')).toMatch(/^True/);
+    },
+  );
+
+  it('becomes an app again in a request of its own, though the first was refused for a while', async () => {
+    const world = await aWorld();
+    world.apply('HostedApp', 'fn', { ...image, preset: 'FUNCTION' });
+    await world.run(70_000);
+    let left = 1;
+    world.interference = ({ method }) =>
+      method === 'PATCH' && left-- > 0 ? { insteadOf: { status: 429, text: '{}' } } : undefined;
+    world.apply('HostedApp', 'fn', { ...image, port: 9090 });
+    await world.run(300_000);
+
+    expect(conditionOf(world, 'HostedApp', 'fn')).toBe('True/InSync');
+    expect(statusOf(world, 'HostedApp', 'fn')).toMatchObject({ type: 'App' });
+  });
+
+  it('becomes an app again after a slip in the name of the preset', async () => {
+    const world = await aWorld();
+    world.apply('HostedApp', 'fn', { ...image, preset: 'FUNCTION' });
+    await world.run(70_000);
+    world.apply('HostedApp', 'fn', { ...image, preset: 'CUSTUM', port: 9090 });
+    await world.run(70_000);
+    expect([conditionOf(world, 'HostedApp', 'fn'), statusOf(world, 'HostedApp', 'fn')['type']]).toEqual([
+      'False/UnknownPreset',
+      'Function',
+    ]);
+    world.apply('HostedApp', 'fn', { ...image, preset: 'CUSTOM', port: 9090 });
+    await world.run(300_000);
+
+    expect(conditionOf(world, 'HostedApp', 'fn')).toBe('True/InSync');
+  });
+
+  it('is converted back and corrected when somebody made it a function and changed its port', async () => {
+    const world = await aWorld();
+    world.apply('HostedApp', 'api', image);
+    await world.run(70_000);
+    const { appId } = statusOf(world, 'HostedApp', 'api');
+    await world.request('PATCH', '/app', { appId, dockerPreset: 'FUNCTION' });
+    await world.request('PATCH', '/app', { appId, port: 1 });
+    await world.run(300_000);
+
+    expect(conditionOf(world, 'HostedApp', 'api')).toBe('True/InSync');
+    expect((await world.request('GET', `/app?appId=${String(appId)}`)).body).toMatchObject({
+      port: 8080,
+      dockerPreset: 'CUSTOM',
+    });
+  });
 });

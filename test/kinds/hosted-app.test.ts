@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { hostedApp } from '../../src/kinds/hosted-app.ts';
 import type { Facts } from '../../src/kinds/schema/hosted-app.ts';
-import { appEnvsOf, appOf, appsOf } from '../../src/hosting/requests.ts';
+import { appEnvsOf, appOf, appsOf, type AppRecord } from '../../src/hosting/requests.ts';
 import { bound, git, image, imageApplied, presets, shownApp, source } from './support/apps.ts';
 import { anEnvironment } from './support/environments.ts';
 import { aPass, callIn, inShort, settledStep, shows, type PassOptions } from './support/pass.ts';
@@ -140,6 +140,20 @@ const other: readonly (PassOptions<Facts> & { because: string; comesTo: string }
     comesTo: 'PATCH /app {"appId":"app_1","image":"r/mine:1"}',
   },
   {
+    because: 'it is taken over by its name after a creation that made nothing, and drift is only reported',
+    spec: { ...image, lifecycle: { drift: 'Report', adoption: 'ByName' } },
+    account: { adoption: 'ByName' },
+    memory: { applied: { generation: -1, prints: { port: '?>' } } },
+    shown: [...shownApp({ port: 1 }), shows(appOf('app_1'), [{ appId: 'app_1', name: 'mine' } as AppRecord])],
+    comesTo: 'PATCH /app {"appId":"app_1","image":"r/mine:1"}',
+  },
+  {
+    because: 'it is taken over and does not show its port, and drift is only reported',
+    spec: { ...image, externalId: 'app_1', lifecycle: { drift: 'Report' } },
+    shown: shownApp({ port: undefined, useImage: false }),
+    comesTo: 'PATCH /app {"appId":"app_1","port":8080,"image":"r/mine:1"}',
+  },
+  {
     because: 'it was taken over with another port, and drift is only reported',
     spec: { preset: 'JOB', source: { cliDeployment: true }, externalId: 'app_1', lifecycle: { drift: 'Report' } },
     shown: shownApp({ dockerPreset: 'CUSTOM', isCliDeployment: true, useImage: false }),
@@ -210,6 +224,7 @@ const other: readonly (PassOptions<Facts> & { because: string; comesTo: string }
 const reported = { ...imageApplied, builder: 'DOCKER' };
 const related = {
   name: 'AppEnvironment team/prod',
+  namespace: 'team',
   ownership: 'Adopted',
   facts: {},
   takenUp: true,
@@ -265,15 +280,80 @@ describe('an app', () => {
     });
   });
 
-  it('does not send its image where an environment deploys one of its own', () => {
-    const step = settledStep(hostedApp, {
-      spec: { ...image, image: { reference: 'r/mine:2' } },
-      shown: shownApp(),
+  const theirs = { ...related, id: undefined, takenUp: false };
+  const meant = { deploy: { image: 'r/mine:3' } };
+  const taken = { ...related, id: anEnvironment().appEnvId, spec: {} };
+
+  it.each([
+    [
+      'refers to the app, and whose environment is still to come',
+      { appRef: { name: 'mine' }, environmentName: 'next' },
+    ],
+    ['names the app and the environment', { appId: 'app_1', environmentName: anEnvironment().name }],
+    ['names the environment alone', { cliEnvName: anEnvironment().cliEnvName }],
+    ['names its id', { appEnvId: anEnvironment().appEnvId }],
+  ])('counts its image as sent where an AppEnvironment deploys one of its own that %s', (_which, names) => {
+    const options = {
+      spec: otherImage,
+      shown: [...shownApp().filter(({ read }) => read.key !== 'appEnvs'), shows(appEnvsOf('acc_1'), [anEnvironment()])],
       memory: bound(imageApplied),
-      referrers: () => [{ name: 'prod', spec: { deploy: { image: 'r/mine:3' } } }],
+    };
+    const inAccount = () => [{ ...theirs, spec: { ...names, ...meant } }];
+    const step = settledStep(hostedApp, { ...options, with: { inAccount } });
+    expect(inShort(step)).toBe('ready InSync');
+
+    const observes = () => [{ ...theirs, spec: { ...names, ...meant, lifecycle: { mode: 'Observe' } } }];
+    expect(inShort(settledStep(hostedApp, { ...options, with: { inAccount: observes } }))).toContain('PATCH /app');
+    if ('appRef' in names) return;
+    const holder = () => [taken];
+    expect(inShort(settledStep(hostedApp, { ...options, with: { inAccount, related: holder } }))).toContain('PATCH');
+  });
+
+  it.each([
+    [-180_000, 1, 'PATCH /app'],
+    [-160_000, 1, 'wait EnvironmentInDoubt'],
+    [-180_000, 2, 'wait EnvironmentInDoubt'],
+  ])(
+    'waits for a deployment in doubt as long as it may arrive (since %i, attempt %i)',
+    (besideSince, begunMs, comesTo) => {
+      const step = settledStep(hostedApp, {
+        spec: { ...image, port: 9090 },
+        shown: [
+          ...shownApp().filter(({ read }) => read.key !== 'appEnvs'),
+          shows(appEnvsOf('acc_1'), [anEnvironment()]),
+        ],
+        memory: bound(imageApplied),
+        with: {
+          related: (kind, id) =>
+            kind === 'AppEnvironment' ? [{ ...related, spec: {}, id, inDoubt: true, begunMs }] : [],
+          notes: { besideSince, besideOf: 1 },
+        },
+      });
+
+      expect(inShort(step)).toContain(comesTo);
+    },
+  );
+
+  it.each([
+    [
+      'of another namespace',
+      { namespace: 'prod', spec: { appRef: { name: 'mine' }, environmentName: 'next', ...meant } },
+    ],
+    [
+      'that may not adopt what it names',
+      { spec: { appId: 'app_1', environmentName: 'next', lifecycle: { adoption: 'Never' }, ...meant } },
+    ],
+    ['of a component of a solution', { spec: { solutionRef: { name: 'shop' }, component: 'web', ...meant } }],
+  ])('sends its image past an AppEnvironment %s', (_which, other) => {
+    const item = { ...anEnvironment(), cliEnvName: undefined };
+    const step = settledStep(hostedApp, {
+      spec: otherImage,
+      shown: [...shownApp().filter(({ read }) => read.key !== 'appEnvs'), shows(appEnvsOf('acc_1'), [item])],
+      memory: bound(imageApplied),
+      with: { inAccount: () => [{ ...theirs, ...other }] },
     });
 
-    expect(inShort(step)).toBe('ready InSync');
+    expect(inShort(step)).toContain('PATCH /app');
   });
 
   it('does not send its image where an AppEnvironment that names the environment by its id deploys one of its own', () => {
@@ -285,6 +365,24 @@ describe('an app', () => {
     });
 
     expect(inShort(step)).toBe('ready InSync');
+  });
+
+  it('does not apply a pending image at once where an AppEnvironment deploys one of its own', () => {
+    const memory = {
+      ...bound({ ...imageApplied, 'image.reference': 'r/mine:2' }),
+      facts: { pendingChanges: ['image.reference', 'port'] },
+    };
+    const options = {
+      spec: { ...otherImage, applyImmediately: true },
+      shown: [...shownApp().filter(({ read }) => read.key !== 'appEnvs'), shows(appEnvsOf('acc_1'), [anEnvironment()])],
+      memory,
+    };
+    const owner = { ...related, id: anEnvironment().appEnvId, spec: meant };
+
+    expect(inShort(settledStep(hostedApp, { ...options, with: { related: () => [owner] } }))).toBe(
+      'PATCH /app {"appId":"app_1","port":8080,"applyImmediately":true}',
+    );
+    expect(inShort(settledStep(hostedApp, options))).toContain('"image":"r/mine:2"');
   });
 
   it('remembers what waits in the environments, and sends it again once it is to be applied at once', () => {

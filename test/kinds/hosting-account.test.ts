@@ -29,6 +29,25 @@ describe('an account', () => {
     expect(account && flawsOf(account)).toEqual([]);
   });
 
+  it('shows its budget and what it is expected to ask for, anew with another spec and not by itself', async () => {
+    const world = await aReadyAccount();
+    const shown = () => (world.get('HostingAccount', 'default')?.status ?? {}) as Readonly<Record<string, unknown>>;
+    const first = shown()['budget'];
+    const { length } = world.kube.calls.filter(({ verb }) => verb === 'replaceStatus');
+    await world.run(3_600_000);
+    const later = world.kube.calls.filter(({ verb }) => verb === 'replaceStatus').length;
+
+    world.account({ budget: { requestsPerSecond: 20 }, pollSeconds: 600 });
+    await world.run(30_000);
+
+    expect(first).toEqual({ requestsPerSecond: 5, concurrency: 4, forecastPerHour: expect.any(Number) });
+    expect(later).toBe(length);
+    expect(shown()).toMatchObject({
+      budget: { requestsPerSecond: 20, concurrency: 4 },
+      intervals: [{ name: 'lists', seconds: 600 }],
+    });
+  });
+
   it('says which Secret is missing, and goes on when it appears', async () => {
     const world = new InProcess();
     await world.start();
@@ -133,5 +152,19 @@ describe('an account', () => {
 
     expect(conditionOf(world, 'HostingAccount', 'default', 'Ready')).toMatchObject({ status: 'True' });
     expect((await world.ledger()).filter(({ kind }) => kind === 'contactPoint.created')).toHaveLength(created);
+  });
+
+  it('is heard at once by what uses it when it goes from Observe to Manage', async () => {
+    const world = new InProcess();
+    await world.start();
+    world.account({ mode: 'Observe' });
+    world.apply('ContactPoint', 'on-call', { email: { addresses: ['a@example.com'] } });
+    await world.run(60_000);
+    expect(world.sent).toEqual([]);
+
+    world.account({ mode: 'Manage' });
+    await world.run(10_000);
+
+    expect(conditionOf(world, 'ContactPoint', 'on-call', 'Ready')).toMatchObject({ status: 'True', reason: 'InSync' });
   });
 });

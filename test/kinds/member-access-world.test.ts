@@ -164,7 +164,7 @@ describe('MemberAccess in a world', () => {
     world.apply('MemberAccess', 'm', { ...both, environments: [...both.environments, { appEnvId: 'env_db_prod' }] });
     await world.run(200_000);
     world.interference = () => undefined;
-    await world.run(200_000);
+    await world.run(305_000);
 
     // A list that is left out means full access, as an empty one does: then the same restriction is sent again.
     const lists = (await commits(world)).map(({ detail }) => String(detail['allowedAppEnvIds']));
@@ -302,6 +302,24 @@ describe('a MemberAccess after another', () => {
 
     expect(conditionOf(world, 'MemberAccess', 'new')).toBe('True/InSync');
     expect(await reach(world)).toEqual(['env_web_prod']);
+  });
+
+  it('learns nothing of one in another namespace but its name', async () => {
+    const world = await aWorld();
+    world.account({}, 'other');
+    await world.run(5_000);
+    world.apply('MemberAccess', 'theirs', both, {}, 'other');
+    await world.run(5_000);
+    world.apply('MemberAccess', 'ours', { ...both, environments: [{ appEnvId: 'env_fn_prod' }] });
+    await world.run(30_000);
+
+    expect(conditionOf(world, 'MemberAccess', 'ours')).toBe('False/Claimed');
+    expect(messageOf(world, 'MemberAccess', 'ours')).toContain('MemberAccess other/theirs');
+    const told = JSON.stringify([
+      world.get('MemberAccess', 'ours')?.status,
+      eventsOf(world).filter((event) => event.includes('team/ours')),
+    ]);
+    expect(told).not.toMatch(/env_web_(prod|staging)/);
   });
 
   it('is never open in between, though the one before it grants full access at its end', async () => {

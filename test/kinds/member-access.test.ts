@@ -427,7 +427,7 @@ describe('the access of a member', () => {
       spec: restricted('a'),
       shown: [environments('a', 'b'), allowed('a', 'b')],
       claimant: () => ({ name, goesFirst: true }),
-      with: { related: () => [{ name, id: 'mem_1', facts } as unknown as Related] },
+      with: { related: () => [{ name, namespace: 'team', id: 'mem_1', facts } as unknown as Related] },
     });
 
     expect(step).toMatchObject({ reason: 'Claimed', remember: { facts: { askedAppEnvIds: ['a', 'b', 'c'] } } });

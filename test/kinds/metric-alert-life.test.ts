@@ -39,6 +39,22 @@ describe('a metric alert', () => {
     expect(notes(world).filter((note) => note.includes('AlertFiring'))).toHaveLength(1);
   });
 
+  it.each([
+    ['it', { lifecycle: { mode: 'Observe' } }, {}],
+    ['its account', {}, { mode: 'Observe' }],
+  ])('sends nothing, not even to refresh its state, while %s only observes', async (_what, spec, account) => {
+    const world = await aReadyAlert();
+    world.apply('MetricAlert', 'cpu', Object.assign({}, world.get('MetricAlert', 'cpu')?.spec, spec));
+    world.apply('HostingAccount', 'default', Object.assign({}, world.get('HostingAccount', 'default')?.spec, account));
+    await world.run(10_000);
+    const sent = world.sent.length;
+
+    await world.run(1_800_000);
+
+    expect(world.sent.slice(sent)).toEqual([]);
+    expect(statusOf(world)).toHaveProperty('state');
+  });
+
   it('is made not enabled as its spec says, though drift is only reported', async () => {
     if (life === undefined) throw new Error('MetricAlert has no life');
     const world = await arranged(life);

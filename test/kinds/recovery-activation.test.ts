@@ -43,6 +43,18 @@ function afterOther(one: object, afterOperationId = 'op_2'): Pass<Spec, Facts> {
   return aPass({ spec: aSpec({ afterOperationId }), world: aWorld({ configurations: [configuration] }) });
 }
 
+const aNewApp = { envName: 'recovered', createNewApp: true, appName: 'orders-recovered' };
+
+/** A spec with these names besides that of the environment, and a settled standby with those. */
+function takingOver(names: object, warmDestination: object): Pass<Spec, Facts> {
+  const standby = { activeOperationId: 'op_9', warmRecoveryOperationId: 'op_9' };
+  const configuration = aConfiguration({ settings: { mode: 'warm' }, ...standby, warmDestination });
+  const spec = aSpec({ target: { environmentName: 'recovered', ...names } });
+  return aPass({ spec, world: aWorld({ configurations: [configuration] }) });
+}
+
+const younger = { ...aPass().subject, isYounger: true } as const;
+
 const fences: readonly Row[] = [
   ['the approval has passed here', 'stall/Expired', aPass({ wallMs: wallStart + 3_600_001 })],
   ['the approval has passed in Kubernetes', 'stall/Expired', aPass({ clusterMs: wallStart + 3_600_001 })],
@@ -152,6 +164,27 @@ const fences: readonly Row[] = [
       warmDestination: { envName: 'recovered', createNewApp: true, appName: 'x' },
     }),
   ],
+  [
+    'the spec names the new app alone, as for a database',
+    'begin',
+    takingOver({ appName: 'orders-recovered' }, aNewApp),
+  ],
+  [
+    'the warm destination names its new app alone',
+    'begin',
+    takingOver(
+      { createNewApp: true, appName: 'orders-recovered' },
+      { envName: 'recovered', appName: 'orders-recovered' },
+    ),
+  ],
+  [
+    'the spec rules out the new app of the warm destination',
+    'stall/DestinationMismatch',
+    takingOver({ createNewApp: false, appName: 'orders-recovered' }, aNewApp),
+  ],
+  ['the spec names no app', 'stall/DestinationMismatch', takingOver({}, aNewApp)],
+  ['the spec names another app alone', 'stall/DestinationMismatch', takingOver({ appName: 'x' }, aNewApp)],
+  ['the warm destination is in the app of the source', 'begin', takingOver({}, { envName: 'recovered' })],
   ['the warm destination is not shown', 'stall/DestinationMismatch', configured({ settings: { mode: 'warm' } })],
   ['the point is gone', 'stall/Superseded', showing({ points: [] })],
   [
@@ -169,6 +202,16 @@ const fences: readonly Row[] = [
     'it may have been made in the second before the operator got the power',
     'stall/ActivationDisabled',
     aPass({ powers: { activation: wallStart + 1, accountReset: undefined } }),
+  ],
+  [
+    'it was made in that second, after the operator had begun',
+    'begin',
+    aPass({ subject: younger, powers: { activation: wallStart + 999, accountReset: undefined } }),
+  ],
+  [
+    'it was made in the second before that, whatever is known of it',
+    'stall/ActivationDisabled',
+    aPass({ subject: younger, powers: { activation: wallStart + 1_000, accountReset: undefined } }),
   ],
   ['nobody said what the operator may', 'stall/ActivationDisabled', (({ powers: _powers, ...pass }) => pass)(aPass())],
   [

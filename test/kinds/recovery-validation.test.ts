@@ -20,7 +20,7 @@ describe('an accepted validation', () => {
     ['succeeded', 'ready/Succeeded'],
     ['Success', 'ready/Succeeded'],
     ['failed', 'stall/OperationFailed'],
-    ['superseded', 'stall/OperationFailed'],
+    ['superseded', 'stall/Superseded'],
     ['cancelled', 'stall/OperationFailed'],
     ['inconclusive', 'stall/UnknownState'],
     ['partially-succeeded', 'stall/UnknownState'],

@@ -58,6 +58,34 @@ async function installations(world: InProcess): Promise<number> {
 }
 
 describe('SolutionInstallation in a world', () => {
+  it.each([
+    { key: 'hunter2-hunter2\n', because: 'with a line end in its Secret' },
+    { key: '-----BEGIN KEY-----\nMIIEvQIBADANBgkqhkiG9w0BAQEF\n-----END KEY-----\n', because: 'of several lines' },
+  ])('keeps a secret input $because out of the note, wherever the note is cut', async ({ key }) => {
+    const notes = [`your key is ${key}, see https://x.example`, `${'x'.repeat(1_985)} ${key}`, `is ${btoa(key)}`];
+    for (const postInstallNote of notes) {
+      const world = await installed(
+        async (each) => {
+          each.secret('given', { key });
+          each.interference = ({ path, method }) =>
+            path.endsWith('/solutions') && method === 'POST'
+              ? { retold: (text) => JSON.stringify({ ...(JSON.parse(text) as object), postInstallNote }) }
+              : undefined;
+        },
+        { ...queue, inputs: { apiKey: { valueFrom: { secretKeyRef: { name: 'given', key: 'key' } } } } },
+      );
+      const written = JSON.stringify([
+        world.get('SolutionInstallation', 's')?.status,
+        eventsOf(world),
+        world.trace.lines,
+      ]);
+
+      expect(statusOf(world, 'SolutionInstallation', 's')['postInstallNote']).toContain('[secret]');
+      for (const trace of ['hunter', 'MIIE', 'ADANBgk', btoa(key).slice(0, 12)]) expect(written).not.toContain(trace);
+      expect(written).not.toContain('x.example');
+    }
+  });
+
   it('continues under the same id when it failed half way', async () => {
     const world = await installed((each) =>
       each.control('POST', '/faults', {

@@ -27,8 +27,10 @@ function apps(...names: readonly string[]): Shown {
 }
 
 const noEnvironments = shows(appEnvsOf('acc_1'), [] as AppEnvItem[]);
-const environment = shows(appEnvsOf('acc_1'), [
-  { appEnvId: 'env_1', appId: 'app_worker-api', name: 'production', status: 'running' } as AppEnvItem,
+const running = [{ appEnvId: 'env_1', appId: 'app_worker-api', name: 'production', status: 'running' } as AppEnvItem];
+const environment = shows(appEnvsOf('acc_1'), running);
+const updating = shows(appEnvsOf('acc_1'), [
+  { appEnvId: 'env_1', appId: 'app_worker-api', name: 'production', status: 'UPDATING' } as AppEnvItem,
 ]);
 const calm = [catalogue, apps('coworkers'), noEnvironments];
 /** The apps of an installation are there. */
@@ -73,6 +75,14 @@ const late = { monotonicMs: 200_000, askedAt: 190_000, journalSeen: { monotonic:
 function madeBy(kind: string): Related {
   return { name: `${kind} team/other`, id: 'x', ownership: 'Created', facts: {} } as Related;
 }
+
+/** An AppEnvironment whose last call is not known to have ended. */
+const deploying = { name: 'AppEnvironment team/api', id: 'env_1', inDoubt: true } as Related;
+
+const imageChanged = {
+  spec: { ...spec, inputs: { agentImage: { value: 'svc/agent:2' } } },
+  memory: complete({ ...asApplied, 'inputs.agentImage': 'svc/agent:1' }),
+};
 
 const rows: readonly (PassOptions<Facts> & { because: string; comesTo: string })[] = [
   { because: 'it is new', spec, comesTo: `POST /solutions ${body()}` },
@@ -188,6 +198,34 @@ const rows: readonly (PassOptions<Facts> & { because: string; comesTo: string })
     comesTo: `POST /solutions ${body({ installationId: 'inst_1', inputs: { agentImage: 'svc/agent:2' } })}`,
   },
   {
+    because: 'the agent image of a complete one is changed while a component is being updated',
+    shown: [catalogue, apps('worker-api', 'coworkers'), updating],
+    ...imageChanged,
+    comesTo: 'wait Updating',
+  },
+  {
+    because: 'the agent image of a complete one is changed, and the environments were read before it was looked at',
+    shown: there,
+    with: { askedAt: 2_000 },
+    ...imageChanged,
+    comesTo: 'read appEnvs',
+  },
+  {
+    because: 'the agent image of a complete one is changed while a deployment to a component is in doubt',
+    shown: there,
+    with: { related: (kind) => (kind === 'AppEnvironment' ? [deploying] : []) },
+    ...imageChanged,
+    comesTo: 'wait EnvironmentInDoubt',
+  },
+  {
+    because: 'the agent image of a complete one is changed, and a deployment to a component is in doubt for too long',
+    shown: there,
+    with: { related: (kind) => (kind === 'AppEnvironment' ? [deploying] : []), notes: { besideSince: -180_000 } },
+    spec: { ...spec, inputs: { agentImage: { value: 'svc/agent:2' } } },
+    memory: complete({ ...asApplied, 'inputs.agentImage': 'svc/agent:1' }),
+    comesTo: `POST /solutions ${body({ installationId: 'inst_1', inputs: { agentImage: 'svc/agent:2' } })}`,
+  },
+  {
     because: 'the answer to an upgrade was lost and it may still arrive',
     spec: { ...spec, inputs: { agentImage: { value: 'svc/agent:1' } } },
     memory: complete({ ...asApplied, 'inputs.agentImage': 'svc/agent:1' }, { journal: doubt('upgrade') }),
@@ -196,7 +234,7 @@ const rows: readonly (PassOptions<Facts> & { because: string; comesTo: string })
   {
     because: 'the answer to an upgrade was lost and it was taken back meanwhile',
     spec: { ...spec, inputs: { agentImage: { value: 'svc/agent:1' } } },
-    shown: there,
+    shown: [catalogue, apps('worker-api', 'coworkers'), shows(appEnvsOf('acc_1'), running, late.askedAt)],
     memory: complete({ ...asApplied, 'inputs.agentImage': 'svc/agent:1' }, { journal: doubt('upgrade') }),
     with: late,
     comesTo: `POST /solutions ${body({ installationId: 'inst_1', inputs: { agentImage: 'svc/agent:1' } })}`,
@@ -384,16 +422,5 @@ describe('an installation', () => {
       { name: 'api', appId: 'app_worker-api', appEnvId: 'env_api' },
       { name: 'worker-extra', appId: 'app_worker-extra', appEnvId: 'env_extra' },
     ]);
-  });
-
-  it('keeps the secret inputs out of the note', () => {
-    const inputs = { key: { valueFrom: { secretKeyRef: { name: 's', key: 'k' } } } };
-    const call = callIn(
-      settledStep(solutionInstallation, { spec: { ...spec, inputs }, shown: calm, secrets: { 's/k': 'hush-hush' } }),
-    );
-
-    const told = call.tells?.({ postInstallNote: 'your key is hush-hush, see https://x.example' });
-
-    expect(told?.note).toBe('your key is [secret], see [url]');
   });
 });

@@ -137,6 +137,29 @@ describe('a lease', () => {
     expect(third.heard).toEqual(['rewind', 'took over']);
   });
 
+  it.for([
+    ['from before it was deleted and made anew', true],
+    ['in which it does not exist', false],
+  ] as const)('tells its holder that the cluster went back in time: a backup %s', async ([, existed]) => {
+    const { clock, cluster, admin } = scene(1);
+    let rewinds = 0;
+    const one = candidate(cluster, { seed: 1, onRewind: () => (rewinds += 1) });
+    const empty = cluster.snapshot();
+    one.election.start();
+    await clock.advance(5_000);
+    const backup = existed ? cluster.snapshot() : empty;
+    await admin.delete(leaseResource, namespace, name);
+    await clock.advance(20_000);
+    const before = rewinds;
+
+    cluster.restore(backup);
+    await clock.advance(5_000);
+
+    expect([before, rewinds]).toEqual([0, 1]);
+    expect(one.heard).toEqual(['acquired']);
+    expect(holderIn(cluster)).toBe(one.election.identity);
+  });
+
   it('is known to be ours when only the answer to the claim was lost', async () => {
     const { clock, first } = scene(1);
     first.api.inject({ verb: 'create', effect: 'after', outcome: 'unavailable' });

@@ -17,12 +17,14 @@ async function scene(watch: 'on' | 'off' = 'on') {
   const admin = new MemoryKube(cluster);
   const api = new MemoryKube(cluster);
   const changes: string[] = [];
+  const forsaken = new Set<string>();
   const material = new KubeMaterial({
     api,
     clock,
     entropy: new SeededEntropy(),
     log: new CollectedLog(),
     watch,
+    isUsed: ({ name }) => !forsaken.has(name),
     onChanged: ({ kind, namespace, name }) => changes.push(`${kind} ${namespace}/${name}`),
   });
   await admin.create(secretResource, 'a', secret('first'));
@@ -31,7 +33,7 @@ async function scene(watch: 'on' | 'off' = 'on') {
   const gets = (): number => api.calls.filter(({ verb }) => verb === 'get').length;
   const token = async (): Promise<string | undefined> =>
     (await material.secret('a', 'credentials'))?.get('token')?.reveal();
-  return { clock, admin, api, changes, material, gets, token };
+  return { clock, admin, api, changes, forsaken, material, gets, token };
 }
 
 describe('material', () => {
@@ -113,5 +115,38 @@ describe('material', () => {
     expect(printed).not.toContain('first');
     expect(printed).not.toContain(base64);
     for (const reflector of material.reflectors) expect(JSON.stringify([...reflector.values()])).not.toContain(base64);
+  });
+
+  it('is asked for again every minute where it may not be watched, and a change, a loss and a return are told', async () => {
+    const { clock, admin, api, changes, token, gets } = await scene('off');
+    await token();
+    const from = gets();
+
+    await clock.advance(300_000);
+    expect(gets() - from).toBeLessThanOrEqual(6);
+    expect(changes).toEqual([]);
+
+    const told = async (change: () => Promise<unknown>): Promise<number> => {
+      await change();
+      await clock.advance(70_000);
+      return changes.length;
+    };
+    expect(await told(() => admin.replace(secretResource, 'a', 'credentials', secret('second')))).toBe(1);
+    expect(await told(() => admin.delete(secretResource, 'a', 'credentials'))).toBe(2);
+    expect(await told(() => admin.create(secretResource, 'a', secret('third')))).toBe(3);
+    expect(new Set(changes)).toEqual(new Set(['Secret a/credentials']));
+    expect(api.calls.every(({ verb }) => verb === 'get')).toBe(true);
+  });
+
+  it('is no longer asked for when nobody uses it', async () => {
+    const { clock, forsaken, token, gets } = await scene('off');
+    await token();
+    forsaken.add('credentials');
+    await clock.advance(70_000);
+    const from = gets();
+
+    await clock.advance(600_000);
+
+    expect(gets()).toBe(from);
   });
 });

@@ -8,7 +8,11 @@ import { things } from './example.ts';
 import { bookmark, line, lists, one, rows, says, type Script, type Step, two, wire } from './watch-faults.ts';
 
 /** A reflector on a server that answers one request after the other as the script says. */
-async function played(script: Script, onEvent: (text: string) => void = () => undefined) {
+async function played(
+  script: Script,
+  onEvent: (text: string) => void = () => undefined,
+  { silenceMs = 400, idleMs = 80_000 } = {},
+) {
   const requests: string[] = [];
   const taken = { list: 0, watch: 0 };
   const next = (steps: readonly Step[], kind: 'list' | 'watch'): Step | undefined =>
@@ -29,7 +33,7 @@ async function played(script: Script, onEvent: (text: string) => void = () => un
   const api = openKube({
     credentials: tokenCredentials(url),
     clock: realClock,
-    limits: { silenceMs: 400, requestMs: 400, lineBytes: 2_000 },
+    limits: { silenceMs, requestMs: 400, lineBytes: 2_000 },
   });
   const told: string[] = [];
   const log = new CollectedLog();
@@ -39,7 +43,7 @@ async function played(script: Script, onEvent: (text: string) => void = () => un
     clock: realClock,
     entropy: realEntropy,
     log,
-    pace: { backoff: { firstMs: 20, longestMs: 100, forgetMs: 60_000 }, relistAfter: 1_000 },
+    pace: { backoff: { firstMs: 20, longestMs: 100, forgetMs: 60_000 }, idleMs },
     onEvent: ({ is, object }) => {
       const text = `${is} ${object.metadata.name} ${object.metadata.resourceVersion}`;
       told.push(text);
@@ -67,6 +71,24 @@ describe('a reflector over HTTP', () => {
     expect(run.told).toEqual(told);
     expect(run.requests).toEqual(requests);
     expect(run.log.bugs).toEqual([]);
+  });
+
+  it('lists what a server that accepts every watch and never speaks keeps from it, and goes on doing so', async () => {
+    const changed = [lists(30, one, wire('two', 25)), lists(50, one, wire('two', 45))];
+    const { told, requests, log } = await played(
+      { lists: [lists(10, one), ...changed], watches: [says()] },
+      undefined,
+      {
+        silenceMs: 5_000,
+        idleMs: 300,
+      },
+    );
+
+    await eventually('both changes are told', () => told.length >= 3);
+
+    expect(told).toEqual(['applied one 10', 'applied two 25', 'applied two 45']);
+    expect(requests.slice(0, 7)).toEqual(['list', 'watch 10', 'look', 'list', 'watch 30', 'look', 'list']);
+    expect(log.bugs).toEqual([]);
   });
 
   it('survives T4: a listener that throws', async () => {

@@ -176,8 +176,56 @@ describe('the pace of a reflector', () => {
     const watches = api.calls.filter(({ verb }) => verb === 'watch').length;
     expect(watches).toBeGreaterThanOrEqual(7);
     expect(watches).toBeLessThanOrEqual(13);
-    expect(api.calls.filter(({ verb }) => verb === 'list')).toHaveLength(1);
     expect(lists).toEqual(['start']);
+    // Each watch is followed by a look, as its first bookmark is a minute away.
+    expect(api.calls.filter(({ verb }) => verb === 'list').length).toBeLessThanOrEqual(1 + watches);
+  });
+
+  it('lists after the idle deadline what a server accepts to watch and never speaks of', async () => {
+    const { clock, admin, api, cluster, reflector, lists } = await started();
+    api.isDeaf = true;
+    api.breakWatches();
+    await clock.advance(2_000);
+
+    const unseen: number[] = [];
+    for (const name of ['two', 'three', 'four']) {
+      await admin.create(things, 'a', thing(name));
+      const changedAt = clock.monotonic();
+      while (reflector.get('a', name) === undefined) await clock.advance(100);
+      unseen.push(clock.monotonic() - changedAt);
+    }
+
+    expect(Math.max(...unseen)).toBeLessThanOrEqual(82_000);
+    expect(held(reflector)).toEqual(inCluster(cluster));
+    expect(lists).toEqual(['start', 'silent', 'silent', 'silent']);
+  });
+
+  it('lists what a proxy keeps from it that ends every watch before it said a word', async () => {
+    const { clock, admin, api, reflector } = await started();
+    api.isDeaf = true;
+    api.breakWatches();
+    await admin.create(things, 'a', thing('two'));
+
+    for (let minutes = 0; minutes < 3; minutes += 1) {
+      await clock.advance(60_000);
+      api.breakWatches();
+    }
+    await clock.advance(10_000);
+
+    expect(reflector.get('a', 'two')).toBeDefined();
+  });
+
+  it('does not list again what nobody changes, though the server knows only when it is asked how far it is', async () => {
+    const { clock, cluster, reflector, lists } = await started();
+    cluster.isDrowsy = true;
+
+    for (let second = 0; second < 3_600; second += 2) {
+      cluster.skipVersions(1);
+      await clock.advance(2_000);
+    }
+
+    expect(lists).toEqual(['start']);
+    expect(clock.monotonic() - (reflector.lastHeardAt() ?? 0)).toBeLessThan(125_000);
   });
 
   it('knows when it heard something last', async () => {

@@ -137,3 +137,38 @@ describe(`${count} resources`, () => {
     expect(kubernetesWrites(world, from)).toHaveLength(20);
   });
 });
+
+describe('thirty alerts of one environment, each with a contact point of its own that takes its time', () => {
+  it('are made on one look at what the environment has, each once', async () => {
+    const world = new InProcess();
+    await world.start();
+    world.account({ pollSeconds: 3_600, budget: { requestsPerSecond: 2, concurrency: 1 } });
+    await world.control('POST', '/metrics', { appEnvId: 'env_web_prod', metric: 'cpu_percent', value: 10 });
+    world.apply('AppEnvironment', 'web', { appEnvId: 'env_web_prod', powerState: 'Running' });
+    await world.run(30_000);
+    for (let at = 0; at < 30; at += 1) {
+      world.apply('ContactPoint', `point-${at}`, { email: { addresses: [`p${at}@example.com`] } });
+      world.apply('MetricAlert', `alert-${at}`, {
+        environmentRef: { name: 'web' },
+        metric: 'cpu_percent',
+        operator: 'gt',
+        contactPoints: [{ contactPointRef: { name: `point-${at}` } }],
+      });
+    }
+
+    await world.run(120_000);
+
+    const made = Array.from({ length: 30 }, (_, at) => world.get('MetricAlert', `alert-${at}`)?.status);
+    expect(made.filter((status) => isReady(status))).toHaveLength(30);
+    expect(await calls(world, 'POST', '/app-env/alert')).toBe(30);
+    expect(await calls(world, 'GET', '/app-env/alerts')).toBe(1);
+  });
+});
+
+async function calls(world: InProcess, method: string, path: string): Promise<number> {
+  const { items } = (await world.control('GET', '/counts')) as {
+    items: readonly { method: string; path: string; requests: number }[];
+  };
+  const counted = items.filter((count) => count.method === method && count.path === path);
+  return counted.reduce((total, { requests }) => total + requests, 0);
+}

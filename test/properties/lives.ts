@@ -55,7 +55,7 @@ async function deployed(world: InProcess, appEnvId: string, prefix: string): Pro
 }
 
 const hookUrl = 'https://hook.example.com/planted-hook-secret';
-const hookPassword = 'planted-hook-password';
+const hookPassword = 'planted-Hook-passw0rd';
 
 export const everydayLives: readonly Life[] = [
   {
@@ -110,7 +110,7 @@ export const everydayLives: readonly Life[] = [
   {
     kind: 'HostedApp',
     name: 'shop',
-    arrange: async (world) => world.secret('probe', { token: 'planted-probe-token' }),
+    arrange: async (world) => world.secret('probe', { token: 'planted-Probe-t0ken' }),
     spec: {
       image: { reference: 'registry.example.com/shop:1' },
       port: 8080,
@@ -127,12 +127,12 @@ export const everydayLives: readonly Life[] = [
       lifecycle: { onDelete: 'Delete' },
     },
     made: (world) => named(world, 'apps', 'appId', 'shop'),
-    planted: ['planted-probe-token'],
+    planted: ['planted-Probe-t0ken'],
   },
   {
     kind: 'AppEnvironment',
     name: 'staging',
-    arrange: async (world) => world.secret('db', { password: 'planted-db-password' }),
+    arrange: async (world) => world.secret('db', { password: 'planted-Db-passw0rd' }),
     spec: {
       appEnvId: 'env_web_staging',
       powerState: 'Running',
@@ -147,7 +147,7 @@ export const everydayLives: readonly Life[] = [
     },
     made: (world) => deployed(world, 'env_web_staging', 'registry.example.com/shop'),
     stays: true,
-    planted: ['planted-db-password'],
+    planted: ['planted-Db-passw0rd'],
   },
   {
     kind: 'SolutionInstallation',

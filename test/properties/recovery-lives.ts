@@ -21,12 +21,13 @@ async function protectedDatabase(world: InProcess): Promise<void> {
     appEnvId: 'env_db_prod',
     target: { environmentName: 'recovered', appName: 'orders-db-recovered', createNewApp: true },
   });
-  for (let waited = 0; waited < 300_000 && !hasPoint(world); waited += 10_000) await world.run(10_000);
+  for (let waited = 0; waited < 300_000 && !isEnrolled(world); waited += 10_000) await world.run(10_000);
 }
 
-function hasPoint(world: InProcess): boolean {
-  const { recoveryPoints = [] } = statusOf<Partial<ProtectionStatus>>(world, 'DisasterProtection', 'orders');
-  return recoveryPoints.length > 0;
+/** Whether there is a point, and nothing is under way any more. */
+function isEnrolled(world: InProcess): boolean {
+  const status = statusOf<Partial<ProtectionStatus>>(world, 'DisasterProtection', 'orders');
+  return (status.recoveryPoints ?? []).length > 0 && status.activeOperation === undefined;
 }
 
 /** An activation of that database that somebody asked for, and that keeps failing until it may be discarded. */

@@ -8,7 +8,10 @@ import type { Life } from './lives.ts';
 export const patienceMs = 900_000;
 
 /** A world in which a life can begin: the account is Ready, and what the life needs is there. */
-export async function arranged(life: Life, options: InProcessOptions = {}): Promise<InProcess> {
+export async function arranged(
+  life: Pick<Life, 'arrange' | 'options'>,
+  options: InProcessOptions = {},
+): Promise<InProcess> {
   const world = new InProcess({ ...life.options, ...options });
   await world.start();
   world.account();
@@ -19,7 +22,7 @@ export async function arranged(life: Life, options: InProcessOptions = {}): Prom
 }
 
 /** The Ready condition of the life's resource, as `status/reason`. */
-export function readiness(world: InProcess, life: Life): string {
+export function readiness(world: InProcess, life: Pick<Life, 'kind' | 'name'>): string {
   const status = world.get(life.kind, life.name)?.status;
   const conditions = isRecord(status) && Array.isArray(status['conditions']) ? status['conditions'] : [];
   const ready: unknown = conditions.find((condition) => isRecord(condition) && condition['type'] === 'Ready');
@@ -122,8 +125,8 @@ export async function callsOf(life: Life): Promise<readonly { readonly nth: numb
   return calls;
 }
 
-/** Everything that was written anywhere: logs, every object of the cluster, the answers' ledger. */
+/** Everything that was written anywhere: logs, metrics, every object of the cluster. */
 export async function everythingWritten(world: InProcess): Promise<string> {
   const changes = world.cluster.changesAfter(0).filter((change) => !JSON.stringify(change).includes('"kind":"Secret"'));
-  return [...world.trace.lines, JSON.stringify(changes)].join('\n');
+  return [...world.trace.lines, (await world.metrics?.text()) ?? '', JSON.stringify(changes)].join('\n');
 }

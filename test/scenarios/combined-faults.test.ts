@@ -1,67 +1,14 @@
-import process from 'node:process';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { startControlPlane, type ControlPlane } from '../../src/cli/control-plane/control-plane.ts';
-import { temporaryFolder } from '../../src/cli/sandbox/data-folder.ts';
-import { startHostingService, type HostingService } from './support/hosting-service.ts';
-import { connect, eventually, sharedKubernetes } from './support/kubernetes.ts';
-import { aPost, startOperator, type OperatorProcess, type Post } from './support/operator-process.ts';
-import { applyDefinitions } from './support/shared-control-plane.ts';
-import { tcpGate, type TcpGate } from './support/tcp-gate.ts';
+import { describe, expect, it } from 'vitest';
+import { aBreakableStage, loseEtcd } from './support/breakable-stage.ts';
+import { eventually } from './support/kubernetes.ts';
 import { Tenant } from './support/tenant.ts';
 
 /* Faults that the other tests know one by one come together, on an operator that is started again when it ends. */
 
 const email = { email: { addresses: ['ops@example.com'] } };
-let folder: Awaited<ReturnType<typeof temporaryFolder>>;
-let plane: ControlPlane;
-let api: ReturnType<typeof connect>;
-let service: HostingService;
-let gate: TcpGate;
-let post: Post;
-let operator: OperatorProcess;
-let isOver = false;
-const printed: string[] = [];
-
-/** Keeps an operator running, as a Deployment does. */
-async function keepRunning(): Promise<void> {
-  if (isOver) return;
-  try {
-    operator = await startOperator(post, '--horizon-seconds', '5');
-    const { output } = operator;
-    void operator.ended.then(() => {
-      printed.push(output());
-      return keepRunning();
-    });
-  } catch {
-    setTimeout(() => void keepRunning(), 1_000);
-  }
-}
+const stage = aBreakableStage('--horizon-seconds', '5');
 
 const sleep = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
-
-beforeAll(async () => {
-  folder = await temporaryFolder('tests');
-  const { binaries } = sharedKubernetes();
-  [plane, service] = await Promise.all([
-    startControlPlane({ dir: folder.dir, binaries, say: () => {} }),
-    startHostingService(),
-  ]);
-  await applyDefinitions(plane);
-  api = connect(plane);
-  gate = await tcpGate(Number(new URL(plane.url).port));
-  post = await aPost({ ...plane, url: `https://127.0.0.1:${gate.port}` }, api, 'cluster-wide');
-  await keepRunning();
-});
-
-afterAll(async () => {
-  isOver = true;
-  gate.open();
-  await operator.end();
-  await gate.close();
-  await Promise.all([service.end(), api.close()]);
-  await plane.stop();
-  await folder.release();
-});
 
 /** What may happen to a call that changes something. */
 const effects: readonly object[] = [
@@ -82,19 +29,19 @@ async function trouble(isOn: () => boolean): Promise<void> {
   for (let turn = 0; isOn(); turn += 1) {
     const effect = effects[turn % effects.length];
     const match = turn % 3 === 2 ? { method: 'GET' } : { method: 'POST' };
-    await service.control('POST', '/faults', { match: { ...match, skip: turn % 4, count: 1 }, effect });
+    await stage().service.control('POST', '/faults', { match: { ...match, skip: turn % 4, count: 1 }, effect });
     await sleep(400);
   }
-  await service.control('DELETE', '/faults');
+  await stage().service.control('DELETE', '/faults');
 }
 
 /** Cuts every connection to Kubernetes every few seconds. */
 async function cuts(isOn: () => boolean): Promise<void> {
   while (isOn()) {
     await sleep(3_000);
-    gate.cut();
+    stage().gate.cut();
     await sleep(300);
-    gate.open();
+    stage().gate.open();
   }
 }
 
@@ -106,7 +53,7 @@ async function doubled(tenant: Tenant): Promise<readonly string[]> {
 
 describe('an operator that everything happens to at once', () => {
   it('makes everything once, and says so in the end', async () => {
-    const tenant = await Tenant.arrive(api, service);
+    const tenant = await Tenant.arrive(stage().api, stage().service);
     await tenant.openAccount({ pollSeconds: 10, budget: { requestsPerSecond: 50, concurrency: 8 } });
     await tenant.becomes('HostingAccount', 'default', 'True/InSync');
     let isOn = true;
@@ -120,19 +67,8 @@ describe('an operator that everything happens to at once', () => {
       await tenant.apply('MetricAlert', `alert-${n}`, spec);
       if (n === 6) await tenant.removeSecret('hosting-credentials');
       if (n === 9) await tenant.openAccount({ pollSeconds: 10, budget: { requestsPerSecond: 50, concurrency: 8 } });
-      if (n === 12) {
-        process.kill(plane.pids().etcd ?? 0, 'SIGKILL');
-        await eventually('etcd has ended', async () => plane.pids().etcd === undefined);
-        await sleep(2_000);
-        await plane.startEtcd();
-        await eventually('the API server answers', () =>
-          api.get('/readyz').then(
-            ({ status }) => status === 200,
-            () => false,
-          ),
-        );
-      }
-      if (n === 18) operator.signal('SIGKILL');
+      if (n === 12) await loseEtcd(stage(), 2_000);
+      if (n === 18) stage().operator.current.signal('SIGKILL');
       await sleep(300);
     }
     await sleep(10_000);
@@ -149,7 +85,7 @@ describe('an operator that everything happens to at once', () => {
   });
 
   it('leaves nothing behind without a word when a namespace goes in the middle of it', async () => {
-    const tenant = await Tenant.arrive(api, service);
+    const tenant = await Tenant.arrive(stage().api, stage().service);
     await tenant.openAccount({ pollSeconds: 10, budget: { requestsPerSecond: 50, concurrency: 8 } });
     await tenant.becomes('HostingAccount', 'default', 'True/InSync');
     let isOn = true;
@@ -170,7 +106,7 @@ describe('an operator that everything happens to at once', () => {
     await eventually('the namespace has gone', () => tenant.hasLeft(), 300_000);
     expect(await tenant.commits('alert.deleted')).toBe(await tenant.commits('alert.created'));
     const left = await tenant.contactPoints();
-    const log = [...printed, operator.output()].join('\n');
+    const log = stage().operator.printed();
     expect(left.filter(({ contactPointId }) => !log.includes(contactPointId))).toEqual([]);
   });
 });

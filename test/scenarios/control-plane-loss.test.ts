@@ -2,65 +2,22 @@ import { mkdtemp, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import process from 'node:process';
 import { request } from 'undici';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { startControlPlane, type ControlPlane } from '../../src/cli/control-plane/control-plane.ts';
-import { temporaryFolder } from '../../src/cli/sandbox/data-folder.ts';
-import { connect, eventually, sharedKubernetes } from './support/kubernetes.ts';
-import { startHostingService, type HostingService } from './support/hosting-service.ts';
-import { aPost, startOperator, type OperatorProcess, type Post } from './support/operator-process.ts';
-import { applyDefinitions } from './support/shared-control-plane.ts';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { aBreakableStage, answering, loseEtcd } from './support/breakable-stage.ts';
+import { eventually } from './support/kubernetes.ts';
 import { Tenant } from './support/tenant.ts';
 
 /* One operator lives through everything that can happen to a control plane; like a pod it is started again when it ends. */
 
 const email = { email: { addresses: ['ops@example.com'] } };
-let folder: Awaited<ReturnType<typeof temporaryFolder>>;
-let plane: ControlPlane;
-let api: ReturnType<typeof connect>;
-let service: HostingService;
-let post: Post;
-let operator: OperatorProcess;
-let tenant: Tenant;
 /** At first without a lease, so that nothing but the test ends it. */
-let flags = ['--leader-elect', 'off'];
-let starts = 0;
-let isOver = false;
-
-/** Keeps an operator running, as a Deployment does. */
-async function keepRunning(): Promise<void> {
-  if (isOver) return;
-  starts += 1;
-  try {
-    operator = await startOperator(post, '--horizon-seconds', '2', ...flags);
-    void operator.ended.then(keepRunning);
-  } catch {
-    // It gave up for want of a cluster, and is started again after a while.
-    setTimeout(() => void keepRunning(), 1_000);
-  }
-}
+const stage = aBreakableStage('--horizon-seconds', '2', '--leader-elect', 'off');
+let tenant: Tenant;
 
 beforeAll(async () => {
-  folder = await temporaryFolder('tests');
-  const { binaries } = sharedKubernetes();
-  [plane, service] = await Promise.all([
-    startControlPlane({ dir: folder.dir, binaries, say: () => {} }),
-    startHostingService(),
-  ]);
-  await applyDefinitions(plane);
-  api = connect(plane);
-  post = await aPost(plane, api, 'cluster-wide');
-  await keepRunning();
-  tenant = await Tenant.arrive(api, service);
+  tenant = await Tenant.arrive(stage().api, stage().service);
   await tenant.openAccount();
   await tenant.becomes('HostingAccount', 'default', 'True/InSync');
-});
-
-afterAll(async () => {
-  isOver = true;
-  await operator.end();
-  await Promise.all([service.end(), api.close()]);
-  await plane.stop();
-  await folder.release();
 });
 
 /** A contact point that was made and is Ready. */
@@ -69,19 +26,9 @@ async function made(name: string, deadlineMs = 150_000): Promise<void> {
   await tenant.becomes('ContactPoint', name, 'True/InSync', deadlineMs);
 }
 
-/** Waits until the API server answers. */
-async function answering(): Promise<void> {
-  const isUp = () =>
-    api.get('/readyz').then(
-      ({ status }) => status === 200,
-      () => false,
-    );
-  await eventually('the API server answers', isUp, 120_000);
-}
-
 /** Forgets everything in etcd that is not the newest. */
 async function compact(): Promise<void> {
-  const line = await readFile(`/proc/${plane.pids().etcd ?? 0}/cmdline`, 'utf8');
+  const line = await readFile(`/proc/${stage().plane.pids().etcd ?? 0}/cmdline`, 'utf8');
   const [, url = ''] = /--advertise-client-urls=([^\0]+)/.exec(line) ?? [];
   const ask = async (path: string, body: object) => {
     const answer = await request(`${url}${path}`, { method: 'POST', body: JSON.stringify(body) });
@@ -100,81 +47,81 @@ describe('the operator', () => {
   it('goes on when the API server is started again', async () => {
     await made('before-restart');
 
-    await plane.restartApiServer();
-    await answering();
+    await stage().plane.restartApiServer();
+    await answering(stage());
 
     await made('after-restart');
   });
 
   it('goes on when etcd was killed and is started again', async () => {
-    process.kill(plane.pids().etcd ?? 0, 'SIGKILL');
-    await eventually('etcd has ended', async () => plane.pids().etcd === undefined);
-    await plane.startEtcd();
-    await answering();
+    await loseEtcd(stage());
 
     await made('after-etcd');
   });
 
   it('reads everything anew when what it watched from is no longer known', async () => {
     await made('watched');
-    operator.signal('SIGSTOP');
+    stage().operator.current.signal('SIGSTOP');
     await tenant.apply('ContactPoint', 'watched', { ...email, name: 'changed-meanwhile' });
     await tenant.apply('ContactPoint', 'unseen', email);
     await compact();
-    await plane.restartApiServer();
-    await answering();
+    await stage().plane.restartApiServer();
+    await answering(stage());
     await tenant.delete('ContactPoint', 'before-restart');
 
-    operator.signal('SIGCONT');
+    stage().operator.current.signal('SIGCONT');
 
     await tenant.becomes('ContactPoint', 'unseen', 'True/InSync', 120_000);
     await tenant.becomes('ContactPoint', 'watched', 'True/InSync', 120_000);
     await tenant.goes('ContactPoint', 'before-restart', 120_000);
     expect(await created()).toContain('changed-meanwhile');
-    expect(operator.output()).toContain('"list":"gone"');
-    expect(starts).toBe(1);
+    expect(stage().operator.current.output()).toContain('"list":"gone"');
+    expect(stage().operator.starts).toBe(1);
   });
 
   it('is cut off for 30 s in the middle of a create, and creates nothing twice', async () => {
-    flags = [];
-    operator.signal('SIGTERM');
-    await eventually('it runs with a lease', async () => starts > 1 && operator.output().includes('this replica acts'));
+    stage().operator.flags = ['--horizon-seconds', '2'];
+    stage().operator.current.signal('SIGTERM');
+    await eventually(
+      'it runs with a lease',
+      async () => stage().operator.starts > 1 && stage().operator.current.output().includes('this replica acts'),
+    );
     const match = { method: 'POST', path: '/contact-point', bodyContains: '"cut-off"' };
-    await service.control('POST', '/faults', { match, effect: { delayMs: 1_000 } });
+    await stage().service.control('POST', '/faults', { match, effect: { delayMs: 1_000 } });
     await tenant.apply('ContactPoint', 'cut-off', email);
     await eventually(
       'the create is journalled',
       async () => (await tenant.status('ContactPoint', 'cut-off', 'journal')) !== undefined,
     );
 
-    const apiServer = plane.pids().apiserver ?? 0;
+    const apiServer = stage().plane.pids().apiserver ?? 0;
     process.kill(apiServer, 'SIGSTOP');
     await new Promise((resolve) => setTimeout(resolve, 30_000));
     process.kill(apiServer, 'SIGCONT');
 
-    await answering();
+    await answering(stage());
     await tenant.becomes('ContactPoint', 'cut-off', 'True/InSync', 200_000);
     // It had lost its lease: what it still had to write was written, and then it ended.
-    await eventually('it is started again', async () => starts > 2, 120_000);
+    await eventually('it is started again', async () => stage().operator.starts > 2, 120_000);
     expect((await created()).filter((name) => name === 'cut-off')).toHaveLength(1);
   });
 
   it('creates nothing twice when etcd is restored from an older copy', async () => {
-    operator.signal('SIGSTOP');
+    stage().operator.current.signal('SIGSTOP');
     const contactPoints = [{ contactPointRef: { name: 'watched' } }];
     const alert = { appEnvId: tenant.appEnvId, metric: 'cpu_percent', operator: 'gt', contactPoints };
     await tenant.apply('ContactPoint', 'restored', email);
     await tenant.apply('MetricAlert', 'restored', alert);
-    const copy = join(await mkdtemp(join(folder.dir, 'copy-')), 'etcd');
-    await plane.copyEtcd(copy);
-    operator.signal('SIGCONT');
+    const copy = join(await mkdtemp(join(stage().dir, 'copy-')), 'etcd');
+    await stage().plane.copyEtcd(copy);
+    stage().operator.current.signal('SIGCONT');
     await tenant.becomes('ContactPoint', 'restored', 'True/InSync', 120_000);
     await tenant.becomes('MetricAlert', 'restored', 'True/InSync', 120_000);
     await made('forgotten');
     const alertId = await tenant.status('MetricAlert', 'restored', 'alertId');
 
-    await plane.restoreEtcd(copy);
-    await answering();
+    await stage().plane.restoreEtcd(copy);
+    await answering(stage());
     await tenant.apply('ContactPoint', 'forgotten', email);
 
     await tenant.becomes('ContactPoint', 'forgotten', 'False/AlreadyExists', 200_000);
@@ -185,13 +132,13 @@ describe('the operator', () => {
   });
 
   it('has created each object once, and was started again only when it had lost its lease', async () => {
-    const ledger = await service.ledger();
+    const ledger = await stage().service.ledger();
     const creations = ledger.filter(({ kind }) => kind === 'contactPoint.created');
     const names = await created();
 
     expect(new Set(names).size).toBe(names.length);
     expect(creations).toHaveLength(9);
     expect(ledger.filter(({ kind }) => kind === 'alert.created')).toHaveLength(1);
-    expect(starts).toBeLessThan(12);
+    expect(stage().operator.starts).toBeLessThan(12);
   });
 });

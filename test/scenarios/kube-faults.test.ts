@@ -60,7 +60,7 @@ async function sceneOn(plane: Plane, limits: Partial<Limits> = {}): Promise<Scen
     clock: realClock,
     entropy: realEntropy,
     log,
-    pace: { backoff: { firstMs: 200, longestMs: 2_000, forgetMs: 120_000 }, relistAfter: 1_000 },
+    pace: { backoff: { firstMs: 200, longestMs: 2_000, forgetMs: 120_000 } },
     onEvent: () => undefined,
     onRewind: () => (rewinds += 1),
     onList: (reason) => lists.push(reason),

@@ -227,6 +227,7 @@ describe('Secrets', () => {
       api,
       watch: 'on',
       namespace: namespace.name,
+      isUsed: () => true,
       onChanged: ({ kind, name }) => changes.push(`${kind} ${name}`),
     });
     onTestFinished(() => material.stop());

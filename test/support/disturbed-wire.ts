@@ -18,6 +18,8 @@ export type Disturbance =
   /** The connection breaks, and the request reaches the service so much later. */
   | { readonly lateMs: number }
   | { readonly insteadOf: Forged }
+  /** The service's own answer, told in other words. */
+  | { readonly retold: (text: string) => string }
   | { readonly afterwards: Forged };
 
 export type Interference = (request: {
@@ -45,6 +47,11 @@ export async function timedOut(signal: AbortSignal): ReturnType<Wire> {
 /** The answer that somebody gives in the service's place. */
 export function forged({ status, text = '', headers = {} }: Forged): Awaited<ReturnType<Wire>> {
   return { status, headers, text };
+}
+
+/** The same reply with another body. */
+export function retold(reply: Reply, tell: (text: string) => string): Reply {
+  return reply.kind === 'answered' && reply.body !== '' ? { ...reply, body: tell(reply.body) } : reply;
 }
 
 /** What a client sees of the simulator's reply. */

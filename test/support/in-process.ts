@@ -19,7 +19,7 @@ import { MetricRegistry } from '../../src/telemetry/metrics.ts';
 import { CheckedKube } from './checked-kube.ts';
 import { MemoryCluster } from './memory-cluster.ts';
 import { SeededEntropy, settle, VirtualClock } from './virtual-clock.ts';
-import { aborted, forged, received, timedOut, type Interference } from './disturbed-wire.ts';
+import { aborted, forged, received, retold, timedOut, type Interference } from './disturbed-wire.ts';
 
 export interface InProcessOptions {
   readonly kinds?: readonly AnyKind[];
@@ -28,6 +28,7 @@ export interface InProcessOptions {
   readonly seed?: number;
   readonly horizonMs?: number;
   readonly readOnly?: boolean;
+  readonly secretWatch?: 'on' | 'off';
   /** Labels of the resources that the operator looks after; all unless given. */
   readonly selector?: string;
   /** What the operator is started with, but for the time. */
@@ -72,6 +73,8 @@ export class InProcess {
   interference: Interference = () => undefined;
   kube: CheckedKube;
   operator: Operator;
+  /** Of the newest process. */
+  metrics: MetricRegistry | undefined;
   calls = 0;
   /** Every request that went out and was no read. */
   readonly sent: Sent[] = [];
@@ -294,9 +297,10 @@ export class InProcess {
       if (generation !== this.#generation) return new Promise(() => undefined);
       if (reply === 'aborted' || what === 'loseAnswer') return { failed: 'connection', message: 'reset' };
       if (what === 'hangAfter') return timedOut(request.signal);
-      if (what !== undefined) return forged(what.afterwards);
+      if (typeof what === 'object' && 'afterwards' in what) return forged(what.afterwards);
       const dateMs = this.service.now() + this.ahead.serviceMs;
-      return received(dated(reply, dateMs), request.signal);
+      const told = what === undefined ? reply : retold(reply, what.retold);
+      return received(dated(told, dateMs), request.signal);
     };
   }
 
@@ -327,6 +331,7 @@ export class InProcess {
     const metrics = new MetricRegistry(false, (name) => {
       throw new Error(`there is no metric ${name}`);
     });
+    this.metrics = metrics;
     const hosting = openHosting({
       clock,
       entropy,
@@ -351,7 +356,7 @@ export class InProcess {
       operatorNamespace: 'apphosting-system',
       namespace: undefined,
       selector: options.selector,
-      secretWatch: 'on',
+      secretWatch: options.secretWatch ?? 'on',
       readOnly: options.readOnly ?? false,
       powers: this.#standing(),
       horizonMs: options.horizonMs ?? 120_000,

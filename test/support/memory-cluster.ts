@@ -30,6 +30,9 @@ export class MemoryCluster {
   #history: Change[] = [];
   #version = 1_000;
   #compactedAt = 1_000;
+  readonly #known = new Map<string, number>();
+  /** Bookmarks say only what is known from the last list or change of their resource. */
+  isDrowsy = false;
   #listeners = new Set<(change: Change | 'restored') => void>();
 
   constructor(clock: Clock, entropy: Entropy = new SeededEntropy(7)) {
@@ -39,6 +42,16 @@ export class MemoryCluster {
 
   get version(): number {
     return this.#version;
+  }
+
+  /** How far the API server knows that this resource is: like a real one on a plain etcd it may have to be asked to know. */
+  knownOf(resource: string): number {
+    return this.isDrowsy ? (this.#known.get(resource) ?? 0) : this.#version;
+  }
+
+  /** The API server lists this resource, and so learns how far it is. */
+  asked(resource: Resource): void {
+    this.#known.set(keyOf(resource), this.#version);
   }
 
   /** Watches from before this version are too old. */
@@ -195,6 +208,7 @@ export class MemoryCluster {
 
   #tell(change: Change): void {
     this.#history.push(change);
+    this.#known.set(change.resource, change.version);
     for (const listener of this.#listeners) listener(change);
   }
 

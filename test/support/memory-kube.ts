@@ -55,6 +55,8 @@ export class MemoryKube implements KubeApi {
   readonly #latency: () => number;
   #isCut = false;
   #watchLagMs = 0;
+  /** Watches that are opened from now on are accepted, and nothing is heard on them. */
+  isDeaf = false;
 
   /** `latency` says how long each way of each call takes; nothing unless given. */
   constructor(cluster: MemoryCluster, latency: () => number = () => 0) {
@@ -93,6 +95,14 @@ export class MemoryKube implements KubeApi {
     for (const watch of this.#watches) watch.end(failure);
   }
 
+  /** The connections of all watches break, also of those on which nothing is heard. */
+  breakWatches(): void {
+    for (const watch of this.#watches) {
+      watch.isMuted = false;
+      watch.end(new KubeError('unavailable', 'the connection was reset'));
+    }
+  }
+
   /** Says something in all watches that no object said. */
   say(event: WatchEvent): void {
     for (const watch of this.#watches) watch.push(event);
@@ -113,7 +123,7 @@ export class MemoryKube implements KubeApi {
 
   async *watch(resource: Resource, options: WatchOptions): AsyncGenerator<WatchEvent, void, void> {
     const watch = await this.#call('watch', resource, options.namespace, undefined, () => {
-      return new MemoryWatch(this.cluster, resource, options);
+      return new MemoryWatch(this.cluster, resource, options, this.isDeaf);
     });
     watch.lagMs = this.#watchLagMs;
     this.#watches.add(watch);
@@ -244,6 +254,7 @@ export class MemoryKube implements KubeApi {
       .all(resource)
       .filter(({ metadata }) => namespace === undefined || metadata.namespace === namespace)
       .filter(({ metadata }) => meets(metadata.labels, labelSelector));
+    this.cluster.asked(resource);
     return { items, version: this.cluster.version };
   }
 }

@@ -25,7 +25,8 @@ export class MemoryWatch {
   #ended: { readonly failure: KubeError | undefined } | undefined;
   #wake: (() => void) | undefined;
 
-  constructor(cluster: MemoryCluster, resource: Resource, options: WatchOptions) {
+  constructor(cluster: MemoryCluster, resource: Resource, options: WatchOptions, isMuted = false) {
+    this.#isMuted = isMuted;
     this.#cluster = cluster;
     this.#resource = keyOf(resource);
     this.#options = options;
@@ -109,9 +110,11 @@ export class MemoryWatch {
   #scheduleBookmark(): void {
     const cancel = this.#cluster.clock.after(bookmarkMs, () => {
       if (this.#ended !== undefined) return;
-      if (this.#cluster.version >= this.#newest) {
-        this.#newest = this.#cluster.version;
-        this.push({ type: 'BOOKMARK', resourceVersion: String(this.#cluster.version) });
+      const version = this.#cluster.knownOf(this.#resource);
+      // One that is no further than where the watch began is not told.
+      if (version >= this.#newest && (!this.#cluster.isDrowsy || version > Number(this.#options.resourceVersion))) {
+        this.#newest = version;
+        this.push({ type: 'BOOKMARK', resourceVersion: String(version) });
       }
       this.#scheduleBookmark();
     });

@@ -9,6 +9,7 @@ const restated = [
   'apphosting_newest_failure_seconds',
   'apphosting_account_resources',
   'apphosting_account_orphans',
+  'apphosting_in_doubt_calls',
 ];
 
 /** Brings the gauges up to date; called when somebody scrapes. */
@@ -34,5 +35,7 @@ export function measure(
     metrics.gauge('apphosting_account_resources', { account }, resources);
     metrics.gauge('apphosting_account_orphans', { account }, orphans);
   }
+  for (const { kind, operation, count } of census.doubts)
+    metrics.gauge('apphosting_in_doubt_calls', { kind, operation }, count);
   metrics.gauge('apphosting_in_doubt_oldest_seconds', {}, census.oldestDoubtSeconds);
 }

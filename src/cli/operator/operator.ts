@@ -74,12 +74,19 @@ export function resourceOf(kind: AnyKind): Resource {
   return { group, version, plural: kind.plural, namespaced: kind.scope === 'Namespaced' };
 }
 
+const materialTies = { Secret: 'secret', ConfigMap: 'configMap' } as const;
+
 /** Puts an operator together. */
 export function createOperator(options: OperatorOptions): Operator {
   const { api, clock, entropy, log, namespace } = options;
   const kinds = options.kinds.filter((kind) => namespace === undefined || kind.scope === 'Namespaced');
   const troubles = new Outage(clock, log, (who) => engine.again(who));
   const around = { api, clock, entropy, log, troubles };
+  /** Who notices that the cluster went back in time tells all others: their lists may look like new ones. */
+  const rewound = (by?: string): void => {
+    engine.rewound();
+    for (const listener of listeners) if (listener.name !== by) listener.rewound();
+  };
   const scope = namespace === undefined ? {} : { namespace };
   const events = new EventPublisher({ ...around, controller: 'apphosting.dev/operator', instance: options.instance });
   const writer = new ResourceWriter({ ...around, resourceOf: (object) => resourceOfObject(kinds, object) });
@@ -87,8 +94,9 @@ export function createOperator(options: OperatorOptions): Operator {
     ...around,
     ...scope,
     watch: options.secretWatch,
-    onChanged: (change) =>
-      engine.materialChanged(change.kind === 'Secret' ? 'secret' : 'configMap', change.namespace, change.name),
+    onRewind: rewound,
+    isUsed: ({ kind, namespace: of, name }) => engine.usesMaterial(materialTies[kind], of, name),
+    onChanged: ({ kind, namespace: of, name }) => engine.materialChanged(materialTies[kind], of, name),
   });
   const labels =
     namespace === undefined
@@ -97,6 +105,7 @@ export function createOperator(options: OperatorOptions): Operator {
           resource: namespaceResource,
           metadataOnly: true,
           onEvent: ({ object }) => engine.namespaceChanged(object.metadata.name),
+          onRewind: rewound,
         })
       : undefined;
   const engine: Engine = new Engine({
@@ -122,9 +131,9 @@ export function createOperator(options: OperatorOptions): Operator {
         ...around,
         ...scope,
         resource: resourceOf(kind),
-        ...(options.selector !== undefined && kind.life !== 'account' && { labelSelector: options.selector }),
+        ...(options.selector !== undefined && { labelSelector: options.selector }),
         onEvent: (event) => engine.observe(event),
-        onRewind: () => engine.rewound(),
+        onRewind: rewound,
       }),
   );
   const listeners = [...reflectors, ...material.reflectors, ...(labels === undefined ? [] : [labels])];
@@ -141,10 +150,7 @@ export function createOperator(options: OperatorOptions): Operator {
       if (holdMs > 0) engine.quarantine(holdMs);
       engine.start();
     },
-    rewound: () => {
-      engine.rewound();
-      for (const listener of listeners) listener.rewound();
-    },
+    rewound,
     complaints: () => complaintsOf(listeners, clock),
     listeners: () => listeners,
     stop: async () => {

@@ -2,7 +2,7 @@
 import { rememberedAs, type Difference } from './compare.ts';
 import type { Pass } from './pass.ts';
 import type { Fields, ObjectPlan } from './plan.ts';
-import { doubted } from './prints.ts';
+import { begun } from './prints.ts';
 import type { Call, Memory } from './step.ts';
 
 type Applied = Memory<unknown>['applied'];
@@ -47,7 +47,7 @@ export function meanwhile<Spec, Facts, Item>(
   if (fields.length === 0 && facts === undefined) return {};
   return {
     meanwhile: {
-      ...(fields.length > 0 && { applied: doubted(applied, fields) }),
+      ...(fields.length > 0 && { applied: begun(applied, fields) }),
       ...(facts !== undefined && { facts }),
     },
   };

@@ -43,6 +43,14 @@ export function shown(value: Json | undefined, secret: boolean): string {
   return text.length > 120 ? `${text.slice(0, 119)}…` : text;
 }
 
+/** What the service shows instead of what is wanted, as status may show it: an address that nobody asked for may be a signed one. */
+export function shownInstead(observed: Json | undefined, wanted: Json | undefined, secret: boolean): string {
+  const asked = shown(wanted, secret);
+  return shown(observed, secret)
+    .replaceAll(/\b[a-z][a-z0-9+.-]*:\/\/\S+/giu, (address) => (asked.includes(address) ? address : '[url]'))
+    .replaceAll(/\p{C}+/gu, ' ');
+}
+
 /** Compares what the spec wants with what the service shows, and what it never shows with what was last sent. */
 export function compare<Spec, Facts, Item>(
   plan: ObjectPlan<Spec, Facts, Item>,
@@ -63,13 +71,15 @@ export function compare<Spec, Facts, Item>(
     if (differs) {
       differing[field] = wanted;
       const secret = plan.secret?.(field) ?? false;
-      drift.push({ field, desired: shown(wanted, secret), observed: shown(observed[field], secret) });
+      drift.push({ field, desired: shown(wanted, secret), observed: shownInstead(observed[field], wanted, secret) });
     }
     const how = rememberedAs(plan, pass, field);
     if (how === undefined) continue;
     prints[field] = pass.print(wanted);
     const state = stateOfHidden(pass, field, prints[field]);
-    if (how === 'sent' && state === 'unsent' && (isHidden || differs)) unsent[field] = wanted;
+    const isUnsent = how === 'sent' && state === 'unsent' && (isHidden || differs);
+    if (isUnsent && plan.sentElsewhere?.(field, pass) === true) rerecord = true;
+    else if (isUnsent) unsent[field] = wanted;
     else rerecord ||= isInDoubt(pass.memory.applied?.prints[field]) || (how === 'sent' && state === 'unknownKey');
   }
   return { differing, unsent, prints, hidden, rerecord, drift };

@@ -1,19 +1,21 @@
 /**
- * Creating an object that the service makes a new one of at every call.
+ * Creating an object that the service makes a new one of at every call: may it be made now, and by which call?
  *
- * Guarantees: the intent is in status before the call is sent; one open create per name and collection; after a doubt nothing
- * is sent until the object was found, or the horizon has passed and a complete read that began after it shows none.
+ * Guarantees: what is there already is found, adopted or reported, and not made again; the intent is in status before the call
+ * is sent; one open create per name and collection.
  */
-import { rememberedAs, sameValue } from './compare.ts';
+import { adoptionOf, ambiguous, bind, boundTo, isMarked } from './binding.ts';
+import { rememberedAs } from './compare.ts';
 import { denied, lookAfterDenial } from './denial.ts';
-import type { AccountView, Adoption, Pass } from './pass.ts';
-import type { Fields, ObjectPlan } from './plan.ts';
-import { doubted } from './prints.ts';
+import type { Pass } from './pass.ts';
+import { definedOf, type Fields, type ObjectPlan } from './plan.ts';
+import { begun } from './prints.ts';
 import { readOf } from './reading.ts';
-import type { CreateIntent, JournalEntry, Memory, Ownership, Step } from './step.ts';
+import { mostExcluded, type CreateIntent, type Step } from './step.ts';
 
-const recheckMs = 5_000;
-const clockSlackMs = 5_000;
+/** Who waits for a name looks again after an eighth of the time that it has waited: many who wait cost little. */
+const firstTurnMs = 2_000;
+const longestTurnMs = 30_000;
 
 /** The first step towards an object that has no id yet: find it, adopt it, or create it. */
 export function findOrCreate<Spec, Facts, Item>(
@@ -22,7 +24,8 @@ export function findOrCreate<Spec, Facts, Item>(
 ): Step<Facts> {
   const list = plan.list(pass);
   const walk = pass.view.all(list);
-  if (walk === undefined || walk.begunAt < pass.askedAt) return readOf(pass, list, pass.askedAt);
+  const since = emptySince(plan, pass);
+  if (walk === undefined || walk.begunAt < since) return readOf(pass, list, since);
   const items = [...walk.items];
   const marked = items.filter(([id, item]) => isMarked(plan, pass, item) && pass.claimant(id) === undefined);
   const [first, second] = marked;
@@ -30,87 +33,50 @@ export function findOrCreate<Spec, Facts, Item>(
   if (first !== undefined) return bind(pass, first[0], 'Created');
   const name = plan.name(pass);
   const named = items.filter(([, item]) => plan.nameOf(item) === name).map(([id]) => id);
+  if (named.length > 0 && walk.begunAt < pass.askedAt) return readOf(pass, list, pass.askedAt);
   const free = named.filter((id) => pass.claimant(id) === undefined);
   const [only, other] = free;
   // What shows without an owner may be what another resource is creating: its id is on the way.
   const creating = only === undefined ? undefined : createdElsewhere(pass, list.key, name);
   if (creating !== undefined) return creating;
-  if (only !== undefined) {
-    if (other === undefined && adoptionOf(plan, pass) === 'ByName') {
-      return { is: 'again', remember: { ...boundTo(pass, only, 'Adopted'), applied: asFound(plan, pass) } };
-    }
-    return alreadyExists(plan, name, only, free.length);
-  }
+  if (other !== undefined) return alreadyExists(plan, name, free);
+  const taken = only === undefined ? undefined : takenBy(plan, pass, name, only);
+  if (taken !== undefined) return taken;
   const held = mayNotCreate(pass, list.key, name);
   if (held !== undefined) return held;
   const lacking = lookAfterDenial(plan, pass, undefined);
   if (lacking?.is === 'unclear') return lacking.step;
   const serviceTime = walk.dateMs === undefined ? {} : { serviceTime: new Date(walk.dateMs).toISOString() };
-  return create(plan, pass, { collection: list.key, name, excluded: named, ...serviceTime }, 1);
+  // Those that are there belong to other resources, and are told from ours by that as well.
+  const excluded = named.slice(-mostExcluded);
+  return create(plan, pass, { collection: list.key, name, excluded, ...serviceTime }, 1);
 }
 
-/** Goes on with a create whose outcome is not known. */
-export function resolveCreate<Spec, Facts, Item>(
+/** What an object of this name means that nobody owns; undefined when a list that lags still shows one that has gone. */
+function takenBy<Spec, Facts, Item>(
   plan: ObjectPlan<Spec, Facts, Item>,
   pass: Pass<Spec, Facts>,
-  entry: JournalEntry,
-  intent: CreateIntent,
-): Step<Facts> {
-  const list = plan.list(pass);
-  const walk = pass.view.all(list);
-  const settledAt = pass.journalSeen.monotonic + entry.deadlineSeconds * 1_000 + pass.horizonMs;
-  const since = Math.max(pass.journalSeen.monotonic, Math.min(settledAt, pass.monotonicMs - recheckMs));
-  if (walk === undefined || walk.begunAt < since) return readOf(pass, list, pass.monotonicMs);
-  const latestMs = walk.dateMs === undefined ? undefined : walk.dateMs + Math.max(0, settledAt - walk.begunAt);
-  const sent = { ...intent, latestMs, fields: fieldsSent(plan, pass, entry) };
-  const alike = [...walk.items].filter(([id, item]) => isAlike(plan, pass, sent, id, item));
-  const found = alike.filter(([, item]) => isInTime(plan, sent, item));
-  const [first, second] = found;
-  // What would only be presumed to be ours is not deleted: there is nothing to choose.
-  if (second !== undefined && pass.subject.deleting && plan.markerOf === undefined)
-    return leaveAll(plan, intent, found);
-  if (second !== undefined) return ambiguous(plan, found);
-  if (first !== undefined) return bind(pass, first[0], plan.markerOf === undefined ? 'Presumed' : 'Created');
-  if (entry.conflicted !== undefined) {
-    return {
-      is: 'stall',
-      reason: 'Rejected',
-      message: `create ${plan.noun} "${intent.name}": ${entry.conflicted}`,
-      remember: { journal: undefined, applied: undefined },
-    };
-  }
-  if (walk.begunAt < settledAt) return inDoubt(plan, pass, entry, intent);
-  const [untimely] = alike;
-  if (untimely !== undefined && pass.subject.deleting) return leaveAll(plan, intent, alike);
-  if (untimely !== undefined) return outOfTime(plan, untimely[0]);
-  if (pass.subject.deleting) return { is: 'release' };
-  if (plan.name(pass) !== intent.name) {
-    return { is: 'again', remember: { journal: undefined, applied: undefined } };
-  }
-  const held = mayNotCreate(pass, list.key, intent.name);
-  if (held !== undefined) return held;
-  return create(plan, pass, intent, entry.attempt + 1);
+  name: string,
+  id: string,
+): Step<Facts> | undefined {
+  const single = plan.single(id);
+  const shown = pass.view.one(single, id);
+  if (shown === undefined || shown.walk.begunAt < pass.askedAt) return readOf(pass, single, pass.askedAt);
+  if (shown.item === undefined) return undefined;
+  if (adoptionOf(plan, pass) !== 'ByName') return alreadyExists(plan, name, [id]);
+  return { is: 'again', remember: { ...boundTo(pass, id, 'Adopted'), applied: undefined } };
 }
 
-/** What the lost call asked for; undefined when the spec or a Secret has changed since, so that nobody knows any more. */
-function fieldsSent<Spec, Facts, Item>(
-  plan: ObjectPlan<Spec, Facts, Item>,
-  pass: Pass<Spec, Facts>,
-  { digest }: JournalEntry,
-): Fields | undefined {
-  const fields = creatable(plan, pass);
-  return pass.print(plan.requests.create(pass, fields).body ?? null) === digest ? fields : undefined;
+/**
+ * What a walk must not be older than to show that there is nothing yet. An object that carries our mark cannot have been made
+ * before this process knew of the resource, so that many new ones share a walk, whenever each comes to its turn.
+ */
+function emptySince<Spec, Facts, Item>(plan: ObjectPlan<Spec, Facts, Item>, pass: Pass<Spec, Facts>): number {
+  return plan.markerOf === undefined ? pass.askedAt : Math.min(pass.askedAt, pass.newSince ?? pass.askedAt);
 }
 
-/** What the spec wants without the fields that creation does not take. */
-export function creatable<Spec, Facts, Item>(plan: ObjectPlan<Spec, Facts, Item>, pass: Pass<Spec, Facts>): Fields {
-  const later = new Set(plan.afterCreation ?? []);
-  return Object.fromEntries(
-    Object.entries(plan.desired(pass)).filter(([field, value]) => value !== undefined && !later.has(field)),
-  );
-}
-
-function create<Spec, Facts, Item>(
+/** The call that creates the object, with all that is needed to find it again when its answer is lost. */
+export function create<Spec, Facts, Item>(
   plan: ObjectPlan<Spec, Facts, Item>,
   pass: Pass<Spec, Facts>,
   intent: CreateIntent,
@@ -135,7 +101,7 @@ function create<Spec, Facts, Item>(
       urgency: 'edit',
       journal: { operation: 'create', attempt, digest: pass.print(request.body ?? null), create: intent },
       refused: (refusal) => denied(plan, pass, words, refusal),
-      meanwhile: { applied: doubted(pass.memory.applied, Object.keys(prints)) },
+      meanwhile: { applied: begun(pass.memory.applied, Object.keys(prints)) },
       wrote: (body) => ({
         ...Object.fromEntries(shownFields),
         ...definedOf(plan.requests.shownByCreated?.(body) ?? {}),
@@ -151,78 +117,20 @@ function create<Spec, Facts, Item>(
   };
 }
 
-/** Fields without those that are not stated. */
-export function definedOf(fields: Fields): Readonly<Record<string, Exclude<Fields[string], undefined>>> {
-  const rows = Object.entries(fields).flatMap(([field, value]) =>
-    value === undefined ? [] : [[field, value] as const],
+/** What the spec wants without the fields that creation does not take. */
+export function creatable<Spec, Facts, Item>(plan: ObjectPlan<Spec, Facts, Item>, pass: Pass<Spec, Facts>): Fields {
+  const later = new Set(plan.afterCreation ?? []);
+  return Object.fromEntries(
+    Object.entries(plan.desired(pass)).filter(([field, value]) => value !== undefined && !later.has(field)),
   );
-  return Object.fromEntries(rows);
-}
-
-/** What counts as applied to an object that is taken over: where drift is only reported, all that the service shows of it. */
-export function asFound<Spec, Facts, Item>(
-  plan: ObjectPlan<Spec, Facts, Item>,
-  pass: Pass<Spec, Facts>,
-): Memory<Facts>['applied'] {
-  if (plan.lifecycle(pass.spec).drift !== 'Report') return undefined;
-  const rows = Object.entries(definedOf(plan.desired(pass))).filter(([field]) => plan.hidden?.(field, pass) !== true);
-  return { generation: -1, prints: Object.fromEntries(rows.map(([field, value]) => [field, pass.print(value)])) };
-}
-
-/** What to remember when an id is bound. */
-export function boundTo<Spec, Facts>(
-  pass: Pass<Spec, Facts>,
-  id: string,
-  ownership: Ownership,
-): Partial<Memory<Facts>> {
-  const { endpoint, accountId } = pass.account;
-  return { id, ownership, binding: { endpoint, accountId }, journal: undefined };
-}
-
-function bind<Spec, Facts>(pass: Pass<Spec, Facts>, id: string, ownership: Ownership): Step<Facts> {
-  return { is: 'again', remember: boundTo(pass, id, ownership) };
-}
-
-function isMarked<Spec, Facts, Item>(
-  plan: ObjectPlan<Spec, Facts, Item>,
-  pass: Pass<Spec, Facts>,
-  item: Item,
-): boolean {
-  return plan.markerOf !== undefined && plan.markerOf(item) === pass.marker;
-}
-
-/** A lost call, and what it asked for. */
-type Sent = CreateIntent & { readonly latestMs: number | undefined; readonly fields: Fields | undefined };
-
-/** Whether an object may be the one that the lost call made, going by what it is. */
-function isAlike<Spec, Facts, Item>(
-  plan: ObjectPlan<Spec, Facts, Item>,
-  pass: Pass<Spec, Facts>,
-  intent: Sent,
-  id: string,
-  item: Item,
-): boolean {
-  if (plan.markerOf !== undefined) return isMarked(plan, pass, item);
-  if (plan.nameOf(item) !== intent.name || intent.excluded.includes(id)) return false;
-  if (pass.claimant(id) !== undefined) return false;
-  const seen = plan.observed(item, pass);
-  return Object.entries(intent.fields ?? {}).every(
-    ([field, value]) => seen[field] === undefined || sameValue(seen[field], value),
-  );
-}
-
-/** Whether it was made when the lost call may have arrived; times are compared by the service's own clock, and only by it. */
-function isInTime<Spec, Facts, Item>(plan: ObjectPlan<Spec, Facts, Item>, intent: Sent, item: Item): boolean {
-  const createdAt = plan.createdAtOf(item);
-  if (plan.markerOf !== undefined || createdAt === undefined) return true;
-  const earliestMs = intent.serviceTime === undefined ? undefined : Date.parse(intent.serviceTime);
-  const isTooEarly = earliestMs !== undefined && createdAt < earliestMs - clockSlackMs;
-  const isTooLate = intent.latestMs !== undefined && createdAt > intent.latestMs + clockSlackMs;
-  return !isTooEarly && !isTooLate;
 }
 
 /** What keeps any create back at the moment. */
-function mayNotCreate<Spec, Facts>(pass: Pass<Spec, Facts>, collection: string, name: string): Step<Facts> | undefined {
+export function mayNotCreate<Spec, Facts>(
+  pass: Pass<Spec, Facts>,
+  collection: string,
+  name: string,
+): Step<Facts> | undefined {
   if (pass.account.frozen !== undefined) {
     return { is: 'wait', reason: 'VisibilityLost', message: pass.account.frozen };
   }
@@ -246,72 +154,19 @@ function createdElsewhere<Spec, Facts>(
 ): Step<Facts> | undefined {
   const other = pass.creating(collection, name);
   if (other === undefined) return undefined;
-  return {
-    is: 'wait',
-    reason: 'CreateInProgress',
-    message: `${other} is creating "${name}"; this one goes next`,
-    retryInMs: 2_000,
-  };
+  // Where many wait for one name, each of them would write anew whose turn it is.
+  const who = pass.isCreatingAsUsual?.(collection, name) === true ? 'another resource' : other;
+  const message = `${who} is creating "${name}"; this one takes its turn after it`;
+  const { waitsSince = pass.monotonicMs } = pass.notes;
+  const retryInMs = Math.min(longestTurnMs, Math.max(firstTurnMs, (pass.monotonicMs - waitsSince) / 8));
+  return { is: 'wait', reason: 'CreateInProgress', message, retryInMs, note: { ...pass.notes, waitsSince } };
 }
 
-function inDoubt<Spec, Facts, Item>(
-  plan: ObjectPlan<Spec, Facts, Item>,
-  pass: Pass<Spec, Facts>,
-  entry: JournalEntry,
-  intent: CreateIntent,
-): Step<Facts> {
-  const until = new Date(pass.journalSeen.wall + entry.deadlineSeconds * 1_000 + pass.horizonMs).toISOString();
-  return {
-    is: 'wait',
-    reason: 'InDoubt',
-    message: `create ${plan.noun} "${intent.name}": the answer was lost; if the object does not show by ${until}, it is created again`,
-    retryInMs: recheckMs,
-  };
-}
-
-function alreadyExists<Facts>(plan: { noun: string }, name: string, id: string, count: number): Step<Facts> {
+function alreadyExists<Facts>(plan: { noun: string }, name: string, ids: readonly string[]): Step<Facts> {
+  const [id] = ids;
   const message =
-    count === 1
+    ids.length === 1
       ? `${plan.noun} "${name}" exists as ${id} and was not created by this resource; to adopt it, set spec.externalId: ${id}`
-      : `${count} objects of the name "${name}" exist that this resource did not create, ${id} among them; to adopt one, set spec.externalId`;
+      : `${ids.length} objects of the name "${name}" exist that this resource did not create, ${id} among them; to adopt one, set spec.externalId`;
   return { is: 'stall', reason: 'AlreadyExists', message };
-}
-
-function ambiguous<Facts>(plan: { noun: string }, found: readonly (readonly [string, unknown])[]): Step<Facts> {
-  const ids = found.map(([id]) => id).toSorted();
-  return {
-    is: 'stall',
-    reason: 'Ambiguous',
-    message: `${ids.length} objects could be the ${plan.noun} that this resource created: ${ids.slice(0, 5).join(', ')}; name the right one in spec.externalId`,
-  };
-}
-
-/** It fits but for its time, and the clock that dates the answers need not be the one that dates the objects. */
-function outOfTime<Facts>(plan: { noun: string }, id: string): Step<Facts> {
-  return {
-    is: 'stall',
-    reason: 'Ambiguous',
-    message: `${plan.noun} ${id} could be the one that a lost call of this resource created, though it was not made at that time; name it in spec.externalId, or delete it and another one is created`,
-  };
-}
-
-function leaveAll<Facts>(
-  plan: { noun: string },
-  { name }: CreateIntent,
-  found: readonly (readonly [string, unknown])[],
-): Step<Facts> {
-  const ids = found.map(([id]) => id).toSorted();
-  const stays = `${ids.join(', ')} stay in the service: one of them may be the ${plan.noun} "${name}" of a lost call`;
-  return { is: 'release', stays };
-}
-
-/** How far this object may take over what it did not create: its own wish, capped by the account. */
-export function adoptionOf<Spec, Facts, Item>(plan: ObjectPlan<Spec, Facts, Item>, pass: Pass<Spec, Facts>): Adoption {
-  return adoptionWithin(plan.lifecycle(pass.spec).adoption, pass.account);
-}
-
-/** How far a spec may take over what it did not create, as the account allows it. */
-export function adoptionWithin(wish: Adoption = 'ById', account: Pick<AccountView, 'adoption'>): Adoption {
-  const rank = { Never: 0, ById: 1, ByName: 2 } as const;
-  return rank[wish] < rank[account.adoption] ? wish : account.adoption;
 }

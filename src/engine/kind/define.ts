@@ -77,6 +77,8 @@ export interface KindDefinition<Spec, Facts> {
   readonly fleeting?: readonly string[];
   /** A request that came to its end: from then on nothing is read, sent or written for it. */
   readonly finished?: (facts: Facts) => boolean;
+  /** The entry that is open in the journal is of a call whose end is known: nothing is in doubt. */
+  readonly answered?: (memory: Memory<Facts>) => boolean;
   readonly step: (pass: Pass<Spec, Facts>) => Step<Facts>;
   readonly show: (pass: Pass<Spec, Facts>) => Showing<Facts>;
 }

@@ -43,7 +43,8 @@ export function denied<Spec, Facts, Item>(
   words: string,
   refusal: Refusal,
 ): Verdict<Facts> | undefined {
-  if (plan.namesInCalls === undefined || (refusal.is !== 'notFound' && refusal.is !== 'refused')) return undefined;
+  const isAboutOthers = refusal.is === 'refused' && plan.namesInCalls !== undefined;
+  if (refusal.is !== 'notFound' && !isAboutOthers) return undefined;
   const message = `${words}: ${refusal.message}`;
   if (pass.notes['deniedAt'] !== undefined) return { is: 'stall', reason: 'Rejected', message };
   return {

@@ -9,7 +9,10 @@ export interface Subject {
   readonly name: string;
   readonly uid: string;
   readonly generation: number;
+  /** Cut to the second. */
   readonly createdAtMs: number;
+  /** It was not there when this process read all objects for the first time. */
+  readonly isYounger?: true;
   readonly annotations: Readonly<Record<string, string>>;
   readonly deleting: boolean;
   /** Whether our finalizer is on it. */
@@ -46,6 +49,12 @@ export interface AccountView {
   readonly pollMs: number;
   /** How often things are read at present: longer than asked where the budget would not do. */
   readonly inEffect: { readonly pollMs: number; readonly roundMs: number | undefined };
+  /** What the account may take, and what it is expected to take; undefined where it is not open. */
+  readonly budget?: {
+    readonly requestsPerSecond: number;
+    readonly concurrency: number;
+    readonly forecastPerHour: number;
+  };
   /** The service asked everybody on this credential to wait, for long enough to be worth a word. */
   readonly isThrottled?: boolean;
   /** Why nothing may be created or deleted at the moment. */
@@ -59,12 +68,15 @@ export interface Referred {
   /** Empty only where the need does without one. */
   readonly id: string;
   readonly facts: Readonly<Record<string, unknown>>;
+  /** The generation of it that was applied last. */
+  readonly applied?: number | undefined;
 }
 
 /** Another resource of ours that names the same id of the service. */
 export interface Related {
   /** In words: `RecoveryActivation team/orders`. */
   readonly name: string;
+  readonly namespace: string | undefined;
   readonly id: string | undefined;
   readonly ownership: Ownership | undefined;
   readonly facts: Readonly<Record<string, unknown>>;
@@ -74,6 +86,8 @@ export interface Related {
   readonly spec: unknown;
   /** A call of it was begun whose end is not known. */
   readonly inDoubt: boolean;
+  /** When its newest call was begun, by the clock of its process; undefined where none is open. */
+  readonly begunMs?: number;
   /** A request that came to its end. */
   readonly finished: boolean;
 }
@@ -126,12 +140,16 @@ export interface Pass<Spec, Facts> {
   readonly referrers: (kind: string) => readonly { readonly name: string; readonly spec: unknown }[];
   /** Resources that use this account, the first few in words; only for accounts. */
   readonly dependents: () => { readonly count: number; readonly first: readonly string[] };
-  /** What the account is used for; absent for everything else, and where nobody sees all of it. */
-  readonly tally?: () => Tally | undefined;
+  /** What the account is used for; absent for everything else. */
+  readonly tally?: () => Tally;
   /** Another resource with an open create of this name in this collection, in words. */
   readonly creating: (collection: string, name: string) => string | undefined;
+  /** Whether that one is at it as usual, so that it is soon another one: not worth a name. */
+  readonly isCreatingAsUsual?: (collection: string, name: string) => boolean;
   /** Resources of another kind in the same account that name this id of the service; absent where none can. */
   readonly related?: (kind: string, id: string) => readonly Related[];
+  /** Resources of a kind that use the same account; all of them are looked through, so only ask before acting. */
+  readonly inAccount?: (kind: string) => readonly Related[];
   /** What this process may do beyond the everyday; absent means nothing. */
   readonly powers?: Powers;
   /** What the API server's own clock shows now, where it has shown one. */
@@ -144,6 +162,8 @@ export interface Pass<Spec, Facts> {
   readonly notes: Notes;
   /** When this object first asked for what it is waiting to read (monotonic). */
   readonly askedAt: number;
+  /** Since when this process knows an object that it has never sent anything for nor come to an end with (monotonic). */
+  readonly newSince?: number;
   /** How much longer calls that cannot be repeated must wait after a take-over. */
   readonly quarantineMs: number;
   readonly horizonMs: number;

@@ -11,6 +11,14 @@ export function textIn(fields: Fields, field: string): string {
   return typeof value === 'string' ? value : '';
 }
 
+/** Fields without those that are not stated. */
+export function definedOf(fields: Fields): Readonly<Record<string, Exclude<Fields[string], undefined>>> {
+  const rows = Object.entries(fields).flatMap(([field, value]) =>
+    value === undefined ? [] : [[field, value] as const],
+  );
+  return Object.fromEntries(rows);
+}
+
 /** What `spec.lifecycle` says, with the kind's defaults filled in. */
 export interface Lifecycle {
   readonly mode: 'Manage' | 'Observe';
@@ -46,10 +54,14 @@ export interface ObjectPlan<Spec, Facts, Item> {
   readonly single: (id: string) => Read<Item>;
   /** Whether it is known where such an object would be; without it, always. A reference may be gone before what refers to it. */
   readonly isPlaced?: (pass: Pass<Spec, Facts>) => boolean;
+  /** What such an object is in and goes with, where that may go before it: by which id it shows in which list. */
+  readonly placeOf?: (pass: Pass<Spec, Facts>) => { readonly list: Read; readonly id: string };
   readonly name: (pass: Pass<Spec, Facts>) => string;
   readonly nameOf: (item: Item) => string;
   /** Where the item shows when it was made. */
   readonly createdAtOf: (item: Item) => number | undefined;
+  /** The account that an item says it belongs to; without it, or where the item says nothing, the list decides. */
+  readonly accountOf?: (item: Item) => string | undefined;
   /** Where the item carries our marker; undefined for kinds that have no place for it. */
   readonly markerOf?: (item: Item) => string | undefined;
   readonly lifecycle: (spec: Spec) => Lifecycle;
@@ -65,6 +77,8 @@ export interface ObjectPlan<Spec, Facts, Item> {
   readonly observed: (item: Item, pass: Pass<Spec, Facts>) => Fields;
   /** Fields that the interface never shows back; remembered as fingerprints instead of being compared. */
   readonly hidden?: (field: string, pass: Pass<Spec, Facts>) => boolean;
+  /** Fields that something else sends for the time being: what the spec says of them counts as sent. */
+  readonly sentElsewhere?: (field: string, pass: Pass<Spec, Facts>) => boolean;
   /** Fields that are shown back and remembered all the same, so that it is noticed when the spec states them no longer. */
   readonly kept?: (field: string) => boolean;
   /** Fields that another wanted one has taken the place of: the service has them no longer. */
@@ -76,7 +90,7 @@ export interface ObjectPlan<Spec, Facts, Item> {
   /** Fields that creation does not take; the first update brings them about. */
   readonly afterCreation?: readonly string[];
   /** Why the object must not be changed at the moment, though it differs. */
-  readonly mustWait?: (pass: Pass<Spec, Facts>) => Step<Facts> | undefined;
+  readonly mustWait?: (pass: Pass<Spec, Facts>, changed: Fields) => Step<Facts> | undefined;
   readonly requests: {
     readonly create: (pass: Pass<Spec, Facts>, fields: Fields) => Request;
     readonly idOfCreated: (body: unknown) => string | undefined;
@@ -91,6 +105,8 @@ export interface ObjectPlan<Spec, Facts, Item> {
     readonly learnedByUpdate?: (body: unknown, changed: Fields, pass: Pass<Spec, Facts>) => Facts;
     /** What counts while there is no answer to an update. */
     readonly supposedOfUpdate?: (changed: Fields, pass: Pass<Spec, Facts>) => Facts;
+    /** Whether that counts the calls themselves. */
+    readonly countsUpdate?: (changed: Fields, pass: Pass<Spec, Facts>) => boolean;
     readonly remove: (id: string) => Request;
   };
   /** What stands in the way of a removal, in words, when the service refuses it. */

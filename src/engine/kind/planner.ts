@@ -6,14 +6,16 @@
  */
 import type { Json } from '../ports.ts';
 import { leftoverOf, meanwhile, only, part, whole } from './applied.ts';
+import { asFound } from './binding.ts';
 import { compare, type Difference } from './compare.ts';
-import { adoptionOf, asFound, boundTo, findOrCreate, resolveCreate } from './create.ts';
+import { findOrCreate } from './create.ts';
 import { denied, lookAfterDenial } from './denial.ts';
+import { bindNamed, claimed, resolveFirst } from './named.ts';
 import type { Pass } from './pass.ts';
 import type { ObjectPlan } from './plan.ts';
 import { readOf } from './reading.ts';
 import { planRemoval } from './removal.ts';
-import { look } from './sight.ts';
+import { believedPolls, look, refusedFor } from './sight.ts';
 import type { Showing, Step } from './step.ts';
 
 /** The next step for an object with plain create, update and delete. */
@@ -22,14 +24,15 @@ export function planObject<Spec, Facts, Item>(
   pass: Pass<Spec, Facts>,
 ): Step<Facts> {
   if (pass.subject.deleting) return planRemoval(plan, pass);
+  const unresolved = resolveFirst(plan, pass);
+  if (unresolved !== undefined) return unresolved;
   const refused = plan.admit?.(pass);
   if (refused !== undefined) return refused;
+  const { id } = pass.memory;
   const externalId = plan.externalId(pass.spec);
-  if (externalId !== undefined && (pass.memory.id !== externalId || pass.memory.ownership === 'Presumed')) {
+  if (externalId !== undefined && (id !== externalId || pass.memory.ownership === 'Presumed')) {
     return bindNamed(plan, pass, externalId);
   }
-  const { journal, id } = pass.memory;
-  if (journal?.create !== undefined) return resolveCreate(plan, pass, journal, journal.create);
   if (id === undefined) return findOrCreate(plan, pass);
   const claimant = pass.claimant(id);
   if (claimant?.goesFirst === true) return claimed(plan, id, claimant.name);
@@ -59,51 +62,6 @@ export function showObject<Spec, Facts, Item>(
   };
 }
 
-function claimed<Facts>(plan: { noun: string }, id: string, name: string): Step<Facts> {
-  return {
-    is: 'stall',
-    reason: 'Claimed',
-    message: `${plan.noun} ${id} belongs to ${name}, which is older; one object in the service has one owner`,
-  };
-}
-
-/** Binds the object that `spec.externalId` names: adopts it, or confirms that a presumed one is ours. */
-function bindNamed<Spec, Facts, Item>(
-  plan: ObjectPlan<Spec, Facts, Item>,
-  pass: Pass<Spec, Facts>,
-  id: string,
-): Step<Facts> {
-  const claimant = pass.claimant(id);
-  if (claimant?.goesFirst === true) return claimed(plan, id, claimant.name);
-  if (pass.memory.id === id) return { is: 'again', remember: boundTo(pass, id, 'Created') };
-  if (adoptionOf(plan, pass) === 'Never') {
-    const message = `spec.externalId names ${plan.noun} ${id}, and adoption is Never here; the account's spec.adoption must allow ById`;
-    return { is: 'stall', reason: 'AdoptionNotAllowed', message };
-  }
-  const found = look(plan, pass, id);
-  if (found.is === 'unclear') return found.step;
-  if (found.is === 'gone') {
-    return {
-      is: 'stall',
-      reason: 'NotFound',
-      message: `spec.externalId names ${plan.noun} ${id}, which does not exist`,
-    };
-  }
-  const { create } = pass.memory.journal ?? {};
-  const ownership = create === undefined || create.excluded.includes(id) ? 'Adopted' : 'Created';
-  const before = pass.memory.id;
-  const sent = before === undefined ? pass.memory.applied : undefined;
-  const applied = ownership === 'Created' ? sent : asFound(plan, pass);
-  const facts = plan.factsOfNext(pass.memory.facts);
-  return {
-    is: 'again',
-    remember: { ...boundTo(pass, id, ownership), applied, facts },
-    ...(before !== undefined && {
-      stays: `${plan.noun} ${before} stays in the service: spec.externalId names ${id} now`,
-    }),
-  };
-}
-
 function keepMatched<Spec, Facts, Item>(
   plan: ObjectPlan<Spec, Facts, Item>,
   pass: Pass<Spec, Facts>,
@@ -114,12 +72,11 @@ function keepMatched<Spec, Facts, Item>(
   if (found.is === 'gone') return gone(plan, pass, id);
   const unread = plan.alsoReads?.(pass, id).find((read) => pass.view.all(read) === undefined);
   if (unread !== undefined) return readOf(pass, unread, Number.NEGATIVE_INFINITY);
+  const applied = asFound(plan, pass);
+  if (applied !== undefined) return { is: 'again', remember: { applied } };
   const difference = compare(plan, pass, found.seen.fields);
   const fixed = plan.fixed?.find((field) => field in difference.differing);
-  if (fixed !== undefined) {
-    const message = `${plan.noun} ${id} has another ${fixed} than the spec, and the service cannot change it`;
-    return { is: 'stall', reason: 'Immutable', message };
-  }
+  if (fixed !== undefined) return immutable(plan, pass, id, [fixed, ...Object.keys(difference.differing)]);
   const reports = plan.lifecycle(pass.spec).drift === 'Report';
   const changed = { ...(!reports && difference.differing), ...difference.unsent };
   if (Object.keys(changed).length > 0) {
@@ -127,15 +84,43 @@ function keepMatched<Spec, Facts, Item>(
     if (lacking?.is === 'unclear') return lacking.step;
     return lacking === undefined ? correct(plan, pass, id, difference, changed) : gone(plan, pass, id);
   }
-  const { applied } = pass.memory;
-  if (difference.rerecord || applied?.generation !== pass.subject.generation) {
+  if (difference.rerecord || pass.memory.applied?.generation !== pass.subject.generation) {
     return { is: 'again', remember: { applied: whole(plan, pass, difference) }, note: {} };
   }
   const next = plan.settle?.(pass, found.seen) ?? { is: 'ready' };
   if (next.is !== 'ready') return next;
   const drifted = Object.keys(difference.differing);
-  if (drifted.length === 0) return { ...next, note: {} };
   const message = `differs from the spec in ${drifted.join(', ')}; drift is only reported`;
+  const ready = drifted.length === 0 ? next : ({ is: 'ready', reason: 'Observed', message } as const);
+  return { ...ready, ...whenDoubtful(plan, pass, id), note: {} };
+}
+
+/** A list that the service refuses is believed for a while only: then the object is looked at by itself. */
+function whenDoubtful<Spec, Facts, Item>(
+  plan: ObjectPlan<Spec, Facts, Item>,
+  pass: Pass<Spec, Facts>,
+  id: string,
+): { readonly retryInMs?: number } {
+  const list = plan.list(pass);
+  const walk = pass.view.one(list, id)?.walk;
+  const refusedMs = walk === undefined ? 0 : refusedFor(pass, list, walk);
+  const believedMs = believedPolls * pass.account.pollMs;
+  return refusedMs === 0 ? {} : { retryInMs: refusedMs < believedMs ? believedMs - refusedMs : believedMs };
+}
+
+/** What is another thing than the spec describes is not changed into it halfway: where drift is corrected somebody has to decide. */
+function immutable<Spec, Facts, Item>(
+  plan: ObjectPlan<Spec, Facts, Item>,
+  pass: Pass<Spec, Facts>,
+  id: string,
+  [field = '', ...differing]: readonly string[],
+): Step<Facts> {
+  const { drift, mode } = plan.lifecycle(pass.spec);
+  if (drift === 'Correct' && mode === 'Manage' && pass.account.mode === 'Manage') {
+    const message = `${plan.noun} ${id} has another ${field} than the spec, and the service cannot change it`;
+    return { is: 'stall', reason: 'Immutable', message };
+  }
+  const message = `differs from the spec in ${differing.join(', ')}; that is only reported, and nothing is sent, since the service cannot change ${field}`;
   return { is: 'ready', reason: 'Observed', message, note: {} };
 }
 
@@ -169,7 +154,7 @@ function correct<Spec, Facts, Item>(
     const message = `somebody else keeps changing ${contested.join(', ')} of ${plan.noun} ${id}; it is left as it is for now`;
     return { is: 'stall', reason: 'Contested', message };
   }
-  const held = plan.mustWait?.(pass);
+  const held = plan.mustWait?.(pass, changed);
   if (held !== undefined) return held;
   const first = plan.requests.updateFirst?.(changed, pass);
   const now = first === undefined ? changed : only(changed, first);
@@ -182,6 +167,7 @@ function correct<Spec, Facts, Item>(
       urgency: isDrift ? 'drift' : 'edit',
       corrects: drifted.filter((field) => field in now),
       ...meanwhile(plan, pass, now),
+      counted: plan.requests.countsUpdate?.(now, pass) ?? false,
       ...(plan.requests.updateAlone && { alone: plan.requests.updateAlone(pass) }),
       wrote: () => only(difference.differing, Object.keys(now)),
       refused: (refusal) =>
@@ -190,7 +176,7 @@ function correct<Spec, Facts, Item>(
           : {
               is: 'wait',
               reason: 'InDoubt',
-              message: `${words}: ${refusal.message}; looking what came of it`,
+              message: `${words}: ${refusal.message}; what came of it is looked at before it is sent again`,
               retryInMs: 2_000,
               note: { ...pass.notes, doubtAt: pass.monotonicMs + 1 },
             },

@@ -26,3 +26,17 @@ export function readOf<Spec, Facts>(
       return { is: 'wait', reason: 'ServiceUnavailable', message };
   }
 }
+
+/**
+ * From when on a look counts after the service said no to what stands in the journal: it may have done it all the same. It goes
+ * on into the next step by `note`.
+ */
+export function sinceNo<Spec, Facts>({ memory, notes, askedAt }: Pass<Spec, Facts>): number {
+  return memory.journal?.conflicted === undefined ? Number.NEGATIVE_INFINITY : (notes['saidNoAt'] ?? askedAt);
+}
+
+/** The same step, so that what follows knows what `sinceNo` found. */
+export function notingNo<Spec, Facts>(pass: Pass<Spec, Facts>, step: Step<Facts>): Step<Facts> {
+  if (pass.memory.journal?.conflicted === undefined || step.is === 'release') return step;
+  return { ...step, note: { ...pass.notes, ...step.note, saidNoAt: sinceNo(pass) } };
+}

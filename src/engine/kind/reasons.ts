@@ -11,9 +11,9 @@ export const reasons = {
   Updating: 'The object is being changed in the service.',
   Deleting: 'The object is being deleted in the service.',
   InDoubt: 'A call was sent and its outcome is not known; the service is being watched until it is.',
-  CreateInProgress: 'Another resource is creating an object of the same name; this one goes next.',
+  CreateInProgress: 'Another resource is creating an object of the same name; this one takes its turn after it.',
   EnvironmentInDoubt:
-    'Whether a deployment to an environment of the app was carried out is not known yet; the app is not changed before.',
+    'Whether a call of another resource that changes the same environment was carried out is not known yet; nothing is sent to it before.',
   TakeOver: 'This operator has just taken over; what cannot be repeated waits for one horizon.',
   ReferenceNotReady:
     'An object that the spec refers to does not exist yet, has no id in the service yet, or is gone from the service.',
@@ -52,6 +52,8 @@ export const reasons = {
   RollbackRefused: 'The service refuses to roll back to the content version; nothing else is deployed in its place.',
   DeployInDoubt:
     'The answer to a deployment was lost twice and nothing shows that it was carried out; change what is deployed, or redeploy-at, to try again.',
+  ApplyInDoubt:
+    'The answer to a change that is applied at once was lost twice, and the service does not show whether it was carried out; it is not sent a third time.',
   DeployFailed:
     'The service accepted the deployment and says that it failed; change what is deployed, or redeploy-at, to try again.',
   PartiallyInstalled: 'The service made some of the components; the installation is continued under the same id.',

@@ -3,11 +3,12 @@
  *
  * Guarantees: what we did not create, or only presume to be ours, is never deleted; an open create is resolved before.
  */
-import { resolveCreate } from './create.ts';
 import type { Pass } from './pass.ts';
+import { releasedWithPlace } from './place.ts';
 import type { ObjectPlan } from './plan.ts';
 import { readOf } from './reading.ts';
 import { isNo } from './refusal.ts';
+import { resolveCreate } from './resolve-create.ts';
 import type { Refusal, Step, Verdict } from './step.ts';
 
 /** The annotation that lets an object go without touching the service, even while it is being deleted. */
@@ -48,7 +49,9 @@ function forgetUnbound<Spec, Facts, Item>(plan: ObjectPlan<Spec, Facts, Item>, p
   if (markerOf === undefined || !pass.subject.held || plan.isPlaced?.(pass) === false) return { is: 'release' };
   const list = plan.list(pass);
   const walk = pass.view.all(list);
-  if (walk === undefined || walk.begunAt < pass.askedAt) return readOf(pass, list, pass.askedAt);
+  if (walk === undefined || walk.begunAt < pass.askedAt) {
+    return releasedWithPlace(plan, pass, pass.askedAt) ?? readOf(pass, list, pass.askedAt);
+  }
   const mine = [...walk.items].find(([, item]) => markerOf(item) === pass.marker);
   if (mine === undefined) return { is: 'release' };
   const { endpoint, accountId } = pass.account;

@@ -5,7 +5,7 @@
  * write, or not the object at all, counts only after a direct read says the same; an object is gone only after two direct
  * reads a poll apart.
  */
-import type { Read } from '../ports.ts';
+import type { Read, ReadProblem, Snapshot } from '../ports.ts';
 import { sameValue } from './compare.ts';
 import type { Pass } from './pass.ts';
 import type { ObjectPlan, Sight } from './plan.ts';
@@ -17,6 +17,10 @@ export type Look<Facts, Item> =
   | { readonly is: 'gone' }
   | { readonly is: 'unclear'; readonly step: Step<Facts> };
 
+/** For so many polls a list is believed after the service began to refuse it. */
+export const believedPolls = 2;
+const refusing: ReadonlySet<ReadProblem['why']> = new Set(['refused', 'forbidden']);
+
 /** Looks for a bound object, asking for the reads that a safe answer needs. */
 export function look<Spec, Facts, Item>(
   plan: ObjectPlan<Spec, Facts, Item>,
@@ -27,12 +31,23 @@ export function look<Spec, Facts, Item>(
   const listed = pass.view.one(list, id);
   if (listed === undefined) return { is: 'unclear', step: readOf(pass, list, Number.NEGATIVE_INFINITY) };
   const { item, walk } = listed;
+  if (refusedFor(pass, list, walk) >= believedPolls * pass.account.pollMs)
+    return lookDirectly(plan, pass, id, pass.monotonicMs - pass.account.pollMs);
   const older = pass.wrote !== undefined && walk.begunAt < pass.wrote.at;
   if (item === undefined) return older ? ownWrite(pass) : lookDirectly(plan, pass, id, walk.begunAt);
   const fields = plan.observed(item, pass);
   if (older) return { is: 'seen', seen: { item, fields: { ...fields, ...pass.wrote?.fields } } };
   if (contradicts(pass, fields)) return lookDirectly(plan, pass, id, walk.begunAt);
   return { is: 'seen', seen: { item, fields } };
+}
+
+/**
+ * How long the service has answered, but not with this list. What it showed last is believed while it cannot be reached at all,
+ * which its account says; one that refuses a list may have lost what was in it.
+ */
+export function refusedFor<Spec, Facts>(pass: Pass<Spec, Facts>, list: Read, walk: Snapshot): number {
+  const problem = pass.view.problem(list);
+  return problem !== undefined && refusing.has(problem.why) ? pass.monotonicMs - walk.begunAt : 0;
 }
 
 /** The service as we left it ourselves a moment ago. */

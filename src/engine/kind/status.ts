@@ -1,6 +1,7 @@
 /** The fields of status that every kind has, as the schema that status is cut to before it is written. */
 import { annotated } from './rules.ts';
 import { choice, facts, integer, listByKey, listOf, mapOf, serviceId, shown, text } from './schema.ts';
+import { mostExcluded } from './step.ts';
 
 const generation = (description: string) => integer(description, { min: -1, max: 9_007_199_254_740_991 });
 const host = (description: string) => text(description, { max: 300 });
@@ -35,7 +36,7 @@ const Journal = shown('A call that was begun and must not happen twice; written 
     collection: text('Where it is created.', { max: 256 }),
     name: text('The name that it is created with.', { max: 256 }),
     excluded: listOf('Ids of the objects of that name that were there before.', text('An id.', { max: 128 }), {
-      max: 1000,
+      max: mostExcluded,
     }),
     serviceTime: text("The service's own clock when those were read.", { max: 64 }).optional(),
   }).optional(),

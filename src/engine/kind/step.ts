@@ -4,6 +4,9 @@ import type { Reason } from './reasons.ts';
 /** Who made the object in the service, and how sure that is. */
 export type Ownership = 'Created' | 'Adopted' | 'Presumed';
 
+/** How many ids an intent holds at most: what status has room for. */
+export const mostExcluded = 1_000;
+
 /** What a create needs to be found again when its answer is lost. */
 export interface CreateIntent {
   /** The read that lists such objects. */
@@ -80,6 +83,8 @@ export interface Call<Facts> {
    * when the call was certainly not carried out.
    */
   readonly meanwhile?: Partial<Memory<Facts>>;
+  /** What is remembered meanwhile counts the call: when it was not sent, that must not stand in status until the next try. */
+  readonly counted?: boolean;
   /** Ids in the service at which no call of another object may be under way at the same time, or since this one looked. */
   readonly alone?: readonly string[];
   /** A read that a credential of its own must be able to do before it is used for this call. */

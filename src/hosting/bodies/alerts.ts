@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { time, word } from './said.ts';
 import {
   dateMs,
   id,
@@ -42,18 +43,18 @@ const Alert: z.ZodType<AlertItem> = z
     accountId: shown(text),
     name: text,
     description: optional(text),
-    metric: text,
-    operator: text,
+    metric: word,
+    operator: word,
     threshold: number,
-    duration: text,
-    aggregation: optional(text),
-    queryRange: optional(text),
+    duration: word,
+    aggregation: optional(word),
+    queryRange: optional(word),
     contactPointIds: optionalList(id),
     contactPoints: optionalList(z.object({ contactPointId: id })),
     enabled: optional(z.boolean()),
-    lastKnownState: shown(text),
-    lastStateCheck: shown(text),
-    region: shown(text),
+    lastKnownState: shown(word),
+    lastStateCheck: shown(time),
+    region: shown(word),
     createdAt: dateMs.optional(),
   })
   .transform(({ contactPoints, createdAt, ...rest }) => ({
@@ -72,8 +73,8 @@ export function alertIn(body: unknown): AlertItem | undefined {
   return parsed(Alert, unwrapped(body, 'alert'));
 }
 
-const Created = z.object({ alertId: id, enabled: shown(z.boolean()), lastKnownState: shown(text) });
-const Refreshed = z.object({ state: text, previousState: shown(text), lastStateCheck: shown(text) });
+const Created = z.object({ alertId: id, enabled: shown(z.boolean()), lastKnownState: shown(word) });
+const Refreshed = z.object({ state: word, previousState: shown(word), lastStateCheck: shown(time) });
 const Toggled = z.object({ enabled: z.boolean() });
 
 /** What `POST /app-env/alert` shows of the alert that it made. */

@@ -1,17 +1,6 @@
 import { z } from 'zod';
-import {
-  dateMs,
-  id,
-  listed,
-  listedAnyhow,
-  number,
-  optional,
-  parsed,
-  shown,
-  shownList,
-  text,
-  unwrapped,
-} from './shape.ts';
+import { named, word, words } from './said.ts';
+import { dateMs, id, listed, listedAnyhow, number, optional, parsed, shown, shownList, unwrapped } from './shape.ts';
 
 /** An app as `GET /apps` lists it. */
 export interface AppItem {
@@ -30,13 +19,13 @@ export interface AppItem {
 const App: z.ZodType<AppItem> = z
   .object({
     appId: id,
-    name: text,
-    slug: shown(text),
-    dockerPreset: optional(text),
-    gitProvider: shown(text),
-    gitNamespace: optional(text),
-    gitRepo: optional(text),
-    template: shown(text),
+    name: named,
+    slug: shown(words),
+    dockerPreset: optional(word),
+    gitProvider: shown(word),
+    gitNamespace: optional(named),
+    gitRepo: optional(named),
+    template: shown(words),
     createdAt: dateMs.optional(),
     updatedAt: dateMs.optional(),
   })
@@ -70,21 +59,21 @@ export interface AppRecord {
 
 const Record: z.ZodType<AppRecord> = z.object({
   appId: id,
-  name: text,
-  slug: shown(text),
-  gitProvider: shown(text),
-  gitNamespace: optional(text),
-  gitRepo: optional(text),
-  gitInstallationId: optional(text),
-  dockerPreset: optional(text),
-  contextDir: optional(text),
+  name: named,
+  slug: shown(words),
+  gitProvider: shown(word),
+  gitNamespace: optional(named),
+  gitRepo: optional(named),
+  gitInstallationId: optional(named),
+  dockerPreset: optional(word),
+  contextDir: optional(named),
   customDockerfileContentInUse: optional(z.boolean()),
-  dockerfilePath: optional(text),
+  dockerfilePath: optional(named),
   useSSL: shown(z.boolean()),
   useTCP: shown(z.boolean()),
   useImage: optional(z.boolean()),
   port: optional(number),
-  builder: optional(text),
+  builder: optional(word),
   isCliDeployment: optional(z.boolean()),
 });
 
@@ -122,14 +111,14 @@ const AppEnv: z.ZodType<AppEnvItem> = z
   .object({
     appEnvId: id,
     appId: id,
-    name: text,
-    slug: shown(text),
-    region: optional(text),
-    gitBranch: shown(text),
-    deploymentName: shown(text),
-    cliEnvName: optional(text),
-    hosts: shownList(text),
-    status: optional(text),
+    name: named,
+    slug: shown(words),
+    region: optional(word),
+    gitBranch: shown(words),
+    deploymentName: shown(words),
+    cliEnvName: optional(named),
+    hosts: shownList(words),
+    status: optional(word),
     resources: shown(
       z.object({ containers: shown(number), zClouds: shown(number), cpu: shown(number), memory: shown(number) }),
     ),
@@ -160,24 +149,24 @@ export interface PresetItem {
 
 /** A version is a word, or an object that names it. */
 const Version = z.union([
-  text,
-  z.object({ name: text }).transform(({ name }) => name),
-  z.object({ dockerPresetVersion: text }).transform(({ dockerPresetVersion }) => dockerPresetVersion),
-  z.object({ version: text }).transform(({ version }) => version),
-  z.object({ value: text }).transform(({ value }) => value),
+  named,
+  z.object({ name: named }).transform(({ name }) => name),
+  z.object({ dockerPresetVersion: named }).transform(({ dockerPresetVersion }) => dockerPresetVersion),
+  z.object({ version: named }).transform(({ version }) => version),
+  z.object({ value: named }).transform(({ value }) => value),
 ]);
 
 const Preset: z.ZodType<PresetItem> = z
   .object({
-    name: id,
-    label: shown(text),
+    name: named.pipe(z.string().min(1)),
+    label: shown(words),
     versions: shownList(Version),
-    defaultDockerPresetVersion: shown(text),
+    defaultDockerPresetVersion: shown(named),
     isCustom: shown(z.boolean()),
     isFunction: shown(z.boolean()),
     isJob: shown(z.boolean()),
     requiresDockerfile: shown(z.boolean()),
-    protocols: shownList(text),
+    protocols: shownList(words),
     limits: shown(z.object({ maxDisk: shown(number), maxReplicas: shown(number) })),
   })
   .transform(({ defaultDockerPresetVersion, limits, ...rest }) => ({

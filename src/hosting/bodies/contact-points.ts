@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import type { Json, JsonObject } from '../../engine/ports.ts';
 import { Secret } from '../../secret.ts';
+import { word, words } from './said.ts';
 import { dateMs, id, isObject, listed, parsed, shown, shownList, text, unwrapped } from './shape.ts';
 
 /** A contact point as the service shows it to everybody. */
@@ -20,13 +21,13 @@ export interface ContactPointWithSecrets extends ContactPointItem {
 }
 
 const Deployment = z
-  .object({ region: text, dashboardContactPointUid: shown(text) })
+  .object({ region: word, dashboardContactPointUid: shown(words) })
   .transform(({ region, dashboardContactPointUid }) => ({ region, uid: dashboardContactPointUid }));
 
 const fields = z.object({
   contactPointId: id,
   name: text,
-  type: text,
+  type: word,
   accountId: shown(text),
   dashboardDeployments: shownList(Deployment),
   createdAt: dateMs.optional(),

@@ -1,7 +1,8 @@
 import { z } from 'zod';
 import type { JsonObject } from '../../engine/ports.ts';
 import { errorTextOf, wordsFrom } from '../message.ts';
-import { id, isObject, listed, number, optional, parsed, shown, shownList, text, textOrNull } from './shape.ts';
+import { amounts, named, time, word, words } from './said.ts';
+import { id, isObject, listed, number, optional, parsed, shown, shownList, textOrNull } from './shape.ts';
 
 /** Names of a recovered environment, planned or made. */
 export interface DestinationNames {
@@ -31,12 +32,9 @@ export interface ProtectionSettings {
   readonly sameRegionAcknowledged: boolean | undefined;
 }
 
-/** What the service says in words of its own, made fit to be shown. */
-const words = text.transform(wordsFrom);
-
 const Names: z.ZodType<DestinationNames> = z.object({
-  envName: shown(text),
-  appName: shown(text),
+  envName: shown(named),
+  appName: shown(named),
   createNewApp: shown(z.boolean()),
 });
 
@@ -44,12 +42,12 @@ const Cleanup: z.ZodType<PendingCleanup> = z.object({
   pendingCount: shown(number),
   retainedDiskCount: shown(number),
   retryingCount: shown(number),
-  earliestRetentionUntil: shown(text),
+  earliestRetentionUntil: shown(time),
 });
 
 const Settings: z.ZodType<ProtectionSettings> = z.object({
-  destinationRegion: optional(text),
-  mode: optional(text),
+  destinationRegion: optional(word),
+  mode: optional(word),
   storageCredentialId: textOrNull,
   snapshotIntervalMs: optional(number),
   validationIntervalMs: optional(number),
@@ -100,16 +98,16 @@ const Source: z.ZodType<SourceItem> = z.preprocess(
   z.object({
     sourceAppEnvId: id,
     appId: shown(id),
-    appName: shown(text),
-    environmentName: shown(text),
-    region: shown(text),
+    appName: shown(named),
+    environmentName: shown(named),
+    region: shown(word),
     eligible: shown(z.boolean()),
     volumes: shownList(z.object({ name: words, eligible: shown(z.boolean()), reason: shown(words) })),
     unsupportedReasons: shownList(Word),
     eligibleDestinations: shownList(Word),
     suggestedSettings: shown(Settings),
     configurationId: shown(id),
-    target: shown(z.object({ appEnvId: id, appId: shown(id), appName: shown(text), environmentName: shown(text) })),
+    target: shown(z.object({ appEnvId: id, appId: shown(id), appName: shown(named), environmentName: shown(named) })),
     pendingCleanup: shown(Cleanup),
   }),
 );
@@ -194,28 +192,28 @@ export interface ConfigurationItem {
 
 const Operation: z.ZodType<DrOperation> = z.object({
   operationId: id,
-  kind: shown(words),
-  phase: shown(words),
-  outcome: shown(words),
+  kind: shown(word),
+  phase: shown(word),
+  outcome: shown(word),
   failedSteps: shown(number),
-  startedAt: shown(text),
-  endedAt: shown(text),
-  cutoffAt: shown(text),
+  startedAt: shown(time),
+  endedAt: shown(time),
+  cutoffAt: shown(time),
   validationCleanup: shown(
-    z.object({ observedAt: shown(text), retentionUntil: shown(text), retentionPending: shown(z.boolean()) }),
+    z.object({ observedAt: shown(time), retentionUntil: shown(time), retentionPending: shown(z.boolean()) }),
   ),
 });
 
 const Readiness = z.object({
-  state: shown(words),
+  state: shown(word),
   reason: shown(words),
   warnings: shownList(Word),
-  cutoffAt: shown(text),
+  cutoffAt: shown(time),
   recoveryPointAgeMs: shown(number),
 });
 
 const Standby = z.object({
-  shape: shown(words),
+  shape: shown(word),
   reason: shown(words),
   caughtUp: shown(z.boolean()),
   lastApplySeconds: shown(number),
@@ -226,10 +224,10 @@ const Result = z.object({
   operationId: shown(id),
   targetAppEnvId: shown(id),
   targetAppId: shown(id),
-  pointId: shown(text),
-  cutoffAt: shown(text),
-  completedAt: shown(text),
-  engine: shown(words),
+  pointId: shown(id),
+  cutoffAt: shown(time),
+  completedAt: shown(time),
+  engine: shown(word),
 });
 
 const Configuration: z.ZodType<ConfigurationItem> = z
@@ -254,8 +252,8 @@ const Configuration: z.ZodType<ConfigurationItem> = z
     canRequestDiscard: shown(z.boolean()),
     pendingCleanup: shown(Cleanup),
     validationScheduleEstablished: shown(z.boolean()),
-    nextSnapshotAt: shown(text),
-    nextValidationAt: shown(text),
+    nextSnapshotAt: shown(time),
+    nextValidationAt: shown(time),
   })
   .transform(({ readiness, standby, ...rest }) => ({
     ...rest,
@@ -291,9 +289,9 @@ export interface PointItem {
 const Point = z.object({
   selectedOperationId: id,
   pointId: id,
-  cutoffAt: id,
+  cutoffAt: time,
   availabilityRequiresVerification: shown(z.boolean()),
-  retainedSizing: shown(z.record(z.string(), z.json())),
+  retainedSizing: shown(amounts),
 });
 
 /** The points of one page. */
@@ -319,7 +317,7 @@ const AnyReceipt: z.ZodType<Receipt> = z.object({
   configurationId: shown(id),
   operationId: shown(id),
   generation: shown(number),
-  phase: shown(words),
+  phase: shown(word),
 });
 
 /** The receipt of validate, activate and discard; its fields may all be missing. */

@@ -1,5 +1,6 @@
 import { z } from 'zod';
-import { id, isObject, number, parsed, shown, text } from './shape.ts';
+import { word } from './said.ts';
+import { id, isObject, number, parsed, shown } from './shape.ts';
 
 /** What a lifecycle call answered. */
 export interface LifecycleAnswer {
@@ -11,7 +12,7 @@ export interface LifecycleAnswer {
 
 const Answer = z.object({
   success: shown(z.boolean()),
-  appEnv: shown(z.object({ appEnvId: shown(id), status: shown(text) })),
+  appEnv: shown(z.object({ appEnvId: shown(id), status: shown(word) })),
 });
 
 /** The answer of deploy-image, build, redeploy, rollback, stop and start. */

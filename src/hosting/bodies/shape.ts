@@ -7,8 +7,8 @@
  */
 import { z } from 'zod';
 
-/** A required id. */
-export const id = z.string().min(1);
+/** A required id: one piece, and no address. */
+export const id = z.string().regex(/^(?!.*:\/\/)[^\s\p{C}]{1,256}$/u);
 
 /** A required text, which may be empty. */
 export const text = z.string();

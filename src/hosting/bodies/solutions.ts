@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { noteFrom } from '../message.ts';
-import { id, isObject, listed, listedAnyhow, parsed, shown, shownList, text, unwrapped } from './shape.ts';
+import { named, note, words } from './said.ts';
+import { id, isObject, listed, listedAnyhow, parsed, shown, shownList, unwrapped } from './shape.ts';
 
 /** An entry of the catalogue. */
 export interface SolutionItem {
@@ -13,11 +13,11 @@ export interface SolutionItem {
 }
 
 /** A name, bare or in an object. */
-const Named = z.union([text, z.object({ name: text }).transform(({ name }) => name)]);
+const Named = z.union([named, z.object({ name: named }).transform(({ name }) => name)]);
 
 const Solution: z.ZodType<SolutionItem> = z.object({
   solutionSlug: id,
-  label: shown(text),
+  label: shown(words),
   requiredInputs: shownList(Named),
   components: shownList(Named),
 });
@@ -50,7 +50,7 @@ export function installationIdOf(body: unknown): string | undefined {
   return places.map((place) => parsed(holder, place)?.installationId).find((found) => found !== undefined);
 }
 
-const Component = z.object({ name: shown(text), appId: shown(id), appEnvId: shown(id) });
+const Component = z.object({ name: shown(named), appId: shown(id), appEnvId: shown(id) });
 
 /** A list of objects, or of ids, as objects with that id. */
 function column(value: unknown, field: 'appId' | 'appEnvId'): readonly SolutionComponent[] {
@@ -96,6 +96,6 @@ export function solutionResultOf(body: unknown): SolutionResult | undefined {
   return {
     installationId: installationIdOf(body) ?? installationIdOf(result),
     components: componentsIn(result),
-    postInstallNote: parsed(z.object({ postInstallNote: text.transform(noteFrom) }), result)?.postInstallNote,
+    postInstallNote: parsed(z.object({ postInstallNote: note }), result)?.postInstallNote,
   };
 }

@@ -168,6 +168,7 @@ export function drPointsOf(accountId: string, configurationId: string): Read<Poi
     items: pointsIn,
     idOf: (point) => `${point.selectedOperationId}/${point.pointId}`,
     absentOn404: false,
-    pace: 'poll',
+    // Pages of hundreds for the twenty that are shown: who follows them knows when they have moved.
+    pace: 'hourly',
   };
 }

@@ -179,6 +179,15 @@ type Fields = z.output<typeof Fields>;
 const isDatabase = ({ preset, database }: Fields) =>
   database !== undefined || (databasePresets as readonly string[]).includes(preset ?? 'CUSTOM');
 const words = (presets: readonly string[]) => `[${presets.map((preset) => `'${preset}'`).join(', ')}]`;
+/** What `job` has a field of its own for. */
+const jobSettings: readonly string[] = [
+  'command',
+  'shell',
+  'timeoutSeconds',
+  'ttlSecondsAfterFinished',
+  'backoffLimit',
+];
+
 const preset = "self.?preset.orValue('CUSTOM')";
 
 /** Rules between fields, in the order in which a reader meets the fields. */
@@ -203,7 +212,13 @@ function withRules(schema: typeof Fields): typeof Fields {
     reason: 'FieldValueForbidden',
     check: (spec) => spec.job === undefined || spec.preset === 'JOB',
   });
-  const database = withRule(job, {
+  const concurrency = withRule(job, {
+    rule: `!has(self.job) || !has(self.job.concurrency) || !(self.job.concurrency.key in ${words(jobSettings)})`,
+    message: 'job.concurrency.key must not be the name of another setting of job',
+    fieldPath: '.job.concurrency.key',
+    check: ({ job: settings }) => !jobSettings.includes(settings?.concurrency?.key ?? ''),
+  });
+  const database = withRule(concurrency, {
     rule: `!has(self.database) || !(${preset} in ${words(appPresets)})`,
     message: 'database is only allowed when preset names a database or service',
     fieldPath: '.database',
@@ -262,6 +277,10 @@ export const Facts = facts({
     text('A field.', { max: 128 }),
     { max: 50 },
   ).optional(),
+  applyInDoubt: shown('A change that is applied at once and has no answer.', {
+    digest: text('The fingerprint of what was sent.', { max: 128 }),
+    calls: integer('How often it was sent.', { min: 1, max: 100 }),
+  }).optional(),
   environmentsAffected: integer('How many environments the last change concerned.', {
     min: 0,
     max: 2_000_000_000,

@@ -95,6 +95,14 @@ export const Facts = facts({
     ['name'],
     { max: 100 },
   ).optional(),
+  budget: shown(
+    'What the service is asked for, as of the last change of anything else here; metrics have it as it is.',
+    {
+      requestsPerSecond: integer('Requests per second at most, as spec.budget allows.', { min: 0, max: 1_000_000 }),
+      concurrency: integer('Requests at the same time at most, as spec.budget allows.', { min: 0, max: 1_000_000 }),
+      forecastPerHour: integer('Reads that are expected in an hour, to two digits.', { min: 0, max: 2_000_000_000 }),
+    },
+  ).optional(),
   counts: listByKey(
     'How many resources use this account.',
     shown('One kind.', {

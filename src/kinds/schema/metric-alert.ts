@@ -109,7 +109,7 @@ const Fields = specInAccount('What is watched, when it fires, and who is told.',
   contactPoints: listOf('Who is told.', Receiver, { max: 50, min: 1 }),
   enabled: flag('Whether the alert is evaluated. Default: true.').optional(),
   refreshSeconds: integer(
-    'How often its state is asked for at most, in seconds; 0 shows only what the list of alerts shows. Default: 120.',
+    'How often its state is asked for at most, in seconds; 0 shows only what the list of alerts shows, as does mode Observe. Default: 120.',
     { min: 0, max: 86_400 },
   ).optional(),
   externalId: externalId('an alert'),

@@ -27,6 +27,8 @@ export interface World {
 export interface MirrorOfSmallWorld {
   readonly clock: VirtualClock;
   readonly mirror: Mirror;
+  /** Opens the mirror of another account behind the same credential. */
+  readonly another: () => Mirror;
   readonly world: World;
   readonly heard: readonly Heard[];
   readonly credential: Credential;
@@ -57,6 +59,7 @@ export function mirrorOfSmallWorld({
       '/app-envs': { appEnvs: [{ appEnvId: 'e', appId: 'a', name: 'n', status: world.status }] },
       '/app-env/alerts': { alerts: [alert] },
       '/alert': alert,
+      '/alert/refresh': { state: 'Normal' },
       '/app': { appId: 'a', name: 'n' },
       '/app-presets': { presets: [] },
     };
@@ -73,16 +76,17 @@ export function mirrorOfSmallWorld({
   const target = { origin: 'https://h', basePath: '', token: new Secret('t'), caBundle: undefined };
   const transport = openTransport(target, scripted.wire, clock);
   const heard: Heard[] = [];
-  const mirror = new Mirror({
-    clock,
-    entropy,
-    log,
-    metrics,
-    credential,
-    ask: (request, urgency) => credential.exchange(transport, request, { urgency }),
-    pollMs,
-    walksAtOnce,
-    onWalk: (key, changed, problem) => heard.push({ key, changed: [...changed], problem }),
-  });
-  return { clock, mirror, world, heard, credential, requests: scripted.requests };
+  const another = () =>
+    new Mirror({
+      clock,
+      entropy,
+      log,
+      metrics,
+      credential,
+      ask: (request, urgency) => credential.exchange(transport, request, { urgency }),
+      pollMs,
+      walksAtOnce,
+      onWalk: (key, changed, problem) => heard.push({ key, changed: [...changed], problem }),
+    });
+  return { clock, mirror: another(), another, world, heard, credential, requests: scripted.requests };
 }

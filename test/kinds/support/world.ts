@@ -1,4 +1,6 @@
+import { resourceOf } from '../../../src/cli/operator/operator.ts';
 import type { KubeObject } from '../../../src/engine/ports.ts';
+import { kinds } from '../../../src/kinds/index.ts';
 import { eventResource } from '../../../src/kube/events.ts';
 import { InProcess, type InProcessOptions } from '../../support/in-process.ts';
 import { flawsOf } from '../../support/status-checker.ts';
@@ -37,6 +39,20 @@ export function messageOf(world: InProcess, kind: string, name: string, type = '
     conditions?: readonly { type: string; message: string }[];
   };
   return conditions.find((condition) => condition.type === type)?.message ?? '';
+}
+
+/** Gives an object these labels and no others. */
+export function relabel(
+  world: InProcess,
+  kind: string,
+  name: string,
+  labels: Readonly<Record<string, string>>,
+): KubeObject {
+  const found = kinds.find((one) => one.kind === kind);
+  const known = world.get(kind, name);
+  if (found === undefined || known === undefined) throw new Error(`${kind} ${name} is not there`);
+  const metadata = { ...known.metadata, labels };
+  return world.cluster.update(resourceOf(found), known.metadata.namespace, name, { ...known, metadata }, 'object');
 }
 
 /** Everything that was committed in the service since, as `kind id`. */

@@ -91,6 +91,11 @@ export const hostedApp: Verdicts = {
       says: 'job is only allowed when preset is JOB',
     },
     {
+      because: 'a concurrency setting that is called like another one',
+      spec: { image, preset: 'JOB', job: { command: 'x', concurrency: { key: 'command', value: 'y' } } },
+      says: 'job.concurrency.key must not be the name of another setting of job',
+    },
+    {
       because: 'database settings of an app',
       spec: { ...spec, database: { disk: 1 } },
       says: 'database is only allowed when preset names a database',

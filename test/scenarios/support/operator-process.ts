@@ -36,6 +36,11 @@ export async function aPost(plane: Plane, api: Api, scope: 'cluster-wide' | 'nam
     // The cluster's role is the same for each post.
     if (status !== 201 && status !== 409) throw new Error(`${path}: ${JSON.stringify(body)}`);
   }
+  return postIn(plane, api, namespace);
+}
+
+/** The post in a namespace that has its service account already; each cluster issues tokens of its own for it. */
+export async function postIn(plane: Plane, api: Api, namespace: string): Promise<Post> {
   const asked = { spec: { expirationSeconds: 3_600 } };
   const { body } = await api.post(`/api/v1/namespaces/${namespace}/serviceaccounts/${account}/token`, asked);
   const { token } = (body as { status: { token: string } }).status;

@@ -216,6 +216,31 @@ const creationRows: readonly Edit[] = [
   })),
 ];
 
+/** Rows for apps of another type, without those that say no. */
+function ofType(preset: string, rows: readonly Edit[], spec: (before: Spec) => Spec = (before) => before): Edits {
+  const as = (before: Spec) => ({ ...spec(before), preset });
+  const typed = rows.flatMap(({ field, before, changed }): readonly Edit[] =>
+    changed?.comes.is === 'sent'
+      ? [{ field, before: as(before), changed: { to: as(changed.to), comes: changed.comes } }]
+      : [],
+  );
+  return { kind: 'HostedApp', schema, rows: typed };
+}
+
+const sentInPlace = [...buildRows, ...imageRows, ...healthRows];
+const port: Edit = {
+  field: 'port',
+  before: image,
+  changed: { to: { ...image, port: 9090 }, comes: patch({ port: 9090 }) },
+};
+
+/** The fields of apps of every other type than those of the rows for every field. */
+export const otherTypes: readonly { readonly type: string; readonly edits: Edits }[] = [
+  { type: 'function', edits: ofType('FUNCTION', [...sentInPlace, port]) },
+  { type: 'job', edits: ofType('JOB', [...sentInPlace, port]) },
+  { type: 'database', edits: ofType('REDIS', [...healthRows, port], ({ image: _none, ...rest }) => rest) },
+];
+
 /** Every field of a HostedApp. */
 export const hostedAppEdits: Edits = {
   kind: 'HostedApp',
@@ -252,9 +277,7 @@ export const hostedAppEdits: Edits = {
       changed: { to: { ...image, preset: 'FUNCTION' }, comes: patch({ dockerPreset: 'FUNCTION' }) },
     },
     {
-      field: 'port',
-      before: image,
-      changed: { to: { ...image, port: 9090 }, comes: patch({ port: 9090 }) },
+      ...port,
       removed: { comes: refused('port is required unless preset is JOB') },
     },
     {

@@ -1,8 +1,9 @@
 /**
- * What became of a create whose answer was lost, for an object that nothing may be done for now.
+ * What became of a call whose answer was lost, for an object that nothing may be done for now.
  *
- * Guarantees: nothing but reads is sent, and nothing is let go of. The entry ends as it would have ended otherwise: with the
- * id of what was found, or, where the kind would create once more, with the proof that the lost call made nothing.
+ * Guarantees: nothing but reads is sent, and nothing is let go of. The entry ends as it would have ended otherwise: that of a
+ * create with the id of what was found, or, where the kind would create once more, with the proof that the lost call made
+ * nothing; that of a change with what the object shows of it.
  */
 import { RecordingView } from './interests.ts';
 import type { View } from './kind/pass.ts';
@@ -20,7 +21,7 @@ export interface Learned {
   readonly againInMs: number | undefined;
 }
 
-/** Whether others wait for the name of this object until it is known what a lost call of it did. */
+/** Whether others wait until it is known what a lost call of this object did. */
 export function isLost({ entry, recollection }: Work): boolean {
   return entry.kind.life === 'long' && recollection.damaged === undefined && isOpen(recollection.memory);
 }
@@ -34,7 +35,7 @@ export function lookForLost(
 ): Learned {
   let work = started;
   for (let count = 0; count < mostSteps && isOpen(work.recollection.memory); count += 1) {
-    const step = decide(work, new RecordingView(service, work.recall.forced?.since));
+    const step = decide(work, untroubled(new RecordingView(service, work.recall.forced?.since)));
     switch (step.is) {
       case 'again':
         work = remembering(work, step.remember);
@@ -59,12 +60,23 @@ export function lookForLost(
   return { work, againInMs: undefined };
 }
 
+/** Why a read is refused is not said of an object that is held up by something else: it is asked for again until it is there. */
+function untroubled(view: View): View {
+  return {
+    all: (read) => view.all(read),
+    one: (read, id) => view.one(read, id),
+    group: (read, group) => view.group(read, group),
+    problem: () => undefined,
+  };
+}
+
 /** A create that would be sent once more proves that the lost one made nothing: its entry holds nobody up any longer. */
 export function withoutLost(work: Work, { call }: Extract<Step<unknown>, { is: 'call' }>): Work {
   const isNewAttempt = isLost(work) && call.journal?.create !== undefined && call.resumes !== true;
   return isNewAttempt ? remembering(work, { journal: undefined }) : work;
 }
 
+/** Others wait for the name of a create, and for what a change that is known by its trace was made to. */
 function isOpen({ id, journal }: Work['recollection']['memory']): boolean {
-  return id === undefined && journal?.create !== undefined;
+  return journal?.create === undefined ? journal?.before !== undefined : id === undefined;
 }

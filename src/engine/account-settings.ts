@@ -1,0 +1,103 @@
+/** What an account is opened with: its spec, and the Secrets that this names. */
+import type { AllowedNamespaces } from './allowed-namespaces.ts';
+import type { Entry } from './book.ts';
+import type { Adoption } from './kind/pass.ts';
+import type { Reason } from './kind/reasons.ts';
+import { isRecord } from './memory.ts';
+import { accountLabel, partsOfKey } from './names.ts';
+import type { Json, KnownSecrets, Material, ServiceSettings } from './ports.ts';
+
+/** The account kinds' spec as far as opening the service needs it. */
+export interface AccountSpec {
+  readonly accountId: string;
+  readonly credentialsRef: { readonly name: string };
+  readonly dangerousCredentialsRef?: { readonly name: string };
+  readonly mode?: 'Manage' | 'Observe';
+  readonly pollSeconds?: number;
+  readonly adoption?: Adoption;
+  readonly budget?: { readonly requestsPerSecond?: number; readonly concurrency?: number };
+  readonly allowedNamespaces?: AllowedNamespaces;
+}
+
+/** Why an account's service is not open. */
+export interface Closed {
+  readonly reason: Reason;
+  readonly message: string;
+}
+
+/** Where settings come from. */
+export interface SettingsSources {
+  readonly material: Material;
+  readonly operatorNamespace: string;
+  readonly secrets: KnownSecrets;
+}
+
+/** What a Secret says that an account names, together with the account's own spec. */
+export async function settingsOf(
+  entry: Entry,
+  name: string,
+  { material, operatorNamespace, secrets }: SettingsSources,
+): Promise<ServiceSettings | Closed> {
+  if (entry.spec.is === 'invalid') return { reason: 'InvalidSpec', message: entry.spec.message };
+  const spec = specOf(entry);
+  const namespace = partsOfKey(entry.key).namespace || operatorNamespace;
+  const secret = await material.secret(namespace, name);
+  const where = `Secret ${namespace}/${name}`;
+  if (secret === undefined)
+    return { reason: 'SecretMissing', message: `${where} does not exist; it must hold baseUrl and token` };
+  const [baseUrl, token] = [secret.get('baseUrl'), secret.get('token')];
+  if (baseUrl === undefined || token === undefined) {
+    const missing = baseUrl === undefined ? 'baseUrl' : 'token';
+    return { reason: 'SecretMissing', message: `${where} has no key "${missing}"; it must hold baseUrl and token` };
+  }
+  return {
+    baseUrl: baseUrl.reveal().trim(),
+    token,
+    caBundle: secret.get('caBundle')?.reveal(),
+    accountId: spec.accountId,
+    pollSeconds: spec.pollSeconds ?? 60,
+    ...allowanceOf(spec),
+    name: accountLabel(entry.object.metadata),
+    secrets,
+  };
+}
+
+/** The second credential is for the same host and the same account; without a Secret that says so it is not used. */
+export async function dangerousSettingsOf(
+  entry: Entry,
+  main: ServiceSettings,
+  sources: SettingsSources,
+): Promise<ServiceSettings | Closed | undefined> {
+  const name = specOf(entry).dangerousCredentialsRef?.name;
+  if (name === undefined) return undefined;
+  const settings = await settingsOf(entry, name, sources);
+  const reason = 'DangerousCredential';
+  if ('reason' in settings) return { reason, message: `spec.dangerousCredentialsRef: ${settings.message}` };
+  if (settings.baseUrl === main.baseUrl) return settings;
+  return {
+    reason,
+    message: `spec.dangerousCredentialsRef: Secret ${name} has another baseUrl than the one of spec.credentialsRef`,
+  };
+}
+
+/** What an account may take of the service. */
+export function allowanceOf({ budget }: AccountSpec): Pick<ServiceSettings, 'requestsPerSecond' | 'concurrency'> {
+  return { requestsPerSecond: budget?.requestsPerSecond ?? 5, concurrency: budget?.concurrency ?? 4 };
+}
+
+/** Settings as something to take a fingerprint of. */
+export function printable(settings: ServiceSettings | Closed): Json {
+  if ('reason' in settings) return settings.message;
+  const { caBundle, secrets: _, ...rest } = settings;
+  return { ...rest, caBundle: caBundle ?? '' };
+}
+
+/** The spec of an account, which its schema has checked. */
+export function specOf(entry: Entry): AccountSpec {
+  if (entry.spec.is === 'valid' && isAccountSpec(entry.spec.value)) return entry.spec.value;
+  return { accountId: '', credentialsRef: { name: '' } };
+}
+
+function isAccountSpec(value: unknown): value is AccountSpec {
+  return isRecord(value) && typeof value['accountId'] === 'string' && isRecord(value['credentialsRef']);
+}

@@ -1,0 +1,105 @@
+/** How resources stand to one another: who owns an id, who refers to whom, and who uses an account. */
+import type { Accounts } from './accounts.ts';
+import { entryInWords, goesFirst, tie, type Book, type Entry } from './book.ts';
+import { adoptionWithin } from './kind/binding.ts';
+import type { Adoption, Pass, Related } from './kind/pass.ts';
+import { isRecord } from './memory.ts';
+import type { Service } from './ports.ts';
+
+/** Who else claims an id: objects of the same kind in the same account of the service. */
+export function claimantOf(
+  entry: Entry,
+  book: Book,
+  accounts: Accounts,
+  id: string,
+): ReturnType<Pass<unknown, unknown>['claimant']> {
+  const mine = accounts.session(entry.account)?.service;
+  const others = book
+    .tiedBy(tie.claim(entry.kind.kind, id))
+    .flatMap((key) => (key === entry.key ? [] : [book.get(key)]))
+    .filter((other) => other !== undefined)
+    .filter((other) => sameAccount(other, mine, accounts) && mayClaim(other, accounts, id));
+  const [first] = others.toSorted((a, b) => (goesFirst(a.object, b.object) ? -1 : 1));
+  if (first === undefined) return undefined;
+  return { name: entryInWords(first), goesFirst: goesFirst(first.object, entry.object) };
+}
+
+/** Resources of another kind in the same account of the service that claim an id. */
+export function relatedTo(
+  entry: Entry,
+  book: Book,
+  accounts: Accounts,
+  wanted: { readonly kind: string; readonly id: string },
+): readonly Related[] {
+  const mine = accounts.session(entry.account)?.service;
+  return book
+    .tiedBy(tie.claim(wanted.kind, wanted.id))
+    .flatMap((key) => (key === entry.key ? [] : (book.get(key) ?? [])))
+    .filter((other) => sameAccount(other, mine, accounts))
+    .map((other) => relation(other));
+}
+
+/** Resources of a kind that use the same account. */
+export function inAccount(entry: Entry, book: Book, kind: string): readonly Related[] {
+  const users = book.tiedBy(tie.account(entry.account)).flatMap((key) => book.get(key) ?? []);
+  return users.filter((other) => other.kind.kind === kind).map((other) => relation(other));
+}
+
+function relation(other: Entry): Related {
+  const { id, facts, binding, journal, ownership } = other.recollection.memory;
+  return {
+    name: entryInWords(other),
+    namespace: other.object.metadata.namespace,
+    id,
+    ownership,
+    facts: isRecord(facts) ? facts : {},
+    takenUp: binding !== undefined,
+    ...(journal !== undefined && { begunMs: Date.parse(journal.startedAt) }),
+    inDoubt: journal !== undefined && other.kind.answered?.(other.recollection.memory) !== true,
+    spec: other.spec.is === 'valid' ? other.spec.value : undefined,
+    finished: other.kind.finished?.(facts) === true,
+  };
+}
+
+/** Naming an id is a claim only where it may be adopted: nobody loses an object to a wish that is not granted. */
+function mayClaim(other: Entry, accounts: Accounts, id: string): boolean {
+  if (other.recollection.memory.id === id) return true;
+  const session = accounts.session(other.account);
+  return session !== undefined && adoptionWithin(wishOf(other.spec), accounts.view(session)) !== 'Never';
+}
+
+function wishOf(spec: Entry['spec']): Adoption | undefined {
+  const { lifecycle } = spec.is === 'valid' && isRecord(spec.value) ? spec.value : {};
+  const wish = isRecord(lifecycle) ? lifecycle['adoption'] : undefined;
+  return wish === 'Never' || wish === 'ById' || wish === 'ByName' ? wish : undefined;
+}
+
+function sameAccount(other: Entry, mine: Service | undefined, accounts: Accounts): boolean {
+  const where = other.recollection.memory.binding ?? accounts.session(other.account)?.service;
+  return (
+    where !== undefined && mine !== undefined && where.endpoint === mine.endpoint && where.accountId === mine.accountId
+  );
+}
+
+/** Resources of a kind whose spec refers to this object. */
+export function referrersOf(
+  { book }: { readonly book: Book },
+  { object }: Entry,
+  kind: string,
+): ReturnType<Pass<unknown, unknown>['referrers']> {
+  const keys = book.tiedBy(tie.object(object.kind, object.metadata.namespace, object.metadata.name));
+  return keys.flatMap((key) => {
+    const other = book.get(key);
+    if (other === undefined || other.kind.kind !== kind || other.spec.is !== 'valid') return [];
+    return [{ name: other.object.metadata.name, spec: other.spec.value }];
+  });
+}
+
+/** Resources that use this account, the first few in words. */
+export function dependentsOf(
+  { book }: { readonly book: Book },
+  entry: Entry,
+): { count: number; first: readonly string[] } {
+  const users = book.tiedBy(tie.account(entry.key)).flatMap((key) => book.get(key) ?? []);
+  return { count: users.length, first: users.slice(0, 3).map((user) => entryInWords(user)) };
+}

@@ -1,0 +1,67 @@
+/** One look that does not find an object proves nothing, however long ago another one did not find it either. */
+import { describe, expect, it } from 'vitest';
+import { aWorld, conditionOf } from '../kinds/support/world.ts';
+import type { InProcess } from '../support/in-process.ts';
+
+/** The next answer from each of these paths is as if the service had nothing. */
+function nothingOnce(world: InProcess, answers: Readonly<Record<string, { status: number; text: string }>>): void {
+  const left = new Map(Object.entries(answers));
+  world.interference = ({ method, path }) => {
+    const [end, insteadOf] = [...left].find(([ending]) => method === 'GET' && path.endsWith(ending)) ?? [];
+    if (end === undefined || insteadOf === undefined) return undefined;
+    left.delete(end);
+    return { insteadOf };
+  };
+}
+
+/** What Ready says while answers lack the object for a moment, on two days; the object is seen all the time in between. */
+async function onTwoDays(
+  world: InProcess,
+  [kind, name]: readonly [string, string],
+  answers: Readonly<Record<string, { status: number; text: string }>>,
+): Promise<ReadonlySet<string | undefined>> {
+  const said = new Set<string | undefined>();
+  for (let day = 0; day < 2; day += 1) {
+    nothingOnce(world, answers);
+    for (let count = 0; count < 40; count += 1) {
+      await world.run(5_000);
+      said.add(conditionOf(world, kind, name));
+    }
+    await world.run(3_600_000);
+  }
+  return said;
+}
+
+describe('an object that a look does not find on one day, and another look on another day', () => {
+  it('is not gone, though each pass in between ended in a complaint', async () => {
+    const world = await aWorld();
+    world.secret('hook', { url: 'https://hook.example.com/one' });
+    const theirs = { accountId: 'acc_demo', name: 'theirs', type: 'email', config: { addresses: ['a@example.com'] } };
+    const { body } = await world.request('POST', '/contact-point', theirs);
+    const { contactPointId } = (body as { contactPoint: { contactPointId: string } }).contactPoint;
+    const hook = { chatB: { webhookUrlFrom: { name: 'hook', key: 'url' } } };
+    world.apply('ContactPoint', 'theirs', { ...hook, externalId: contactPointId });
+    await world.run(130_000);
+
+    const said = await onTwoDays(world, ['ContactPoint', 'theirs'], {
+      '/contact-points': { status: 200, text: '{"contactPoints":[]}' },
+      '/contact-point': { status: 404, text: '{"error":"no"}' },
+    });
+
+    expect(said).toEqual(new Set(['False/Immutable', 'False/ObjectMissing']));
+  });
+
+  it('is not gone either where only lists show it', async () => {
+    const world = await aWorld();
+    world.apply('AppEnvironment', 'web', { appId: 'app_web', environmentName: 'staging' });
+    await world.run(130_000);
+    await world.control('PATCH', '/environments/env_web_staging', { name: 'renamed' });
+    await world.run(130_000);
+
+    const said = await onTwoDays(world, ['AppEnvironment', 'web'], {
+      '/app-envs': { status: 200, text: '{"appEnvs":[]}' },
+    });
+
+    expect(said).toEqual(new Set(['False/EnvironmentChanged', 'False/ObjectMissing']));
+  });
+});

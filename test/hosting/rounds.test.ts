@@ -1,0 +1,58 @@
+import { describe, expect, it } from 'vitest';
+import { alertStateOf } from '../../src/hosting/requests.ts';
+import { pathOf } from './support/scripted-wire.ts';
+import { mirrorOfSmallWorld } from './support/small-world.ts';
+
+describe('the states of alerts', () => {
+  it.each([1, 10])('take a fifth of the budget of a credential that serves %s accounts', async (accounts) => {
+    const { clock, mirror, another, requests } = mirrorOfSmallWorld({ requestsPerSecond: 5 });
+    const mirrors = [mirror, ...Array.from({ length: accounts - 1 }, another)];
+    for (let at = 0; at < 200; at += 1) mirrors[at % accounts]?.follow(alertStateOf(`al_${at}`, 1_000));
+    await clock.advance(400_000);
+    const before = requests.length;
+
+    await clock.advance(600_000);
+
+    const refreshes = requests.slice(before).filter((request) => pathOf(request) === '/alert/refresh').length;
+    expect(refreshes / 600).toBeGreaterThan(0.8);
+    expect(refreshes / 600).toBeLessThanOrEqual(1.1);
+    expect(mirror.roundMs()).toBe(200_000);
+  });
+
+  it('have no round in an account without alerts, whoever else uses the credential', () => {
+    const { mirror, another } = mirrorOfSmallWorld();
+    const other = another();
+
+    const unfollow = other.follow(alertStateOf('al_1', 1_000));
+    const whileFollowed = [mirror.roundMs(), other.roundMs()];
+    unfollow();
+
+    expect(whileFollowed).toEqual([undefined, 1_000]);
+    expect(other.roundMs()).toBeUndefined();
+  });
+
+  it('are part of what an account is expected to ask in an hour: what they wish for, or their share', () => {
+    const { mirror, another } = mirrorOfSmallWorld({ requestsPerSecond: 5 });
+    for (let at = 0; at < 10; at += 1) mirror.follow(alertStateOf(`al_${at}`, 60_000));
+    const whileThereIsRoom = mirror.forecastPerHour();
+    const other = another();
+    const unfollow = Array.from({ length: 190 }, (_, at) => other.follow(alertStateOf(`other_${at}`, 60_000)));
+
+    expect(whileThereIsRoom).toBe(600);
+    expect([mirror.forecastPerHour(), other.forecastPerHour()]).toEqual([180, 3_420]);
+    for (const end of unfollow) end();
+    expect([mirror.forecastPerHour(), other.forecastPerHour()]).toEqual([600, 0]);
+  });
+
+  it('leave their turns to the others when an account is closed', async () => {
+    const { clock, mirror, another } = mirrorOfSmallWorld();
+    const other = another();
+    mirror.follow(alertStateOf('al_1', 1_000));
+    other.follow(alertStateOf('al_2', 1_000));
+    await clock.advance(10_000);
+
+    other.close();
+
+    expect(mirror.roundMs()).toBe(1_000);
+  });
+});

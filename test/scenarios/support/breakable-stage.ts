@@ -1,0 +1,80 @@
+import process from 'node:process';
+import { afterAll, beforeAll } from 'vitest';
+import { startControlPlane, type ControlPlane } from '../../../src/cli/control-plane/control-plane.ts';
+import { temporaryFolder } from '../../../src/cli/sandbox/data-folder.ts';
+import { startHostingService, type HostingService } from './hosting-service.ts';
+import { KeptOperator } from './kept-operator.ts';
+import { type Api, connect, eventually, sharedKubernetes } from './kubernetes.ts';
+import { aPost } from './operator-process.ts';
+import { applyDefinitions } from './shared-control-plane.ts';
+import { tcpGate, type TcpGate } from './tcp-gate.ts';
+
+/** What the tests of one file may break: a control plane of their own, and all that runs on it. */
+export interface BreakableStage {
+  /** Where files of these tests may be. */
+  readonly dir: string;
+  readonly plane: ControlPlane;
+  readonly api: Api;
+  readonly service: HostingService;
+  /** What lies between the operator and the API server. */
+  readonly gate: TcpGate;
+  readonly operator: KeptOperator;
+}
+
+interface SetStage extends BreakableStage {
+  readonly strike: () => Promise<void>;
+}
+
+/** Sets a stage for all tests of a file; what it returns is there from the first test on. */
+export function aBreakableStage(...flags: readonly string[]): () => BreakableStage {
+  let stage: SetStage;
+  beforeAll(async () => {
+    stage = await set(flags);
+    await stage.operator.keep();
+  });
+  afterAll(() => stage.strike());
+  return () => stage;
+}
+
+async function set(flags: readonly string[]): Promise<SetStage> {
+  const { dir, release } = await temporaryFolder('tests');
+  const { binaries } = sharedKubernetes();
+  const [plane, service] = await Promise.all([
+    startControlPlane({ dir, binaries, say: () => {} }),
+    startHostingService(),
+  ]);
+  await applyDefinitions(plane);
+  const api = connect(plane);
+  const gate = await tcpGate(Number(new URL(plane.url).port));
+  const post = await aPost({ ...plane, url: `https://127.0.0.1:${gate.port}` }, api, 'cluster-wide');
+  const operator = new KeptOperator(post, flags);
+  const strike = async () => {
+    gate.open();
+    await operator.end();
+    await gate.close();
+    await Promise.all([service.end(), api.close()]);
+    await plane.stop();
+    await release();
+  };
+  return { dir, plane, api, service, gate, operator, strike };
+}
+
+/** Waits until the API server answers. */
+export async function answering({ api }: Pick<BreakableStage, 'api'>): Promise<void> {
+  const isUp = () =>
+    api.get('/readyz').then(
+      ({ status }) => status === 200,
+      () => false,
+    );
+  await eventually('the API server answers', isUp);
+}
+
+/** Kills etcd, and starts it again after a while. */
+export async function loseEtcd(stage: Pick<BreakableStage, 'api' | 'plane'>, forMs = 0): Promise<void> {
+  const { plane } = stage;
+  process.kill(plane.pids().etcd ?? 0, 'SIGKILL');
+  await eventually('etcd has ended', async () => plane.pids().etcd === undefined);
+  await new Promise((resolve) => setTimeout(resolve, forMs));
+  await plane.startEtcd();
+  await answering(stage);
+}
