@@ -1,4 +1,3 @@
-import type { Secret } from '../secret.ts';
 import { isObject } from './bodies/shape.ts';
 
 /** As many characters of the service's words stand in one message. */
@@ -27,47 +26,27 @@ function nonEmpty(text: string): string | undefined {
   return text.trim() === '' ? undefined : text.trim();
 }
 
-/** The forms in which a secret may come back: as it is, in a URL, in JSON, in base64. */
-function formsOf(secret: Secret): readonly string[] {
-  const value = secret.reveal();
-  const forms = [
-    value,
-    encodeURIComponent(value.toWellFormed()),
-    JSON.stringify(value).slice(1, -1),
-    Buffer.from(value).toString('base64'),
-    Buffer.from(value).toString('base64url'),
-  ];
-  return forms.filter((form) => form.length >= 4);
-}
-
-/** Text of the service made fit for people: one line, no URLs, no known secret, cut at 200 characters. */
-export function sanitised(
-  text: string,
-  secrets: readonly Secret[],
-  hide: (text: string) => string = (same) => same,
-  longest = longestMessage,
-): string {
-  const forms = secrets.flatMap(formsOf).toSorted((a, b) => b.length - a.length);
-  let safe = hide(text.slice(0, 64_000));
-  for (const form of forms) safe = safe.replaceAll(form, '[secret]');
-  // A secret may be a URL, or the start of one: URLs go after secrets, and whole.
-  safe = safe
+/** Text of the service made fit for people: one line, no URLs, nothing that `hide` takes out, cut at 200 characters. */
+export function sanitised(text: string, hide: (text: string) => string, longest = longestMessage): string {
+  // A secret may be a URL, or the start of one: URLs go after secrets, and whole. What steers may stand within a secret.
+  const plain = hide(text.slice(0, 64_000))
     .replaceAll(/\b[a-z][a-z0-9+.-]*:\/\/\S+/giu, '[url]')
     .replaceAll(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Co}\p{Cs}]+/gu, ' ')
     .replaceAll(/ {2,}/g, ' ')
     .trim();
-  for (const form of forms) safe = safe.replaceAll(form, '[secret]');
-  safe = hide(safe);
+  const safe = hide(plain);
   if (safe.length <= longest) return safe;
   return `${safe.slice(0, longest - 1).replace(/[\uD800-\uDBFF]$/, '')}…`;
 }
 
+const same = (text: string): string => text;
+
 /** Words of the service that stand in an answer, which the transport has taken known secrets out of: made fit like a message. */
 export function wordsFrom(text: string): string {
-  return sanitised(text, []);
+  return sanitised(text, same);
 }
 
 /** A note of the service that people must read: made fit like its words, but not as short. */
 export function noteFrom(text: string): string {
-  return sanitised(text, [], undefined, longestNote);
+  return sanitised(text, same, longestNote);
 }

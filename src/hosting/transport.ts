@@ -27,8 +27,8 @@ export interface Target {
   readonly basePath: string;
   readonly token: Secret;
   readonly caBundle: string | undefined;
-  /** What takes the secrets out of a text that are in use now with this token; what a request holds is known besides. */
-  readonly hiding?: () => Hide;
+  /** What takes the secrets out of a text that are in use now, the token among them; what a request holds is known besides. */
+  readonly hiding: () => Hide;
 }
 
 /** What one exchange may ask for beside the request. */
@@ -105,7 +105,7 @@ function json(text: string): { readonly value: unknown } | undefined {
 
 /** Takes out of a text what is in use, and what this one request holds. */
 function hiding(target: Target, own: readonly Secret[]): Hide {
-  const hide = target.hiding?.() ?? ((text: string) => text);
+  const hide = target.hiding();
   if (own.length === 0) return hide;
   const sent = new SecretsInUse();
   sent.know('request', own);
@@ -137,8 +137,7 @@ function seenOf(target: Target, request: Request, response: WireResponse, wallMs
   const redirect = status >= 300 && status < 400 ? ' (a redirect, which is never followed)' : '';
   const unreadable = ok && parsed === undefined ? ` with ${text === '' ? 'no body' : 'a body that is not JSON'}` : '';
   const message = `the service answered ${status}${redirect}${unreadable}`;
-  const fit = (words: string, most: number) =>
-    sanitised(words, [target.token, ...secrets], (plain) => hide(plain, 'anyWord'), most);
+  const fit = (words: string, most: number) => sanitised(words, (plain) => hide(plain, 'anyWord'), most);
   return {
     was: 'answer',
     status,

@@ -1,8 +1,6 @@
-import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { errorTextOf, sanitised } from '../../src/hosting/message.ts';
 import { retryAfterMs } from '../../src/hosting/retry-after.ts';
-import { Secret } from '../../src/secret.ts';
 
 describe('the short text of an error body', () => {
   it.each([
@@ -30,37 +28,18 @@ describe('text of the service', () => {
     { text: 'a\u0000b\u001b[31mc\nd', safe: 'a b [31mc d', because: 'control characters' },
     { text: 'see https://h.example/x?token=1 or ftp://y', safe: 'see [url] or [url]', because: 'URLs' },
     { text: 'HTTP://H/x!', safe: '[url]', because: 'URLs in capitals' },
-    { text: 'bad key s3cret-value!', safe: 'bad key [secret]!', because: 'a known secret' },
-    {
-      text: `bad ${Buffer.from('s3cret-value').toString('base64')}`,
-      safe: 'bad [secret]',
-      because: 'a secret in base64',
-    },
-    { text: 'bad s3cret\u0000-value', safe: 'bad s3cret -value', because: 'a cut secret is not one' },
+    { text: 'bad key s3cret value!', safe: 'bad key [secret]!', because: 'a known secret' },
+    { text: 'bad s3cret\u0007value', safe: 'bad [secret]', because: 'a secret that only control characters cut' },
     { text: 'abc\u202Edef\u200Bghi', safe: 'abc def ghi', because: 'characters that only steer' },
   ])('loses $because', ({ text, safe }) => {
-    expect(sanitised(text, [new Secret('s3cret-value')])).toBe(safe);
+    expect(sanitised(text, (plain) => plain.replaceAll('s3cret value', '[secret]'))).toBe(safe);
   });
 
   it('is cut at 200 characters, never inside of a character', () => {
-    const cut = sanitised('😀'.repeat(300), []);
+    const cut = sanitised('😀'.repeat(300), (plain) => plain);
 
     expect(cut.length).toBeLessThanOrEqual(200);
     expect(cut.isWellFormed()).toBe(true);
-  });
-
-  it('holds no known secret whatever it says', () => {
-    const long = fc.string({ minLength: 4, maxLength: 40, unit: 'binary' });
-    fc.assert(
-      fc.property(long, fc.string({ unit: 'binary' }), fc.string({ unit: 'binary' }), (secret, before, after) => {
-        fc.pre(!'the service answered [secret] [url]…'.includes(secret));
-
-        const safe = sanitised(`${before}${secret}${after}`, [new Secret(secret)]);
-
-        expect(safe).not.toContain(secret);
-      }),
-      { numRuns: 500 },
-    );
   });
 });
 

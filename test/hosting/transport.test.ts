@@ -22,6 +22,7 @@ function opened(script: Script): ScriptedWire & { readonly clock: VirtualClock; 
     basePath: '/v',
     token: new Secret('planted-token'),
     caBundle: undefined,
+    hiding: () => (text: string) => text.replaceAll('planted-token', '[secret]'),
   };
   return { ...scripted, clock, transport: openTransport(target, scripted.wire, clock) };
 }
@@ -74,7 +75,13 @@ describe('the transport', () => {
   it('calls a request not sent when the deadline passes before its bytes go out', async () => {
     const clock = new VirtualClock();
     let start: () => string | undefined = () => undefined;
-    const target = { origin: 'https://h', basePath: '', token: new Secret('t'), caBundle: undefined };
+    const target = {
+      origin: 'https://h',
+      basePath: '',
+      token: new Secret('t'),
+      caBundle: undefined,
+      hiding: () => (text: string) => text,
+    };
     const transport = openTransport(
       target,
       (request) => {

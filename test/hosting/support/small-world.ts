@@ -73,7 +73,8 @@ export function mirrorOfSmallWorld({
     }
     return respond(pathOf(request));
   });
-  const target = { origin: 'https://h', basePath: '', token: new Secret('t'), caBundle: undefined };
+  const hiding = () => (text: string) => text;
+  const target = { origin: 'https://h', basePath: '', token: new Secret('t'), caBundle: undefined, hiding };
   const transport = openTransport(target, scripted.wire, clock);
   const heard: Heard[] = [];
   const another = () =>
