@@ -11,18 +11,8 @@ import type { Clock, Entropy, Log, Metrics, Read, ReadProblem, Request, Snapshot
 import type { Credential } from './credential.ts';
 import { merged, withGroups } from './items.ts';
 import type { Seen } from './outcome.ts';
-import {
-  baseIntervalMs,
-  dueAt,
-  hairMs,
-  isBusy,
-  isPolled,
-  isWanted,
-  newReading,
-  noteWalk,
-  plannedPerSecond,
-  type Reading,
-} from './reading.ts';
+import { Pace } from './pace.ts';
+import { dueAt, hairMs, isPolled, isWanted, newReading, noteWalk, type Reading } from './reading.ts';
 import { walk, type Walked } from './walk.ts';
 
 const idleMs = 600_000;
@@ -50,18 +40,15 @@ export class Mirror {
   readonly #around: MirrorSurroundings;
   readonly #readings = new Map<string, Reading>();
   readonly #leaveCredential: () => void;
-  /** Those of this account that take turns. */
-  readonly #turning = new Set<Reading>();
+  readonly #pace: Pace;
   #queue: Reading[] = [];
   #walking = 0;
-  #plannedPerSecond = 0;
-  /** What those that take turns would take if there were room for all. */
-  #wishedPerSecond = 0;
   #closed = false;
   #cancelPump: () => void = nothing;
 
   constructor(around: MirrorSurroundings) {
     this.#around = around;
+    this.#pace = new Pace(around);
     this.#leaveCredential = around.credential.onChange(() => this.#tokenChanged());
   }
 
@@ -92,31 +79,22 @@ export class Mirror {
     if (this.#closed) return nothing;
     const reading = this.#reading(read);
     reading.followers += 1;
-    this.#joinRounds(reading);
-    this.#plan(reading);
+    this.#pace.join(reading);
     this.#schedule(reading);
     let following = true;
     return () => {
       if (!following) return;
       following = false;
       reading.followers -= 1;
-      if (reading.followers === 0) this.#leaveRounds(reading);
+      if (reading.followers === 0) this.#pace.leave(reading);
       reading.usedAt = this.#now();
-      this.#plan(reading);
       this.#schedule(reading);
     };
   }
 
-  /** The poll interval in effect. */
-  pollIntervalMs(): number {
-    return Math.round(this.#around.pollMs * this.#around.credential.budget.stretch());
-  }
-
-  /** How many requests an hour the followed reads take. */
-  forecastPerHour(): number {
-    const { budget, rounds } = this.#around.credential;
-    const turns = rounds.perSecond(this.#turning.size, budget.requestsPerSecond());
-    return Math.round((this.#plannedPerSecond / budget.stretch() + Math.min(turns, this.#wishedPerSecond)) * 3600);
+  /** How often this account is asked, and what that takes. */
+  get pace(): Pick<Pace, 'pollIntervalMs' | 'forecastPerHour' | 'roundMs'> {
+    return this.#pace;
   }
 
   /** How old the newest walks are, in ms: the oldest of each collection that is polled. */
@@ -139,33 +117,6 @@ export class Mirror {
     this.#queue = [];
   }
 
-  /** How long a round of the reads takes that take turns; undefined when there are none. */
-  roundMs(): number | undefined {
-    const { rounds, budget } = this.#around.credential;
-    return this.#turning.size === 0 ? undefined : rounds.roundMs(budget.requestsPerSecond());
-  }
-
-  /** A read that takes turns does not begin with one: a thousand new alerts would all begin at once. */
-  #joinRounds(reading: Reading): void {
-    if (reading.read.pace !== 'rounds') return;
-    if (!this.#turning.has(reading)) this.#wishedPerSecond += wishOf(reading);
-    this.#turning.add(reading);
-    this.#around.credential.rounds.join(reading);
-    if (reading.pollAt !== Number.NEGATIVE_INFINITY) return;
-    reading.pollAt = this.#now() + this.#turnMs(reading) * this.#around.entropy.fraction();
-  }
-
-  #leaveRounds(reading: Reading): void {
-    if (this.#turning.delete(reading)) this.#wishedPerSecond -= wishOf(reading);
-    if (this.#turning.size === 0) this.#wishedPerSecond = 0;
-    this.#around.credential.rounds.leave(reading);
-  }
-
-  #turnMs(reading: Reading): number {
-    const { rounds, budget } = this.#around.credential;
-    return rounds.intervalMs(reading, budget.requestsPerSecond());
-  }
-
   #now(): number {
     return this.#around.clock.monotonic();
   }
@@ -179,21 +130,9 @@ export class Mirror {
   }
 
   #forget(reading: Reading): void {
-    this.#leaveRounds(reading);
+    this.#pace.leave(reading);
     reading.cancelTimer();
-    this.#count(reading, 0);
     this.#readings.delete(reading.read.key);
-  }
-
-  #plan(reading: Reading): void {
-    this.#count(reading, plannedPerSecond(reading, this.#around.pollMs));
-  }
-
-  /** Counts the polls of one read; the sum is kept, so that asking for it costs the same however many there are. */
-  #count(reading: Reading, perSecond: number): void {
-    this.#plannedPerSecond += perSecond - reading.planned;
-    reading.planned = perSecond;
-    this.#around.credential.budget.plan(reading, perSecond);
   }
 
   /** Sets the timer for what the reading needs next. */
@@ -275,7 +214,7 @@ export class Mirror {
     reading.pages = Math.max(walked.pages, 1);
     const collection = collectionOf(reading.read.key);
     this.#around.metrics.count('apphosting_mirror_walks_total', { collection, result: problem?.why ?? 'complete' });
-    this.#plan(reading);
+    this.#pace.plan(reading);
     this.#schedule(reading);
     this.#pump();
     this.#around.onWalk(reading.read.key, changed, problem);
@@ -292,13 +231,7 @@ export class Mirror {
     reading.problem = undefined;
     reading.failures = 0;
     reading.notBefore = Number.NEGATIVE_INFINITY;
-    const stretch = this.#around.credential.budget.stretch();
-    const spread = isBusy(reading)
-      ? 0.75 + this.#around.entropy.fraction() / 2
-      : 0.95 + this.#around.entropy.fraction() / 10;
-    const intervalMs =
-      reading.read.pace === 'rounds' ? this.#turnMs(reading) : baseIntervalMs(reading, this.#around.pollMs) * stretch;
-    reading.pollAt = begunAt + intervalMs * spread;
+    reading.pollAt = this.#pace.nextAt(reading, begunAt);
     return changed;
   }
 
@@ -333,11 +266,6 @@ export class Mirror {
     }
     if (!refused) this.#pump();
   }
-}
-
-/** How often a second a read would like its turn. */
-function wishOf({ read }: Reading): number {
-  return 1000 / Math.max(read.roundMs ?? 0, 1000);
 }
 
 /** `alerts` of `alerts/env_1`: a label with few values. */

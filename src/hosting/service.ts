@@ -114,9 +114,9 @@ export function openService(
       unauthorizedSince: credential.unauthorizedSince,
       throttledUntil: credential.budget.throttledUntil(),
       requestsPerSecond: credential.budget.requestsPerSecond(),
-      forecastPerHour: mirror.forecastPerHour(),
-      pollIntervalMs: mirror.pollIntervalMs(),
-      roundMs: mirror.roundMs(),
+      forecastPerHour: mirror.pace.forecastPerHour(),
+      pollIntervalMs: mirror.pace.pollIntervalMs(),
+      roundMs: mirror.pace.roundMs(),
     }),
     close: async () => {
       stopGauges?.();

@@ -216,8 +216,8 @@ describe('the mirror', () => {
     await clock.advance(400_000);
 
     expect((requests.length - before) / 400).toBeLessThanOrEqual(1.06);
-    expect(mirror.pollIntervalMs()).toBe(40_000);
-    expect(mirror.forecastPerHour()).toBe(3600);
+    expect(mirror.pace.pollIntervalMs()).toBe(40_000);
+    expect(mirror.pace.forecastPerHour()).toBe(3600);
   });
 
   it('runs no more walks at once than it may, the wanted ones first', async () => {

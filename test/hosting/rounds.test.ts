@@ -16,7 +16,7 @@ describe('the states of alerts', () => {
     const refreshes = requests.slice(before).filter((request) => pathOf(request) === '/alert/refresh').length;
     expect(refreshes / 600).toBeGreaterThan(0.8);
     expect(refreshes / 600).toBeLessThanOrEqual(1.1);
-    expect(mirror.roundMs()).toBe(200_000);
+    expect(mirror.pace.roundMs()).toBe(200_000);
   });
 
   it('have no round in an account without alerts, whoever else uses the credential', () => {
@@ -24,24 +24,24 @@ describe('the states of alerts', () => {
     const other = another();
 
     const unfollow = other.follow(alertStateOf('al_1', 1_000));
-    const whileFollowed = [mirror.roundMs(), other.roundMs()];
+    const whileFollowed = [mirror.pace.roundMs(), other.pace.roundMs()];
     unfollow();
 
     expect(whileFollowed).toEqual([undefined, 1_000]);
-    expect(other.roundMs()).toBeUndefined();
+    expect(other.pace.roundMs()).toBeUndefined();
   });
 
   it('are part of what an account is expected to ask in an hour: what they wish for, or their share', () => {
     const { mirror, another } = mirrorOfSmallWorld({ requestsPerSecond: 5 });
     for (let at = 0; at < 10; at += 1) mirror.follow(alertStateOf(`al_${at}`, 60_000));
-    const whileThereIsRoom = mirror.forecastPerHour();
+    const whileThereIsRoom = mirror.pace.forecastPerHour();
     const other = another();
     const unfollow = Array.from({ length: 190 }, (_, at) => other.follow(alertStateOf(`other_${at}`, 60_000)));
 
     expect(whileThereIsRoom).toBe(600);
-    expect([mirror.forecastPerHour(), other.forecastPerHour()]).toEqual([180, 3_420]);
+    expect([mirror.pace.forecastPerHour(), other.pace.forecastPerHour()]).toEqual([180, 3_420]);
     for (const end of unfollow) end();
-    expect([mirror.forecastPerHour(), other.forecastPerHour()]).toEqual([600, 0]);
+    expect([mirror.pace.forecastPerHour(), other.pace.forecastPerHour()]).toEqual([600, 0]);
   });
 
   it('leave their turns to the others when an account is closed', async () => {
@@ -53,6 +53,6 @@ describe('the states of alerts', () => {
 
     other.close();
 
-    expect(mirror.roundMs()).toBe(1_000);
+    expect(mirror.pace.roundMs()).toBe(1_000);
   });
 });

@@ -1,0 +1,101 @@
+/**
+ * How often the reads of one account are asked, and how much of the credential's budget that takes.
+ *
+ * Reads that are polled keep the account's interval, or a longer one where all polls together would use more than half of the
+ * budget; those that take turns get what `Rounds` leaves them. Sums are kept, so that a question costs the same however many
+ * reads there are.
+ */
+import type { Clock, Entropy } from '../engine/ports.ts';
+import type { Credential } from './credential.ts';
+import { baseIntervalMs, isBusy, plannedPerSecond, type Reading } from './reading.ts';
+
+/** What the pace of an account depends on. */
+export interface PaceSurroundings {
+  readonly clock: Clock;
+  readonly entropy: Entropy;
+  readonly credential: Credential;
+  readonly pollMs: number;
+}
+
+/** The pace of the reads of one account. */
+export class Pace {
+  readonly #around: PaceSurroundings;
+  /** Those that take turns. */
+  readonly #turning = new Set<Reading>();
+  #plannedPerSecond = 0;
+  /** What those that take turns would take if there were room for all. */
+  #wishedPerSecond = 0;
+
+  constructor(around: PaceSurroundings) {
+    this.#around = around;
+  }
+
+  /** Somebody follows a read; one that takes turns does not begin with one: a thousand new alerts would all begin at once. */
+  join(reading: Reading): void {
+    this.plan(reading);
+    if (reading.read.pace !== 'rounds') return;
+    if (!this.#turning.has(reading)) this.#wishedPerSecond += wishOf(reading);
+    this.#turning.add(reading);
+    this.#around.credential.rounds.join(reading);
+    if (reading.pollAt !== Number.NEGATIVE_INFINITY) return;
+    reading.pollAt = this.#around.clock.monotonic() + this.#turnMs(reading) * this.#around.entropy.fraction();
+  }
+
+  /** Nobody follows a read any more. */
+  leave(reading: Reading): void {
+    this.#count(reading, 0);
+    if (this.#turning.delete(reading)) this.#wishedPerSecond -= wishOf(reading);
+    if (this.#turning.size === 0) this.#wishedPerSecond = 0;
+    this.#around.credential.rounds.leave(reading);
+  }
+
+  /** Counts the polls of a read by what its newest walk showed. */
+  plan(reading: Reading): void {
+    this.#count(reading, plannedPerSecond(reading, this.#around.pollMs));
+  }
+
+  /** When a read that was walked is due again. */
+  nextAt(reading: Reading, begunAt: number): number {
+    const { entropy, credential, pollMs } = this.#around;
+    const spread = isBusy(reading) ? 0.75 + entropy.fraction() / 2 : 0.95 + entropy.fraction() / 10;
+    const intervalMs =
+      reading.read.pace === 'rounds'
+        ? this.#turnMs(reading)
+        : baseIntervalMs(reading, pollMs) * credential.budget.stretch();
+    return begunAt + intervalMs * spread;
+  }
+
+  /** The poll interval in effect. */
+  pollIntervalMs(): number {
+    return Math.round(this.#around.pollMs * this.#around.credential.budget.stretch());
+  }
+
+  /** How many requests an hour the followed reads take. */
+  forecastPerHour(): number {
+    const { budget, rounds } = this.#around.credential;
+    const turns = rounds.perSecond(this.#turning.size, budget.requestsPerSecond());
+    return Math.round((this.#plannedPerSecond / budget.stretch() + Math.min(turns, this.#wishedPerSecond)) * 3600);
+  }
+
+  /** How long a round of the reads takes that take turns; undefined when there are none. */
+  roundMs(): number | undefined {
+    const { rounds, budget } = this.#around.credential;
+    return this.#turning.size === 0 ? undefined : rounds.roundMs(budget.requestsPerSecond());
+  }
+
+  #turnMs(reading: Reading): number {
+    const { rounds, budget } = this.#around.credential;
+    return rounds.intervalMs(reading, budget.requestsPerSecond());
+  }
+
+  #count(reading: Reading, perSecond: number): void {
+    this.#plannedPerSecond += perSecond - reading.planned;
+    reading.planned = perSecond;
+    this.#around.credential.budget.plan(reading, perSecond);
+  }
+}
+
+/** How often a second a read would like its turn. */
+function wishOf({ read }: Reading): number {
+  return 1000 / Math.max(read.roundMs ?? 0, 1000);
+}
