@@ -178,6 +178,9 @@ export class Mirror {
 
   #start(reading: Reading): void {
     const begunAt = this.#now();
+    if (dueAt(reading) <= begunAt && !isWanted(reading)) {
+      reading.pollAt = Math.max(reading.pollAt, this.#pace.roomAt(reading, begunAt));
+    }
     if (dueAt(reading) > begunAt) {
       reading.state = 'idle';
       this.#schedule(reading);

@@ -65,6 +65,12 @@ export class Pace {
     return begunAt + intervalMs * spread;
   }
 
+  /** When a read that is due may be walked: at once, but for those that take turns. */
+  roomAt(reading: Reading, now: number): number {
+    const { rounds, budget } = this.#around.credential;
+    return reading.read.pace === 'rounds' ? rounds.takenAt(reading, now, budget.requestsPerSecond()) : now;
+  }
+
   /** The poll interval in effect. */
   pollIntervalMs(): number {
     return Math.round(this.#around.pollMs * this.#around.credential.budget.stretch());

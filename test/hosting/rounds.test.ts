@@ -1,7 +1,30 @@
 import { describe, expect, it } from 'vitest';
+import { newReading, type Reading } from '../../src/hosting/reading.ts';
 import { alertStateOf } from '../../src/hosting/requests.ts';
+import { Rounds } from '../../src/hosting/rounds.ts';
 import { pathOf } from './support/scripted-wire.ts';
 import { mirrorOfSmallWorld } from './support/small-world.ts';
+
+function alertThat(state: 'Firing' | 'Normal', id: string): Reading {
+  const reading = newReading(alertStateOf(id, 1_000), 0);
+  const items = new Map([[id, { state }]]);
+  return Object.assign(reading, { snapshot: { items, begunAt: 0, walk: 1, dateMs: undefined } });
+}
+
+describe('turns that come all at once', () => {
+  it('are taken one by one, those of alerts that fire first', () => {
+    const rounds = new Rounds();
+    const calm = ['a', 'b', 'c'].map((id) => alertThat('Normal', id));
+    const firing = alertThat('Firing', 'd');
+    const at = (reading: Reading, now: number) => rounds.takenAt(reading, now, 5);
+
+    const asked = [...calm, firing].map((reading) => at(reading, 0));
+    const askedAgain = calm.slice(1).map((reading) => at(reading, 1_000));
+
+    expect(asked).toEqual([0, 1_000, 2_000, 1_000]);
+    expect(askedAgain).toEqual([3_000, 2_000]);
+  });
+});
 
 describe('the states of alerts', () => {
   it.each([1, 10])('take a fifth of the budget of a credential that serves %s accounts', async (accounts) => {
@@ -17,6 +40,25 @@ describe('the states of alerts', () => {
     expect(refreshes / 600).toBeGreaterThan(0.8);
     expect(refreshes / 600).toBeLessThanOrEqual(1.1);
     expect(mirror.pace.roundMs()).toBe(200_000);
+  });
+
+  it('take no more than that in any ten seconds, also while they come one by one', async () => {
+    const { clock, mirror, requests } = mirrorOfSmallWorld({ requestsPerSecond: 50 });
+    const counts: number[] = [];
+    const advanceTenSeconds = async (): Promise<void> => {
+      const before = requests.length;
+      await clock.advance(10_000);
+      counts.push(requests.slice(before).filter((request) => pathOf(request) === '/alert/refresh').length);
+    };
+
+    for (let at = 0; at < 1_000; at += 1) {
+      if (at % 100 === 99) await advanceTenSeconds();
+      mirror.follow(alertStateOf(`al_${at}`, 1_000));
+    }
+    for (let at = 0; at < 30; at += 1) await advanceTenSeconds();
+
+    expect(Math.max(...counts)).toBeLessThanOrEqual(101);
+    expect(Math.min(...counts.slice(-10))).toBeGreaterThanOrEqual(90);
   });
 
   it('have no round in an account without alerts, whoever else uses the credential', () => {
