@@ -22,6 +22,8 @@ import { Workers } from './workers.ts';
 
 /** Two who write the same status must not answer each other as fast as they can. */
 const foreignStatusMs = 1_000;
+/** An edit is in the service after this long, unless something holds it up. */
+const appliedMs = 5_000;
 
 export class Engine {
   readonly #parts: Parts;
@@ -179,6 +181,7 @@ export class Engine {
       );
     if (before === undefined || isReady(before) !== isReady(entry)) this.#standing.recount(entry);
     for (const name of entry.ties) if (isClaim(name) && before?.ties.includes(name) !== true) this.#wake(name);
+    if (before !== undefined && before.needs !== entry.needs) this.#wakeBlocked(before, entry, appliedMs);
     if (!sameTarget(before, entry))
       this.#wake(tie.object(entry.kind.kind, object.metadata.namespace, object.metadata.name));
   }
@@ -204,12 +207,13 @@ export class Engine {
     } else this.#standing.recount(entry);
   }
 
-  /** What went may have been the last that kept something it referred to from being deleted. */
-  #wakeBlocked({ needs, object }: Entry): void {
+  /** What went, or refers to something else now, may have been the last that kept what it referred to from being deleted. */
+  #wakeBlocked({ needs, object }: Entry, now?: Entry, delayMs = 0): void {
     for (const { kind, name } of needs.references ?? []) {
+      if (now?.ties.includes(tie.object(kind, object.metadata.namespace, name)) === true) continue;
       const key = keyOf(kind, object.metadata.namespace, name);
       if (this.#parts.book.get(key)?.object.metadata.deletionTimestamp !== undefined)
-        this.#queue.enqueue(key, urgencies.deletion);
+        this.#queue.enqueue(key, urgencies.deletion, delayMs);
     }
   }
 

@@ -81,14 +81,18 @@ function sameAccount(other: Entry, mine: Service | undefined, accounts: Accounts
   );
 }
 
+/** The keys of all resources whose spec refers to this object. */
+export function usersOf({ book }: { readonly book: Book }, { object }: Entry): readonly string[] {
+  return book.tiedBy(tie.object(object.kind, object.metadata.namespace, object.metadata.name)).toSorted();
+}
+
 /** Resources of a kind whose spec refers to this object. */
 export function referrersOf(
   { book }: { readonly book: Book },
-  { object }: Entry,
+  entry: Entry,
   kind: string,
 ): ReturnType<Pass<unknown, unknown>['referrers']> {
-  const keys = book.tiedBy(tie.object(object.kind, object.metadata.namespace, object.metadata.name));
-  return keys.flatMap((key) => {
+  return usersOf({ book }, entry).flatMap((key) => {
     const other = book.get(key);
     if (other === undefined || other.kind.kind !== kind || other.spec.is !== 'valid') return [];
     return [{ name: other.object.metadata.name, spec: other.spec.value }];

@@ -15,6 +15,7 @@ import { isObserving, rebound } from './pass-of.ts';
 import { begin, perform, type Performed } from './perform.ts';
 import type { KubeObject } from './ports.ts';
 import { seenAgain } from './recall.ts';
+import { usersOf } from './relations.ts';
 import { tellRetained } from './report.ts';
 import type { Surroundings } from './surroundings.ts';
 import { noteCircumstances, wentWell } from './vain.ts';
@@ -36,7 +37,8 @@ export class Steps {
   /** Takes steps until there is nothing left to do now. */
   async run(started: Work, around: Surroundings): Promise<Ended> {
     let work = rebound(started, around);
-    noteCircumstances(work.recall, work.object, around);
+    const isLeaving = work.object.metadata.deletionTimestamp !== undefined;
+    noteCircumstances(work.recall, work.object, around, isLeaving ? usersOf(this.#parts, work.entry) : []);
     // What was seen before it was held up is old by now.
     if (!work.recall.looks) work.recall.askedAt = undefined;
     work.recall.looks = true;

@@ -25,7 +25,6 @@ export type Walk = Snapshot<ConfigurationItem>;
 
 /** How old a read may be on which something is sent, and how long after a lost answer the same bytes are sent again. */
 export const resendMs = 15_000;
-const refusedForMs = 600_000;
 
 /** The protected environment; once it is bound or written down, whatever the reference means by now. */
 export function environmentOf(pass: ProtectionPass): string {
@@ -189,7 +188,8 @@ export function resolve(pass: ProtectionPass, walk: Walk, journal: JournalEntry)
   }
   if (item.expectedGeneration > 0 && now === undefined)
     return { is: 'again', remember: { journal: undefined }, note: {} };
-  if (journal.conflicted !== undefined) return refused(pass, now, journal, journal.conflicted);
+  // It was not carried out; what the spec wants now is decided anew, and kept back where it is the same.
+  if (journal.conflicted !== undefined) return { is: 'again', remember: { journal: undefined }, note: {} };
   const busy = now === undefined ? undefined : underway(pass, now.configurationId, now);
   if (busy !== undefined) return busy;
   const sentAt = pass.notes['sentAt'] ?? Number.NEGATIVE_INFINITY;
@@ -228,22 +228,6 @@ export function resolve(pass: ProtectionPass, walk: Walk, journal: JournalEntry)
     },
     note: { sentAt: pass.monotonicMs },
   };
-}
-
-/** The service said no: its words stay until the spec or the configuration changes, or for ten minutes. */
-function refused(
-  pass: ProtectionPass,
-  now: ConfigurationItem | undefined,
-  { digest }: JournalEntry,
-  said: string,
-): Step<Facts> {
-  const refusedAt = pass.notes['refusedAt'] ?? pass.monotonicMs;
-  const same = pass.print({ ...itemOf(pass, environmentOf(pass), now) }) === digest;
-  if (!same || pass.monotonicMs - refusedAt >= refusedForMs) {
-    return { is: 'again', remember: { journal: undefined }, note: {} };
-  }
-  const message = `${words(pass, now === undefined)}: ${said}`;
-  return { is: 'stall', reason: 'Rejected', message, note: { ...pass.notes, refusedAt } };
 }
 
 function differingFields(pass: ProtectionPass, configuration: ConfigurationItem | undefined): readonly string[] {
