@@ -10,7 +10,7 @@ import type { Call, Intent, JournalEntry, Memory, OwnCondition, Verdict } from '
 import type { KubeObject, Outcome, Service } from './ports.ts';
 import { annotations } from './names.ts';
 import { isoSeconds } from './kind/moment.ts';
-import { corrected, writtenTo } from './recall.ts';
+import { corrected, correctedPerhaps, writtenTo } from './recall.ts';
 import { settle } from './settle.ts';
 import { requestDigest } from './surroundings.ts';
 import { failed, heldBack, isSeenTooEarly, refused, wentWell } from './vain.ts';
@@ -252,6 +252,8 @@ async function conclusion(
     if (settlement.identified) recall.unwritten = settlement.remember;
     return { is: 'on', work: { ...known, unwrittenId: settlement.identified } };
   }
+  const mayBeDone = outcome.is === 'inDoubt' || outcome.is === 'committed';
+  if (call.corrects !== undefined && mayBeDone) correctedPerhaps(recall, pass.subject.generation, call.corrects, now);
   if (settlement.is === 'doubt') {
     recall.askedAt = now;
     // Should what was written down not stand, it is begun anew, under another id.

@@ -14,7 +14,7 @@ import { withoutLost } from './lost-call.ts';
 import { isObserving, rebound } from './pass-of.ts';
 import { begin, perform, type Performed } from './perform.ts';
 import type { KubeObject } from './ports.ts';
-import { seenAgain } from './recall.ts';
+import { seenAgain, wentThrough } from './recall.ts';
 import { usersOf } from './relations.ts';
 import { tellRetained } from './report.ts';
 import type { Surroundings } from './surroundings.ts';
@@ -116,7 +116,10 @@ export class Steps {
   #conclude(work: Work, pass: Pass<unknown, unknown>, verdict: Verdict<unknown>): Promise<Ended> {
     work.recall.askedAt = undefined;
     work.recall.newSince = undefined;
-    if (verdict.is === 'ready') wentWell(work.recall);
+    if (verdict.is === 'ready') {
+      wentWell(work.recall);
+      wentThrough(work.recall, pass.subject.generation);
+    }
     return this.#table.say(remembering(work, verdict.remember), pass, verdict);
   }
 
