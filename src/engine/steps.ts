@@ -10,7 +10,7 @@ import type { Parts } from './parts.ts';
 import { RecordingView } from './interests.ts';
 import type { Pass } from './kind/pass.ts';
 import type { Step, Verdict } from './kind/step.ts';
-import { withoutLost } from './lost-call.ts';
+import { arrivesUntil, withoutLost } from './lost-call.ts';
 import { isObserving, rebound } from './pass-of.ts';
 import { begin, perform, type Performed } from './perform.ts';
 import type { KubeObject } from './ports.ts';
@@ -190,14 +190,15 @@ export class Steps {
       (condition) => condition.type === 'Ready' && condition.observedGeneration === pass.subject.generation,
     );
     const { memory } = work.recollection;
-    const doubt = memory.journal !== undefined && work.entry.kind.answered?.(memory) !== true;
-    if (waited < quietReadMs || (known && !doubt)) return { is: 'quiet', againInMs: quietReadMs };
-    const message = doubt
-      ? 'a call was sent and its answer was lost; waiting for a read of the service that shows what it did'
-      : `waiting for ${step.read.first.endpoint}`;
+    const doubt = work.entry.kind.answered?.(memory) === true ? undefined : memory.journal;
+    if (waited < quietReadMs || (known && doubt === undefined)) return { is: 'quiet', againInMs: quietReadMs };
+    const message =
+      doubt === undefined
+        ? `waiting for ${step.read.first.endpoint}`
+        : `a call was sent and its answer was lost, so that it may still arrive until ${arrivesUntil(this.#parts, recall, doubt)}; waiting for a read of the service that shows what it did`;
     return this.#table.say(work, undefined, {
       is: 'wait',
-      reason: doubt ? 'InDoubt' : 'ReadingService',
+      reason: doubt === undefined ? 'ReadingService' : 'InDoubt',
       message,
       retryInMs: quietReadMs,
     });

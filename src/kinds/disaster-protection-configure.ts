@@ -194,7 +194,7 @@ export function resolve(pass: ProtectionPass, walk: Walk, journal: JournalEntry)
   if (busy !== undefined) return busy;
   const sentAt = pass.notes['sentAt'] ?? Number.NEGATIVE_INFINITY;
   if (pass.monotonicMs - sentAt < resendMs) {
-    const message = `${words(pass, item.expectedGeneration === 0)}: the answer was lost; the service is watched for what came of it`;
+    const message = `${words(pass, item.expectedGeneration === 0)}: the answer was lost; every ${resendMs / 1_000} s the same is sent again, which the service knows by its requestId, until it answers or shows what came of it`;
     return { is: 'wait', reason: 'InDoubt', message, retryInMs: 5_000 };
   }
   return {
