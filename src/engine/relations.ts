@@ -39,9 +39,12 @@ export function relatedTo(
     .map((other) => relation(other));
 }
 
-/** Resources of a kind that use the same account. */
-export function inAccount(entry: Entry, book: Book, kind: string): readonly Related[] {
-  const users = book.tiedBy(tie.account(entry.account)).flatMap((key) => book.get(key) ?? []);
+/** Resources of a kind that use the same account of the service, through whatever account resource. */
+export function inAccount(entry: Entry, book: Book, accounts: Accounts, kind: string): readonly Related[] {
+  const mine = accounts.session(entry.account)?.service;
+  const others = [...accounts.sessions()].filter(([, { service }]) => mine !== undefined && samePlace(service, mine));
+  const keys = new Set([entry.account, ...others.map(([key]) => key)]);
+  const users = [...keys].flatMap((key) => book.tiedBy(tie.account(key))).flatMap((key) => book.get(key) ?? []);
   return users.filter((other) => other.kind.kind === kind).map((other) => relation(other));
 }
 
@@ -76,9 +79,13 @@ function wishOf(spec: Entry['spec']): Adoption | undefined {
 
 function sameAccount(other: Entry, mine: Service | undefined, accounts: Accounts): boolean {
   const where = other.recollection.memory.binding ?? accounts.session(other.account)?.service;
-  return (
-    where !== undefined && mine !== undefined && where.endpoint === mine.endpoint && where.accountId === mine.accountId
-  );
+  return where !== undefined && mine !== undefined && samePlace(where, mine);
+}
+
+type Place = Pick<Service, 'endpoint' | 'accountId'>;
+
+function samePlace(one: Place, other: Place): boolean {
+  return one.endpoint === other.endpoint && one.accountId === other.accountId;
 }
 
 /** The keys of all resources whose spec refers to this object. */
