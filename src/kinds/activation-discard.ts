@@ -61,10 +61,12 @@ function fence(pass: DiscardPass, { configuration, walk }: SeenConfiguration): S
   if (configuration.activationResult?.operationId === operationId) {
     return never('AlreadyActivated', `activation ${operationId} is live; it cannot be discarded any more`);
   }
-  return never(
-    'OperationNotActive',
-    `the service shows ${activeId ?? 'no operation'} as the one it works on, not ${operationId}`,
-  );
+  const shown = `the service shows ${activeId ?? 'no operation'} as the one it works on, not ${operationId}`;
+  // It was the active one when the entry was written, and a history without ids does not tell what ended it.
+  const isUntold = journal !== undefined && configuration.activities.some((one) => one.operationId === undefined);
+  return isUntold
+    ? never('UnknownState', `${shown}; whether that was discarded is not shown`)
+    : never('OperationNotActive', shown);
 }
 
 /** Waits until the service has cleaned up: the operation is not the active one any more. */
