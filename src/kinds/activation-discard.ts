@@ -10,7 +10,15 @@ import {
   type Discarding,
 } from '../hosting/requests.ts';
 import { expired, never, type Fence } from './approval.ts';
-import { activeIdOf, cleansUp, lookAt, operationIn, provenTwice, type SeenConfiguration } from './configurations.ts';
+import {
+  activeIdOf,
+  activeOf,
+  cleansUp,
+  lookAt,
+  operationIn,
+  provenTwice,
+  type SeenConfiguration,
+} from './configurations.ts';
 import { ended, underWay } from './one-shot-end.ts';
 import { needsOf, protectionNeed, stepOnce, type No, type OncePlan } from './one-shot.ts';
 import { isWhole } from './recovery-activation-content.ts';
@@ -61,7 +69,8 @@ function fence(pass: DiscardPass, { configuration, walk }: SeenConfiguration): S
   if (configuration.activationResult?.operationId === operationId) {
     return never('AlreadyActivated', `activation ${operationId} is live; it cannot be discarded any more`);
   }
-  const shown = `the service shows ${activeId ?? 'no operation'} as the one it works on, not ${operationId}`;
+  const instead = activeId ?? (activeOf(configuration) === undefined ? 'no operation' : 'one without an id');
+  const shown = `the service shows ${instead} as the one it works on, not ${operationId}`;
   // It was the active one when the entry was written, and a history without ids does not tell what ended it.
   const isUntold = journal !== undefined && configuration.activities.some((one) => one.operationId === undefined);
   return isUntold
@@ -77,7 +86,8 @@ function follow(pass: DiscardPass, { configuration, walk }: SeenConfiguration): 
     const message = `activation ${operationId} became live before it could be discarded`;
     return ended(pass, { is: 'stall', reason: 'AlreadyActivated', message }, { facts });
   }
-  if (configuration !== undefined && activeIdOf(configuration) === operationId) {
+  const active = configuration && activeOf(configuration);
+  if (active !== undefined && (active.operationId ?? operationId) === operationId) {
     const message = `the service cleans up after operation ${operationId}`;
     return { is: 'wait', reason: 'CleanupPending', message, note: {} };
   }

@@ -10,6 +10,7 @@ import {
   receiptOf,
   type Activation,
   type ConfigurationItem,
+  type DrOperation,
 } from '../hosting/requests.ts';
 import {
   activeIdOf,
@@ -107,12 +108,13 @@ function keepsSilent(pass: ActivationPass, configuration: ConfigurationItem): bo
   const { id } = pass.memory;
   const operation = operationIn(configuration, id);
   if (operation?.outcome !== undefined) return !endedInVain(operation);
+  if (likeOurs(pass, configuration).some(({ outcome }) => outcome !== undefined)) return true;
   const active = activeOf(configuration);
   const isNamed = id !== undefined && active?.operationId !== undefined;
   if (active !== undefined && !isNamed && mayBeOurs(pass, active)) return true;
   if ((active !== undefined && id !== undefined) || pass.notes['seenActive'] !== undefined) return false;
   if (operation !== undefined) return operation.endedAt === undefined;
-  return configuration.activities.length === 0 || (!wasShown(pass) && isAmong(pass, configuration));
+  return configuration.activities.length === 0 || (!wasShown(pass) && likeOurs(pass, configuration).length > 0);
 }
 
 /** Whether the service has shown our operation by its id, as it does while it works on it; what is shown so no more has ended. */
@@ -124,9 +126,9 @@ function wasShown(pass: ActivationPass): boolean {
   );
 }
 
-/** Whether our operation may be in a history that does not show its id. */
-function isAmong(pass: ActivationPass, { activities }: ConfigurationItem): boolean {
-  return activities.some((activity) => activity.operationId === undefined && mayBeOurs(pass, activity));
+/** What may be our operation in a history that does not show its id. */
+function likeOurs(pass: ActivationPass, { activities }: ConfigurationItem): readonly DrOperation[] {
+  return activities.filter((activity) => activity.operationId === undefined && mayBeOurs(pass, activity));
 }
 
 /** What keeps a result from being ours that is only presumed to be: another point, other names, or names that do not show. */

@@ -284,7 +284,6 @@ describe('two activations of one configuration', () => {
   it.each<{ readonly flaws: readonly Flaw[] }>([
     { flaws: [] },
     { flaws: ['forgetful'] },
-    { flaws: ['nameless'] },
     { flaws: ['forgetful', 'nameless'] },
   ])('bring at most one to life in any order of events, of a service that is $flaws', ({ flaws }) => {
     let tried = 0;

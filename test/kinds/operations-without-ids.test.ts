@@ -3,11 +3,13 @@ import { describe, expect, it } from 'vitest';
 import type { Pass } from '../../src/engine/kind/pass.ts';
 import type { JournalEntry } from '../../src/engine/kind/step.ts';
 import { configurationsIn, isOperating } from '../../src/hosting/requests.ts';
+import { activationDiscard } from '../../src/kinds/activation-discard.ts';
 import { protectionFacts } from '../../src/kinds/disaster-protection-facts.ts';
 import type { ProtectionPass } from '../../src/kinds/disaster-protection-settings.ts';
 import { recoveryActivation } from '../../src/kinds/recovery-activation.ts';
 import { recoveryValidation } from '../../src/kinds/recovery-validation.ts';
 import type { Facts, Spec } from '../../src/kinds/schema/recovery-activation.ts';
+import type * as discard from '../../src/kinds/schema/activation-discard.ts';
 import type * as validation from '../../src/kinds/schema/recovery-validation.ts';
 import {
   aConfiguration,
@@ -64,9 +66,7 @@ describe('the operation that a service works on', () => {
     expect(seen?.activeOperation).toMatchObject({ operationId: 'op_1', cutoffAt: cutoffTime });
     expect(seen?.activities.map(({ operationId }) => operationId)).toEqual([undefined, undefined, undefined]);
     expect(read({ activeOperationId: 'op_1' })?.activeOperation?.operationId).toBe('op_1');
-    expect(
-      read({ activeOperationId: 'op_1', activeOperation: { operationId: 'op_2' } })?.activeOperation?.operationId,
-    ).toBe('op_2');
+    expect(read({ activeOperation: { operationId: 'op_2' } })?.activeOperation?.operationId).toBe('op_2');
   });
 
   it.each([
@@ -150,6 +150,17 @@ describe('an accepted activation whose id a history does not show', () => {
     ['the service works on one without an id', 'wait/NotDisclosed', { activeOperation: ours, activities: [ours] }],
   ])('when %s: %s', (_because, expected, shown) => {
     expect(stepOf(accepted(shown, { id: 'op_1' }))).toBe(expected);
+  });
+
+  it('is not said to have failed where the history has one of its moment that ended well', () => {
+    const shown = {
+      activities: [
+        { ...ours, kind: 'activation', outcome: 'succeeded' },
+        { ...ours, ...vain },
+      ],
+    };
+
+    expect(stepOf(accepted(shown, { id: 'op_1', notes: { seenActive: 1 } }))).toBe('wait/NotDisclosed');
   });
 
   it.each<readonly [because: string, more: Parameters<typeof accepted>[1]]>([
@@ -308,6 +319,40 @@ describe('a validation', () => {
     expect(recoveryValidation.step({ ...pass, memory: { ...pass.memory, id: undefined, facts } })).toMatchObject({
       reason: 'OperationInProgress',
     });
+  });
+});
+
+describe('a discard', () => {
+  /** A pass over a discard of `op_1`, accepted or not, while this is shown. */
+  function discarding(shown: object, acceptedAt?: string): Pass<discard.Spec, discard.Facts> {
+    const pass = aPass({ world: aWorld({ configurations: [aConfiguration(shown)] }) });
+    const { validUntil } = pass.spec;
+    const spec: discard.Spec = {
+      protectionRef: { name: 'orders' },
+      configurationId,
+      operationId: 'op_1',
+      configurationGeneration: 3,
+      acknowledgement: 'DiscardsRecoveredData',
+      validUntil,
+    };
+    const facts = acceptedAt === undefined ? {} : { acceptedAt };
+    return { ...pass, spec, memory: { ...noMemory, binding: pass.memory.binding, facts } };
+  }
+
+  it('is asked for by the id that stands beside the operation, and for nothing without one', () => {
+    const step = activationDiscard.step(discarding({ activeOperation: ours }));
+
+    expect(step).toMatchObject({ is: 'stall', reason: 'OperationNotActive' });
+    expect('message' in step && step.message).toContain('one without an id');
+    expect(activationDiscard.step(discarding({ activeOperationId: 'op_1', activeOperation: ours })).is).toBe('begin');
+  });
+
+  it('that was accepted waits while the service works on what may be it', () => {
+    const waits = { is: 'wait', reason: 'CleanupPending', message: 'the service cleans up after operation op_1' };
+    const acceptedAt = '2026-01-01T00:00:00Z';
+
+    expect(activationDiscard.step(discarding({ activeOperation: ours }, acceptedAt))).toMatchObject(waits);
+    expect(activationDiscard.step(discarding({ activeOperationId: 'op_2' }, acceptedAt))).not.toMatchObject(waits);
   });
 });
 

@@ -217,9 +217,9 @@ const unshown: DrOperation = {
   validationCleanup: undefined,
 };
 
-/** The operation under way, with the id that stands beside it where it has none of its own; without both there is none. */
+/** The operation under way, by the id that stands beside it; where nothing at all is shown of it, there is none. */
 function activeIn(operation: DrOperation | undefined, besideId: string | undefined): DrOperation | undefined {
-  const active = { ...unshown, ...operation, operationId: operation?.operationId ?? besideId };
+  const active = { ...unshown, ...operation, operationId: besideId ?? operation?.operationId };
   return Object.values(active).some((value) => value !== undefined) ? active : undefined;
 }
 
