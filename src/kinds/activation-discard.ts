@@ -17,6 +17,7 @@ import {
   lookAt,
   operationIn,
   provenGone,
+  activeOf,
   provenTwice,
   type SeenConfiguration,
 } from './configurations.ts';
@@ -69,10 +70,13 @@ function fence(pass: DiscardPass, { configuration, walk }: SeenConfiguration): S
   if (configuration.activationResult?.operationId === operationId) {
     return never('AlreadyActivated', `activation ${operationId} is live; it cannot be discarded any more`);
   }
-  return never(
-    'OperationNotActive',
-    `the service shows ${activeId ?? 'no operation'} as the one it works on, not ${operationId}`,
-  );
+  const instead = activeId ?? (activeOf(configuration) === undefined ? 'no operation' : 'one without an id');
+  const shown = `the service shows ${instead} as the one it works on, not ${operationId}`;
+  // It was the active one when the entry was written, and a history without ids does not tell what ended it.
+  const isUntold = journal !== undefined && configuration.activities.some((one) => one.operationId === undefined);
+  return isUntold
+    ? never('UnknownState', `${shown}; whether that was discarded is not shown`)
+    : never('OperationNotActive', shown);
 }
 
 /** Waits until the service has cleaned up: the operation is not the active one any more. */
@@ -85,7 +89,8 @@ function follow(pass: DiscardPass, { configuration, walk }: SeenConfiguration): 
     const message = `activation ${operationId} became live before it could be discarded`;
     return ended(pass, { is: 'stall', reason: 'AlreadyActivated', message }, { facts });
   }
-  if (configuration !== undefined && activeIdOf(configuration) === operationId) {
+  const active = configuration && activeOf(configuration);
+  if (active !== undefined && (active.operationId ?? operationId) === operationId) {
     const message = `the service cleans up after operation ${operationId}`;
     return { is: 'wait', reason: 'CleanupPending', message, note: {} };
   }

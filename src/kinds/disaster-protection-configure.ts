@@ -16,7 +16,7 @@ import {
   type ConfigurationItem,
   type Protection,
 } from '../hosting/requests.ts';
-import { activeIdOf, isActivation, operationIn } from './configurations.ts';
+import { activationUnderWay } from './configurations.ts';
 import { appliedBy, differenceOf, itemOf, mayBeOf, type ProtectionPass } from './disaster-protection-settings.ts';
 import { requestIdOf } from './request-id.ts';
 import type { Facts, Spec } from './schema/disaster-protection.ts';
@@ -76,9 +76,8 @@ export function underway(
       .find(({ finished, takenUp }) => takenUp && !finished) ??
     // A new generation would end it, whatever came of it.
     pass.related?.('RecoveryValidation', configurationId).find(({ inDoubt }) => inDoubt);
-  const active = configuration && operationIn(configuration, activeIdOf(configuration));
-  const what =
-    other?.name ?? (active !== undefined && isActivation(active) ? `operation ${active.operationId}` : undefined);
+  const active = configuration && activationUnderWay(configuration);
+  const what = other?.name ?? (active && `operation ${active.operationId ?? '(its id is not shown)'}`);
   if (what === undefined) return undefined;
   const message = `${what} is under way; settings are sent after it`;
   return { is: 'wait', reason: 'OperationInProgress', message, retryInMs: 10_000 };

@@ -17,8 +17,8 @@ import {
   underway,
   type Walk,
 } from './disaster-protection-configure.ts';
-import { protectionFacts, type Shown } from './disaster-protection-facts.ts';
 import { gone, historyOf, lostBefore, sightOf, unproved } from './disaster-protection-gone.ts';
+import { isEntryOf, protectionFacts, type Shown } from './disaster-protection-facts.ts';
 import { differenceOf, type ProtectionPass } from './disaster-protection-settings.ts';
 import { identity, type Facts, type Spec } from './schema/disaster-protection.ts';
 
@@ -148,12 +148,13 @@ function showsPoints({ readiness }: ConfigurationItem): boolean {
 /** Whether the configuration shows something that status does not have yet, and that comes with other points. */
 function hasMoved(facts: Facts, { readiness, generation, activities }: ConfigurationItem): boolean {
   const newest = activities.toSorted((a, b) => ((a.startedAt ?? '') < (b.startedAt ?? '') ? 1 : -1))[0];
-  const known = facts.operations?.find(({ operationId }) => operationId === newest?.operationId);
+  // An entry without an id and a beginning cannot be told from others.
+  const isTold = newest !== undefined && (newest.operationId ?? newest.startedAt) !== undefined;
+  const known = isTold ? facts.operations?.find((row) => isEntryOf(row, newest)) : undefined;
   return (
     facts.readiness?.cutoffTime !== readiness?.cutoffAt ||
     facts.generation !== generation ||
-    known?.operationId !== newest?.operationId ||
-    known?.outcome !== newest?.outcome?.slice(0, 64)
+    (isTold && (known === undefined || known.outcome !== newest.outcome?.slice(0, 64)))
   );
 }
 

@@ -10,7 +10,7 @@ import {
   type Resetting,
   type SourceItem,
 } from '../hosting/requests.ts';
-import { activeIdOf, cleansUp, isActivation, operationIn, provenGone } from './configurations.ts';
+import { activationUnderWay, cleansUp, provenGone } from './configurations.ts';
 import {
   bodyOf,
   cleaning,
@@ -47,7 +47,7 @@ function refused(pass: ResetPass, seen: Seen, { words, isOver, until }: No): Ste
   const { memory, notes } = pass;
   const { journal, facts } = memory;
   const items = pinnedOf(pass.spec).flatMap(({ configurationId }) => seen.walk.items.get(configurationId) ?? []);
-  const activating = items.some((item) => isActivation(operationIn(item, activeIdOf(item)) ?? { kind: undefined }));
+  const activating = items.some((item) => activationUnderWay(item) !== undefined);
   if (journal === undefined || activating) return undefined;
   // Judged once per answer: by the time it is sent again, the clean-up may be over. A restart takes the answer for judged.
   const isLater = notes['later'] !== undefined || (facts.stage === cleaning && notes['sentAt'] === undefined);
