@@ -1,4 +1,5 @@
 import type { OperatorKey } from './fingerprint.ts';
+import { withoutMisses } from './kind/sight.ts';
 import type { JournalEntry, Memory, Notes } from './kind/step.ts';
 import type { Clock, Json } from './ports.ts';
 import type { LeftMarks, Vain } from './vain.ts';
@@ -108,8 +109,8 @@ export function seenAgain(
   id: string | undefined,
   view: { shownAfter(at: number, id: string): boolean },
 ): Notes {
-  const { missedAt, provedGone: _proof, ...others } = notes;
-  return missedAt !== undefined && id !== undefined && view.shownAfter(missedAt, id) ? others : notes;
+  const { missedAt } = notes;
+  return missedAt !== undefined && id !== undefined && view.shownAfter(missedAt, id) ? withoutMisses(notes) : notes;
 }
 
 /** When this process first saw an open journal entry. */

@@ -9,6 +9,7 @@ import { entryInWords } from './book.ts';
 import type { Parts } from './parts.ts';
 import { RecordingView } from './interests.ts';
 import type { Pass } from './kind/pass.ts';
+import { withoutMisses } from './kind/sight.ts';
 import type { Step, Verdict } from './kind/step.ts';
 import { withoutLost } from './lost-call.ts';
 import { isObserving, rebound } from './pass-of.ts';
@@ -38,7 +39,11 @@ export class Steps {
     let work = rebound(started, around);
     noteCircumstances(work.recall, work.object, around);
     // What was seen before it was held up is old by now.
-    if (!work.recall.looks) work.recall.askedAt = undefined;
+    if (!work.recall.looks) {
+      work.recall.askedAt = undefined;
+      const isProved = work.recall.notes['provedGone'] !== undefined;
+      if (!isProved) work.recall.notes = withoutMisses(work.recall.notes);
+    }
     work.recall.looks = true;
     for (let count = 0; count < mostSteps; count += 1) {
       const view = new RecordingView(around.session.service, work.recall.forced?.since);

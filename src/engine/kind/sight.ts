@@ -10,7 +10,8 @@ import { sameValue } from './compare.ts';
 import type { Pass } from './pass.ts';
 import type { ObjectPlan, Sight } from './plan.ts';
 import { readOf } from './reading.ts';
-import type { Step } from './step.ts';
+import type { Reason } from './reasons.ts';
+import type { Notes, Step } from './step.ts';
 
 export type Look<Facts, Item> =
   | { readonly is: 'seen'; readonly seen: Sight<Item> }
@@ -74,6 +75,36 @@ function lookDirectly<Spec, Facts, Item>(
   const direct = lookTwice(pass, { noun: plan.noun, single: plan.single(id), id, since });
   if (direct.is !== 'there') return direct;
   return { is: 'seen', seen: { item: direct.item, fields: plan.observed(direct.item, pass) } };
+}
+
+/** While the account has lost sight of what it owns, what does not show proves nothing; undefined while it has not. */
+export function sightLost<Spec, Facts>({
+  account,
+}: Pass<Spec, Facts>): Extract<Step<Facts>, { is: 'wait' }> | undefined {
+  const { frozen } = account;
+  return frozen === undefined ? undefined : { is: 'wait', reason: 'VisibilityLost', message: frozen };
+}
+
+/** Undefined once two looks, far enough apart, agree that something is not there; otherwise what to do until they do. */
+export function missedTwice<Spec, Facts>(
+  pass: Pass<Spec, Facts>,
+  look: { readonly read: Read; readonly begunAt: number; readonly apartMs: number },
+  said: { readonly reason: Reason; readonly message: string },
+): Extract<Step<Facts>, { is: 'read' | 'wait' | 'stall' }> | undefined {
+  const { read, begunAt, apartMs } = look;
+  const { missedAt } = pass.notes;
+  if (missedAt === undefined) {
+    return { is: 'wait', ...said, retryInMs: apartMs, note: { ...pass.notes, missedAt: begunAt } };
+  }
+  if (begunAt - missedAt >= apartMs) return undefined;
+  const dueIn = missedAt + apartMs - pass.monotonicMs;
+  if (dueIn > 0) return { is: 'wait', ...said, retryInMs: Math.ceil(dueIn), note: pass.notes };
+  return { ...readOf(pass, read, missedAt + apartMs), note: pass.notes };
+}
+
+/** Notes without what was missed: the next miss is a first one. */
+export function withoutMisses({ missedAt: _miss, followedSince: _since, provedGone: _proof, ...notes }: Notes): Notes {
+  return notes;
 }
 
 /** Looks for one object by itself: it is gone only after two such reads a poll apart. */
