@@ -1,6 +1,7 @@
 import { defineKind } from '../engine/kind/define.ts';
 import { isoSeconds } from '../engine/kind/moment.ts';
 import type { Pass } from '../engine/kind/pass.ts';
+import { sightLost } from '../engine/kind/sight.ts';
 import type { OwnCondition, Step } from '../engine/kind/step.ts';
 import {
   drConfigurationsOf,
@@ -10,7 +11,15 @@ import {
   type Discarding,
 } from '../hosting/requests.ts';
 import { expired, never, type Fence } from './approval.ts';
-import { activeIdOf, cleansUp, lookAt, operationIn, provenTwice, type SeenConfiguration } from './configurations.ts';
+import {
+  activeIdOf,
+  cleansUp,
+  lookAt,
+  operationIn,
+  provenGone,
+  provenTwice,
+  type SeenConfiguration,
+} from './configurations.ts';
 import { ended, underWay } from './one-shot-end.ts';
 import { needsOf, protectionNeed, stepOnce, type No, type OncePlan } from './one-shot.ts';
 import { isWhole } from './recovery-activation-content.ts';
@@ -47,8 +56,7 @@ function fence(pass: DiscardPass, { configuration, walk }: SeenConfiguration): S
   if (late !== undefined) return late;
   if (configuration === undefined) {
     const message = `the service shows no configuration ${configurationId}`;
-    const read = drConfigurationsOf(pass.account.accountId);
-    const unsure = provenTwice<Spec, Facts>(pass, read, walk, { reason: 'ObjectMissing', message });
+    const unsure = provenGone<Spec, Facts>(pass, walk, { reason: 'ObjectMissing', message });
     return unsure ?? never('Superseded', message);
   }
   const known = pass.referred('DisasterProtection', protectionRef.name)?.id;
@@ -69,6 +77,8 @@ function fence(pass: DiscardPass, { configuration, walk }: SeenConfiguration): S
 
 /** Waits until the service has cleaned up: the operation is not the active one any more. */
 function follow(pass: DiscardPass, { configuration, walk }: SeenConfiguration): Step<Facts> {
+  const blind = configuration === undefined ? sightLost(pass) : undefined;
+  if (blind !== undefined) return blind;
   const { operationId } = pass.spec;
   const facts = factsOf(pass, configuration);
   if (configuration?.activationResult?.operationId === operationId) {
@@ -83,8 +93,7 @@ function follow(pass: DiscardPass, { configuration, walk }: SeenConfiguration): 
   if (cleansUp(configuration?.pendingCleanup)) {
     return { is: 'wait', reason: 'CleanupPending', message: `${message}; the service still cleans up`, note: {} };
   }
-  const read = drConfigurationsOf(pass.account.accountId);
-  const unsure = provenTwice<Spec, Facts>(pass, read, walk, { reason: 'CleanupPending', message });
+  const unsure = provenTwice<Spec, Facts>(pass, walk, { reason: 'CleanupPending', message });
   return unsure ?? ended(pass, { is: 'ready', reason: 'Succeeded', message }, { facts });
 }
 

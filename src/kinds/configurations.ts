@@ -2,8 +2,9 @@
 import type { Pass } from '../engine/kind/pass.ts';
 import { readOf } from '../engine/kind/reading.ts';
 import type { Reason } from '../engine/kind/reasons.ts';
+import { missedTwice, sightLost } from '../engine/kind/sight.ts';
 import type { Step } from '../engine/kind/step.ts';
-import type { Read, Snapshot } from '../engine/ports.ts';
+import type { Snapshot } from '../engine/ports.ts';
 import {
   drConfigurationsOf,
   drSourcesOf,
@@ -138,19 +139,23 @@ export function sameMoment(a: string | undefined, b: string | undefined): boolea
 /** How far apart two walks must be to prove that something is gone. */
 const provenApartMs = 10_000;
 
+/** What is said until something is proved. */
+interface Said {
+  readonly reason: Reason;
+  readonly message: string;
+}
+
 /** Undefined once two complete walks, far enough apart, agree; otherwise what to do until they do. */
 export function provenTwice<Spec, Facts>(
   pass: Pass<Spec, Facts>,
-  read: Read,
-  walk: Snapshot,
-  said: { readonly reason: Reason; readonly message: string },
+  { begunAt }: Snapshot,
+  said: Said,
 ): Step<Facts> | undefined {
-  const { missedAt } = pass.notes;
-  if (missedAt === undefined) {
-    return { is: 'wait', ...said, retryInMs: provenApartMs, note: { ...pass.notes, missedAt: walk.begunAt } };
-  }
-  if (walk.begunAt - missedAt >= provenApartMs) return undefined;
-  const dueIn = missedAt + provenApartMs - pass.monotonicMs;
-  if (dueIn > 0) return { is: 'wait', ...said, retryInMs: Math.ceil(dueIn) };
-  return readOf(pass, read, missedAt + provenApartMs);
+  const read = drConfigurationsOf(pass.account.accountId);
+  return missedTwice(pass, { read, begunAt, apartMs: provenApartMs }, said);
+}
+
+/** Undefined once it is proved that a configuration which does not show is gone; otherwise what to do until it is. */
+export function provenGone<Spec, Facts>(pass: Pass<Spec, Facts>, walk: Snapshot, said: Said): Step<Facts> | undefined {
+  return sightLost(pass) ?? provenTwice(pass, walk, said);
 }

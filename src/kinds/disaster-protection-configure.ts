@@ -4,6 +4,7 @@
  * The service knows the call by its requestId and by the generation that it expects: a repeat of the same bytes is answered with
  * what the first one did, and a generation that has moved on ends the attempt.
  */
+import { sightLost } from '../engine/kind/sight.ts';
 import type { JournalEntry, Memory, Step } from '../engine/kind/step.ts';
 import { writtenBody } from '../engine/kind/written.ts';
 import type { Snapshot } from '../engine/ports.ts';
@@ -18,7 +19,7 @@ import {
 import { activeIdOf, isActivation, operationIn } from './configurations.ts';
 import { appliedBy, differenceOf, itemOf, mayBeOf, type ProtectionPass } from './disaster-protection-settings.ts';
 import { requestIdOf } from './request-id.ts';
-import type { Facts } from './schema/disaster-protection.ts';
+import type { Facts, Spec } from './schema/disaster-protection.ts';
 
 /** A complete walk over the configurations of an account. */
 export type Walk = Snapshot<ConfigurationItem>;
@@ -49,13 +50,18 @@ export function ofEnvironment(pass: ProtectionPass, walk: Walk): ConfigurationIt
   );
 }
 
-/** What to remember when a configuration is bound. */
-export function bound(pass: ProtectionPass, id: string, made: 'Created' | 'Adopted'): Partial<Memory<Facts>> {
+/** What to remember when a configuration is bound: it is there, whatever became of the one before. */
+export function bound(
+  pass: ProtectionPass,
+  id: string,
+  made: 'Created' | 'Adopted',
+  { goneAt: _gone, wipedBy: _by, ...facts }: Facts = pass.memory.facts,
+): Partial<Memory<Facts>> {
   const { endpoint, accountId } = pass.account;
   const known = pass.memory.id === id;
   const ownership = known ? (pass.memory.ownership ?? made) : made;
   const fresh = known ? {} : { applied: undefined };
-  return { id, ownership, binding: { endpoint, accountId }, journal: undefined, ...fresh };
+  return { id, ownership, binding: { endpoint, accountId }, journal: undefined, facts, ...fresh };
 }
 
 /** What keeps settings from being sent: a request about the configuration that was taken up and is not at its end. */
@@ -100,9 +106,8 @@ export function configure(
   configuration: ConfigurationItem | undefined,
   facts: Facts,
 ): Step<Facts> {
-  if (pass.account.frozen !== undefined) return { is: 'wait', reason: 'VisibilityLost', message: pass.account.frozen };
   const appEnvId = environmentOf(pass);
-  const held = heldBack(pass, appEnvId, configuration);
+  const held = sightLost<Spec, Facts>(pass) ?? heldBack(pass, appEnvId, configuration);
   if (held !== undefined) return held;
   const item = itemOf(pass, appEnvId, configuration);
   // Made up for this attempt: a later enrolment with the same content must not be answered with an operation that is gone.
@@ -190,7 +195,7 @@ export function resolve(pass: ProtectionPass, walk: Walk, journal: JournalEntry)
   if (item.expectedGeneration > 0 && now === undefined)
     return { is: 'again', remember: { journal: undefined }, note: {} };
   if (journal.conflicted !== undefined) return refused(pass, now, journal, journal.conflicted);
-  const busy = now === undefined ? undefined : underway(pass, now.configurationId, now);
+  const busy = now === undefined ? sightLost<Spec, Facts>(pass) : underway(pass, now.configurationId, now);
   if (busy !== undefined) return busy;
   const sentAt = pass.notes['sentAt'] ?? Number.NEGATIVE_INFINITY;
   if (pass.monotonicMs - sentAt < resendMs) {
@@ -219,11 +224,7 @@ export function resolve(pass: ProtectionPass, walk: Walk, journal: JournalEntry)
           ...pass.memory.facts,
           ...(result.generation !== undefined && { generation: result.generation }),
         };
-        return {
-          ...bound(pass, result.configurationId, 'Created'),
-          applied: appliedBy(pass, item),
-          facts,
-        };
+        return { ...bound(pass, result.configurationId, 'Created', facts), applied: appliedBy(pass, item) };
       },
     },
     note: { sentAt: pass.monotonicMs },

@@ -4,7 +4,7 @@
  */
 import type { Related } from '../engine/kind/pass.ts';
 import type { Step } from '../engine/kind/step.ts';
-import { drConfigurationsOf, type ConfigurationItem, type DestinationNames } from '../hosting/requests.ts';
+import type { ConfigurationItem, DestinationNames } from '../hosting/requests.ts';
 import { expired, never, notYet, unreferred, type Fence } from './approval.ts';
 import {
   activeIdOf,
@@ -12,7 +12,7 @@ import {
   isActivation,
   isWarm,
   operationIn,
-  provenTwice,
+  provenGone,
   shows,
   wasOverBefore,
 } from './configurations.ts';
@@ -54,8 +54,7 @@ export function fenceOf(pass: ActivationPass, seen: Seen): Step<Facts> | Fence |
 function missing(pass: ActivationPass, { walk }: Seen): Step<Facts> | Fence {
   const { configurationId } = pass.spec;
   const message = `the service shows no configuration ${configurationId}`;
-  const read = drConfigurationsOf(pass.account.accountId);
-  const unsure = provenTwice<Spec, Facts>(pass, read, walk, { reason: 'ObjectMissing', message });
+  const unsure = provenGone<Spec, Facts>(pass, walk, { reason: 'ObjectMissing', message });
   return unsure ?? never('Superseded', message);
 }
 

@@ -1,6 +1,7 @@
 import { defineKind } from '../engine/kind/define.ts';
 import { isoSeconds } from '../engine/kind/moment.ts';
 import { readOf } from '../engine/kind/reading.ts';
+import { sightLost } from '../engine/kind/sight.ts';
 import type { OwnCondition, Step } from '../engine/kind/step.ts';
 import {
   drConfigurationsOf,
@@ -116,6 +117,8 @@ function resultFacts({ cutoffAt, ...result }: Result): NonNullable<Facts['result
 /** Accepted, and neither active nor a result: over only when two walks agree, late enough for a list that lags. */
 function vanished(pass: ActivationPass, seen: Seen): Step<Facts> {
   const { id } = pass.memory;
+  const blind = seen.configuration === undefined ? sightLost(pass) : undefined;
+  if (blind !== undefined) return blind;
   const operation = seen.configuration && operationIn(seen.configuration, id);
   const name = id === undefined ? 'the activation' : `operation ${id}`;
   const message =
@@ -127,8 +130,7 @@ function vanished(pass: ActivationPass, seen: Seen): Step<Facts> {
   if (operation?.endedAt === undefined && seen.walk.begunAt < since + pass.horizonMs) {
     return { is: 'wait', reason: 'InProgress', message: `${message}; it is looked at again`, retryInMs: 10_000, note };
   }
-  const read = drConfigurationsOf(pass.account.accountId);
-  const unsure = provenTwice<Spec, Facts>({ ...pass, notes: note }, read, seen.walk, { reason: 'InProgress', message });
+  const unsure = provenTwice<Spec, Facts>({ ...pass, notes: note }, seen.walk, { reason: 'InProgress', message });
   if (unsure !== undefined) return unsure;
   const again = 'the same content is answered with this operation, so to try it again raise spec.attempt';
   const outcome = operation?.outcome === undefined ? '' : `; the service says: ${operation.outcome}; ${again}`;

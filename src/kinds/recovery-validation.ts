@@ -1,10 +1,10 @@
 import { defineKind } from '../engine/kind/define.ts';
 import { isoSeconds } from '../engine/kind/moment.ts';
 import type { Pass } from '../engine/kind/pass.ts';
+import { sightLost } from '../engine/kind/sight.ts';
 import type { JournalEntry, Memory, OwnCondition, Step } from '../engine/kind/step.ts';
 import { writtenBody } from '../engine/kind/written.ts';
 import {
-  drConfigurationsOf,
   postDisasterReadinessValidate,
   receiptOf,
   validationIn,
@@ -20,6 +20,7 @@ import {
   lookAt,
   operationIdsOf,
   operationIn,
+  provenGone,
   provenTwice,
   shows,
   type SeenConfiguration,
@@ -66,8 +67,7 @@ function fence(pass: ValidationPass, { configuration, walk }: SeenConfiguration)
   if (left !== undefined) return left;
   if (configuration === undefined) {
     const message = `the service shows no configuration ${configurationId}`;
-    const read = drConfigurationsOf(pass.account.accountId);
-    const unsure = provenTwice<Spec, Facts>(pass, read, walk, { reason: 'ObjectMissing', message });
+    const unsure = provenGone<Spec, Facts>(pass, walk, { reason: 'ObjectMissing', message });
     return unsure ?? never('Superseded', message);
   }
   if (sent !== undefined && sent.expectedGeneration !== configuration.generation) {
@@ -96,6 +96,8 @@ function busy(configuration: ConfigurationItem, journal: JournalEntry | undefine
 }
 
 function follow(pass: ValidationPass, { configuration, walk }: SeenConfiguration): Step<Facts> {
+  const blind = configuration === undefined ? sightLost(pass) : undefined;
+  if (blind !== undefined) return blind;
   const { id } = pass.memory;
   const operation = configuration && operationIn(configuration, id);
   const facts = factsOf(pass, configuration);
@@ -114,8 +116,7 @@ function follow(pass: ValidationPass, { configuration, walk }: SeenConfiguration
     return { is: 'wait', reason: 'InProgress', message: running, retryInMs: 10_000, note };
   }
   const message = `operation ${id} is not shown any more`;
-  const read = drConfigurationsOf(pass.account.accountId);
-  const unsure = provenTwice<Spec, Facts>({ ...pass, notes: note }, read, walk, { reason: 'InProgress', message });
+  const unsure = provenTwice<Spec, Facts>({ ...pass, notes: note }, walk, { reason: 'InProgress', message });
   return unsure ?? ended(pass, { is: 'stall', reason: 'UnknownState', message }, { facts });
 }
 
