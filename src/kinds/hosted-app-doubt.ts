@@ -7,7 +7,8 @@
 import type { Fields } from '../engine/kind/plan.ts';
 import { definedOf } from '../engine/kind/plan.ts';
 import type { Step } from '../engine/kind/step.ts';
-import { isHidden, type AppPass } from './hosted-app-fields.ts';
+import type { AppPass } from './hosted-app-environments.ts';
+import { isHidden } from './hosted-app-fields.ts';
 import type { Facts } from './schema/hosted-app.ts';
 
 const mostCalls = 2;
