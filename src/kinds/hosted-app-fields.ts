@@ -62,6 +62,11 @@ export function isKept(field: string): boolean {
   return ['port', 'builder', 'source.contextDir', 'source.dockerfilePath'].includes(field);
 }
 
+/** A content of the Dockerfile shows as long as it is not in use; what is false may be left out. */
+export function isHiddenAtTimes(field: string): boolean {
+  return field === 'source.dockerfileFrom' || field === 'useImage';
+}
+
 /** A path and a content of the Dockerfile take each other's place. */
 export function isReplaced(field: string, wanted: Fields): boolean {
   if (field === 'source.dockerfilePath') return wanted['source.dockerfileFrom'] !== undefined;
