@@ -24,6 +24,13 @@ export function boundEnvironments(pass: AppPass): readonly Related[] {
   );
 }
 
+/** The AppEnvironments that are bound to environments of the app and deploy an image of their own, in words. */
+export function boundDeployers(pass: AppPass): readonly string[] {
+  return boundEnvironments(pass)
+    .filter(deploysImage)
+    .map(({ name }) => name);
+}
+
 /**
  * Where an AppEnvironment deploys an image of its own, the app's image serves for its creation only: one that is bound, or one
  * that means an environment which no other has, however it names it.
@@ -35,10 +42,12 @@ export function isDeployedByEnvironment(pass: AppPass): boolean {
   const unbound = (pass.inAccount?.('AppEnvironment') ?? []).filter(
     (other) => other.id === undefined && isMeant(pass, other, taken),
   );
-  return [...bound, ...unbound].some(({ spec }) => {
-    const { deploy, lifecycle } = (spec ?? {}) as Partial<EnvironmentSpec>;
-    return deploy?.image !== undefined && lifecycle?.mode !== 'Observe';
-  });
+  return [...bound, ...unbound].some(deploysImage);
+}
+
+function deploysImage({ spec }: Related): boolean {
+  const { deploy, lifecycle } = (spec ?? {}) as Partial<EnvironmentSpec>;
+  return deploy?.image !== undefined && lifecycle?.mode !== 'Observe';
 }
 
 /**

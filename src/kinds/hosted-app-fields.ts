@@ -3,7 +3,7 @@ import type { Json } from '../engine/ports.ts';
 import { definedOf, type Fields } from '../engine/kind/plan.ts';
 import { appAsOf, appsOf } from '../hosting/requests.ts';
 import type { AppItem, AppRecord } from '../hosting/requests.ts';
-import type { AppPass } from './hosted-app-environments.ts';
+import { isDeployedByEnvironment, type AppPass } from './hosted-app-environments.ts';
 import type { Spec } from './schema/hosted-app.ts';
 import { typed, valueOf } from './values.ts';
 
@@ -148,11 +148,16 @@ export function converts(changed: Fields, pass: AppPass): boolean {
 
 /** What has to be in the same request as a change, though it has not changed itself: the service would put a default in its place. */
 export function goesAlong(changed: Fields, pass: AppPass): Fields {
-  const { image } = pass.spec;
-  return {
-    ...(changed['useImage'] === true && image && { 'image.reference': image.reference }),
+  return definedOf({
+    ...(changed['useImage'] === true && imageAlong(pass)),
     ...(changed['preset'] === 'CUSTOM' && !converts(changed, pass) && dockerfile(pass)),
-  };
+  });
+}
+
+/** An app that had an image keeps it; it is named again only where no AppEnvironment deploys another. */
+function imageAlong(pass: AppPass): Fields {
+  const hadOne = pass.memory.applied?.prints['image.reference'] !== undefined;
+  return hadOne && isDeployedByEnvironment(pass) ? {} : { 'image.reference': pass.spec.image?.reference };
 }
 
 /** What the service shows. Our own writes are trusted over a record that was read before them. */

@@ -3,8 +3,15 @@ import { definedOf, type Fields } from '../engine/kind/plan.ts';
 import type { Step } from '../engine/kind/step.ts';
 import { environmentsAffectedOf, patchApp } from '../hosting/requests.ts';
 import { countedIn, sentOften, unseenOf } from './hosted-app-doubt.ts';
-import { boundEnvironments, environmentIds, isDeployedByEnvironment, type AppPass } from './hosted-app-environments.ts';
-import { bodyOf, desired, nameOf } from './hosted-app-fields.ts';
+import { isAboutImage, isAppliedAtOnce, isTakenOver } from './hosted-app-at-once.ts';
+import {
+  boundDeployers,
+  boundEnvironments,
+  environmentIds,
+  isDeployedByEnvironment,
+  type AppPass,
+} from './hosted-app-environments.ts';
+import { bodyOf, desired, goesAlong, nameOf } from './hosted-app-fields.ts';
 import { awaitDoubts } from './others-in-doubt.ts';
 import type { Facts } from './schema/hosted-app.ts';
 
@@ -12,32 +19,38 @@ import type { Facts } from './schema/hosted-app.ts';
 export function pendingAfter(body: unknown, changed: Fields, pass: AppPass): Facts {
   const affected = environmentsAffectedOf(body);
   const { facts } = pass.memory;
-  const before = facts.pendingChanges ?? [];
-  const isApplied = pass.spec.applyImmediately === true;
-  const left = isApplied ? before.filter((field) => !(field in changed)) : before;
-  const { pendingChanges } = isApplied || affected === 0 ? withPending(facts, left) : pendingMeanwhile(changed, pass);
+  const isApplied = isAppliedAtOnce(changed, pass);
+  const sent = isApplied ? sentWith(changed, pass) : [];
+  const left = (facts.pendingChanges ?? []).filter((field) => !sent.includes(field));
   return {
-    ...facts,
+    ...(isApplied || affected === 0 ? withPending(facts, left) : pendingMeanwhile(changed, pass)),
     applyInDoubt: undefined,
-    pendingChanges,
     ...(affected !== undefined && { environmentsAffected: affected }),
   };
 }
 
 /** A change whose answer is not there may wait in the environments already. */
 export function pendingMeanwhile(changed: Fields, pass: AppPass): Facts {
-  if (pass.spec.applyImmediately === true) return countedIn(unseenOf(changed, pass), pass);
-  const { facts } = pass.memory;
-  return withPending(facts, [...(facts.pendingChanges ?? []), ...Object.keys(changed)]);
+  if (isAppliedAtOnce(changed, pass)) return countedIn(unseenOf(changed, pass), pass);
+  const { spec, memory, subject } = pass;
+  return {
+    ...withPending(memory.facts, [...(memory.facts.pendingChanges ?? []), ...sentWith(changed, pass)]),
+    ...(spec.applyImmediately === true && isTakenOver(pass) && { takenOverAt: subject.generation }),
+  };
+}
+
+function sentWith(changed: Fields, pass: AppPass): readonly string[] {
+  return Object.keys({ ...changed, ...goesAlong(changed, pass) });
 }
 
 function withPending(facts: Facts, fields: readonly string[]): Facts {
-  return { ...facts, pendingChanges: fields.length > 0 ? [...new Set(fields)].toSorted() : undefined };
+  if (fields.length === 0) return { ...facts, pendingChanges: undefined, takenOverAt: undefined };
+  return { ...facts, pendingChanges: [...new Set(fields)].toSorted() };
 }
 
 /** Why the app is not changed at the moment. */
 export function mustWait(pass: AppPass, changed: Fields): Step<Facts> | undefined {
-  const often = pass.spec.applyImmediately === true ? sentOften(unseenOf(changed, pass), pass) : undefined;
+  const often = isAppliedAtOnce(changed, pass) ? sentOften(unseenOf(changed, pass), pass) : undefined;
   return often ?? environmentInDoubt(pass);
 }
 
@@ -53,16 +66,18 @@ function noLongerInDoubt(facts: Facts): Step<Facts> | undefined {
 
 /** Sends again what was changed and is still waiting, once it is to be applied at once. */
 export function applyPending(pass: AppPass, id: string): Step<Facts> | undefined {
-  const { spec, memory } = pass;
+  const { spec, memory, subject } = pass;
   const pending = memory.facts.pendingChanges ?? [];
   if (spec.applyImmediately !== true || pending.length === 0) return noLongerInDoubt(memory.facts);
+  if (memory.facts.takenOverAt === subject.generation) return noLongerInDoubt(memory.facts);
   const wanted = definedOf(desired(pass));
-  const isLeft = (field: string) => field === 'image.reference' && isDeployedByEnvironment(pass);
-  const again = Object.fromEntries(
+  const isLeft = (field: string) => isAboutImage(field) && isDeployedByEnvironment(pass);
+  const waiting = Object.fromEntries(
     Object.entries(wanted).filter(([field]) => pending.includes(field) && !isLeft(field)),
   );
+  const again = { ...waiting, ...goesAlong(waiting, pass) };
   if (Object.keys(again).length === 0) {
-    return { is: 'again', remember: { facts: { ...memory.facts, pendingChanges: undefined } } };
+    return { is: 'again', remember: { facts: withPending(memory.facts, []) } };
   }
   const held = sentOften(again, pass) ?? environmentInDoubt(pass);
   if (held !== undefined) return held;
@@ -75,7 +90,25 @@ export function applyPending(pass: AppPass, id: string): Step<Facts> | undefined
       urgency: 'edit',
       meanwhile: { facts: countedIn(again, pass) },
       counted: true,
-      committed: () => ({ facts: { ...memory.facts, pendingChanges: undefined, applyInDoubt: undefined } }),
+      committed: () => ({ facts: { ...withPending(memory.facts, []), applyInDoubt: undefined } }),
     },
   };
+}
+
+/** The app is as its spec says; what of that does not run yet, though it was to be applied at once, and why. */
+export function atRest(pass: AppPass): Step<Facts> {
+  const { spec, memory, subject } = pass;
+  const { pendingChanges = [], takenOverAt } = memory.facts;
+  const deployers = spec.image === undefined ? [] : boundDeployers(pass);
+  const notes = [
+    ...(deployers.length > 0
+      ? [`image serves for the creation only, since ${deployers.slice(0, 3).join(', ')} deploys an image of its own`]
+      : []),
+    ...(spec.applyImmediately === true && takenOverAt === subject.generation
+      ? [
+          `${pendingChanges.join(', ')} was sent to the app when it was taken over, which does not show whether it differs, and waits in each environment for its next deployment, or for the next edit of this spec`,
+        ]
+      : []),
+  ];
+  return { is: 'ready', ...(notes.length > 0 && { message: ['the service equals the spec', ...notes].join('; ') }) };
 }

@@ -19,7 +19,6 @@ import { environmentIds, isDeployedByEnvironment, type AppPass } from './hosted-
 import {
   afterCreation,
   bodyOf,
-  converts,
   desired,
   fixed,
   goesAlong,
@@ -34,7 +33,8 @@ import {
   type ShownApp,
 } from './hosted-app-fields.ts';
 import { hasUnseen } from './hosted-app-doubt.ts';
-import { applyPending, mustWait, pendingAfter, pendingMeanwhile } from './hosted-app-pending.ts';
+import { isAppliedAtOnce, sentFirst } from './hosted-app-at-once.ts';
+import { applyPending, atRest, mustWait, pendingAfter, pendingMeanwhile } from './hosted-app-pending.ts';
 import { nearest } from './nearest.ts';
 import { databasePresets, identity, type Facts, type Spec } from './schema/hosted-app.ts';
 import { needsOf, typed } from './values.ts';
@@ -138,15 +138,12 @@ const plan: ObjectPlan<Spec, Facts, ShownApp> = {
       patchApp({
         appId,
         ...bodyOf({ ...changed, ...goesAlong(changed, pass) }, pass),
-        ...(pass.spec.applyImmediately === true && { applyImmediately: true }),
+        ...(isAppliedAtOnce(changed, pass) && { applyImmediately: true }),
       }),
-    // An app becomes a function, or stops being one, in a request that changes nothing else.
-    updateFirst: (changed, pass) => {
-      return converts(changed, pass) && Object.keys(changed).length > 1 ? ['preset'] : undefined;
-    },
+    updateFirst: sentFirst,
     learnedByUpdate: pendingAfter,
     supposedOfUpdate: pendingMeanwhile,
-    countsUpdate: (changed, pass) => pass.spec.applyImmediately === true && hasUnseen(changed, pass),
+    countsUpdate: (changed, pass) => isAppliedAtOnce(changed, pass) && hasUnseen(changed, pass),
     updateAlone: environmentIds,
     remove: deleteApp,
   },
@@ -160,7 +157,7 @@ const plan: ObjectPlan<Spec, Facts, ShownApp> = {
     const id = item?.appId ?? pass.memory.id ?? '';
     // Looked at here so that a change of an environment leads to a new status.
     pass.view.group(appEnvsOf(pass.account.accountId), id);
-    return applyPending(pass, id) ?? { is: 'ready' };
+    return applyPending(pass, id) ?? atRest(pass);
   },
   factsOfNext: () => ({}),
   facts: (pass, { item }) => {
