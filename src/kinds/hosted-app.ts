@@ -72,8 +72,18 @@ function typeOf(pass: AppPass): string {
   return isDatabase(preset, pass) ? 'Database' : 'App';
 }
 
-/** What creation alone takes. */
-function creationOnly({ presetVersion, source, database }: Spec): Fields {
+/** Fields that creation alone takes and that never show. */
+function creationOnly({ presetVersion, database = {} }: Spec): readonly string[] {
+  const { settings = {}, ...size } = database;
+  return [
+    ...(presetVersion === undefined ? [] : ['presetVersion']),
+    ...Object.keys(definedOf(size)).map((field) => `database.${field}`),
+    ...(Object.keys(settings).length > 0 ? ['database.settings'] : []),
+  ];
+}
+
+/** What creation takes besides. */
+function atCreation({ presetVersion, source, database }: Spec): Fields {
   const settings = Object.entries(database?.settings ?? {}).map(([name, value]) => [name, typed(value)]);
   return {
     dockerPresetVersion: presetVersion,
@@ -124,6 +134,7 @@ const plan: ObjectPlan<Spec, Facts, ShownApp> = {
   secret: (field) => field === 'healthCheck.headersFrom',
   fixed,
   afterCreation,
+  creationOnly,
 
   requests: {
     create: (pass, fields) =>
@@ -131,7 +142,7 @@ const plan: ObjectPlan<Spec, Facts, ShownApp> = {
         accountId: pass.account.accountId,
         name: textIn(fields, 'name'),
         ...bodyOf(fields, pass),
-        ...definedOf(creationOnly(pass.spec)),
+        ...definedOf(atCreation(pass.spec)),
       }),
     idOfCreated: createdAppId,
     update: (appId, changed, pass) =>

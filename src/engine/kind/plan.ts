@@ -91,6 +91,8 @@ export interface ObjectPlan<Spec, Facts, Item> {
   readonly fixed?: readonly string[];
   /** Fields that creation does not take; the first update brings them about. */
   readonly afterCreation?: readonly string[];
+  /** Fields of the spec that creation alone takes and nothing shows: they are told as unverified, also where it was not ours. */
+  readonly creationOnly?: (spec: Spec) => readonly string[];
   /** Why the object must not be changed at the moment, though it differs. */
   readonly mustWait?: (pass: Pass<Spec, Facts>, changed: Fields) => Step<Facts> | undefined;
   readonly requests: {
