@@ -62,9 +62,14 @@ export function isKept(field: string): boolean {
   return ['port', 'builder', 'source.contextDir', 'source.dockerfilePath'].includes(field);
 }
 
-/** A content of the Dockerfile shows as long as it is not in use; what is false may be left out. */
+/** A field that shows to be missing, and is hidden once it was sent. */
+export function isHiddenOnceSent(field: string): boolean {
+  return field === 'source.dockerfileFrom';
+}
+
+/** What is false may be left out. */
 export function isHiddenAtTimes(field: string): boolean {
-  return field === 'source.dockerfileFrom' || field === 'useImage';
+  return isHiddenOnceSent(field) || field === 'useImage';
 }
 
 /** A path and a content of the Dockerfile take each other's place. */

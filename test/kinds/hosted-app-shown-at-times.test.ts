@@ -1,6 +1,8 @@
 import { describe, expect, it } from 'vitest';
+import type { Memory } from '../../src/engine/kind/step.ts';
 import { appsOf, type AppRecord } from '../../src/hosting/requests.ts';
 import { hostedApp } from '../../src/kinds/hosted-app.ts';
+import type { Facts } from '../../src/kinds/schema/hosted-app.ts';
 import { bound, git, presets, shownApp, source } from './support/apps.ts';
 import { callIn, inShort, print, settledStep, shows } from './support/pass.ts';
 
@@ -62,6 +64,23 @@ describe('a field that the service shows at times only', () => {
     expect(memory.applied?.prints['source.dockerfileFrom']).toBe(`?>${print('FROM scratch')}`);
     expect(inShort(settledStep(hostedApp, { ...options, configMaps, memory, shown: shownApp(inUse) }))).toBe(
       'PATCH /app {"appId":"app_1","customDockerfileContent":"FROM scratch"}',
+    );
+  });
+
+  it('is applied at once twice at most when the answers are lost, and again while it shows not to have arrived', () => {
+    const options = { spec: { ...fromConfigMap, applyImmediately: true }, configMaps };
+    const first = bound({ port: 8080, useImage: false, 'source.dockerfilePath': 'a.Dockerfile' });
+    const lost = (memory: Partial<Memory<Facts>>, shown: Partial<AppRecord>) => {
+      const step = settledStep(hostedApp, { ...options, memory, shown: shownApp(shown) });
+      return { ...memory, ...callIn(step).meanwhile };
+    };
+
+    const once = lost(first, withPath);
+    expect(lost(once, withPath).facts?.applyInDoubt?.calls).toBe(1);
+    const twice = lost(once, inUse);
+    expect(twice.facts?.applyInDoubt?.calls).toBe(2);
+    expect(inShort(settledStep(hostedApp, { ...options, memory: twice, shown: shownApp(inUse) }))).toBe(
+      'stall ApplyInDoubt',
     );
   });
 });
