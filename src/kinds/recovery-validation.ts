@@ -5,6 +5,7 @@ import { readOf } from '../engine/kind/reading.ts';
 import type { JournalEntry, Memory, OwnCondition, Step } from '../engine/kind/step.ts';
 import { writtenBody } from '../engine/kind/written.ts';
 import {
+  drConfigurationsOf,
   postDisasterReadinessValidate,
   receiptOf,
   validationIn,
