@@ -32,6 +32,7 @@ import {
   partsOf,
   redeployAnnotation,
   redeploymentInVain,
+  redeployToken,
   revisionOf,
   startupOf,
   type InVain,
@@ -106,7 +107,7 @@ export function deployment(pass: EnvironmentPass, appEnvId: string): Action {
   const { deploy } = pass.spec;
   const wanted = partsOf(pass);
   // A new token of the annotation asks again, also for what was given up.
-  const token = isRedeployDue(pass) ? (pass.subject.annotations[redeployAnnotation] ?? '') : '';
+  const token = isRedeployDue(pass) ? (redeployToken(pass) ?? '') : '';
   const digest = pass.print([deployValue(pass.spec), wanted, isStartupLeft(pass), token]);
   const common = { digest, carries: carriedBy(pass), done: (how: Done) => deployed(pass, how) };
   if (deploy?.image !== undefined) {
@@ -131,7 +132,7 @@ export function deployment(pass: EnvironmentPass, appEnvId: string): Action {
 
 /** The redeployment that the annotation asks for. */
 export function redeployment(pass: EnvironmentPass, appEnvId: string): Action {
-  const token = pass.subject.annotations[redeployAnnotation] ?? '';
+  const token = redeployToken(pass) ?? '';
   return {
     operation: 'redeploy',
     words: `redeploy for ${redeployAnnotation}: ${token}`,
@@ -157,13 +158,13 @@ export function redeployInVain(pass: EnvironmentPass): InVain | undefined {
   return token === undefined ? undefined : redeploymentInVain(pass, token);
 }
 
-function openToken({ subject, memory }: EnvironmentPass): string | undefined {
-  const token = subject.annotations[redeployAnnotation];
-  return token === '' || token === memory.facts.lastHandledRedeployAt ? undefined : token;
+function openToken(pass: EnvironmentPass): string | undefined {
+  const token = redeployToken(pass);
+  return token === '' || token === pass.memory.facts.lastHandledRedeployAt ? undefined : token;
 }
 
-function redeployHandled({ subject }: EnvironmentPass): Pick<Facts, 'lastHandledRedeployAt'> {
-  const token = subject.annotations[redeployAnnotation];
+function redeployHandled(pass: EnvironmentPass): Pick<Facts, 'lastHandledRedeployAt'> {
+  const token = redeployToken(pass);
   return token === undefined ? {} : { lastHandledRedeployAt: token };
 }
 
@@ -227,7 +228,7 @@ export function givenUp(
   { at, attempt }: Pick<Done, 'at' | 'attempt'>,
 ): Partial<Memory<Facts>> {
   if (operation === 'redeploy') {
-    const token = pass.subject.annotations[redeployAnnotation] ?? '';
+    const token = redeployToken(pass) ?? '';
     return { applied: appliedWithoutRedeployment(pass, token, 'InDoubt') };
   }
   const entry = { revision: revisionOf(pass.spec), contentId: undefined, at, outcome: 'InDoubt' };
