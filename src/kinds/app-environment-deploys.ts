@@ -65,15 +65,22 @@ export function dueOf(pass: EnvironmentPass): 'deployment' | 'withNextBuild' | '
   const { deploy } = pass.spec;
   if (revisionOf(pass.spec) === undefined || isFailed(pass)) return 'nothing';
   const { contentId } = pass.memory.facts.deploy ?? {};
+  if (deploy?.contentId !== undefined) {
+    // A roll-back to what may run would be refused: who asks for a redeployment gets one.
+    return deploy.contentId === contentId || isDeployed(pass, deploy.onBind !== 'Deploy') ? 'nothing' : 'deployment';
+  }
   // What ran already when it was bound counts as deployed until somebody asks for a deployment.
   const mayAssume = deploy?.onBind !== 'Deploy' && !isRedeployDue(pass);
-  if (deploy?.contentId !== undefined) {
-    return deploy.contentId === contentId || isDeployed(pass, mayAssume) ? 'nothing' : 'deployment';
-  }
   if (!isDeployed(pass, mayAssume)) return 'deployment';
   const unknown = Object.entries(partsOf(pass)).some(([field, value]) => !isKnown(pass, field, value, mayAssume));
   if (!unknown && !isStartupLeft(pass)) return 'nothing';
   return deploy?.build === undefined ? 'deployment' : 'withNextBuild';
+}
+
+/** Whether a deployment is known to have come about, so that the environment was stopped since, and on purpose. */
+export function wasDeployed({ deploy, history = [] }: Facts): boolean {
+  const outcomes = [deploy, ...history].map((entry) => entry?.outcome);
+  return outcomes.some((outcome) => outcome !== undefined && outcome !== 'Failed' && outcome !== 'InDoubt');
 }
 
 /** Whether the deployment that is wanted now was made in vain, and nobody asked for it again. */

@@ -28,7 +28,7 @@ const Deploy = atMostOne(
       rebuildFrom: serviceId('The id of the content version to rebuild.').optional(),
     }).optional(),
     contentId: serviceId(
-      'The content version to roll back to. Nothing happens when it is the one that runs.',
+      'The content version to roll back to. Nothing happens when it is the one that this resource deployed last, or took as deployed.',
     ).optional(),
     onBind: choice(
       'What to do when this resource meets an environment that runs already: Assume takes it as deployed, Deploy deploys. Default: Assume.',
