@@ -16,7 +16,6 @@ import { appsOf, installationIdOf, postSolutions, solutionResultOf, type AppItem
 import type { Facts, Spec } from './schema/solution-installation.ts';
 import {
   alike,
-  awaitDeployments,
   environmentIds,
   isNamedAfter,
   merged,
@@ -27,9 +26,6 @@ import { valueOf } from './values.ts';
 
 const recheckMs = 5_000;
 const collection = 'solutions';
-const agentImage = 'inputs.agentImage';
-/** How often the same upgrade is sent while every answer to it is lost. */
-const mostUpgrades = 2;
 
 /** The inputs as they are now, those from Secrets looked up. */
 export function inputsOf(pass: SolutionPass): Readonly<Record<string, Json>> {
@@ -85,40 +81,15 @@ function idsOf(apps: readonly AppItem[]): readonly string[] {
 }
 
 /** What a predecessor sent may still arrive: nothing is made or deployed before that is over. */
-function takeOver({ quarantineMs }: SolutionPass): Step<Facts> | undefined {
+export function takeOver({ quarantineMs }: SolutionPass): Step<Facts> | undefined {
   if (quarantineMs <= 0) return undefined;
   const message =
     'this operator has just taken over; nothing is installed until calls of its predecessor can no longer arrive';
   return { is: 'wait', reason: 'TakeOver', message, retryInMs: quarantineMs };
 }
 
-/** Goes on with an installation whose id is known. */
-export function install(pass: SolutionPass): Step<Facts> {
-  return takeOver(pass) ?? { is: 'call', call: installing(pass) };
-}
-
-/** Gives a complete installation another agent image: written down, since the service never shows which one it has. */
-export function upgrade(pass: SolutionPass): Step<Facts> {
-  const call = installing(pass);
-  const digest = pass.print(call.request.body ?? null);
-  const last = pass.memory.applied?.prints[agentImage];
-  if (last === printOfDoubt(pass, { attempt: mostUpgrades, digest })) {
-    const message = `${call.words}: the answer was lost twice, and the service does not show which image runs; change spec.inputs.agentImage to try again`;
-    return { is: 'stall', reason: 'UpgradeInDoubt', message };
-  }
-  const held = takeOver(pass) ?? awaitDeployments(pass);
-  if (held !== undefined) return held;
-  const attempt = last === printOfDoubt(pass, { attempt: 1, digest }) ? mostUpgrades : 1;
-  return { is: 'call', call: { ...call, journal: { operation: 'upgrade', attempt, digest } } };
-}
-
-/** Stands for the image that runs while nobody knows it: fits none, and says what was sent in doubt, and how often. */
-function printOfDoubt(pass: SolutionPass, { attempt, digest }: Pick<JournalEntry, 'attempt' | 'digest'>): string {
-  return pass.print(['in doubt', attempt, digest]);
-}
-
 /** The one request for everything: a new installation, the rest of one, and another agent image. */
-function installing(pass: SolutionPass): Call<Facts> {
+export function installing(pass: SolutionPass): Call<Facts> {
   const { spec, account, memory } = pass;
   const inputs = inputsOf(pass);
   const { solution, appName, region } = spec;
@@ -197,29 +168,8 @@ function saidNo(pass: SolutionPass, refusal: Refusal, words: string): Verdict<Fa
   return { is: 'wait', reason: 'InDoubt', message, retryInMs: recheckMs };
 }
 
-/** The answer to an upgrade was lost: which image runs is not known, so nothing is sent before the call is over. */
-export function resolveUpgrade(pass: SolutionPass, entry: JournalEntry): Step<Facts> {
-  const { memory, monotonicMs, spec } = pass;
-  if (entry.conflicted !== undefined) {
-    const message = `upgrade solution "${spec.solution}" as "${spec.appName}": ${entry.conflicted}`;
-    return { is: 'stall', reason: 'Rejected', message, remember: { journal: undefined } };
-  }
-  const { monotonic: settledAt, inWords } = overAt(pass, entry);
-  if (monotonicMs < settledAt) {
-    const next =
-      entry.attempt < mostUpgrades
-        ? `the image of the spec is sent once more at ${inWords}`
-        : `it is not sent a third time, and another image not before ${inWords}`;
-    const message = `the answer to the upgrade of "${spec.appName}" was lost; ${next}`;
-    return { is: 'wait', reason: 'InDoubt', message, retryInMs: settledAt - monotonicMs };
-  }
-  const { generation = -1, prints = {} } = memory.applied ?? {};
-  const applied = { generation, prints: { ...prints, [agentImage]: printOfDoubt(pass, entry) } };
-  return { is: 'again', remember: { journal: undefined, applied } };
-}
-
 /** When a call that was written down can no longer arrive. */
-function overAt(
+export function overAt(
   { journalSeen, horizonMs }: SolutionPass,
   { deadlineSeconds }: JournalEntry,
 ): { readonly monotonic: number; readonly inWords: string } {
