@@ -106,7 +106,11 @@ function isStartable({ spec, memory }: EnvironmentPass): boolean {
 export function besideOthers(pass: EnvironmentPass, { appEnvId, appId }: AppEnvItem): Step<Facts> | undefined {
   const { related } = pass;
   const environments = (related?.('AppEnvironment', appEnvId) ?? []).filter(({ id }) => id === appEnvId);
-  const others = [...environments, ...(related?.('SolutionInstallation', appId) ?? [])];
+  // Before its first answer an installation does not know which environments it has.
+  const unknown = (pass.inAccount?.('SolutionInstallation') ?? []).filter(
+    ({ id, inDoubt, facts }) => inDoubt && id !== undefined && facts['complete'] !== true,
+  );
+  const others = [...environments, ...(related?.('SolutionInstallation', appId) ?? []), ...unknown];
   return awaitDoubts(pass, others, 'nothing is sent to the environment');
 }
 

@@ -26,9 +26,13 @@ import { valueOf } from './values.ts';
 
 const recheckMs = 5_000;
 const collection = 'solutions';
+/** The one input that may change later, by its place in the spec. */
+export const agentImage = 'inputs.agentImage';
+
+type Inputs = Readonly<Record<string, Json>>;
 
 /** The inputs as they are now, those from Secrets looked up. */
-export function inputsOf(pass: SolutionPass): Readonly<Record<string, Json>> {
+export function inputsOf(pass: SolutionPass): Inputs {
   const rows = Object.entries(pass.spec.inputs ?? {}).map(([name, input]) => [name, valueOf(input, pass)] as const);
   return definedOf(Object.fromEntries(rows));
 }
@@ -89,9 +93,8 @@ export function takeOver({ quarantineMs }: SolutionPass): Step<Facts> | undefine
 }
 
 /** The one request for everything: a new installation, the rest of one, and another agent image. */
-export function installing(pass: SolutionPass): Call<Facts> {
+export function installing(pass: SolutionPass, inputs: Inputs = inputsOf(pass)): Call<Facts> {
   const { spec, account, memory } = pass;
-  const inputs = inputsOf(pass);
   const { solution, appName, region } = spec;
   const what = memory.id === undefined ? 'install' : memory.facts.complete === true ? 'upgrade' : 'go on installing';
   const words = `${what} solution "${solution}" as "${appName}"`;
@@ -107,7 +110,7 @@ export function installing(pass: SolutionPass): Call<Facts> {
     words,
     urgency: 'edit',
     alone: environmentIds(pass),
-    committed: (body) => installed(pass, body),
+    committed: (body) => installed(pass, body, inputs),
     tells: (body) => {
       const note = solutionResultOf(body)?.postInstallNote;
       return note === undefined || note === memory.facts.postInstallNote
@@ -119,7 +122,7 @@ export function installing(pass: SolutionPass): Call<Facts> {
 }
 
 /** What an answer that says yes tells; undefined where it cannot be read. */
-function installed(pass: SolutionPass, body: unknown): Partial<Memory<Facts>> | undefined {
+function installed(pass: SolutionPass, body: unknown, inputs: Inputs): Partial<Memory<Facts>> | undefined {
   const { memory, subject } = pass;
   const result = solutionResultOf(body);
   if (result === undefined) return undefined;
@@ -128,9 +131,12 @@ function installed(pass: SolutionPass, body: unknown): Partial<Memory<Facts>> | 
     id === undefined ? { journal: undefined } : boundTo<Spec, Facts>(pass, id, memory.ownership ?? 'Created');
   const components = merged(memory.facts.components ?? [], result.components);
   const postInstallNote = result.postInstallNote ?? memory.facts.postInstallNote;
+  // An image that did not go along is as little known as before.
+  const before = memory.applied?.prints[agentImage];
+  const unsent = inputs['agentImage'] === undefined && before !== undefined ? { [agentImage]: before } : {};
   return {
     ...bound,
-    applied: { generation: subject.generation, prints: printsOf(pass) },
+    applied: { generation: subject.generation, prints: { ...printsOf(pass), ...unsent } },
     facts: { complete: true, components: components.length > 0 ? components : undefined, postInstallNote },
   };
 }
