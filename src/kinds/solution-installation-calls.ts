@@ -131,9 +131,10 @@ function installed(pass: SolutionPass, body: unknown, inputs: Inputs): Partial<M
     id === undefined ? { journal: undefined } : boundTo<Spec, Facts>(pass, id, memory.ownership ?? 'Created');
   const components = merged(memory.facts.components ?? [], result.components);
   const postInstallNote = result.postInstallNote ?? memory.facts.postInstallNote;
-  // An image that did not go along is as little known as before.
+  // An image that did not go along, or after some components were made with another one, is as little known as before.
   const before = memory.applied?.prints[agentImage];
-  const unsent = inputs['agentImage'] === undefined && before !== undefined ? { [agentImage]: before } : {};
+  const isUnset = inputs['agentImage'] === undefined || memory.facts.complete === false;
+  const unsent = isUnset && before !== undefined ? { [agentImage]: before } : {};
   return {
     ...bound,
     applied: { generation: subject.generation, prints: { ...printsOf(pass), ...unsent } },
@@ -157,9 +158,18 @@ function partial(pass: SolutionPass, refusal: Refusal): Verdict<Facts> | undefin
     note: { tries: tries + 1 },
     remember: {
       ...boundTo(pass, id, memory.ownership ?? 'Created'),
+      applied: appliedPartly(pass),
       facts: { ...memory.facts, complete: false },
     },
   };
+}
+
+/** What is known after a part was made: the image that its components were made with first. */
+function appliedPartly(pass: SolutionPass): Memory<Facts>['applied'] {
+  const { applied } = pass.memory;
+  const image = printsOf(pass)[agentImage];
+  if (image === undefined || applied?.prints[agentImage] !== undefined) return applied;
+  return { generation: applied?.generation ?? -1, prints: { ...applied?.prints, [agentImage]: image } };
 }
 
 /** A no to what goes under the id of an installation: nothing has to be looked for, but an upgrade may have been carried out. */

@@ -54,6 +54,14 @@ async function imagesOf(world: InProcess, appEnvId: string): Promise<readonly st
   return contents.map(({ image }) => image);
 }
 
+/** The environment that the agent image is about, as status shows it. */
+function controlOf(world: InProcess): string {
+  const { components = [] } = statusOf(world, kind, 'agent') as {
+    components?: readonly { name: string; appEnvId: string }[];
+  };
+  return components.find(({ name }) => name === 'control')?.appEnvId ?? '';
+}
+
 /** What was done to installations, in the words of the ledger. */
 async function done(world: InProcess): Promise<readonly string[]> {
   return (await commits(world)).map((commit) => commit.kind).filter((one) => one.startsWith('solution.'));
@@ -105,6 +113,26 @@ describe('an installation that failed half way', () => {
     expect(statusOf(world, kind, 'agent')['complete']).toBe(false);
   });
 
+  it('has the image of the spec in the end when that was edited on the way', async () => {
+    const world = await aWorld();
+    await world.control('POST', '/faults', {
+      match: { method: 'POST', path: '/solutions' },
+      effect: { failAfterComponents: 1 },
+    });
+    let isEdited = false;
+    world.interference = ({ method, path }) => {
+      if (isEdited || method !== 'POST' || !path.endsWith('/solutions')) return undefined;
+      isEdited = true;
+      world.apply(kind, 'agent', agent(3));
+      return undefined;
+    };
+    world.apply(kind, 'agent', agent(2));
+    await world.run(300_000);
+
+    expect(await imagesOf(world, controlOf(world))).toEqual(['svc/sandbox-agent:2', 'svc/sandbox-agent:3']);
+    expect(conditionOf(world, kind, 'agent')).toBe('True/InSync');
+  });
+
   it.each(['loseAnswer', 'loseBefore', 'hangAfter'] as const)(
     'has the image of the spec in the end, for one upgrade at most, when an answer is lost: %s',
     async (what) => {
@@ -112,12 +140,8 @@ describe('an installation that failed half way', () => {
       await failedHalfway(world, what, 1);
       await world.run(hour);
 
-      const { components } = statusOf(world, kind, 'agent') as {
-        components: readonly { name: string; appEnvId: string }[];
-      };
-      const control = components.find(({ name }) => name === 'control')?.appEnvId ?? '';
       expect(await done(world)).toEqual(['solution.created', 'solution.resumed', 'solution.upgraded']);
-      expect((await imagesOf(world, control)).at(-1)).toBe('svc/sandbox-agent:2');
+      expect((await imagesOf(world, controlOf(world))).at(-1)).toBe('svc/sandbox-agent:2');
       expect(conditionOf(world, kind, 'agent')).toBe('True/InSync');
     },
   );
