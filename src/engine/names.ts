@@ -1,3 +1,4 @@
+import { tokenIn } from './kind/token.ts';
 import type { KubeObject, ObjectMeta } from './ports.ts';
 
 /** The API group of every kind. */
@@ -32,16 +33,14 @@ export function partsOfKey(key: string): { readonly kind: string; readonly names
   return { kind, namespace, name: name.join('/') };
 }
 
-const longestToken = 256;
-
 /** What `apphosting.dev/reconcile-at` asks for, as far as status can say that it was done. */
 export function reconcileToken({ metadata }: KubeObject): string | undefined {
-  return metadata.annotations?.[annotations.reconcileAt]?.slice(0, longestToken);
+  return tokenIn(metadata.annotations, annotations.reconcileAt);
 }
 
 /** What `apphosting.dev/accept-missing` says, as far as status can say that it was heard. */
 export function acceptMissingToken({ metadata }: KubeObject): string | undefined {
-  return metadata.annotations?.[annotations.acceptMissing]?.slice(0, longestToken);
+  return tokenIn(metadata.annotations, annotations.acceptMissing);
 }
 
 /** An object in the words of a message: `ContactPoint team-a/on-call`. */

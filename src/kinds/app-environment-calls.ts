@@ -1,10 +1,18 @@
 /** Sending what must not happen twice to an environment, and finding out what came of it when the answer was lost. */
 import { readOf } from '../engine/kind/reading.ts';
 import { isNo } from '../engine/kind/refusal.ts';
-import type { JournalEntry, Memory, Step } from '../engine/kind/step.ts';
+import type { JournalEntry, Memory, Refusal, Step, Verdict } from '../engine/kind/step.ts';
 import { isUnderWay, lifecycleAnswerOf, type AppEnvItem } from '../hosting/requests.ts';
 import { listOf, type EnvironmentPass, type Located } from './app-environment-binding.ts';
-import { deployment, givenUp, overtaken, redeployment, type Action, type Done } from './app-environment-deploys.ts';
+import {
+  deployment,
+  givenUp,
+  overtaken,
+  redeployment,
+  wasDeployed,
+  type Action,
+  type Done,
+} from './app-environment-deploys.ts';
 import { appliedAfterLoss, appliedBefore, appliedMeanwhile, lossOf, revisionOf } from './app-environment-parts.ts';
 import { awaitDoubts } from './others-in-doubt.ts';
 import type { Facts } from './schema/app-environment.ts';
@@ -56,12 +64,39 @@ function send(
       alone: [item.appEnvId],
       committed: (body) => (lifecycleAnswerOf(body) === undefined ? undefined : done({ body, at, attempt })),
       note: (sentAt) => ({ calledAt: sentAt, ...(updatedAtMs !== undefined && { updatedAtBefore: updatedAtMs }) }),
-      refused: (refusal) => {
-        if (operation !== 'rollback' || !isNo(refusal)) return undefined;
-        return { is: 'stall', reason: 'RollbackRefused', message: `${words}: ${refusal.message}` };
-      },
+      refused: (refusal) => refusedAs(pass, item, action, refusal),
     },
   };
+}
+
+/** What a deployment that the service refuses comes to: it does not keep down what is to run and was deployed before. */
+function refusedAs(
+  pass: EnvironmentPass,
+  item: AppEnvItem,
+  { operation, words }: Action,
+  refusal: Refusal,
+): Verdict<Facts> | undefined {
+  const isRollback = operation === 'rollback';
+  if (operation === 'redeploy' || !(isRollback ? isNo(refusal) : refusal.is === 'refused')) return undefined;
+  const what = isRollback ? words : `${words} in environment "${item.name}"`;
+  const said = {
+    reason: isRollback ? 'RollbackRefused' : 'Rejected',
+    message: `${what}: ${refusal.message}`,
+    note: { ...pass.notes, refusedFor: pass.subject.generation },
+  } as const;
+  const starts = pass.spec.powerState === 'Running' && stateOf(item) === 'Stopped' && isStartable(pass);
+  // A conflict is looked into before anything else is done.
+  return starts && refusal.is !== 'conflict' ? { ...said, is: 'wait', retryInMs: 1_000 } : { ...said, is: 'stall' };
+}
+
+/** Whether what the spec wants deployed was refused, and the environment can be started with what it has. */
+export function startsWithout(pass: EnvironmentPass): boolean {
+  return pass.notes['refusedFor'] === pass.subject.generation && isStartable(pass);
+}
+
+/** A version to roll back to is one of the environment, which was deployed then. */
+function isStartable({ spec, memory }: EnvironmentPass): boolean {
+  return wasDeployed(memory.facts) || spec.deploy?.contentId !== undefined;
 }
 
 /**
@@ -71,7 +106,11 @@ function send(
 export function besideOthers(pass: EnvironmentPass, { appEnvId, appId }: AppEnvItem): Step<Facts> | undefined {
   const { related } = pass;
   const environments = (related?.('AppEnvironment', appEnvId) ?? []).filter(({ id }) => id === appEnvId);
-  const others = [...environments, ...(related?.('SolutionInstallation', appId) ?? [])];
+  // Before its first answer an installation does not know which environments it has.
+  const unknown = (pass.inAccount?.('SolutionInstallation') ?? []).filter(
+    ({ id, inDoubt, facts }) => inDoubt && id !== undefined && facts['complete'] !== true,
+  );
+  const others = [...environments, ...(related?.('SolutionInstallation', appId) ?? []), ...unknown];
   return awaitDoubts(pass, others, 'nothing is sent to the environment');
 }
 

@@ -32,6 +32,7 @@ import {
   partsOf,
   redeployAnnotation,
   redeploymentInVain,
+  redeployToken,
   revisionOf,
   startupOf,
   type InVain,
@@ -64,15 +65,22 @@ export function dueOf(pass: EnvironmentPass): 'deployment' | 'withNextBuild' | '
   const { deploy } = pass.spec;
   if (revisionOf(pass.spec) === undefined || isFailed(pass)) return 'nothing';
   const { contentId } = pass.memory.facts.deploy ?? {};
+  if (deploy?.contentId !== undefined) {
+    // A roll-back to what may run would be refused: who asks for a redeployment gets one.
+    return deploy.contentId === contentId || isDeployed(pass, deploy.onBind !== 'Deploy') ? 'nothing' : 'deployment';
+  }
   // What ran already when it was bound counts as deployed until somebody asks for a deployment.
   const mayAssume = deploy?.onBind !== 'Deploy' && !isRedeployDue(pass);
-  if (deploy?.contentId !== undefined) {
-    return deploy.contentId === contentId || isDeployed(pass, mayAssume) ? 'nothing' : 'deployment';
-  }
   if (!isDeployed(pass, mayAssume)) return 'deployment';
   const unknown = Object.entries(partsOf(pass)).some(([field, value]) => !isKnown(pass, field, value, mayAssume));
   if (!unknown && !isStartupLeft(pass)) return 'nothing';
   return deploy?.build === undefined ? 'deployment' : 'withNextBuild';
+}
+
+/** Whether a deployment is known to have come about, so that the environment was stopped since, and on purpose. */
+export function wasDeployed({ deploy, history = [] }: Facts): boolean {
+  const outcomes = [deploy, ...history].map((entry) => entry?.outcome);
+  return outcomes.some((outcome) => outcome !== undefined && outcome !== 'Failed' && outcome !== 'InDoubt');
 }
 
 /** Whether the deployment that is wanted now was made in vain, and nobody asked for it again. */
@@ -106,7 +114,7 @@ export function deployment(pass: EnvironmentPass, appEnvId: string): Action {
   const { deploy } = pass.spec;
   const wanted = partsOf(pass);
   // A new token of the annotation asks again, also for what was given up.
-  const token = isRedeployDue(pass) ? (pass.subject.annotations[redeployAnnotation] ?? '') : '';
+  const token = isRedeployDue(pass) ? (redeployToken(pass) ?? '') : '';
   const digest = pass.print([deployValue(pass.spec), wanted, isStartupLeft(pass), token]);
   const common = { digest, carries: carriedBy(pass), done: (how: Done) => deployed(pass, how) };
   if (deploy?.image !== undefined) {
@@ -131,7 +139,7 @@ export function deployment(pass: EnvironmentPass, appEnvId: string): Action {
 
 /** The redeployment that the annotation asks for. */
 export function redeployment(pass: EnvironmentPass, appEnvId: string): Action {
-  const token = pass.subject.annotations[redeployAnnotation] ?? '';
+  const token = redeployToken(pass) ?? '';
   return {
     operation: 'redeploy',
     words: `redeploy for ${redeployAnnotation}: ${token}`,
@@ -157,13 +165,13 @@ export function redeployInVain(pass: EnvironmentPass): InVain | undefined {
   return token === undefined ? undefined : redeploymentInVain(pass, token);
 }
 
-function openToken({ subject, memory }: EnvironmentPass): string | undefined {
-  const token = subject.annotations[redeployAnnotation];
-  return token === '' || token === memory.facts.lastHandledRedeployAt ? undefined : token;
+function openToken(pass: EnvironmentPass): string | undefined {
+  const token = redeployToken(pass);
+  return token === '' || token === pass.memory.facts.lastHandledRedeployAt ? undefined : token;
 }
 
-function redeployHandled({ subject }: EnvironmentPass): Pick<Facts, 'lastHandledRedeployAt'> {
-  const token = subject.annotations[redeployAnnotation];
+function redeployHandled(pass: EnvironmentPass): Pick<Facts, 'lastHandledRedeployAt'> {
+  const token = redeployToken(pass);
   return token === undefined ? {} : { lastHandledRedeployAt: token };
 }
 
@@ -227,7 +235,7 @@ export function givenUp(
   { at, attempt }: Pick<Done, 'at' | 'attempt'>,
 ): Partial<Memory<Facts>> {
   if (operation === 'redeploy') {
-    const token = pass.subject.annotations[redeployAnnotation] ?? '';
+    const token = redeployToken(pass) ?? '';
     return { applied: appliedWithoutRedeployment(pass, token, 'InDoubt') };
   }
   const entry = { revision: revisionOf(pass.spec), contentId: undefined, at, outcome: 'InDoubt' };

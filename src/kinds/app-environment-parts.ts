@@ -9,6 +9,7 @@ import { stateOfHidden } from '../engine/kind/compare.ts';
 import { definedOf } from '../engine/kind/plan.ts';
 import { begun, doubted, notDone } from '../engine/kind/prints.ts';
 import type { Memory } from '../engine/kind/step.ts';
+import { tokenIn } from '../engine/kind/token.ts';
 import type { Json } from '../engine/ports.ts';
 import type { StartupConfig } from '../hosting/requests.ts';
 import type { EnvironmentPass } from './app-environment-binding.ts';
@@ -20,6 +21,11 @@ type Applied = Memory<Facts>['applied'];
 
 /** The annotation that deploys again what runs, once for each token. */
 export const redeployAnnotation = 'apphosting.dev/redeploy-at';
+
+/** The token of that annotation; undefined where there is none. */
+export function redeployToken({ subject }: EnvironmentPass): string | undefined {
+  return tokenIn(subject.annotations, redeployAnnotation);
+}
 
 /** Marks the fingerprint of what was taken as it was and never sent. */
 const assumed = '~';
@@ -227,7 +233,7 @@ export function appliedOvertaken({ memory: { applied } }: EnvironmentPass): Appl
  */
 export function renewed(pass: EnvironmentPass, state: string, isWhole: boolean): Applied {
   const { powerState: _before, redeploy: _lost, ...known } = printsIn(pass);
-  const token = pass.subject.annotations[redeployAnnotation] ?? '';
+  const token = redeployToken(pass) ?? '';
   const inVain = redeploymentInVain(pass, token);
   const wanted = { deploy: deployValue(pass.spec), ...partsOf(pass), failed: wishOf(pass) };
   const again = Object.entries(wanted).flatMap(([field, value]) =>

@@ -14,6 +14,7 @@ import {
   isRedeployDue,
   redeployInVain,
   redeployment,
+  wasDeployed,
 } from './app-environment-deploys.ts';
 import { isPowerSet, leftoverOf, partsOf, redeployAnnotation, renewed, revisionOf } from './app-environment-parts.ts';
 import {
@@ -22,6 +23,7 @@ import {
   isLagging,
   notCarriedOut,
   resolveDoubt,
+  startsWithout,
   stateOf,
   unknownState,
 } from './app-environment-calls.ts';
@@ -80,14 +82,17 @@ function settled(pass: EnvironmentPass, item: AppEnvItem, state: 'Running' | 'St
   const { powerState, deploy } = spec;
   const first = memory.applied === undefined && memory.facts.deploy === undefined;
   if (first && state === 'Running' && deploy?.onBind !== 'Deploy') return { is: 'again', remember: assume(pass) };
+  const ended = outcomes(memory.facts, state);
+  if (ended !== undefined) return { is: 'again', remember: { facts: { ...memory.facts, ...ended } } };
   if (powerState === 'Stopped' && state === 'Running') return power(pass, item, 'stop');
   const due = dueOf(pass);
+  const starts = powerState === 'Running' && state === 'Stopped';
   const holds =
     powerState === 'Stopped' || (state === 'Stopped' && powerState === undefined && wasDeployed(memory.facts));
-  if (due === 'deployment' && !holds) {
+  if (due === 'deployment' && !holds && !(starts && startsWithout(pass))) {
     return act(pass, item, deployment(pass, item.appEnvId));
   }
-  if (powerState === 'Running' && state === 'Stopped') return power(pass, item, 'start');
+  if (starts) return power(pass, item, 'start');
   const redeploys = isRedeployDue(pass);
   if (redeploys && state === 'Running') return act(pass, item, redeployment(pass, item.appEnvId));
   const applied = renewed(pass, state, due === 'nothing');
@@ -104,17 +109,12 @@ function settled(pass: EnvironmentPass, item: AppEnvItem, state: 'Running' | 'St
   }
   const { outcome, revision } = memory.facts.deploy ?? {};
   if (outcome === 'Assumed' && revision === revisionOf(spec)) {
-    const message = `the environment ran already: what runs counts as ${revision ?? 'deployed'} until the spec or redeploy-at changes`;
+    const until = deploy?.contentId === undefined ? 'the spec or redeploy-at changes' : 'the spec changes';
+    const message = `the environment ran already: what runs counts as ${revision ?? 'deployed'} until ${until}`;
     return { is: 'ready', reason: 'DeployAssumed', message, note: {} };
   }
   const message = state === 'Running' ? 'the environment runs as specified' : 'the environment is stopped';
   return { is: 'ready', message, note: {} };
-}
-
-/** Whether a deployment is known to have come about, so that the environment was stopped since, and on purpose. */
-function wasDeployed({ deploy, history = [] }: Facts): boolean {
-  const outcomes = [deploy, ...history].map((entry) => entry?.outcome);
-  return outcomes.some((outcome) => outcome !== undefined && outcome !== 'Failed' && outcome !== 'InDoubt');
 }
 
 /** What was deployed in vain is not sent again by itself. */
@@ -190,7 +190,7 @@ function show(pass: EnvironmentPass): Showing<Facts> {
     isPowerSet(pass, powerState);
   const deploys = Object.keys(spec.deploy ?? {}).filter((name) => name !== 'onBind');
   return {
-    facts: { ...memory.facts, ...shownOf(item, state), ...outcomes(memory.facts, state) },
+    facts: { ...memory.facts, ...shownOf(item, state) },
     conditions: [deployedCondition(state, memory.facts, notes['neverDeployed'] !== undefined)],
     drift: isDrift ? [{ field: 'powerState', desired: powerState, observed: state }] : [],
     unverified: [...deploys.map((name) => `deploy.${name}`), ...Object.keys(partsOf(pass)).toSorted()],
@@ -214,9 +214,12 @@ function shownOf(item: AppEnvItem, state: string): Facts {
   };
 }
 
-/** How the newest deployment ended, once the environment is at rest. */
-function outcomes({ deploy, history }: Facts, state: string): Pick<Facts, 'deploy' | 'history'> {
-  if (deploy?.outcome !== 'Updating' || state === 'Updating') return {};
+/** How the newest deployment ended, where the environment is at rest since; undefined where that is known already. */
+function outcomes(
+  { deploy, history }: Facts,
+  state: 'Running' | 'Stopped',
+): Pick<Facts, 'deploy' | 'history'> | undefined {
+  if (deploy?.outcome !== 'Updating') return undefined;
   const [newest, ...older] = history ?? [];
   return {
     deploy: { ...deploy, outcome: state },

@@ -16,7 +16,6 @@ import { appsOf, installationIdOf, postSolutions, solutionResultOf, type AppItem
 import type { Facts, Spec } from './schema/solution-installation.ts';
 import {
   alike,
-  awaitDeployments,
   environmentIds,
   isNamedAfter,
   merged,
@@ -27,12 +26,13 @@ import { valueOf } from './values.ts';
 
 const recheckMs = 5_000;
 const collection = 'solutions';
-const agentImage = 'inputs.agentImage';
-/** How often the same upgrade is sent while every answer to it is lost. */
-const mostUpgrades = 2;
+/** The one input that may change later, by its place in the spec. */
+export const agentImage = 'inputs.agentImage';
+
+type Inputs = Readonly<Record<string, Json>>;
 
 /** The inputs as they are now, those from Secrets looked up. */
-export function inputsOf(pass: SolutionPass): Readonly<Record<string, Json>> {
+export function inputsOf(pass: SolutionPass): Inputs {
   const rows = Object.entries(pass.spec.inputs ?? {}).map(([name, input]) => [name, valueOf(input, pass)] as const);
   return definedOf(Object.fromEntries(rows));
 }
@@ -85,42 +85,16 @@ function idsOf(apps: readonly AppItem[]): readonly string[] {
 }
 
 /** What a predecessor sent may still arrive: nothing is made or deployed before that is over. */
-function takeOver({ quarantineMs }: SolutionPass): Step<Facts> | undefined {
+export function takeOver({ quarantineMs }: SolutionPass): Step<Facts> | undefined {
   if (quarantineMs <= 0) return undefined;
   const message =
     'this operator has just taken over; nothing is installed until calls of its predecessor can no longer arrive';
   return { is: 'wait', reason: 'TakeOver', message, retryInMs: quarantineMs };
 }
 
-/** Goes on with an installation whose id is known. */
-export function install(pass: SolutionPass): Step<Facts> {
-  return takeOver(pass) ?? { is: 'call', call: installing(pass) };
-}
-
-/** Gives a complete installation another agent image: written down, since the service never shows which one it has. */
-export function upgrade(pass: SolutionPass): Step<Facts> {
-  const call = installing(pass);
-  const digest = pass.print(call.request.body ?? null);
-  const last = pass.memory.applied?.prints[agentImage];
-  if (last === printOfDoubt(pass, { attempt: mostUpgrades, digest })) {
-    const message = `${call.words}: the answer was lost twice, and the service does not show which image runs; change spec.inputs.agentImage to try again`;
-    return { is: 'stall', reason: 'UpgradeInDoubt', message };
-  }
-  const held = takeOver(pass) ?? awaitDeployments(pass);
-  if (held !== undefined) return held;
-  const attempt = last === printOfDoubt(pass, { attempt: 1, digest }) ? mostUpgrades : 1;
-  return { is: 'call', call: { ...call, journal: { operation: 'upgrade', attempt, digest } } };
-}
-
-/** Stands for the image that runs while nobody knows it: fits none, and says what was sent in doubt, and how often. */
-function printOfDoubt(pass: SolutionPass, { attempt, digest }: Pick<JournalEntry, 'attempt' | 'digest'>): string {
-  return pass.print(['in doubt', attempt, digest]);
-}
-
 /** The one request for everything: a new installation, the rest of one, and another agent image. */
-function installing(pass: SolutionPass): Call<Facts> {
+export function installing(pass: SolutionPass, inputs: Inputs = inputsOf(pass)): Call<Facts> {
   const { spec, account, memory } = pass;
-  const inputs = inputsOf(pass);
   const { solution, appName, region } = spec;
   const what = memory.id === undefined ? 'install' : memory.facts.complete === true ? 'upgrade' : 'go on installing';
   const words = `${what} solution "${solution}" as "${appName}"`;
@@ -136,7 +110,7 @@ function installing(pass: SolutionPass): Call<Facts> {
     words,
     urgency: 'edit',
     alone: environmentIds(pass),
-    committed: (body) => installed(pass, body),
+    committed: (body) => installed(pass, body, inputs),
     tells: (body) => {
       const note = solutionResultOf(body)?.postInstallNote;
       return note === undefined || note === memory.facts.postInstallNote
@@ -148,7 +122,7 @@ function installing(pass: SolutionPass): Call<Facts> {
 }
 
 /** What an answer that says yes tells; undefined where it cannot be read. */
-function installed(pass: SolutionPass, body: unknown): Partial<Memory<Facts>> | undefined {
+function installed(pass: SolutionPass, body: unknown, inputs: Inputs): Partial<Memory<Facts>> | undefined {
   const { memory, subject } = pass;
   const result = solutionResultOf(body);
   if (result === undefined) return undefined;
@@ -157,9 +131,13 @@ function installed(pass: SolutionPass, body: unknown): Partial<Memory<Facts>> | 
     id === undefined ? { journal: undefined } : boundTo<Spec, Facts>(pass, id, memory.ownership ?? 'Created');
   const components = merged(memory.facts.components ?? [], result.components);
   const postInstallNote = result.postInstallNote ?? memory.facts.postInstallNote;
+  // An image that did not go along, or after some components were made with another one, is as little known as before.
+  const before = memory.applied?.prints[agentImage];
+  const isUnset = inputs['agentImage'] === undefined || memory.facts.complete === false;
+  const unsent = isUnset && before !== undefined ? { [agentImage]: before } : {};
   return {
     ...bound,
-    applied: { generation: subject.generation, prints: printsOf(pass) },
+    applied: { generation: subject.generation, prints: { ...printsOf(pass), ...unsent } },
     facts: { complete: true, components: components.length > 0 ? components : undefined, postInstallNote },
   };
 }
@@ -180,41 +158,29 @@ function partial(pass: SolutionPass, refusal: Refusal): Verdict<Facts> | undefin
     note: { tries: tries + 1 },
     remember: {
       ...boundTo(pass, id, memory.ownership ?? 'Created'),
+      applied: appliedPartly(pass),
       facts: { ...memory.facts, complete: false },
     },
   };
 }
 
-/** A no to what goes under the id of an installation: nothing has to be looked for. */
+/** What is known after a part was made: the image that its components were made with first. */
+function appliedPartly(pass: SolutionPass): Memory<Facts>['applied'] {
+  const { applied } = pass.memory;
+  const image = printsOf(pass)[agentImage];
+  if (image === undefined || applied?.prints[agentImage] !== undefined) return applied;
+  return { generation: applied?.generation ?? -1, prints: { ...applied?.prints, [agentImage]: image } };
+}
+
+/** A no to what goes under the id of an installation: nothing has to be looked for, but an upgrade may have been carried out. */
 function saidNo(pass: SolutionPass, refusal: Refusal, words: string): Verdict<Facts> | undefined {
   const { id } = pass.memory;
   if (id === undefined || (refusal.is !== 'notFound' && refusal.is !== 'conflict')) return undefined;
   return { is: 'stall', reason: 'Rejected', message: `${words} under the id ${id}: ${refusal.message}` };
 }
 
-/** The answer to an upgrade was lost: which image runs is not known, so nothing is sent before the call is over. */
-export function resolveUpgrade(pass: SolutionPass, entry: JournalEntry): Step<Facts> {
-  const { memory, monotonicMs, spec } = pass;
-  if (entry.conflicted !== undefined) {
-    const message = `upgrade solution "${spec.solution}" as "${spec.appName}": ${entry.conflicted}`;
-    return { is: 'stall', reason: 'Rejected', message, remember: { journal: undefined } };
-  }
-  const { monotonic: settledAt, inWords } = overAt(pass, entry);
-  if (monotonicMs < settledAt) {
-    const next =
-      entry.attempt < mostUpgrades
-        ? `the image of the spec is sent once more at ${inWords}`
-        : `it is not sent a third time, and another image not before ${inWords}`;
-    const message = `the answer to the upgrade of "${spec.appName}" was lost; ${next}`;
-    return { is: 'wait', reason: 'InDoubt', message, retryInMs: settledAt - monotonicMs };
-  }
-  const { generation = -1, prints = {} } = memory.applied ?? {};
-  const applied = { generation, prints: { ...prints, [agentImage]: printOfDoubt(pass, entry) } };
-  return { is: 'again', remember: { journal: undefined, applied } };
-}
-
 /** When a call that was written down can no longer arrive. */
-function overAt(
+export function overAt(
   { journalSeen, horizonMs }: SolutionPass,
   { deadlineSeconds }: JournalEntry,
 ): { readonly monotonic: number; readonly inWords: string } {

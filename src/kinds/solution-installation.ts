@@ -8,17 +8,7 @@ import { solutionsOf } from '../hosting/requests.ts';
 import { Secret } from '../secret.ts';
 import { nearest } from './nearest.ts';
 import { identity, type Facts, type Spec } from './schema/solution-installation.ts';
-import {
-  create,
-  inputsOf,
-  install,
-  leftBehind,
-  printsOf,
-  resolveDoubt,
-  resolveUpgrade,
-  upgrade,
-  wantedOf,
-} from './solution-installation-calls.ts';
+import { create, inputsOf, leftBehind, printsOf, resolveDoubt, wantedOf } from './solution-installation-calls.ts';
 import {
   awaitComponents,
   completed,
@@ -26,6 +16,7 @@ import {
   unread,
   type SolutionPass,
 } from './solution-installation-components.ts';
+import { install, resolveUpgrade, upgrade } from './solution-installation-upgrade.ts';
 import { needsOf } from './values.ts';
 
 /** Inputs that a personal subscription does without. */

@@ -54,6 +54,11 @@ export function serviceId(description: string): z.ZodString {
   return text(description, { min: 1, max: 128, pattern: '^[A-Za-z0-9._:-]+$' });
 }
 
+/** An id as a status holds it: whole, however long the service makes one, since it is compared with what the service shows. */
+export function idAsShown(description: string): z.ZodString {
+  return text(description, { max: 256 });
+}
+
 /** A moment in UTC, such as 2026-01-31T12:00:00Z, kept as it was written. */
 export function moment(description: string): z.ZodString {
   const pattern =

@@ -1,6 +1,6 @@
 /** The fields of status that every kind has, as the schema that status is cut to before it is written. */
 import { annotated } from './rules.ts';
-import { choice, facts, integer, listByKey, listOf, mapOf, serviceId, shown, text } from './schema.ts';
+import { choice, facts, idAsShown, integer, listByKey, listOf, mapOf, shown, text } from './schema.ts';
 import { mostExcluded } from './step.ts';
 
 const generation = (description: string) => integer(description, { min: -1, max: 9_007_199_254_740_991 });
@@ -35,7 +35,7 @@ const Journal = shown('A call that was begun and must not happen twice; written 
   create: shown('What a creation needs to be found again when its answer is lost.', {
     collection: text('Where it is created.', { max: 256 }),
     name: text('The name that it is created with.', { max: 256 }),
-    excluded: listOf('Ids of the objects of that name that were there before.', text('An id.', { max: 128 }), {
+    excluded: listOf('Ids of the objects of that name that were there before.', idAsShown('An id.'), {
       max: mostExcluded,
     }),
     serviceTime: text("The service's own clock when those were read.", { max: 64 }).optional(),
@@ -108,5 +108,5 @@ export const CommonStatus = facts({
 
 /** The field of status that carries an object's id in the service. */
 export function idOf(kind: string) {
-  return serviceId(`The id of the ${kind} in the service.`).optional();
+  return idAsShown(`The id of the ${kind} in the service.`).optional();
 }

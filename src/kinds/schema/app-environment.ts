@@ -7,6 +7,7 @@ import {
   facts,
   fields,
   flag,
+  idAsShown,
   integer,
   listByKey,
   listOf,
@@ -27,7 +28,7 @@ const Deploy = atMostOne(
       rebuildFrom: serviceId('The id of the content version to rebuild.').optional(),
     }).optional(),
     contentId: serviceId(
-      'The content version to roll back to. Nothing happens when it is the one that runs.',
+      'The content version to roll back to. Nothing happens when it is the one that this resource deployed last, or took as deployed.',
     ).optional(),
     onBind: choice(
       'What to do when this resource meets an environment that runs already: Assume takes it as deployed, Deploy deploys. Default: Assume.',
@@ -161,14 +162,14 @@ const Revision = {
   revision: text('What was deployed: the image, the revision or the content version of the spec.', {
     max: 1024,
   }).optional(),
-  contentId: text('The content version in the service.', { max: 128 }).optional(),
+  contentId: idAsShown('The content version in the service.').optional(),
   at: text('When it was sent.', { max: 64 }).optional(),
   outcome: text('How it ended.', { max: 128 }).optional(),
 };
 
 /** What an environment shows. */
 export const Facts = facts({
-  appId: text('The id of the app that the environment belongs to.', { max: 128 }).optional(),
+  appId: idAsShown('The id of the app that the environment belongs to.').optional(),
   name: text('The name of the environment.', { max: 256 }).optional(),
   slug: text('Its slug.', { max: 256 }).optional(),
   cliEnvName: text("Its name in the service's command line.", { max: 256 }).optional(),

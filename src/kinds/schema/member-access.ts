@@ -2,7 +2,7 @@ import type { z } from 'zod';
 import type { KindIdentity } from '../../engine/kind/define.ts';
 import { adoption, drift, lifecycle, mode, onDelete, specInAccount } from '../../engine/kind/parts.ts';
 import { exactlyOne, immutable, withRule } from '../../engine/kind/rules.ts';
-import { choice, facts, fields, listOf, serviceId, text } from '../../engine/kind/schema.ts';
+import { choice, facts, fields, idAsShown, listOf, serviceId, text } from '../../engine/kind/schema.ts';
 import { environment } from './values.ts';
 
 const Fields = specInAccount('Which environments a member may see and use.', {
@@ -42,7 +42,7 @@ export const Spec = withRule(Fields, {
 export type Spec = z.output<typeof Spec>;
 
 const ids = (description: string) =>
-  listOf(description, text('The id of an environment.', { max: 128 }), { max: 1000 }).optional();
+  listOf(description, idAsShown('The id of an environment.'), { max: 1000 }).optional();
 
 /** What a member's access shows. */
 export const Facts = facts({

@@ -2,7 +2,7 @@ import type { z } from 'zod';
 import type { KindIdentity } from '../../engine/kind/define.ts';
 import { adoption, lifecycle, mode, onDelete, onMissing, specInAccount } from '../../engine/kind/parts.ts';
 import { exactlyOne, immutable } from '../../engine/kind/rules.ts';
-import { facts, fields, flag, listOf, mapOf, serviceId, shown, text } from '../../engine/kind/schema.ts';
+import { facts, fields, flag, idAsShown, listOf, mapOf, serviceId, shown, text } from '../../engine/kind/schema.ts';
 import { valueOrSource } from './values.ts';
 
 /** A curated set-up of several components. */
@@ -40,8 +40,8 @@ export const Facts = facts({
     'What was created.',
     shown('A component.', {
       name: text('Its name; where no answer showed one, from the catalogue or its app.', { max: 256 }).optional(),
-      appId: text('The id of its app.', { max: 128 }).optional(),
-      appEnvId: text('The id of its environment.', { max: 128 }).optional(),
+      appId: idAsShown('The id of its app.').optional(),
+      appEnvId: idAsShown('The id of its environment.').optional(),
     }),
     { max: 50 },
   ).optional(),

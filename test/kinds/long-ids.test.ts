@@ -1,0 +1,53 @@
+import { describe, expect, it } from 'vitest';
+import { fit } from '../../src/engine/kind/fit.ts';
+import { CommonStatus } from '../../src/engine/kind/status.ts';
+import { Facts as MemberFacts } from '../../src/kinds/schema/member-access.ts';
+import { Facts as SolutionFacts } from '../../src/kinds/schema/solution-installation.ts';
+import { aWorld, conditionOf, statusOf } from './support/world.ts';
+
+/** As long as an id of the service may be. */
+const long = (prefix: string) => `${prefix}_`.padEnd(256, 'x');
+
+describe('an id of the service that is as long as ids may be', () => {
+  it('is bound, and looked for by all of it', async () => {
+    const world = await aWorld();
+    const appEnvId = long('env');
+    await world.control('POST', '/environments', { appEnvId, appId: 'app_web', name: 'long', region: 'eu-west' });
+    world.apply('AppEnvironment', 'e', {
+      appId: 'app_web',
+      environmentName: 'long',
+      deploy: { image: 'r/x:1', onBind: 'Deploy' },
+    });
+    await world.run(300_000);
+
+    expect(conditionOf(world, 'AppEnvironment', 'e')).toBe('True/InSync');
+    expect(statusOf(world, 'AppEnvironment', 'e')['appEnvId']).toBe(appEnvId);
+  });
+
+  it.each([
+    {
+      what: 'a component',
+      schema: SolutionFacts,
+      value: { components: [{ name: 'api', appId: long('app'), appEnvId: long('env') }] },
+    },
+    { what: 'a restriction', schema: MemberFacts, value: { appEnvIds: [long('env')] } },
+  ])('is whole in what is remembered of $what', ({ schema, value }) => {
+    expect(fit<unknown>(schema, value).value).toEqual(value);
+  });
+
+  it('fits into the journal of a creation', () => {
+    const create = { collection: 'apps', name: 'web', excluded: [long('app')] };
+    const journal = {
+      operation: 'create',
+      attempt: 1,
+      endpoint: 'api.example.com',
+      accountId: 'acc_demo',
+      startedAt: '2026-01-01T00:00:00Z',
+      deadlineSeconds: 30,
+      digest: 'd',
+      create,
+    };
+
+    expect(CommonStatus.safeParse({ journal }).success).toBe(true);
+  });
+});
