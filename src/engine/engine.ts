@@ -8,6 +8,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { Accounts } from './accounts.ts';
 import { Book, isClaim, tie, type Entry } from './book.ts';
 import { census, type Census } from './census.ts';
+import { Dropped } from './dropped.ts';
 import { Interests } from './interests.ts';
 import { isOlder, keyOf, keyOfObject, partsOfKey, reconcileToken } from './names.ts';
 import type { CacheEvent, KubeObject, Service, WalkListener } from './ports.ts';
@@ -33,6 +34,7 @@ export class Engine {
   readonly #workers: Workers;
   readonly #failing = new WeakMap<Service, Set<string>>();
   readonly #standing: Standing;
+  readonly #dropped = new Dropped();
   #quarantinedUntil = Number.NEGATIVE_INFINITY;
   /** Whether what was not in the first list is new: a label, or a cluster that went back in time, can bring up what is old. */
   #tellsBirths: boolean;
@@ -178,6 +180,7 @@ export class Engine {
         change === 'status' && !initial ? foreignStatusMs : 0,
       );
     if (before === undefined || isReady(before) !== isReady(entry)) this.#standing.recount(entry);
+    this.#wakeBlocked(this.#dropped.noted(before, entry));
     for (const name of entry.ties) if (isClaim(name) && before?.ties.includes(name) !== true) this.#wake(name);
     if (!sameTarget(before, entry))
       this.#wake(tie.object(entry.kind.kind, object.metadata.namespace, object.metadata.name));
@@ -197,17 +200,16 @@ export class Engine {
     this.#reconciler.bury(entry);
     this.#parts.accounts.unlearn(entry.account, key);
     for (const name of entry.ties) if (isClaim(name)) this.#wake(name);
-    this.#wakeBlocked(entry);
+    this.#wakeBlocked(this.#dropped.forget(entry));
     if (entry.kind.life === 'account') {
       void this.#parts.accounts.forget(key);
       this.#wake(tie.account(key));
     } else this.#standing.recount(entry);
   }
 
-  /** What went may have been the last that kept something it referred to from being deleted. */
-  #wakeBlocked({ needs, object }: Entry): void {
-    for (const { kind, name } of needs.references ?? []) {
-      const key = keyOf(kind, object.metadata.namespace, name);
+  /** What is referred to no longer may have been kept from being deleted by that. */
+  #wakeBlocked(keys: ReadonlySet<string>): void {
+    for (const key of keys) {
       if (this.#parts.book.get(key)?.object.metadata.deletionTimestamp !== undefined)
         this.#queue.enqueue(key, urgencies.deletion);
     }
