@@ -100,6 +100,28 @@ describe('a contact point', () => {
     expect(statusWrites(world, 'ops') - before).toBe(0);
   });
 
+  it('that its spec names and that is gone is made anew once the spec names it no longer', async () => {
+    const world = await aWorld();
+    const { body } = await world.request('POST', '/contact-point', {
+      accountId: 'acc_demo',
+      name: 'ops',
+      type: 'email',
+      config: { addresses: ['b@example.com'] },
+    });
+    const { contactPointId: externalId } = (body as { contactPoint: { contactPointId: string } }).contactPoint;
+    world.apply('ContactPoint', 'ops', { ...mail, externalId });
+    await world.run(60_000);
+    await world.request('DELETE', `/contact-point?contactPointId=${externalId}`);
+    await world.run(300_000);
+    const before = conditionOf(world, 'ContactPoint', 'ops');
+
+    world.apply('ContactPoint', 'ops', mail);
+    await world.run(60_000);
+
+    expect([before, conditionOf(world, 'ContactPoint', 'ops')]).toEqual(['False/ObjectGone', 'True/InSync']);
+    expect(statusOf(world, 'ContactPoint', 'ops')).toMatchObject({ ownership: 'Created' });
+  });
+
   it('keeps the answer to a request to look again when the request is taken back', async () => {
     const world = await aWorld();
     world.apply('ContactPoint', 'ops', mail, { 'apphosting.dev/reconcile-at': 'one' });
