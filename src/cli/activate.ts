@@ -102,7 +102,8 @@ function isAnother({ facts, obstacle }: Protection): boolean {
 /** How often this point was activated before, as far as the history shows: the same content would be answered with the same operation. */
 function earlierTries({ facts: { operations = [] } }: Protection, { cutoffTime }: Point): number {
   const isOfPoint = (shown: string | undefined) => shown === undefined || sameMoment(shown, cutoffTime);
-  return operations.filter(({ kind, cutoffTime: shown }) => isActivation({ kind }) && isOfPoint(shown)).length;
+  return operations.filter(({ kind, cutoffTime: cutoffAt }) => isActivation({ kind, cutoffAt }) && isOfPoint(cutoffAt))
+    .length;
 }
 
 /** What a person must know and confirm, as comments above the manifest. */

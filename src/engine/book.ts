@@ -35,6 +35,7 @@ export const tie = {
   secret: (namespace: string, name: string) => `secret:${namespace}/${name}`,
   configMap: (namespace: string, name: string) => `configMap:${namespace}/${name}`,
   claim: (kind: string, id: string) => `claim:${kind}/${id}`,
+  wipe: (id: string) => `wipe:${id}`,
   create: (collection: string, name: string) => `create:${collection}/${name}`,
 } as const;
 
@@ -140,16 +141,18 @@ function accountOf(kind: AnyKind, key: string, object: KubeObject): string {
 }
 
 function tiesOf(entry: Omit<Entry, 'ties'>, operatorNamespace: string): readonly string[] {
-  const { kind, object, needs, claims, recollection } = entry;
+  const { kind, object, spec, needs, claims, recollection } = entry;
   const namespace = object.metadata.namespace ?? operatorNamespace;
   const { id, journal, facts } = recollection.memory;
   const own = [...claims, ...(kind.made?.(facts) ?? []), ...(id === undefined ? [] : [id])];
+  const wiped = spec.is === 'valid' ? (kind.wipes?.(spec.value, facts) ?? []) : [];
   const names = new Set<string>([
     ...(kind.life === 'account' ? [] : [tie.account(entry.account)]),
     ...(needs.secrets ?? []).map((need) => tie.secret(namespace, need.name)),
     ...(needs.configMaps ?? []).map((need) => tie.configMap(namespace, need.name)),
     ...(needs.references ?? []).map((need) => tie.object(need.kind, object.metadata.namespace, need.name)),
     ...own.map((one) => tie.claim(kind.kind, one)),
+    ...wiped.map((one) => tie.wipe(one)),
     ...(journal?.create === undefined ? [] : [tie.create(journal.create.collection, journal.create.name)]),
   ]);
   return [...names];

@@ -7,8 +7,15 @@
 import type { View } from './kind/pass.ts';
 import { groupId, type Read, type ReadProblem, type Service, type Snapshot } from './ports.ts';
 
-/** What one pass looked at, per read: everything, or these ids. */
-type Looked = Map<string, { readonly read: Read; ids: Set<string> | 'all' }>;
+/** What one pass looked at in one read: these ids, and whether everything besides. */
+interface Look {
+  readonly read: Read;
+  readonly ids: Set<string>;
+  all: boolean;
+}
+
+/** What one pass looked at, per read. */
+type Looked = Map<string, Look>;
 
 interface Followed {
   readonly read: Read;
@@ -30,14 +37,12 @@ export class RecordingView implements View {
   }
 
   all<Item>(read: Read<Item>): Snapshot<Item> | undefined {
-    this.looked.set(read.key, { read, ids: 'all' });
+    this.#look(read).all = true;
     return this.#walk(read);
   }
 
   one<Item>(read: Read<Item>, id: string): { walk: Snapshot<Item>; item: Item | undefined } | undefined {
-    const known = this.looked.get(read.key);
-    if (known === undefined) this.looked.set(read.key, { read, ids: new Set([id]) });
-    else if (known.ids !== 'all') known.ids.add(id);
+    this.#look(read).ids.add(id);
     const walk = this.#walk(read);
     return walk === undefined ? undefined : { walk, item: walk.items.get(id) };
   }
@@ -79,8 +84,14 @@ export class RecordingView implements View {
   }
 
   problem(read: Read): ReadProblem | undefined {
-    if (!this.looked.has(read.key)) this.looked.set(read.key, { read, ids: 'all' });
+    if (!this.looked.has(read.key)) this.#look(read).all = true;
     return this.service.problem(read);
+  }
+
+  #look(read: Read): Look {
+    const known = this.looked.get(read.key) ?? { read, ids: new Set<string>(), all: false };
+    this.looked.set(read.key, known);
+    return known;
   }
 }
 
@@ -92,7 +103,7 @@ export class Interests {
   replace(object: string, service: Service, looked: Looked): void {
     const before = this.#byObject.get(object);
     this.#byObject.set(object, { service, looked });
-    for (const [key, { read, ids }] of looked) this.#add(object, service, key, read, ids);
+    for (const [key, look] of looked) this.#add(object, service, key, look);
     if (before !== undefined) this.#remove(object, before.service, before.looked, service, looked);
   }
 
@@ -131,15 +142,12 @@ export class Interests {
     return [...this.#byObject].filter(([, entry]) => entry.service === service).map(([object]) => object);
   }
 
-  #add(object: string, service: Service, key: string, read: Read, ids: Set<string> | 'all'): void {
+  #add(object: string, service: Service, key: string, { read, ids, all }: Look): void {
     const reads = this.#byService.get(service) ?? new Map<string, Followed>();
     this.#byService.set(service, reads);
     const followed = reads.get(key) ?? { read, unfollow: service.follow(read), all: new Set(), byId: new Map() };
     reads.set(key, followed);
-    if (ids === 'all') {
-      followed.all.add(object);
-      return;
-    }
+    if (all) followed.all.add(object);
     for (const id of ids) followed.byId.set(id, (followed.byId.get(id) ?? new Set()).add(object));
   }
 
@@ -148,10 +156,10 @@ export class Interests {
     for (const [key, { ids }] of old) {
       const followed = reads?.get(key);
       if (followed === undefined) continue;
-      const kept = nowService === service ? now.get(key)?.ids : undefined;
-      if (kept !== 'all') followed.all.delete(object);
-      for (const id of ids === 'all' ? [] : ids) {
-        if (kept !== undefined && kept !== 'all' && kept.has(id)) continue;
+      const kept = nowService === service ? now.get(key) : undefined;
+      if (kept?.all !== true) followed.all.delete(object);
+      for (const id of ids) {
+        if (kept?.ids.has(id) === true) continue;
         const objects = followed.byId.get(id);
         if (objects?.delete(object) === true && objects.size === 0) followed.byId.delete(id);
       }

@@ -7,8 +7,10 @@
  */
 import { RecordingView } from './interests.ts';
 import type { View } from './kind/pass.ts';
-import type { Step } from './kind/step.ts';
+import type { Reason } from './kind/reasons.ts';
+import type { JournalEntry, Step, Verdict } from './kind/step.ts';
 import type { Parts } from './parts.ts';
+import { seenJournal, type Recall } from './recall.ts';
 import type { Session } from './accounts.ts';
 import { remembering, type Work } from './work.ts';
 
@@ -58,6 +60,35 @@ export function lookForLost(
     }
   }
   return { work, againInMs: undefined };
+}
+
+/** What is said under these reasons speaks of the lost call already. */
+const speaking: ReadonlySet<string> = new Set<Reason>(['InDoubt', 'Ambiguous', 'InstallationIdUnknown']);
+
+/** What holds an object up, and, where what a lost call of it did is not known meanwhile, that and until when. */
+export function withDoubt(
+  parts: Pick<Parts, 'clock' | 'settings'>,
+  work: Work,
+  verdict: Verdict<unknown>,
+): Verdict<unknown> {
+  const { journal } = work.recollection.memory;
+  if (verdict.is === 'ready' || speaking.has(verdict.reason) || !isLost(work) || journal === undefined) return verdict;
+  // What the service knows by a requestId is not lost in this sense: the same bytes are sent again.
+  if (journal.requestId !== undefined) return verdict;
+  const { operation, startedAt } = journal;
+  const until = arrivesUntil(parts, work.recall, journal);
+  const doubt = `the answer to the call "${operation}" of ${startedAt} was lost: it is not repeated before ${until}, nor before it is known what it did`;
+  return { ...verdict, message: `${verdict.message}; ${doubt}` };
+}
+
+/** Until when a call that was written down may still arrive, as it stands in messages. */
+export function arrivesUntil(
+  { clock, settings }: Pick<Parts, 'clock' | 'settings'>,
+  recall: Recall,
+  journal: JournalEntry,
+): string {
+  const seen = seenJournal(recall, journal, { monotonic: clock.monotonic(), wall: clock.wall() });
+  return new Date(seen.wall + journal.deadlineSeconds * 1_000 + settings.horizonMs).toISOString();
 }
 
 /** Why a read is refused is not said of an object that is held up by something else: it is asked for again until it is there. */

@@ -33,7 +33,7 @@ export function passOf(
     referred: (kind, name) => around.referred.get(`${kind}/${name}`),
     secret: (name, field) => around.secrets.get(`${name}/${field}`),
     configMap: (name, field) => around.configMaps.get(`${name}/${field}`),
-    inAccount: (kind) => inAccount(entry, book, kind),
+    inAccount: (kind) => inAccount(entry, book, accounts, kind),
     related: (kind, id) => relatedTo(entry, book, accounts, { kind, id }),
     ...(settings.powers !== undefined && { powers: settings.powers }),
     ...(cluster !== undefined && { clusterMs: cluster.dateMs + now.monotonic - cluster.seenAt }),

@@ -10,7 +10,7 @@ import type { Call, Intent, JournalEntry, Memory, OwnCondition, Verdict } from '
 import type { KubeObject, Outcome, Service } from './ports.ts';
 import { annotations } from './names.ts';
 import { isoSeconds } from './kind/moment.ts';
-import { corrected, writtenTo } from './recall.ts';
+import { corrected, correctedPerhaps, writtenTo } from './recall.ts';
 import { settle } from './settle.ts';
 import { requestDigest } from './surroundings.ts';
 import { failed, heldBack, isSeenTooEarly, refused, wentWell } from './vain.ts';
@@ -112,6 +112,8 @@ export async function begin(
   intent: Intent,
   words: string,
 ): Promise<Performed> {
+  const held = heldBack(work.recall, intent.digest, pass.monotonicMs);
+  if (held !== undefined) return { is: 'said', work, verdict: held.verdict, againInMs: held.until - pass.monotonicMs };
   if (table.leadership.mayAct() !== undefined) return { is: 'quiet', retryInMs: 2_000 };
   // What is known of the object stands there before anything is sent, and not only afterwards.
   const own = work.entry.kind.show(pass).conditions;
@@ -214,7 +216,11 @@ function dispatch({ table, pass, call }: Errand, work: Work, service: Service): 
 }
 
 /** What failed is said, and sent again after a pause. */
-function inVain({ table, digest }: Errand, work: Work, verdict: Verdict<unknown>): Performed {
+function inVain(
+  { table, digest }: Pick<Errand, 'table'> & { readonly digest: string | undefined },
+  work: Work,
+  verdict: Verdict<unknown>,
+): Performed {
   const { recall } = work;
   const pauseMs = Math.max(table.pauseMs(recall), verdict.is === 'wait' ? (verdict.retryInMs ?? 0) : 0);
   failed(recall, { digest, at: table.clock.monotonic(), verdict }, pauseMs);
@@ -246,34 +252,35 @@ async function conclusion(
     if (settlement.identified) recall.unwritten = settlement.remember;
     return { is: 'on', work: { ...known, unwrittenId: settlement.identified } };
   }
+  const mayBeDone = outcome.is === 'inDoubt' || outcome.is === 'committed';
+  if (call.corrects !== undefined && mayBeDone) correctedPerhaps(recall, pass.subject.generation, call.corrects, now);
   if (settlement.is === 'doubt') {
     recall.askedAt = now;
-    if (settlement.refused !== undefined) refused(recall, { digest, at: now, verdict: settlement.refused });
+    // Should what was written down not stand, it is begun anew, under another id.
+    const begun = call.resumes === true ? work.recollection.memory.journal?.digest : undefined;
+    if (settlement.refused !== undefined)
+      refused(recall, { digest: begun ?? digest, at: now, verdict: settlement.refused });
     const learned = remembering(work, settlement.remember);
     const stored = settlement.remember?.journal === undefined ? learned : await table.write(learned, undefined);
     return stored === undefined ? { is: 'overtaken' } : { is: 'on', work: stored };
   }
   if (call.resumes === true) recall.notes = pass.notes;
   const { verdict } = settlement;
-  if (settlement.final) refused(recall, { digest, at: now, verdict: toSayAgain(verdict, before) });
   const id = verdict.remember?.id;
   const identified = id !== undefined && id !== work.recollection.memory.id;
   if (identified) recall.unwritten = verdict.remember;
+  // What goes on under the id that came back is another request, and waits all the same.
+  const next = { ...errand, digest: identified ? undefined : digest };
+  if (settlement.retry === 'asSaid') refused(recall, { digest: next.digest, at: now, verdict });
   const known = identified ? { ...work, unwrittenId: true } : work;
   const said = { is: 'said', work: known, verdict, againInMs: undefined } as const;
   if (settlement.retry === 'asSaid') return said;
-  const kept = inVain(errand, known, verdict);
+  const kept = inVain(next, known, verdict);
   if (settlement.retry === 'looking') return said;
   const { meanwhile, journal, counted = false } = call;
   if (meanwhile !== undefined && journal === undefined && !counted && outcome.is !== 'inDoubt')
     recall.marks = { digest, marked: meanwhile, known: before };
   return kept;
-}
-
-/** The same verdict for later, when what was remembered before the call is old. */
-function toSayAgain(verdict: Verdict<unknown>, before: Partial<Memory<unknown>>): Verdict<unknown> {
-  const still = Object.entries(verdict.remember ?? {}).filter(([name]) => !(name in before));
-  return { ...verdict, remember: Object.fromEntries(still) };
 }
 
 /** What was remembered before a call in the place of what counts while it is under way. */

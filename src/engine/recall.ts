@@ -1,4 +1,5 @@
 import type { OperatorKey } from './fingerprint.ts';
+import { withoutMisses } from './kind/sight.ts';
 import type { JournalEntry, Memory, Notes } from './kind/step.ts';
 import type { Clock, Json } from './ports.ts';
 import type { LeftMarks, Vain } from './vain.ts';
@@ -46,11 +47,13 @@ interface Contest {
   readonly generation: number;
   /** When each field was corrected because somebody had changed it. */
   readonly corrections: ReadonlyMap<string, readonly number[]>;
+  /** The newest correction that nobody knows the end of. */
+  readonly lost: { readonly fields: readonly string[]; readonly at: number } | undefined;
   /** Fields that are left as they are, and since when. */
   readonly left: { readonly fields: ReadonlySet<string>; readonly since: number } | undefined;
 }
 
-const peace = { corrections: new Map<string, readonly number[]>(), left: undefined };
+const peace = { corrections: new Map<string, readonly number[]>(), lost: undefined, left: undefined };
 const contestWindowMs = 600_000;
 const contestLimit = 5;
 
@@ -108,8 +111,8 @@ export function seenAgain(
   id: string | undefined,
   view: { shownAfter(at: number, id: string): boolean },
 ): Notes {
-  const { missedAt, provedGone: _proof, ...others } = notes;
-  return missedAt !== undefined && id !== undefined && view.shownAfter(missedAt, id) ? others : notes;
+  const { missedAt } = notes;
+  return missedAt !== undefined && id !== undefined && view.shownAfter(missedAt, id) ? withoutMisses(notes) : notes;
 }
 
 /** When this process first saw an open journal entry. */
@@ -129,13 +132,29 @@ export function seenJournal(
 
 /** Notes a correction of fields that somebody else had changed. */
 export function corrected(recall: Recall, generation: number, fields: readonly string[], now: number): void {
-  const contest = recall.contest.generation === generation ? recall.contest : { generation, ...peace };
+  const contest = contestOf(recall, generation);
   const corrections = new Map(contest.corrections);
   for (const field of fields) {
     const recent = (corrections.get(field) ?? []).filter((at) => now - at < contestWindowMs);
     corrections.set(field, [...recent, now]);
   }
-  recall.contest = { ...contest, corrections };
+  recall.contest = { ...contest, corrections, lost: undefined };
+}
+
+/** The answer to a correction was lost: it counts as one when the service shows what it was to set (`wentThrough`). */
+export function correctedPerhaps(recall: Recall, generation: number, fields: readonly string[], now: number): void {
+  recall.contest = { ...contestOf(recall, generation), lost: { fields, at: now } };
+}
+
+/** The object stands as this generation of the spec wants it: so a lost correction of it was carried out. */
+export function wentThrough(recall: Recall, generation: number): void {
+  const { lost } = recall.contest;
+  if (lost !== undefined && recall.contest.generation === generation)
+    corrected(recall, generation, lost.fields, lost.at);
+}
+
+function contestOf({ contest }: Recall, generation: number): Contest {
+  return contest.generation === generation ? contest : { generation, ...peace };
 }
 
 /**

@@ -40,9 +40,12 @@ export function relatedTo(
     .map((other) => relation(other));
 }
 
-/** Resources of a kind that use the same account. */
-export function inAccount(entry: Entry, book: Book, kind: string): readonly Related[] {
-  const users = book.tiedBy(tie.account(entry.account)).flatMap((key) => book.get(key) ?? []);
+/** Resources of a kind that use the same account of the service, through whatever account resource. */
+export function inAccount(entry: Entry, book: Book, accounts: Accounts, kind: string): readonly Related[] {
+  const mine = accounts.session(entry.account)?.service;
+  const others = [...accounts.sessions()].filter(([, { service }]) => mine !== undefined && samePlace(service, mine));
+  const keys = new Set([entry.account, ...others.map(([key]) => key)]);
+  const users = [...keys].flatMap((key) => book.tiedBy(tie.account(key))).flatMap((key) => book.get(key) ?? []);
   return users.filter((other) => other.kind.kind === kind).map((other) => relation(other));
 }
 
@@ -77,19 +80,27 @@ function wishOf(spec: Entry['spec']): Adoption | undefined {
 
 function sameAccount(other: Entry, mine: Service | undefined, accounts: Accounts): boolean {
   const where = other.recollection.memory.binding ?? accounts.session(other.account)?.service;
-  return (
-    where !== undefined && mine !== undefined && where.endpoint === mine.endpoint && where.accountId === mine.accountId
-  );
+  return where !== undefined && mine !== undefined && samePlace(where, mine);
+}
+
+type Place = Pick<Service, 'endpoint' | 'accountId'>;
+
+function samePlace(one: Place, other: Place): boolean {
+  return one.endpoint === other.endpoint && one.accountId === other.accountId;
+}
+
+/** The keys of all resources whose spec refers to this object. */
+export function usersOf({ book }: { readonly book: Book }, { object }: Entry): readonly string[] {
+  return book.tiedBy(tie.object(object.kind, object.metadata.namespace, object.metadata.name)).toSorted();
 }
 
 /** Resources of a kind whose spec refers to this object. */
 export function referrersOf(
   { book }: { readonly book: Book },
-  { object }: Entry,
+  entry: Entry,
   kind: string,
 ): ReturnType<Pass<unknown, unknown>['referrers']> {
-  const keys = book.tiedBy(tie.object(object.kind, object.metadata.namespace, object.metadata.name));
-  return keys.flatMap((key) => {
+  return usersOf({ book }, entry).flatMap((key) => {
     const other = book.get(key);
     if (other === undefined || other.kind.kind !== kind || other.spec.is !== 'valid') return [];
     return [{ name: other.object.metadata.name, spec: other.spec.value }];

@@ -99,7 +99,10 @@ function overlaid(stated: readonly OwnCondition[], shown: readonly OwnCondition[
   return [...stated, ...shown.filter(({ type }) => !types.has(type))];
 }
 
-/** Writes what the work remembers, unless status says it already; undefined when somebody else was first. */
+/**
+ * Writes what the work remembers, unless status says it already; undefined when somebody else was first, or when what was
+ * written stands on a spec that this pass has not seen.
+ */
 export async function write(
   parts: Parts,
   work: Work,
@@ -110,13 +113,16 @@ export async function write(
   const render = (object: KubeObject) => renderStatus(kind, partsOf(work, object, wouldDo, showing));
   const status = render(work.object);
   if (isDeepStrictEqual(status, work.object.status)) return { ...work, unwrittenId: false };
-  const { uid } = work.object.metadata;
+  const { uid, generation } = work.object.metadata;
   const before = work.entry.recollection.memory.journal;
   const stillOurs = (newest: KubeObject) => {
     if (newest.metadata.uid !== uid) return undefined;
-    const { journal, id } = recollect(kind, newest.status).memory;
+    const found = recollect(kind, newest.status);
+    const { journal, id } = found.memory;
     const isWiped = journal === undefined && id === undefined;
-    return isWiped || isDeepStrictEqual(journal, before) ? render(newest) : undefined;
+    if (!isWiped && !isDeepStrictEqual(journal, before)) return undefined;
+    const isJudged = newest.metadata.generation === generation || found.conditions.length === 0;
+    return isJudged ? render(newest) : renderStatus(kind, partsOf(learned(work, found), newest, undefined, undefined));
   };
   const written = work.unwrittenId
     ? await parts.writer.commitStatus(work.object, stillOurs)
@@ -130,7 +136,13 @@ export async function write(
   parts.wrote(entry);
   work.recall.journal = work.recollection.memory.journal;
   parts.metrics.count('apphosting_status_writes_total', { kind: kind.kind });
-  return { ...work, object, entry, unwrittenId: false };
+  // What the pass goes on with would be the old spec under the number of the new one.
+  return object.metadata.generation === generation ? { ...work, object, entry, unwrittenId: false } : undefined;
+}
+
+/** What an answer told is kept; what was concluded from it about an older spec is not said of the newer one. */
+function learned(work: Work, { conditions, lastHandledReconcileAt }: Work['recollection']): Work {
+  return { ...work, recollection: { ...work.recollection, conditions, lastHandledReconcileAt } };
 }
 
 function partsOf(

@@ -16,10 +16,11 @@ export type Settlement<Facts> =
   | {
       readonly is: 'said';
       readonly verdict: Verdict<Facts>;
-      /** Whether the same request is kept back for a growing pause; `looking`: which does not keep from looking as soon as the verdict says. */
+      /**
+       * How long the same request is kept back: for a growing pause; `looking`, which does not keep from looking as soon as the
+       * verdict says; `asSaid`, for as long as the verdict says, or, where it says no time, for long.
+       */
       readonly retry: 'backoff' | 'looking' | 'asSaid';
-      /** The same request is not sent again before something changes. */
-      readonly final: boolean;
     };
 
 /**
@@ -47,8 +48,7 @@ function judged<Facts>(call: Call<Facts>, outcome: Outcome, memory: Memory<Facts
   if (outcome.is === 'notSent') return waiting(call, 'ServiceUnavailable', outcome.message, { journal: undefined });
   const own = call.refused?.(outcome);
   if (outcome.is === 'conflict' && memory.journal !== undefined && (own === undefined || own.is === 'stall')) {
-    const message = `${call.words}: ${outcome.message}`;
-    return { ...saidNo(outcome.message, memory), refused: own ?? { is: 'stall', reason: 'Rejected', message } };
+    return { ...saidNo(call, outcome.message, memory), ...(own !== undefined && { refused: own }) };
   }
   if (own !== undefined) {
     const cleared = outcome.is === 'inDoubt' ? {} : { journal: undefined };
@@ -56,7 +56,6 @@ function judged<Facts>(call: Call<Facts>, outcome: Outcome, memory: Memory<Facts
       is: 'said',
       verdict: { ...own, remember: { ...cleared, ...own.remember } },
       retry: outcome.is === 'inDoubt' && own.is === 'wait' ? 'looking' : 'asSaid',
-      final: own.is === 'stall',
     };
   }
   return refused(call, outcome);
@@ -82,18 +81,28 @@ function resumed<Facts>(call: Call<Facts>, outcome: Outcome, memory: Memory<Fact
       return waiting(call, 'ServiceUnavailable', outcome.message, kept);
     case 'notExecuted':
       if (outcome.why !== 'forbidden') return notExecuted(call, outcome, kept);
-      return saidNo(outcome.message, memory);
+      return saidNo(call, outcome.message, memory);
     case 'refused':
     case 'conflict':
     case 'notFound':
-      return saidNo(outcome.message, memory);
+      return saidNo(call, outcome.message, memory);
     case 'inDoubt':
       return { is: 'doubt', remember: {} };
   }
 }
 
-function saidNo<Facts>(message: string, { journal }: Memory<Facts>): Extract<Settlement<Facts>, { is: 'doubt' }> {
-  return { is: 'doubt', remember: journal && { journal: { ...journal, conflicted: message.slice(0, 200) } } };
+function rejected<Facts>(call: Call<Facts>, message: string): Extract<Verdict<Facts>, { is: 'stall' }> {
+  return { is: 'stall', reason: 'Rejected', message: `${call.words}: ${message}` };
+}
+
+/** A no that one fresh read must confirm. */
+function saidNo<Facts>(
+  call: Call<Facts>,
+  message: string,
+  { journal }: Memory<Facts>,
+): Extract<Settlement<Facts>, { is: 'doubt' }> {
+  const remember = journal && { journal: { ...journal, conflicted: message.slice(0, 200) } };
+  return { is: 'doubt', remember, refused: rejected(call, message) };
 }
 
 function committed<Facts>(call: Call<Facts>, body: unknown, memory: Memory<Facts>): Settlement<Facts> {
@@ -138,7 +147,7 @@ function notExecuted<Facts>(
         remember,
         ...(outcome.retryInMs !== undefined && { retryInMs: outcome.retryInMs }),
       };
-      return { is: 'said', verdict, retry: 'backoff', final: false };
+      return { is: 'said', verdict, retry: 'backoff' };
     }
     case 'unauthorized': {
       const message = `${call.words}: the service does not accept the account's token`;
@@ -146,7 +155,6 @@ function notExecuted<Facts>(
         is: 'said',
         verdict: { is: 'wait', reason: 'AccountNotReady', message, remember },
         retry: 'backoff',
-        final: false,
       };
     }
     case 'forbidden': {
@@ -155,7 +163,6 @@ function notExecuted<Facts>(
         is: 'said',
         verdict: { is: 'stall', reason: 'Forbidden', message, remember },
         retry: 'asSaid',
-        final: true,
       };
     }
   }
@@ -173,15 +180,9 @@ function waiting<Facts>(
     message: `${call.words}: ${message}`,
     ...(remember && { remember }),
   };
-  return { is: 'said', verdict, retry: 'backoff', final: false };
+  return { is: 'said', verdict, retry: 'backoff' };
 }
 
 function stalled<Facts>(call: Call<Facts>, message: string): Settlement<Facts> {
-  const verdict: Verdict<Facts> = {
-    is: 'stall',
-    reason: 'Rejected',
-    message: `${call.words}: ${message}`,
-    remember: { journal: undefined },
-  };
-  return { is: 'said', verdict, retry: 'asSaid', final: true };
+  return { is: 'said', verdict: { ...rejected(call, message), remember: { journal: undefined } }, retry: 'asSaid' };
 }

@@ -88,6 +88,7 @@ export class Standing {
     if (entry === undefined || entry.recollection.memory.id !== id) return [];
     // What is being deleted may be gone by our own hand.
     if (entry.object.metadata.deletionTimestamp !== undefined) return [];
+    if (this.#parts.book.tiedBy(tie.wipe(id)).length > 0) return [];
     const { wrote, notes, looks } = this.#parts.recalls.of(entry.object.metadata.uid);
     // What is held up, by a missing reference for instance, could never be proved gone: the account would stay frozen for good.
     if (!looks) return [];

@@ -9,12 +9,14 @@ import { entryInWords } from './book.ts';
 import type { Parts } from './parts.ts';
 import { RecordingView } from './interests.ts';
 import type { Pass } from './kind/pass.ts';
+import { withoutMisses } from './kind/sight.ts';
 import type { Step, Verdict } from './kind/step.ts';
-import { withoutLost } from './lost-call.ts';
+import { arrivesUntil, withoutLost } from './lost-call.ts';
 import { isObserving, rebound } from './pass-of.ts';
 import { begin, perform, type Performed } from './perform.ts';
 import type { KubeObject } from './ports.ts';
-import { seenAgain } from './recall.ts';
+import { seenAgain, wentThrough } from './recall.ts';
+import { usersOf } from './relations.ts';
 import { tellRetained } from './report.ts';
 import type { Surroundings } from './surroundings.ts';
 import { noteCircumstances, wentWell } from './vain.ts';
@@ -36,9 +38,14 @@ export class Steps {
   /** Takes steps until there is nothing left to do now. */
   async run(started: Work, around: Surroundings): Promise<Ended> {
     let work = rebound(started, around);
-    noteCircumstances(work.recall, work.object, around);
+    const isLeaving = work.object.metadata.deletionTimestamp !== undefined;
+    noteCircumstances(work.recall, work.object, around, isLeaving ? usersOf(this.#parts, work.entry) : []);
     // What was seen before it was held up is old by now.
-    if (!work.recall.looks) work.recall.askedAt = undefined;
+    if (!work.recall.looks) {
+      work.recall.askedAt = undefined;
+      const isProved = work.recall.notes['provedGone'] !== undefined;
+      if (!isProved) work.recall.notes = withoutMisses(work.recall.notes);
+    }
     work.recall.looks = true;
     for (let count = 0; count < mostSteps; count += 1) {
       const view = new RecordingView(around.session.service, work.recall.forced?.since);
@@ -115,7 +122,10 @@ export class Steps {
     if (this.#waitsForTurns(work, pass)) return { is: 'quiet', againInMs: quietReadMs };
     work.recall.askedAt = undefined;
     work.recall.newSince = undefined;
-    if (verdict.is === 'ready') wentWell(work.recall);
+    if (verdict.is === 'ready') {
+      wentWell(work.recall);
+      wentThrough(work.recall, pass.subject.generation);
+    }
     return this.#table.say(remembering(work, verdict.remember), pass, verdict);
   }
 
@@ -202,14 +212,15 @@ export class Steps {
       (condition) => condition.type === 'Ready' && condition.observedGeneration === pass.subject.generation,
     );
     const { memory } = work.recollection;
-    const doubt = memory.journal !== undefined && work.entry.kind.answered?.(memory) !== true;
-    if (waited < quietReadMs || (known && !doubt)) return { is: 'quiet', againInMs: quietReadMs };
-    const message = doubt
-      ? 'a call was sent and its answer was lost; waiting for a read of the service that shows what it did'
-      : `waiting for ${step.read.first.endpoint}`;
+    const doubt = work.entry.kind.answered?.(memory) === true ? undefined : memory.journal;
+    if (waited < quietReadMs || (known && doubt === undefined)) return { is: 'quiet', againInMs: quietReadMs };
+    const message =
+      doubt === undefined
+        ? `waiting for ${step.read.first.endpoint}`
+        : `a call was sent and its answer was lost, so that it may still arrive until ${arrivesUntil(this.#parts, recall, doubt)}; waiting for a read of the service that shows what it did`;
     return this.#table.say(work, undefined, {
       is: 'wait',
-      reason: doubt ? 'InDoubt' : 'ReadingService',
+      reason: doubt === undefined ? 'ReadingService' : 'InDoubt',
       message,
       retryInMs: quietReadMs,
     });

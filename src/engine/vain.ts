@@ -2,10 +2,10 @@
  * Calls that came to nothing, and when the same one may be sent again.
  *
  * Guarantees: whatever wakes an object meanwhile, what failed is sent again only after a pause that grows with each failure in
- * a row, and what was refused only after a long one. Another call is sent at once. An edit of the object or of what it refers
- * to, an annotation of ours and another credential end the pause and the count; a service that can be read again ends the pause
- * after a failure. A wait that a kind itself answers a refusal with has its own time. All of it is kept in memory: losing it
- * costs one try.
+ * a row, and what was refused only after a long one, or after the one that its kind answers the refusal with. Another call is
+ * sent at once. An edit of the object or of what it refers to, an annotation of ours and another credential end the pause and
+ * the count, and so does another set of those that refer to what is being deleted; a service that can be read again ends the
+ * pause after a failure. All of it is kept in memory: losing it costs one try.
  */
 import { isDeepStrictEqual } from 'node:util';
 import type { Memory, Verdict } from './kind/step.ts';
@@ -19,8 +19,8 @@ const refusedForMs = 600_000;
 
 /** A call that came to nothing. */
 export interface Vain {
-  /** Stands for what is sent. */
-  readonly digest: string;
+  /** Stands for what is sent; undefined where the answer changed what that is, until it is known. */
+  readonly digest: string | undefined;
   readonly at: number;
   /** The service said no to it; otherwise it failed, or nobody knows. */
   readonly isNo: boolean;
@@ -69,9 +69,13 @@ export function failed(recall: Recall, vain: Omit<Vain, 'isNo' | 'until'>, pause
   recall.failures += 1;
 }
 
-/** Keeps a call that was refused back for long. */
+/** Keeps a call that was refused back for as long as the verdict says, or for long. */
 export function refused(recall: Recall, vain: Omit<Vain, 'isNo' | 'until'>): void {
-  recall.vain = { ...vain, isNo: true, until: vain.at + refusedForMs };
+  const { remember = {}, ...verdict } = vain.verdict;
+  const pauseMs = verdict.is === 'wait' ? (verdict.retryInMs ?? refusedForMs) : refusedForMs;
+  // What else was remembered with it was remembered when it was said first, and is old when it is said again.
+  const ended = 'journal' in remember ? { remember: { journal: remember.journal } } : {};
+  recall.vain = { ...vain, verdict: { ...verdict, ...ended }, isNo: true, until: vain.at + pauseMs };
   recall.failures += 1;
 }
 
@@ -82,9 +86,13 @@ export function wentWell(recall: Recall): void {
 }
 
 /** The same call, as long as it must not be sent again. */
-export function heldBack({ vain, forced }: Recall, digest: string, now: number): Vain | undefined {
-  if (vain === undefined || vain.digest !== digest || now >= vain.until) return undefined;
-  return (forced?.since ?? vain.at) > vain.at ? undefined : vain;
+export function heldBack(recall: Recall, digest: string, now: number): Vain | undefined {
+  const { vain, forced } = recall;
+  if (vain === undefined || (vain.digest ?? digest) !== digest || now >= vain.until) return undefined;
+  if ((forced?.since ?? vain.at) > vain.at) return undefined;
+  // The first request after such an answer is the one that is kept back; another one after that is not.
+  recall.vain = { ...vain, digest };
+  return vain;
 }
 
 /** Whether the pause of the same call is over, and what it was decided on now was asked for before that. */
@@ -93,11 +101,12 @@ export function isSeenTooEarly({ vain, askedAt }: Recall, digest: string, now: n
   return askedAt !== undefined && askedAt < vain.until;
 }
 
-/** What was in vain under other circumstances may go well now. */
+/** What was in vain under other circumstances may go well now; `holders` are those that may keep it from being deleted. */
 export function noteCircumstances(
   recall: Recall,
   { metadata }: KubeObject,
   { session, referred }: Pick<Surroundings, 'session' | 'referred'>,
+  holders: readonly string[],
 ): void {
   // Annotations of others say nothing to the operator, however often they change.
   const steering = Object.entries(metadata.annotations ?? {}).filter(
@@ -105,7 +114,7 @@ export function noteCircumstances(
   );
   const references = [...referred].map(([name, { id, applied }]) => [name, id, applied]);
   const { generation, deletionTimestamp } = metadata;
-  const circumstances = JSON.stringify([generation, deletionTimestamp, steering, session.print, references]);
+  const circumstances = JSON.stringify([generation, deletionTimestamp, steering, session.print, references, holders]);
   if (recall.circumstances !== circumstances) wentWell(recall);
   recall.circumstances = circumstances;
 }

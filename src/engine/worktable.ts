@@ -10,6 +10,7 @@ import { RecordingView } from './interests.ts';
 import type { Pass, View } from './kind/pass.ts';
 import type { Call, JournalEntry, Verdict } from './kind/step.ts';
 import { withWayOut } from './leaving.ts';
+import { withDoubt } from './lost-call.ts';
 import type { Recollection } from './memory.ts';
 import { OpenCreates } from './open-creates.ts';
 import { passAgain, passOf, type Sighted } from './pass-of.ts';
@@ -145,7 +146,8 @@ export class Worktable {
     wouldDo?: string,
   ): Promise<Ended> {
     if (work.recollection.memory.journal === undefined) this.unreserve(work.entry.key);
-    const said: Said = { verdict: withWayOut(work, verdict), pass: pass && this.#again(pass, work), wouldDo };
+    const whole = withWayOut(work, withDoubt(this.#parts, work, verdict));
+    const said: Said = { verdict: whole, pass: pass && this.#again(pass, work), wouldDo };
     const ended = await concludePass(this.#parts, work, said);
     const service = this.#parts.accounts.session(work.entry.account)?.service;
     if (pass?.view instanceof RecordingView && service !== undefined) {

@@ -27,6 +27,9 @@ interface Waiter {
   readonly answer: (turn: Turn) => void;
 }
 
+/** What nobody has asked for more of. */
+const alone: Allowance = { requestsPerSecond: 1, concurrency: 1 };
+/** The more urgent first. */
 const urgencies: readonly Urgency[] = ['dangerous', 'edit', 'wait', 'drift'];
 /** A shorter pause is waited out in the queue; a longer one is told to whoever asks. */
 const shortPauseMs = 10_000;
@@ -39,6 +42,8 @@ export class Budget {
   readonly #clock: Clock;
   readonly #entropy: Entropy;
   readonly #members = new Set<Allowance>();
+  /** The smallest of what the members allow. */
+  #allowed: Allowance = alone;
   readonly #plans = new Map<object, number>();
   readonly #waiting = new Map<Urgency, Waiter[]>(urgencies.map((urgency) => [urgency, []]));
   #starts: number[] = [];
@@ -60,7 +65,11 @@ export class Budget {
   join(allowance: Allowance): () => void {
     const own = { ...allowance };
     this.#members.add(own);
-    return () => this.#members.delete(own);
+    this.#allow();
+    return () => {
+      this.#members.delete(own);
+      this.#allow();
+    };
   }
 
   /** Waits for leave to send one request. */
@@ -129,7 +138,7 @@ export class Budget {
 
   /** The rate in effect. */
   requestsPerSecond(): number {
-    const full = this.#least('requestsPerSecond');
+    const full = this.#allowed.requestsPerSecond;
     const healedMs = Math.max(this.#clock.monotonic() - Math.max(this.#cut.at, this.#pausedUntil), 0);
     return Math.max(Math.min(full, this.#cut.rate + (full * healedMs) / recoveryMs), slowestPerSecond);
   }
@@ -163,15 +172,25 @@ export class Budget {
     return line;
   }
 
-  #least(field: keyof Allowance): number {
-    const least = Math.min(...[...this.#members].map((member) => member[field]));
-    return Number.isFinite(least) ? least : 1;
+  #allow(): void {
+    const members = [...this.#members];
+    const least = (field: keyof Allowance) => Math.min(...members.map((member) => member[field]));
+    this.#allowed =
+      members.length === 0
+        ? alone
+        : { requestsPerSecond: least('requestsPerSecond'), concurrency: least('concurrency') };
   }
 
   #next(): Waiter | undefined {
-    const fronts = urgencies.map((urgency) => this.#line(urgency)[0]).filter((waiter) => waiter !== undefined);
-    const oldest = this.#turns % 8 === 7;
-    return oldest ? fronts.toSorted((a, b) => a.ticket - b.ticket)[0] : fronts[0];
+    const isOldest = this.#turns % 8 === 7;
+    let next: Waiter | undefined;
+    for (const line of this.#waiting.values()) {
+      const [front] = line;
+      if (front === undefined) continue;
+      if (!isOldest) return front;
+      if (next === undefined || front.ticket < next.ticket) next = front;
+    }
+    return next;
   }
 
   #waitMs(now: number): number {
@@ -186,7 +205,7 @@ export class Budget {
     this.#cancelTimer?.();
     this.#cancelTimer = undefined;
     for (let waiter = this.#next(); waiter !== undefined; waiter = this.#next()) {
-      if (this.#running >= Math.max(1, this.#least('concurrency'))) return;
+      if (this.#running >= Math.max(1, this.#allowed.concurrency)) return;
       const now = this.#clock.monotonic();
       const waitMs = this.#waitMs(now);
       if (waitMs > 0) {
@@ -201,7 +220,7 @@ export class Budget {
     this.#turns += 1;
     this.#running += 1;
     this.#starts.push(now);
-    const kept = Math.max(1, Math.ceil(this.#least('requestsPerSecond')));
+    const kept = Math.max(1, Math.ceil(this.#allowed.requestsPerSecond));
     if (this.#starts.length > 2 * kept) this.#starts = this.#starts.slice(-kept);
     let ended = false;
     const done = (): void => {

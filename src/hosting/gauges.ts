@@ -4,25 +4,37 @@ import type { Mirror } from './mirror.ts';
 
 const everyMs = 15_000;
 
-/** What is measured, and as which account. */
+/** What is stated of one account, whichever of its services stated it last. */
+export interface Series {
+  readonly account: string;
+  /** Labels, by the name of the gauge and them. */
+  readonly stated: Map<string, Readonly<Record<string, string>>>;
+}
+
+/** What is measured, and as what it is stated. */
 export interface Measured {
   readonly clock: Clock;
   readonly metrics: Metrics;
-  readonly account: string;
+  readonly series: Series;
   readonly mirror: Mirror;
   readonly budget: Budget;
 }
 
-/** States every 15 s how old the data of an account are and how its budget fares; the returned function ends that. */
-export function startGauges({ clock, metrics, account, mirror, budget }: Measured): () => void {
+/**
+ * States every 15 s how old the data of an account are and how its budget fares; the returned function ends that. What was
+ * stated stays for whoever states it next, and is withdrawn when it is not stated again.
+ */
+export function startGauges({ clock, metrics, series, mirror, budget }: Measured): () => void {
+  const { account, stated } = series;
   let grantedBefore = budget.granted();
-  const stated = new Map<string, Readonly<Record<string, string>>>();
   let cancel = (): void => undefined;
-  const gauge = (name: string, labels: Readonly<Record<string, string>>, value: number): void => {
-    stated.set(`${name} ${JSON.stringify(labels)}`, labels);
-    metrics.gauge(name, labels, value);
-  };
   const state = (): void => {
+    const before = [...stated];
+    stated.clear();
+    const gauge = (name: string, labels: Readonly<Record<string, string>>, value: number): void => {
+      stated.set(`${name} ${JSON.stringify(labels)}`, labels);
+      metrics.gauge(name, labels, value);
+    };
     for (const [collection, age] of mirror.ages()) {
       gauge('apphosting_mirror_age_seconds', { account, collection }, age / 1000);
     }
@@ -33,11 +45,14 @@ export function startGauges({ clock, metrics, account, mirror, budget }: Measure
     gauge('apphosting_budget_used_requests_per_second', { account }, (used * 1000) / everyMs);
     gauge('apphosting_budget_waiting', { account }, budget.waiting());
     gauge('apphosting_forecast_requests_per_hour', { account }, mirror.pace.forecastPerHour());
+    withdraw(metrics, { account, stated: new Map(before.filter(([key]) => !stated.has(key))) });
     cancel = clock.after(everyMs, state);
   };
   cancel = clock.after(everyMs, state);
-  return () => {
-    cancel();
-    for (const [key, labels] of stated) metrics.gauge(key.split(' ', 1)[0] ?? key, labels, undefined);
-  };
+  return () => cancel();
+}
+
+/** Nothing is stated of the account any more. */
+export function withdraw(metrics: Metrics, { stated }: Series): void {
+  for (const [key, labels] of stated) metrics.gauge(key.split(' ', 1)[0] ?? key, labels, undefined);
 }

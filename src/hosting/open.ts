@@ -3,6 +3,7 @@ import { createHash } from 'node:crypto';
 import type { Clock, Entropy, Hosting, Log, Metrics, Service, ServiceSettings } from '../engine/ports.ts';
 import { Secret } from '../secret.ts';
 import { Credential } from './credential.ts';
+import { withdraw, type Series } from './gauges.ts';
 import { openHosts, type HostRules } from './hosts.ts';
 import { SecretsInUse } from './known-secrets.ts';
 import { openService } from './service.ts';
@@ -58,6 +59,8 @@ export function openHosting(options: HostingOptions): Hosting {
   const hosts = openHosts(options.hostRules);
   const credentialFor = sharing<Credential>(() => Promise.resolve());
   const wireFor = sharing<OpenWire>((wire) => wire.close());
+  // A service that is opened anew takes over what the one before it has stated of the account.
+  const seriesFor = sharing<Series>((series) => Promise.resolve(withdraw(metrics, series)));
   const given = options.wire;
   let opened = 0;
   return {
@@ -75,7 +78,10 @@ export function openHosting(options: HostingOptions): Hosting {
       const credential = credentialFor(key, () => new Credential(clock, entropy, metrics));
       credential.value.reopen();
       const trimmed: ServiceSettings = { ...settings, token: new Secret(token) };
-      const around = { ...options, base, wire: wire.value.wire, credential: credential.value };
+      const { name: account } = settings;
+      const series = account === undefined ? undefined : seriesFor(account, () => ({ account, stated: new Map() }));
+      const shared = { wire: wire.value.wire, credential: credential.value, series: series?.value };
+      const around = { ...options, base, ...shared };
       const secrets = settings.secrets instanceof SecretsInUse ? settings.secrets : new SecretsInUse();
       const user = `token ${(opened += 1)}`;
       secrets.know(user, [trimmed.token], true);
@@ -83,7 +89,7 @@ export function openHosting(options: HostingOptions): Hosting {
       const release = async (): Promise<void> => {
         credential.value.secrets.delete(around);
         secrets.forget(user);
-        await Promise.all([wire.release(), credential.release()]);
+        await Promise.all([wire.release(), credential.release(), series?.release()]);
       };
       const service: Service = openService(trimmed, around, (event) => onWalk({ service, ...event }), release);
       return service;

@@ -2,12 +2,15 @@
  * How often the reads of one account are asked, and how much of the credential's budget that takes.
  *
  * Reads that are polled keep the account's interval, or a longer one where all polls together would use more than half of the
- * budget; those that take turns get what `Rounds` leaves them. Sums are kept, so that a question costs the same however many
+ * budget; those that take turns get what `Rounds` leaves them. What is due goes out on the next beat, together with all else that is:
+ * waking up for each read by itself costs as much as the reads. Sums are kept, so that a question costs the same however many
  * reads there are.
  */
 import type { Clock, Entropy } from '../engine/ports.ts';
 import type { Credential } from './credential.ts';
 import { baseIntervalMs, isBusy, plannedPerSecond, type Reading } from './reading.ts';
+
+const beatMs = 250;
 
 /** What the pace of an account depends on. */
 export interface PaceSurroundings {
@@ -38,7 +41,7 @@ export class Pace {
     this.#turning.add(reading);
     this.#around.credential.rounds.join(reading);
     if (reading.pollAt !== Number.NEGATIVE_INFINITY) return;
-    reading.pollAt = this.#around.clock.monotonic() + this.#turnMs(reading) * this.#around.entropy.fraction();
+    reading.pollAt = onBeat(this.#around.clock.monotonic() + this.#turnMs(reading) * this.#around.entropy.fraction());
   }
 
   /** Nobody follows a read any more. */
@@ -62,13 +65,15 @@ export class Pace {
       reading.read.pace === 'rounds'
         ? this.#turnMs(reading)
         : baseIntervalMs(reading, pollMs) * credential.budget.stretch();
-    return begunAt + intervalMs * spread;
+    return onBeat(begunAt + intervalMs * spread);
   }
 
   /** When a read that is due may be walked: at once, but for those that take turns. */
   roomAt(reading: Reading, now: number): number {
     const { rounds, budget } = this.#around.credential;
-    return reading.read.pace === 'rounds' ? rounds.takenAt(reading, now, budget.requestsPerSecond()) : now;
+    if (reading.read.pace !== 'rounds') return now;
+    const at = rounds.takenAt(reading, now, budget.requestsPerSecond());
+    return at > now ? onBeat(at) : at;
   }
 
   /** The poll interval in effect. */
@@ -99,6 +104,11 @@ export class Pace {
     reading.planned = perSecond;
     this.#around.credential.budget.plan(reading, perSecond);
   }
+}
+
+/** The first beat that is not before this moment. */
+function onBeat(at: number): number {
+  return Math.ceil(at / beatMs) * beatMs;
 }
 
 /** How often a second a read would like its turn. */

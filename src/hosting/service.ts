@@ -11,7 +11,7 @@ import type {
   WalkListener,
 } from '../engine/ports.ts';
 import type { Credential } from './credential.ts';
-import { startGauges } from './gauges.ts';
+import { startGauges, type Series } from './gauges.ts';
 import type { BaseUrl } from './hosts.ts';
 import { SecretsInUse } from './known-secrets.ts';
 import { Mirror } from './mirror.ts';
@@ -29,6 +29,8 @@ export interface ServiceSurroundings {
   readonly base: BaseUrl;
   readonly wire: Wire;
   readonly credential: Credential;
+  /** What is measured of the account; undefined where nothing is. */
+  readonly series: Series | undefined;
 }
 
 type Walk = Omit<Parameters<WalkListener>[0], 'service'>;
@@ -72,8 +74,8 @@ export function openService(
   });
 
   const { budget } = credential;
-  const { name: account } = settings;
-  const stopGauges = account === undefined ? undefined : startGauges({ ...around, account, mirror, budget });
+  const { series } = around;
+  const stopGauges = series && startGauges({ ...around, series, mirror, budget });
 
   const sent = async (request: Request, options: SendOptions): Promise<Outcome> => {
     const named = accountIn(request);

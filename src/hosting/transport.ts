@@ -90,10 +90,16 @@ function wireRequest(target: Target, request: Request, rest: Pick<WireRequest, '
   };
 }
 
+const namesOfPrototypes = ['__proto__', '"constructor"', '"prototype"'];
+/** A letter of such a name may be written as its code. */
+const hidesAName = /__proto__|"constructor"|"prototype"|\\u00[567]/i;
+
 /** JSON without the keys that could reach a prototype; undefined where it is none. */
 function json(text: string): { readonly value: unknown } | undefined {
   const clean = text.startsWith('\uFEFF') ? text.slice(1) : text;
-  const suspicious = /__proto__|"constructor"|"prototype"|\\u00[567]/i.test(clean);
+  const suspicious = clean.includes('\\')
+    ? hidesAName.test(clean)
+    : namesOfPrototypes.some((name) => clean.includes(name));
   const drop = (key: string, value: unknown): unknown =>
     key === '__proto__' || key === 'constructor' || key === 'prototype' ? undefined : value;
   try {
@@ -101,6 +107,11 @@ function json(text: string): { readonly value: unknown } | undefined {
   } catch {
     return undefined;
   }
+}
+
+/** Most answers hold no secret: where nothing is written in another way than it reads, one look at all of it tells. */
+function holdsNone(text: string, hide: Hide): boolean {
+  return !text.includes('\\') && hide(text, 'anyWord') === text;
 }
 
 /** Takes out of a text what is in use, and what this one request holds. */
@@ -126,8 +137,8 @@ function seenOf(target: Target, request: Request, response: WireResponse, wallMs
     return safe;
   };
   // What is read to be compared with secrets stays wrapped from here on.
-  const body =
-    parsed && unsaid(parsed.value, hide, request.query?.['showSecrets'] === undefined ? undefined : 'config');
+  const spared = request.query?.['showSecrets'] === undefined ? undefined : 'config';
+  const body = parsed && (holdsNone(text ?? '', hideOne) ? parsed.value : unsaid(parsed.value, hide, spared));
   // The same bytes are another page once a secret is known that they hold.
   const digest = `${hash('sha256', text ?? '', 'base64url')}${hidden === 0 ? '' : `/${hidden}`}`;
   const dateMs = Date.parse(headers['date'] ?? '');

@@ -82,10 +82,14 @@ const words: Readonly<Record<string, string>> = {
   UNABLE_TO_VERIFY_LEAF_SIGNATURE: 'the certificate is of an authority that is not trusted',
 };
 
+/** Decodes whole texts only, so that it remembers nothing. */
+const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
+
 /** The bytes as text; undefined where they are none. */
 function textOf(chunks: readonly Buffer[]): string | undefined {
+  const [only] = chunks;
   try {
-    return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(Buffer.concat(chunks));
+    return utf8.decode(only !== undefined && chunks.length === 1 ? only : Buffer.concat(chunks));
   } catch {
     return undefined;
   }

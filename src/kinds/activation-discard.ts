@@ -1,6 +1,7 @@
 import { defineKind } from '../engine/kind/define.ts';
 import { isoSeconds } from '../engine/kind/moment.ts';
 import type { Pass } from '../engine/kind/pass.ts';
+import { sightLost } from '../engine/kind/sight.ts';
 import type { OwnCondition, Step } from '../engine/kind/step.ts';
 import {
   drConfigurationsOf,
@@ -10,7 +11,16 @@ import {
   type Discarding,
 } from '../hosting/requests.ts';
 import { expired, never, type Fence } from './approval.ts';
-import { activeIdOf, cleansUp, lookAt, operationIn, provenTwice, type SeenConfiguration } from './configurations.ts';
+import {
+  activeIdOf,
+  cleansUp,
+  lookAt,
+  operationIn,
+  provenGone,
+  activeOf,
+  provenTwice,
+  type SeenConfiguration,
+} from './configurations.ts';
 import { ended, underWay } from './one-shot-end.ts';
 import { needsOf, protectionNeed, stepOnce, type No, type OncePlan } from './one-shot.ts';
 import { isWhole } from './recovery-activation-content.ts';
@@ -47,8 +57,7 @@ function fence(pass: DiscardPass, { configuration, walk }: SeenConfiguration): S
   if (late !== undefined) return late;
   if (configuration === undefined) {
     const message = `the service shows no configuration ${configurationId}`;
-    const read = drConfigurationsOf(pass.account.accountId);
-    const unsure = provenTwice<Spec, Facts>(pass, read, walk, { reason: 'ObjectMissing', message });
+    const unsure = provenGone<Spec, Facts>(pass, walk, { reason: 'ObjectMissing', message });
     return unsure ?? never('Superseded', message);
   }
   const known = pass.referred('DisasterProtection', protectionRef.name)?.id;
@@ -61,21 +70,27 @@ function fence(pass: DiscardPass, { configuration, walk }: SeenConfiguration): S
   if (configuration.activationResult?.operationId === operationId) {
     return never('AlreadyActivated', `activation ${operationId} is live; it cannot be discarded any more`);
   }
-  return never(
-    'OperationNotActive',
-    `the service shows ${activeId ?? 'no operation'} as the one it works on, not ${operationId}`,
-  );
+  const instead = activeId ?? (activeOf(configuration) === undefined ? 'no operation' : 'one without an id');
+  const shown = `the service shows ${instead} as the one it works on, not ${operationId}`;
+  // It was the active one when the entry was written, and a history without ids does not tell what ended it.
+  const isUntold = journal !== undefined && configuration.activities.some((one) => one.operationId === undefined);
+  return isUntold
+    ? never('UnknownState', `${shown}; whether that was discarded is not shown`)
+    : never('OperationNotActive', shown);
 }
 
 /** Waits until the service has cleaned up: the operation is not the active one any more. */
 function follow(pass: DiscardPass, { configuration, walk }: SeenConfiguration): Step<Facts> {
+  const blind = configuration === undefined ? sightLost(pass) : undefined;
+  if (blind !== undefined) return blind;
   const { operationId } = pass.spec;
   const facts = factsOf(pass, configuration);
   if (configuration?.activationResult?.operationId === operationId) {
     const message = `activation ${operationId} became live before it could be discarded`;
     return ended(pass, { is: 'stall', reason: 'AlreadyActivated', message }, { facts });
   }
-  if (configuration !== undefined && activeIdOf(configuration) === operationId) {
+  const active = configuration && activeOf(configuration);
+  if (active !== undefined && (active.operationId ?? operationId) === operationId) {
     const message = `the service cleans up after operation ${operationId}`;
     return { is: 'wait', reason: 'CleanupPending', message, note: {} };
   }
@@ -83,8 +98,7 @@ function follow(pass: DiscardPass, { configuration, walk }: SeenConfiguration): 
   if (cleansUp(configuration?.pendingCleanup)) {
     return { is: 'wait', reason: 'CleanupPending', message: `${message}; the service still cleans up`, note: {} };
   }
-  const read = drConfigurationsOf(pass.account.accountId);
-  const unsure = provenTwice<Spec, Facts>(pass, read, walk, { reason: 'CleanupPending', message });
+  const unsure = provenTwice<Spec, Facts>(pass, walk, { reason: 'CleanupPending', message });
   return unsure ?? ended(pass, { is: 'ready', reason: 'Succeeded', message }, { facts });
 }
 

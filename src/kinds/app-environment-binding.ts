@@ -7,6 +7,7 @@
 import { notGranted } from '../engine/kind/binding.ts';
 import type { Pass } from '../engine/kind/pass.ts';
 import { readOf } from '../engine/kind/reading.ts';
+import { missedTwice, sightLost } from '../engine/kind/sight.ts';
 import type { Step } from '../engine/kind/step.ts';
 import type { Snapshot } from '../engine/ports.ts';
 import { appEnvsOf, type AppEnvItem } from '../hosting/requests.ts';
@@ -136,20 +137,13 @@ function changeOf(pass: EnvironmentPass, item: AppEnvItem): string | undefined {
 
 /** A bound environment that a list does not show is gone after two walks a poll apart. */
 function missing(pass: EnvironmentPass, id: string, walk: Snapshot): Located {
-  const { missedAt } = pass.notes;
-  const { pollMs, frozen } = pass.account;
-  if (missedAt === undefined) {
-    const message = `environment ${id} is not found in the service; looking once more before it counts as gone`;
-    const note = { ...pass.notes, missedAt: walk.begunAt };
-    return { is: 'step', step: { is: 'wait', reason: 'ObjectMissing', message, retryInMs: pollMs, note } };
-  }
-  if (walk.begunAt - missedAt < pollMs) {
-    return { is: 'step', step: { ...readOf(pass, listOf(pass), missedAt + pollMs), note: pass.notes } };
-  }
+  const message = `environment ${id} is not found in the service; looking once more before it counts as gone`;
+  const look = { read: listOf(pass), begunAt: walk.begunAt, apartMs: pass.account.pollMs };
+  const unsure = missedTwice<Spec, Facts>(pass, look, { reason: 'ObjectMissing', message });
+  if (unsure !== undefined) return { is: 'step', step: unsure };
   const note = { ...pass.notes, provedGone: 1 };
-  if (frozen !== undefined) {
-    return { is: 'step', step: { is: 'wait', reason: 'VisibilityLost', message: frozen, note } };
-  }
+  const blind = sightLost<Spec, Facts>(pass);
+  if (blind !== undefined) return { is: 'step', step: { ...blind, note } };
   const [successor, other] = (candidates(pass)?.items ?? []).filter(({ appEnvId }) => appEnvId !== id);
   if (successor !== undefined && other === undefined) {
     const claimed = claimedBy(pass, successor.appEnvId);

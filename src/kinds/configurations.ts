@@ -2,8 +2,9 @@
 import type { Pass } from '../engine/kind/pass.ts';
 import { readOf } from '../engine/kind/reading.ts';
 import type { Reason } from '../engine/kind/reasons.ts';
+import { missedTwice, sightLost } from '../engine/kind/sight.ts';
 import type { Step } from '../engine/kind/step.ts';
-import type { Read, Snapshot } from '../engine/ports.ts';
+import type { Snapshot } from '../engine/ports.ts';
 import {
   drConfigurationsOf,
   drSourcesOf,
@@ -55,7 +56,8 @@ export function operationIn(
   return activeOperation?.operationId === operationId ? { ...recorded, ...definedIn(activeOperation) } : recorded;
 }
 
-function definedIn(operation: DrOperation): DrOperation {
+/** What is shown of an operation, without what is not. */
+export function definedIn(operation: DrOperation): DrOperation {
   const rows = Object.entries(operation).filter(([, value]) => value !== undefined);
   // Only undefined fields are left out, and those may be.
   return Object.fromEntries(rows) as unknown as DrOperation;
@@ -66,7 +68,27 @@ export function activeIdOf({ activeOperationId, activeOperation }: Configuration
   return activeOperationId ?? activeOperation?.operationId;
 }
 
-/** Every operation that is shown. */
+/** The operation that the service works on, if any, as far as it shows it; it may show no id. */
+export function activeOf(configuration: ConfigurationItem): DrOperation | undefined {
+  return operationIn(configuration, activeIdOf(configuration)) ?? configuration.activeOperation;
+}
+
+/** The activation that the service works on, if any. */
+export function activationUnderWay(configuration: ConfigurationItem): DrOperation | undefined {
+  const active = activeOf(configuration);
+  if (active === undefined || !isActivation(active)) return undefined;
+  // A settled standby may show the moment that it has received: by that alone it is no activation.
+  const isStandby = active.kind === undefined && isSettledStandby(configuration);
+  return isStandby ? undefined : active;
+}
+
+/** Whether what the service works on is the standby of a warm configuration, which may be taken over. */
+export function isSettledStandby(configuration: ConfigurationItem): boolean {
+  const { warmRecoveryOperationId } = configuration;
+  return warmRecoveryOperationId !== undefined && activeIdOf(configuration) === warmRecoveryOperationId;
+}
+
+/** Every operation that is shown by its id. */
 export function operationIdsOf(configuration: ConfigurationItem): readonly string[] {
   const { activities, activationResult, warmRecoveryOperationId } = configuration;
   const ids = [
@@ -85,9 +107,9 @@ export function shows(configuration: ConfigurationItem | undefined, operationId:
   );
 }
 
-/** Whether an operation is an activation, as far as the service says. */
-export function isActivation({ kind }: Pick<DrOperation, 'kind'>): boolean {
-  return kind !== undefined && /activat/i.test(kind);
+/** Whether an operation is an activation, as far as the service says: by its kind, or else by a moment, which only those have. */
+export function isActivation({ kind, cutoffAt }: Pick<DrOperation, 'kind' | 'cutoffAt'>): boolean {
+  return kind === undefined ? cutoffAt !== undefined : /activat/i.test(kind);
 }
 
 /** Whether an operation certainly ended without bringing anything to life. */
@@ -138,19 +160,23 @@ export function sameMoment(a: string | undefined, b: string | undefined): boolea
 /** How far apart two walks must be to prove that something is gone. */
 const provenApartMs = 10_000;
 
+/** What is said until something is proved. */
+interface Said {
+  readonly reason: Reason;
+  readonly message: string;
+}
+
 /** Undefined once two complete walks, far enough apart, agree; otherwise what to do until they do. */
 export function provenTwice<Spec, Facts>(
   pass: Pass<Spec, Facts>,
-  read: Read,
-  walk: Snapshot,
-  said: { readonly reason: Reason; readonly message: string },
+  { begunAt }: Snapshot,
+  said: Said,
 ): Step<Facts> | undefined {
-  const { missedAt } = pass.notes;
-  if (missedAt === undefined) {
-    return { is: 'wait', ...said, retryInMs: provenApartMs, note: { ...pass.notes, missedAt: walk.begunAt } };
-  }
-  if (walk.begunAt - missedAt >= provenApartMs) return undefined;
-  const dueIn = missedAt + provenApartMs - pass.monotonicMs;
-  if (dueIn > 0) return { is: 'wait', ...said, retryInMs: Math.ceil(dueIn) };
-  return readOf(pass, read, missedAt + provenApartMs);
+  const read = drConfigurationsOf(pass.account.accountId);
+  return missedTwice(pass, { read, begunAt, apartMs: provenApartMs }, said);
+}
+
+/** Undefined once it is proved that a configuration which does not show is gone; otherwise what to do until it is. */
+export function provenGone<Spec, Facts>(pass: Pass<Spec, Facts>, walk: Snapshot, said: Said): Step<Facts> | undefined {
+  return sightLost(pass) ?? provenTwice(pass, walk, said);
 }

@@ -1,6 +1,6 @@
 import type { Reason } from '../engine/kind/reasons.ts';
 import type { OwnCondition } from '../engine/kind/step.ts';
-import { activeIdOf, endedInVain, isActivation, isWarm } from './configurations.ts';
+import { activeOf, endedInVain, isActivation, isSettledStandby, isWarm } from './configurations.ts';
 import type { Shown } from './disaster-protection-facts.ts';
 
 const attention: Readonly<Record<string, Reason>> = {
@@ -85,7 +85,7 @@ function standbyCaughtUp({ configuration }: Shown): OwnCondition {
 
 function activationAvailable({ configuration, points }: Shown): OwnCondition {
   const type = 'ActivationAvailable';
-  const { activationUnavailableReason, activationResult, warmRecoveryOperationId } = configuration;
+  const { activationUnavailableReason, activationResult } = configuration;
   const no = (reason: Reason, message: string): OwnCondition => ({ type, status: 'False', reason, message });
   if (activationUnavailableReason !== undefined) {
     return no('ActivationUnavailable', `the service says: ${activationUnavailableReason.slice(0, 256)}`);
@@ -93,13 +93,15 @@ function activationAvailable({ configuration, points }: Shown): OwnCondition {
   if (activationResult !== undefined) {
     return no('AlreadyActivated', `activated by operation ${activationResult.operationId ?? '(not shown)'}`);
   }
-  const activeId = activeIdOf(configuration);
-  if (activeId !== undefined && activeId !== warmRecoveryOperationId) {
-    return no('OperationInProgress', `the service works on operation ${activeId}`);
+  const active = activeOf(configuration);
+  if (active !== undefined && !isSettledStandby(configuration)) {
+    return no('OperationInProgress', `the service works on operation ${active.operationId ?? '(its id is not shown)'}`);
   }
   const earlier = configuration.activities.find((activity) => isActivation(activity) && !endedInVain(activity));
   if (earlier !== undefined) {
-    return no('AlreadyActivated', `the history shows activation ${earlier.operationId}, and not that it ended in vain`);
+    const which =
+      earlier.operationId === undefined ? 'an activation without its id' : `activation ${earlier.operationId}`;
+    return no('AlreadyActivated', `the history shows ${which}, and not that it ended in vain`);
   }
   if (points === undefined) {
     return { type, status: 'Unknown', reason: 'NotDisclosed', message: 'the recovery points have not been read' };

@@ -4,6 +4,7 @@
  * The service knows the call by its requestId and by the generation that it expects: a repeat of the same bytes is answered with
  * what the first one did, and a generation that has moved on ends the attempt.
  */
+import { sightLost } from '../engine/kind/sight.ts';
 import type { JournalEntry, Memory, Step } from '../engine/kind/step.ts';
 import { writtenBody } from '../engine/kind/written.ts';
 import type { Snapshot } from '../engine/ports.ts';
@@ -15,17 +16,16 @@ import {
   type ConfigurationItem,
   type Protection,
 } from '../hosting/requests.ts';
-import { activeIdOf, isActivation, operationIn } from './configurations.ts';
+import { activationUnderWay } from './configurations.ts';
 import { appliedBy, differenceOf, itemOf, mayBeOf, type ProtectionPass } from './disaster-protection-settings.ts';
 import { requestIdOf } from './request-id.ts';
-import type { Facts } from './schema/disaster-protection.ts';
+import type { Facts, Spec } from './schema/disaster-protection.ts';
 
 /** A complete walk over the configurations of an account. */
 export type Walk = Snapshot<ConfigurationItem>;
 
 /** How old a read may be on which something is sent, and how long after a lost answer the same bytes are sent again. */
 export const resendMs = 15_000;
-const refusedForMs = 600_000;
 
 /** The protected environment; once it is bound or written down, whatever the reference means by now. */
 export function environmentOf(pass: ProtectionPass): string {
@@ -49,13 +49,18 @@ export function ofEnvironment(pass: ProtectionPass, walk: Walk): ConfigurationIt
   );
 }
 
-/** What to remember when a configuration is bound. */
-export function bound(pass: ProtectionPass, id: string, made: 'Created' | 'Adopted'): Partial<Memory<Facts>> {
+/** What to remember when a configuration is bound: it is there, whatever became of the one before. */
+export function bound(
+  pass: ProtectionPass,
+  id: string,
+  made: 'Created' | 'Adopted',
+  { goneAt: _gone, wipedBy: _by, ...facts }: Facts = pass.memory.facts,
+): Partial<Memory<Facts>> {
   const { endpoint, accountId } = pass.account;
   const known = pass.memory.id === id;
   const ownership = known ? (pass.memory.ownership ?? made) : made;
   const fresh = known ? {} : { applied: undefined };
-  return { id, ownership, binding: { endpoint, accountId }, journal: undefined, ...fresh };
+  return { id, ownership, binding: { endpoint, accountId }, journal: undefined, facts, ...fresh };
 }
 
 /** What keeps settings from being sent: a request about the configuration that was taken up and is not at its end. */
@@ -71,9 +76,8 @@ export function underway(
       .find(({ finished, takenUp }) => takenUp && !finished) ??
     // A new generation would end it, whatever came of it.
     pass.related?.('RecoveryValidation', configurationId).find(({ inDoubt }) => inDoubt);
-  const active = configuration && operationIn(configuration, activeIdOf(configuration));
-  const what =
-    other?.name ?? (active !== undefined && isActivation(active) ? `operation ${active.operationId}` : undefined);
+  const active = configuration && activationUnderWay(configuration);
+  const what = other?.name ?? (active && `operation ${active.operationId ?? '(its id is not shown)'}`);
   if (what === undefined) return undefined;
   const message = `${what} is under way; settings are sent after it`;
   return { is: 'wait', reason: 'OperationInProgress', message, retryInMs: 10_000 };
@@ -100,9 +104,8 @@ export function configure(
   configuration: ConfigurationItem | undefined,
   facts: Facts,
 ): Step<Facts> {
-  if (pass.account.frozen !== undefined) return { is: 'wait', reason: 'VisibilityLost', message: pass.account.frozen };
   const appEnvId = environmentOf(pass);
-  const held = heldBack(pass, appEnvId, configuration);
+  const held = sightLost<Spec, Facts>(pass) ?? heldBack(pass, appEnvId, configuration);
   if (held !== undefined) return held;
   const item = itemOf(pass, appEnvId, configuration);
   // Made up for this attempt: a later enrolment with the same content must not be answered with an operation that is gone.
@@ -189,12 +192,13 @@ export function resolve(pass: ProtectionPass, walk: Walk, journal: JournalEntry)
   }
   if (item.expectedGeneration > 0 && now === undefined)
     return { is: 'again', remember: { journal: undefined }, note: {} };
-  if (journal.conflicted !== undefined) return refused(pass, now, journal, journal.conflicted);
-  const busy = now === undefined ? undefined : underway(pass, now.configurationId, now);
+  // It was not carried out; what the spec wants now is decided anew, and kept back where it is the same.
+  if (journal.conflicted !== undefined) return { is: 'again', remember: { journal: undefined }, note: {} };
+  const busy = now === undefined ? sightLost<Spec, Facts>(pass) : underway(pass, now.configurationId, now);
   if (busy !== undefined) return busy;
   const sentAt = pass.notes['sentAt'] ?? Number.NEGATIVE_INFINITY;
   if (pass.monotonicMs - sentAt < resendMs) {
-    const message = `${words(pass, item.expectedGeneration === 0)}: the answer was lost; the service is watched for what came of it`;
+    const message = `${words(pass, item.expectedGeneration === 0)}: the answer was lost; every ${resendMs / 1_000} s the same is sent again, which the service knows by its requestId, until it answers or shows what came of it`;
     return { is: 'wait', reason: 'InDoubt', message, retryInMs: 5_000 };
   }
   return {
@@ -219,31 +223,11 @@ export function resolve(pass: ProtectionPass, walk: Walk, journal: JournalEntry)
           ...pass.memory.facts,
           ...(result.generation !== undefined && { generation: result.generation }),
         };
-        return {
-          ...bound(pass, result.configurationId, 'Created'),
-          applied: appliedBy(pass, item),
-          facts,
-        };
+        return { ...bound(pass, result.configurationId, 'Created', facts), applied: appliedBy(pass, item) };
       },
     },
     note: { sentAt: pass.monotonicMs },
   };
-}
-
-/** The service said no: its words stay until the spec or the configuration changes, or for ten minutes. */
-function refused(
-  pass: ProtectionPass,
-  now: ConfigurationItem | undefined,
-  { digest }: JournalEntry,
-  said: string,
-): Step<Facts> {
-  const refusedAt = pass.notes['refusedAt'] ?? pass.monotonicMs;
-  const same = pass.print({ ...itemOf(pass, environmentOf(pass), now) }) === digest;
-  if (!same || pass.monotonicMs - refusedAt >= refusedForMs) {
-    return { is: 'again', remember: { journal: undefined }, note: {} };
-  }
-  const message = `${words(pass, now === undefined)}: ${said}`;
-  return { is: 'stall', reason: 'Rejected', message, note: { ...pass.notes, refusedAt } };
 }
 
 function differingFields(pass: ProtectionPass, configuration: ConfigurationItem | undefined): readonly string[] {

@@ -9,7 +9,7 @@ import type {
   ProtectionSettings,
   SourceItem,
 } from '../hosting/requests.ts';
-import { activeIdOf, cleanupFacts, operationIn } from './configurations.ts';
+import { activeOf, cleanupFacts, sameMoment } from './configurations.ts';
 import type { ProtectionPass } from './disaster-protection-settings.ts';
 import type { Facts } from './schema/disaster-protection.ts';
 
@@ -75,13 +75,67 @@ function operationFacts(
     requestId,
     validationCleanup: stated({ ...cleanupFacts(validationCleanup, before?.validationCleanup) }),
   });
-  return { operationId, ...rest };
+  return { ...(operationId !== undefined && { operationId }), ...rest };
+}
+
+/** Whether an entry of a history without ids is of the operation of a row: nothing that both show differs, and a moment is the same. */
+export function isEntryOf(row: OperationFacts, { operationId, kind, startedAt, cutoffAt }: DrOperation): boolean {
+  if (operationId !== undefined) return row.operationId === operationId;
+  const begins =
+    row.startedAt === undefined || startedAt === undefined ? undefined : sameMoment(row.startedAt, startedAt);
+  const cutsOff =
+    row.cutoffTime === undefined || cutoffAt === undefined ? undefined : sameMoment(row.cutoffTime, cutoffAt);
+  const isOther = begins === false || cutsOff === false || (row.kind ?? kind) !== (kind ?? row.kind);
+  return !isOther && (begins === true || cutsOff === true);
 }
 
 /** The service's history with the requests of ours that began it, and our own that it forgot; newest first. */
 function operations(pass: ProtectionPass, configuration: ConfigurationItem): Facts['operations'] {
   const before = pass.memory.facts.operations ?? [];
-  const rows = new Map(before.map((row) => [row.operationId, row]));
+  const requests = requestsOf(pass, configuration, before);
+  const active = activeOf(configuration);
+  const recorded = configuration.activities.some(
+    (one) => active !== undefined && one.operationId === active.operationId,
+  );
+  const named = [...(active === undefined || recorded ? [] : [active]), ...configuration.activities].filter(
+    ({ operationId }) => operationId !== undefined,
+  );
+  const shown = named.map((operation) => {
+    const { operationId } = operation;
+    const row = before.find((one) => one.operationId === operationId);
+    return operationFacts(operation, row, requests.get(operationId));
+  });
+  const ids = new Set(shown.map(({ operationId }) => operationId));
+  const forgotten = before.filter(({ operationId }) => operationId !== undefined && !ids.has(operationId));
+  const all = withoutIds([...shown, ...forgotten], configuration);
+  const told = all.filter(({ row, isShown }) => isShown || ids.has(row.operationId) || row.requestId !== undefined);
+  const rows = told.map(({ row }) => row).toSorted((a, b) => compareTimes(b.startedAt, a.startedAt));
+  return rows.length === 0 ? undefined : mostTelling(rows);
+}
+
+/** Adds what a history shows without ids: to the operation that it is of, where one is known, or as a row of its own. */
+function withoutIds(known: readonly OperationFacts[], { activities, activeOperation }: ConfigurationItem) {
+  const rows = known.map((row) => ({ row, isShown: false }));
+  for (const entry of activities.filter(({ operationId }) => operationId === undefined)) {
+    const isOver = entry.endedAt !== undefined || entry.outcome !== undefined;
+    const of = rows.findIndex(
+      ({ row, isShown }) =>
+        !isShown && isEntryOf(row, entry) && !(isOver && row.operationId === activeOperation?.operationId),
+    );
+    const found = rows[of]?.row;
+    const row = { ...found, ...operationFacts(entry, found, found?.requestId) };
+    if (found !== undefined) rows[of] = { row, isShown: true };
+    else if (Object.keys(row).length > 0) rows.push({ row, isShown: true });
+  }
+  return rows;
+}
+
+/** Which request of ours began which operation, as far as that is known. */
+function requestsOf(
+  pass: ProtectionPass,
+  configuration: ConfigurationItem,
+  before: readonly OperationFacts[],
+): ReadonlyMap<string | undefined, string | undefined> {
   const requests = new Map(before.map(({ operationId, requestId }) => [operationId, requestId]));
   for (const { id, facts, ownership } of pass.related?.('RecoveryActivation', configuration.configurationId) ?? []) {
     const { requestId, result } = facts;
@@ -89,15 +143,7 @@ function operations(pass: ProtectionPass, configuration: ConfigurationItem): Fac
     const isOurs = ownership !== 'Presumed' || result !== undefined;
     if (isOurs && id !== undefined && typeof requestId === 'string') requests.set(id, requestId);
   }
-  const active = operationIn(configuration, activeIdOf(configuration));
-  const recorded = configuration.activities.some(({ operationId }) => operationId === active?.operationId);
-  const shown = [...(active === undefined || recorded ? [] : [active]), ...configuration.activities].map((operation) =>
-    operationFacts(operation, rows.get(operation.operationId), requests.get(operation.operationId)),
-  );
-  const ids = new Set(shown.map(({ operationId }) => operationId));
-  const kept = before.filter(({ operationId, requestId }) => requestId !== undefined && !ids.has(operationId));
-  const all = [...shown, ...kept].toSorted((a, b) => compareTimes(b.startedAt, a.startedAt));
-  return all.length === 0 ? undefined : mostTelling(all);
+  return requests;
 }
 
 /** As many as fit: what tells which requests of ours began what goes last, and else the oldest go first. */
@@ -193,7 +239,7 @@ function withoutMoving(facts: Facts): Facts {
 export function protectionFacts(pass: ProtectionPass, shown: Shown): Facts {
   const { configuration, source, points, appEnvId } = shown;
   const { enrolment, firstReadyTime, operations: _ledger, ...before } = pass.memory.facts;
-  const active = operationIn(configuration, activeIdOf(configuration));
+  const active = activeOf(configuration);
   const { activeOperation: last, operations: rows = [] } = pass.memory.facts;
   const known = [...(last === undefined ? [] : [last]), ...rows].find(
     ({ operationId }) => operationId === active?.operationId,

@@ -1,6 +1,7 @@
 import { defineKind } from '../engine/kind/define.ts';
 import { isoSeconds } from '../engine/kind/moment.ts';
 import { notingNo, readOf, sinceNo } from '../engine/kind/reading.ts';
+import { sightLost } from '../engine/kind/sight.ts';
 import type { Step } from '../engine/kind/step.ts';
 import { drConfigurationsOf, drPointsOf, drSourcesOf, type ConfigurationItem } from '../hosting/requests.ts';
 import { fleeting, isRecoveryReady, notShown, protectionConditions } from './disaster-protection-conditions.ts';
@@ -16,8 +17,8 @@ import {
   underway,
   type Walk,
 } from './disaster-protection-configure.ts';
-import { protectionFacts, type Shown } from './disaster-protection-facts.ts';
-import { gone, historyOf, lostBefore } from './disaster-protection-gone.ts';
+import { gone, historyOf, lostBefore, sightOf, unproved } from './disaster-protection-gone.ts';
+import { isEntryOf, protectionFacts, type Shown } from './disaster-protection-facts.ts';
 import { differenceOf, type ProtectionPass } from './disaster-protection-settings.ts';
 import { identity, type Facts, type Spec } from './schema/disaster-protection.ts';
 
@@ -30,6 +31,8 @@ function step(pass: ProtectionPass): Step<Facts> {
   const walk = pass.view.all(read);
   const wanted = pass.spec.enrolment ?? 1;
   const isToEnrol = id === undefined || wanted > (pass.memory.facts.enrolment ?? wanted);
+  // Before the first walk, too: the account counts who looks for its own.
+  const seen = id === undefined ? undefined : sightOf(pass, id);
   const since =
     journal === undefined
       ? Math.max(isToEnrol ? pass.askedAt : Number.NEGATIVE_INFINITY, pass.wrote?.at ?? Number.NEGATIVE_INFINITY)
@@ -40,19 +43,25 @@ function step(pass: ProtectionPass): Step<Facts> {
     return readOf(pass, sources, Number.NEGATIVE_INFINITY);
   }
   if (journal !== undefined) return resolve(pass, walk, journal);
+  const configuration = seen?.item;
+  const isLost =
+    id !== undefined && configuration === undefined && (!isToEnrol || ofEnvironment(pass, walk) === undefined);
+  // Ahead of what else could be said of it: an account that misses it sees again only when it is proved gone.
+  const unsure = isLost ? unproved(pass, walk, id) : undefined;
+  if (unsure !== undefined) return unsure;
   const referred = referredTo(pass);
-  if (id !== undefined && referred !== undefined && referred !== environmentOf(pass)) {
+  const isAbout = configuration !== undefined || isToEnrol;
+  if (id !== undefined && isAbout && referred !== undefined && referred !== environmentOf(pass)) {
     const message = `spec.environmentRef means environment ${referred} by now, and configuration ${id} protects ${environmentOf(pass)}; create another resource for the other one`;
     return { is: 'stall', reason: 'EnvironmentChanged', message };
   }
   if (isToEnrol) return enrol(pass, walk);
+  if (configuration === undefined) return gone(pass, id);
   const claimant = pass.claimant(id);
   if (claimant?.goesFirst === true) {
     const message = `configuration ${id} belongs to ${claimant.name}, which is older; one protection has one owner`;
     return { is: 'stall', reason: 'Claimed', message };
   }
-  const configuration = walk.items.get(id);
-  if (configuration === undefined) return gone(pass, walk, id);
   return newPoints(pass, configuration, walk.begunAt) ?? keep(pass, configuration);
 }
 
@@ -77,14 +86,15 @@ function enrol(pass: ProtectionPass, walk: Walk): Step<Facts> {
       return { is: 'stall', reason: 'AdoptionNotAllowed', message };
     }
     const ahead = isKnown ? resetAhead(pass, configurationId) : undefined;
-    return ahead ?? { is: 'again', remember: { ...bound(pass, configurationId, 'Adopted'), facts }, note: {} };
+    return ahead ?? { is: 'again', remember: bound(pass, configurationId, 'Adopted', facts), note: {} };
   }
   if (!mayAdopt && pass.spec.appEnvId !== undefined) {
     const message =
       "spec.appEnvId names an environment by id, and adoption is Never here; the account's spec.adoption must allow ById";
     return { is: 'stall', reason: 'AdoptionNotAllowed', message };
   }
-  return (id === undefined ? lostBefore(pass, walk) : underway(pass, id)) ?? configure(pass, undefined, facts);
+  const held = sightLost<Spec, Facts>(pass) ?? (id === undefined ? lostBefore(pass, walk) : underway(pass, id));
+  return held ?? configure(pass, undefined, facts);
 }
 
 function keep(pass: ProtectionPass, configuration: ConfigurationItem): Step<Facts> {
@@ -138,12 +148,13 @@ function showsPoints({ readiness }: ConfigurationItem): boolean {
 /** Whether the configuration shows something that status does not have yet, and that comes with other points. */
 function hasMoved(facts: Facts, { readiness, generation, activities }: ConfigurationItem): boolean {
   const newest = activities.toSorted((a, b) => ((a.startedAt ?? '') < (b.startedAt ?? '') ? 1 : -1))[0];
-  const known = facts.operations?.find(({ operationId }) => operationId === newest?.operationId);
+  // An entry without an id and a beginning cannot be told from others.
+  const isTold = newest !== undefined && (newest.operationId ?? newest.startedAt) !== undefined;
+  const known = isTold ? facts.operations?.find((row) => isEntryOf(row, newest)) : undefined;
   return (
     facts.readiness?.cutoffTime !== readiness?.cutoffAt ||
     facts.generation !== generation ||
-    known?.operationId !== newest?.operationId ||
-    known?.outcome !== newest?.outcome?.slice(0, 64)
+    (isTold && (known === undefined || known.outcome !== newest.outcome?.slice(0, 64)))
   );
 }
 
@@ -197,7 +208,7 @@ function show(pass: ProtectionPass) {
   const nothing = { facts, conditions: [], drift: [], unverified: [], leftover: [] };
   if (id === undefined) return nothing;
   const { accountId } = pass.account;
-  const seen = pass.view.one(drConfigurationsOf(accountId), id);
+  const seen = sightOf(pass, id);
   if (seen === undefined) return { ...nothing, unseen: true };
   const configuration = seen.item;
   if (configuration === undefined) return { ...nothing, conditions: [notShown(id)] };

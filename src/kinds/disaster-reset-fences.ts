@@ -2,9 +2,9 @@
 import type { Pass } from '../engine/kind/pass.ts';
 import type { Step } from '../engine/kind/step.ts';
 import type { Snapshot } from '../engine/ports.ts';
-import { drConfigurationsOf, type ConfigurationItem, type Resetting, type SourceItem } from '../hosting/requests.ts';
+import type { ConfigurationItem, Resetting, SourceItem } from '../hosting/requests.ts';
 import { expired, never, notYet, type Fence } from './approval.ts';
-import { provenTwice } from './configurations.ts';
+import { provenGone } from './configurations.ts';
 import { isWhole } from './recovery-activation-content.ts';
 import { movedOn } from './recovery-activation-fences.ts';
 import type { Facts, Spec } from './schema/disaster-reset.ts';
@@ -108,8 +108,7 @@ function absent(pass: ResetPass, seen: Seen): Step<Facts> | Fence | undefined {
         );
   }
   const message = `the service shows no configuration ${configurationId}, and this resource has not wiped it`;
-  const read = drConfigurationsOf(pass.account.accountId);
-  const unsure = provenTwice<Spec, Facts>(pass, read, seen.walk, { reason: 'ObjectMissing', message });
+  const unsure = provenGone<Spec, Facts>(pass, seen.walk, { reason: 'ObjectMissing', message });
   return unsure ?? never('NotFound', message);
 }
 

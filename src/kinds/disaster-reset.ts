@@ -10,7 +10,7 @@ import {
   type Resetting,
   type SourceItem,
 } from '../hosting/requests.ts';
-import { activeIdOf, cleansUp, isActivation, operationIn, provenTwice } from './configurations.ts';
+import { activationUnderWay, cleansUp, provenGone } from './configurations.ts';
 import {
   bodyOf,
   cleaning,
@@ -47,7 +47,7 @@ function refused(pass: ResetPass, seen: Seen, { words, isOver, until }: No): Ste
   const { memory, notes } = pass;
   const { journal, facts } = memory;
   const items = pinnedOf(pass.spec).flatMap(({ configurationId }) => seen.walk.items.get(configurationId) ?? []);
-  const activating = items.some((item) => isActivation(operationIn(item, activeIdOf(item)) ?? { kind: undefined }));
+  const activating = items.some((item) => activationUnderWay(item) !== undefined);
   if (journal === undefined || activating) return undefined;
   // Judged once per answer: by the time it is sent again, the clean-up may be over. A restart takes the answer for judged.
   const isLater = notes['later'] !== undefined || (facts.stage === cleaning && notes['sentAt'] === undefined);
@@ -78,13 +78,12 @@ function follow(pass: ResetPass, seen: Seen): Step<Facts> {
   }
   const facts = factsOf(pass, seen);
   const message = 'the configuration is gone';
-  const read = drConfigurationsOf(pass.account.accountId);
-  const unsure = provenTwice<Spec, Facts>(pass, read, seen.walk, { reason: 'InProgress', message });
+  const unsure = provenGone<Spec, Facts>(pass, seen.walk, { reason: 'InProgress', message });
   if (unsure !== undefined) return unsure;
   // What was listed while the configuration was still there says nothing of the clean-up after it.
   const since = pass.notes['missedAt'] ?? seen.walk.begunAt;
   if (seen.sourcesBegunAt === undefined || seen.sourcesBegunAt < since) {
-    return readOf(pass, drSourcesOf(pass.account.accountId), since);
+    return { ...readOf(pass, drSourcesOf(pass.account.accountId), since), note: pass.notes };
   }
   if (wipedSources(pass, seen).some(({ pendingCleanup }) => cleansUp(pendingCleanup))) {
     return {
@@ -92,6 +91,7 @@ function follow(pass: ResetPass, seen: Seen): Step<Facts> {
       reason: 'CleanupPending',
       message: `${message}; the service still cleans up`,
       remember: { facts },
+      note: pass.notes,
     };
   }
   return ended(pass, { is: 'ready', reason: 'Succeeded', message }, { facts: { ...facts, stage: 'Wiped' } });
@@ -194,6 +194,8 @@ export const disasterReset = defineKind<Spec, Facts>({
   // The environment as well: a protection that remembers nothing asks which resets were about it.
   claims: (spec) => [...pinnedOf(spec).map(({ configurationId }) => configurationId), ...stated(spec.appEnvId)],
   made: ({ appEnvId }) => stated(appEnvId),
+  wipes: (spec, { acceptedAt }) =>
+    acceptedAt === undefined ? [] : pinnedOf(spec).map(({ configurationId }) => configurationId),
   finished: ({ finishedAt }) => finishedAt !== undefined,
   answered: ({ journal, facts }) => facts.stage === cleaning && journal?.conflicted !== undefined,
   step: (pass) => stepOnce(plan, pass),

@@ -7,14 +7,16 @@
 import type { Fields } from '../engine/kind/plan.ts';
 import { definedOf } from '../engine/kind/plan.ts';
 import type { Step } from '../engine/kind/step.ts';
-import { isHidden, type AppPass } from './hosted-app-fields.ts';
+import type { AppPass } from './hosted-app-environments.ts';
+import { isHidden, isHiddenOnceSent } from './hosted-app-fields.ts';
 import type { Facts } from './schema/hosted-app.ts';
 
 const mostCalls = 2;
 
 /** What of a change only an answer can tell to have arrived. */
 export function unseenOf(changed: Fields, pass: AppPass): Fields {
-  return Object.fromEntries(Object.entries(changed).filter(([field]) => isHidden(field, pass)));
+  const isUnseen = (field: string) => isHidden(field, pass) || isHiddenOnceSent(field);
+  return Object.fromEntries(Object.entries(changed).filter(([field]) => isUnseen(field)));
 }
 
 /** Whether only an answer can tell that a change has arrived. */
@@ -40,6 +42,8 @@ export function sentOften(unseen: Fields, pass: AppPass): Step<Facts> | undefine
 function callsOf(unseen: Fields, pass: AppPass): number {
   const { applyInDoubt } = pass.memory.facts;
   if (applyInDoubt === undefined || Object.keys(unseen).length === 0) return 0;
+  // What shows to be missing has not arrived by any call before.
+  if (Object.keys(unseen).some((field) => isHiddenOnceSent(field) && !isHidden(field, pass))) return 0;
   return applyInDoubt.digest === digestOf(unseen, pass) ? applyInDoubt.calls : 0;
 }
 

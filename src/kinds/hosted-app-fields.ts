@@ -1,15 +1,11 @@
 /** What a HostedApp wants field by field, what the service shows of each, and how both are called in its bodies. */
-import { adoptionWithin } from '../engine/kind/binding.ts';
 import type { Json } from '../engine/ports.ts';
-import type { Pass, Related } from '../engine/kind/pass.ts';
 import { definedOf, type Fields } from '../engine/kind/plan.ts';
-import { appAsOf, appEnvsOf, appsOf } from '../hosting/requests.ts';
-import type { AppEnvItem, AppItem, AppRecord } from '../hosting/requests.ts';
-import type { Spec as EnvironmentSpec } from './schema/app-environment.ts';
-import type { Facts, Spec } from './schema/hosted-app.ts';
+import { appAsOf, appsOf } from '../hosting/requests.ts';
+import type { AppItem, AppRecord } from '../hosting/requests.ts';
+import { isDeployedByEnvironment, type AppPass } from './hosted-app-environments.ts';
+import type { Spec } from './schema/hosted-app.ts';
 import { typed, valueOf } from './values.ts';
-
-export type AppPass = Pass<Spec, Facts>;
 
 /** An app as a list shows it, or as it shows by itself. */
 export type ShownApp = AppItem | AppRecord;
@@ -66,23 +62,36 @@ export function isKept(field: string): boolean {
   return ['port', 'builder', 'source.contextDir', 'source.dockerfilePath'].includes(field);
 }
 
+/** A field that shows to be missing, and is hidden once it was sent. */
+export function isHiddenOnceSent(field: string): boolean {
+  return field === 'source.dockerfileFrom';
+}
+
+/** What is false may be left out. */
+export function isHiddenAtTimes(field: string): boolean {
+  return isHiddenOnceSent(field) || field === 'useImage';
+}
+
 /** A path and a content of the Dockerfile take each other's place. */
 export function isReplaced(field: string, wanted: Fields): boolean {
   if (field === 'source.dockerfilePath') return wanted['source.dockerfileFrom'] !== undefined;
   return field === 'source.dockerfileFrom' && wanted['source.dockerfilePath'] !== undefined;
 }
 
+/** What the app is called in the service. */
+export const nameOf = ({ spec, subject }: AppPass): string => spec.name ?? subject.name;
+
 export const presetOf = ({ preset = 'CUSTOM' }: Spec): string => preset;
 
 /** What the spec wants. A field that it states no longer is cleared where the interface can, and kept where it cannot. */
 export function desired(pass: AppPass): Fields {
-  const { spec, subject } = pass;
+  const { spec } = pass;
   const { source, image, healthCheck } = spec;
   const cleared = (field: string, empty: Json) =>
     pass.memory.applied?.prints[field] === undefined ? undefined : empty;
   const headers = healthCheck?.headersFrom ?? [];
   return {
-    name: spec.name ?? subject.name,
+    name: nameOf(pass),
     preset: presetOf(spec),
     port: spec.port,
     useImage: image !== undefined ? true : source !== undefined ? false : undefined,
@@ -144,65 +153,16 @@ export function converts(changed: Fields, pass: AppPass): boolean {
 
 /** What has to be in the same request as a change, though it has not changed itself: the service would put a default in its place. */
 export function goesAlong(changed: Fields, pass: AppPass): Fields {
-  const { image } = pass.spec;
-  return {
-    ...(changed['useImage'] === true && image && { 'image.reference': image.reference }),
+  return definedOf({
+    ...(changed['useImage'] === true && imageAlong(pass)),
     ...(changed['preset'] === 'CUSTOM' && !converts(changed, pass) && dockerfile(pass)),
-  };
-}
-
-/** The environments of the app in the service. */
-export function environmentIds(pass: AppPass): readonly string[] {
-  return environmentsOf(pass).map(({ appEnvId }) => appEnvId);
-}
-
-function environmentsOf({ memory, view, account }: AppPass): readonly AppEnvItem[] {
-  return view.group(appEnvsOf(account.accountId), memory.id ?? '')?.items ?? [];
-}
-
-/** The AppEnvironments that are bound to environments of the app, however they name them. */
-export function boundEnvironments(pass: AppPass): readonly Related[] {
-  return environmentIds(pass).flatMap((appEnvId) =>
-    (pass.related?.('AppEnvironment', appEnvId) ?? []).filter(({ id }) => id === appEnvId),
-  );
-}
-
-/**
- * Where an AppEnvironment deploys an image of its own, the app's image serves for its creation only: one that is bound, or one
- * that means an environment which no other has, however it names it.
- */
-export function isDeployedByEnvironment(pass: AppPass): boolean {
-  if (pass.memory.id === undefined) return false;
-  const bound = boundEnvironments(pass);
-  const taken = new Set(bound.map(({ id }) => id));
-  const unbound = (pass.inAccount?.('AppEnvironment') ?? []).filter(
-    (other) => other.id === undefined && isMeant(pass, other, taken),
-  );
-  return [...bound, ...unbound].some(({ spec }) => {
-    const { deploy, lifecycle } = (spec ?? {}) as Partial<EnvironmentSpec>;
-    return deploy?.image !== undefined && lifecycle?.mode !== 'Observe';
   });
 }
 
-/**
- * Whether the spec of an AppEnvironment means an environment of the app that is not taken, or one that is still to come. One that
- * does not refer to the app must be allowed to adopt: nobody is held up by a wish that is not granted.
- */
-function isMeant(pass: AppPass, { spec, namespace }: Related, taken: ReadonlySet<string | undefined>): boolean {
-  const { appEnvId, appId, appRef, environmentName, cliEnvName, lifecycle } = (spec ?? {}) as Partial<EnvironmentSpec>;
-  const refers = appRef?.name === pass.subject.name && namespace === pass.subject.namespace;
-  if (!refers && adoptionWithin(lifecycle?.adoption, pass.account) === 'Never') return false;
-  const ofThis = appId === undefined ? refers : appId === pass.memory.id;
-  const ofAny = appId === undefined && appRef === undefined;
-  const named = environmentsOf(pass).filter((item) =>
-    appEnvId !== undefined
-      ? item.appEnvId === appEnvId
-      : (ofThis || ofAny) &&
-        (environmentName === undefined
-          ? cliEnvName !== undefined && item.cliEnvName === cliEnvName
-          : item.name === environmentName),
-  );
-  return named.length === 0 ? ofThis : named.some((item) => !taken.has(item.appEnvId));
+/** An app that had an image keeps it; it is named again only where no AppEnvironment deploys another. */
+function imageAlong(pass: AppPass): Fields {
+  const hadOne = pass.memory.applied?.prints['image.reference'] !== undefined;
+  return hadOne && isDeployedByEnvironment(pass) ? {} : { 'image.reference': pass.spec.image?.reference };
 }
 
 /** What the service shows. Our own writes are trusted over a record that was read before them. */

@@ -12,32 +12,30 @@ import {
   createdAppId,
   databasePresetsOf,
   deleteApp,
-  environmentsAffectedOf,
   patchApp,
   postApp,
 } from '../hosting/requests.ts';
+import { environmentIds, isDeployedByEnvironment, type AppPass } from './hosted-app-environments.ts';
 import {
   afterCreation,
   bodyOf,
-  boundEnvironments,
-  converts,
-  environmentIds,
   desired,
   fixed,
   goesAlong,
-  isDeployedByEnvironment,
   isHidden,
+  isHiddenAtTimes,
   isKept,
   isReplaced,
+  nameOf,
   observed,
   presetOf,
   presetShown,
-  type AppPass,
   type ShownApp,
 } from './hosted-app-fields.ts';
-import { countedIn, hasUnseen, sentOften, unseenOf } from './hosted-app-doubt.ts';
+import { hasUnseen } from './hosted-app-doubt.ts';
+import { isAppliedAtOnce, sentFirst } from './hosted-app-at-once.ts';
+import { applyPending, atRest, mustWait, pendingAfter, pendingMeanwhile } from './hosted-app-pending.ts';
 import { nearest } from './nearest.ts';
-import { awaitDoubts } from './others-in-doubt.ts';
 import { databasePresets, identity, type Facts, type Spec } from './schema/hosted-app.ts';
 import { needsOf, typed } from './values.ts';
 
@@ -74,8 +72,18 @@ function typeOf(pass: AppPass): string {
   return isDatabase(preset, pass) ? 'Database' : 'App';
 }
 
-/** What creation alone takes. */
-function creationOnly({ presetVersion, source, database }: Spec): Fields {
+/** Fields that creation alone takes and that never show. */
+function creationOnly({ presetVersion, database = {} }: Spec): readonly string[] {
+  const { settings = {}, ...size } = database;
+  return [
+    ...(presetVersion === undefined ? [] : ['presetVersion']),
+    ...Object.keys(definedOf(size)).map((field) => `database.${field}`),
+    ...(Object.keys(settings).length > 0 ? ['database.settings'] : []),
+  ];
+}
+
+/** What creation takes besides. */
+function atCreation({ presetVersion, source, database }: Spec): Fields {
   const settings = Object.entries(database?.settings ?? {}).map(([name, value]) => [name, typed(value)]);
   return {
     dockerPresetVersion: presetVersion,
@@ -90,83 +98,11 @@ function creationOnly({ presetVersion, source, database }: Spec): Fields {
   };
 }
 
-/** Changes wait in each environment for its next deployment, unless they were to be applied at once. */
-function pendingAfter(body: unknown, changed: Fields, pass: AppPass): Facts {
-  const affected = environmentsAffectedOf(body);
-  const { facts } = pass.memory;
-  const before = facts.pendingChanges ?? [];
-  const isApplied = pass.spec.applyImmediately === true;
-  const left = isApplied ? before.filter((field) => !(field in changed)) : before;
-  const { pendingChanges } = isApplied || affected === 0 ? withPending(facts, left) : pendingMeanwhile(changed, pass);
-  return {
-    ...facts,
-    applyInDoubt: undefined,
-    pendingChanges,
-    ...(affected !== undefined && { environmentsAffected: affected }),
-  };
-}
-
-/** A change whose answer is not there may wait in the environments already. */
-function pendingMeanwhile(changed: Fields, pass: AppPass): Facts {
-  if (pass.spec.applyImmediately === true) return countedIn(unseenOf(changed, pass), pass);
-  const { facts } = pass.memory;
-  return withPending(facts, [...(facts.pendingChanges ?? []), ...Object.keys(changed)]);
-}
-
-function withPending(facts: Facts, fields: readonly string[]): Facts {
-  return { ...facts, pendingChanges: fields.length > 0 ? [...new Set(fields)].toSorted() : undefined };
-}
-
-/** Why the app is not changed at the moment. */
-function mustWait(pass: AppPass, changed: Fields): Step<Facts> | undefined {
-  const often = pass.spec.applyImmediately === true ? sentOften(unseenOf(changed, pass), pass) : undefined;
-  return often ?? environmentInDoubt(pass);
-}
-
-/** A change of the app shows in its environments, and would be taken for the trace of a deployment whose answer was lost. */
-function environmentInDoubt(pass: AppPass): Step<Facts> | undefined {
-  return awaitDoubts(pass, boundEnvironments(pass), 'the app is not changed');
-}
-
-function noLongerInDoubt(facts: Facts): Step<Facts> | undefined {
-  if (facts.applyInDoubt === undefined) return undefined;
-  return { is: 'again', remember: { facts: { ...facts, applyInDoubt: undefined } } };
-}
-
-/** Sends again what was changed and is still waiting, once it is to be applied at once. */
-function applyPending(pass: AppPass, id: string): Step<Facts> | undefined {
-  const { spec, memory } = pass;
-  const pending = memory.facts.pendingChanges ?? [];
-  if (spec.applyImmediately !== true || pending.length === 0) return noLongerInDoubt(memory.facts);
-  const wanted = definedOf(desired(pass));
-  const isLeft = (field: string) => field === 'image.reference' && isDeployedByEnvironment(pass);
-  const again = Object.fromEntries(
-    Object.entries(wanted).filter(([field]) => pending.includes(field) && !isLeft(field)),
-  );
-  if (Object.keys(again).length === 0) {
-    return { is: 'again', remember: { facts: { ...memory.facts, pendingChanges: undefined } } };
-  }
-  const held = sentOften(again, pass) ?? environmentInDoubt(pass);
-  if (held !== undefined) return held;
-  return {
-    is: 'call',
-    call: {
-      request: patchApp({ appId: id, ...bodyOf(again, pass), applyImmediately: true }),
-      alone: environmentIds(pass),
-      words: `apply ${Object.keys(again).join(', ')} of app "${plan.name(pass)}" at once`,
-      urgency: 'edit',
-      meanwhile: { facts: countedIn(again, pass) },
-      counted: true,
-      committed: () => ({ facts: { ...memory.facts, pendingChanges: undefined, applyInDoubt: undefined } }),
-    },
-  };
-}
-
 const plan: ObjectPlan<Spec, Facts, ShownApp> = {
   noun: 'app',
   list: ({ account }) => appsOf(account.accountId),
   single: appOf,
-  name: ({ spec, subject }) => spec.name ?? subject.name,
+  name: nameOf,
   nameOf: (item) => item.name,
   createdAtOf: (item) => ('createdAtMs' in item ? item.createdAtMs : undefined),
   lifecycle: ({ lifecycle }) => ({
@@ -191,12 +127,14 @@ const plan: ObjectPlan<Spec, Facts, ShownApp> = {
   observed,
   mustWait,
   hidden: isHidden,
+  hiddenAtTimes: isHiddenAtTimes,
   sentElsewhere: (field, pass) => field === 'image.reference' && isDeployedByEnvironment(pass),
   kept: isKept,
   replaced: isReplaced,
   secret: (field) => field === 'healthCheck.headersFrom',
   fixed,
   afterCreation,
+  creationOnly,
 
   requests: {
     create: (pass, fields) =>
@@ -204,22 +142,19 @@ const plan: ObjectPlan<Spec, Facts, ShownApp> = {
         accountId: pass.account.accountId,
         name: textIn(fields, 'name'),
         ...bodyOf(fields, pass),
-        ...definedOf(creationOnly(pass.spec)),
+        ...definedOf(atCreation(pass.spec)),
       }),
     idOfCreated: createdAppId,
     update: (appId, changed, pass) =>
       patchApp({
         appId,
         ...bodyOf({ ...changed, ...goesAlong(changed, pass) }, pass),
-        ...(pass.spec.applyImmediately === true && { applyImmediately: true }),
+        ...(isAppliedAtOnce(changed, pass) && { applyImmediately: true }),
       }),
-    // An app becomes a function, or stops being one, in a request that changes nothing else.
-    updateFirst: (changed, pass) => {
-      return converts(changed, pass) && Object.keys(changed).length > 1 ? ['preset'] : undefined;
-    },
+    updateFirst: sentFirst,
     learnedByUpdate: pendingAfter,
     supposedOfUpdate: pendingMeanwhile,
-    countsUpdate: (changed, pass) => pass.spec.applyImmediately === true && hasUnseen(changed, pass),
+    countsUpdate: (changed, pass) => isAppliedAtOnce(changed, pass) && hasUnseen(changed, pass),
     updateAlone: environmentIds,
     remove: deleteApp,
   },
@@ -227,13 +162,13 @@ const plan: ObjectPlan<Spec, Facts, ShownApp> = {
     `${message}; tried again until nothing protects it. Should the service speak of an ambiguous allocation, only its support can clear that`,
   staysBehind: (pass) =>
     isDatabase(presetOf(pass.spec), pass)
-      ? `app "${plan.name(pass)}" is deleted; the volumes of this database stay in the service`
+      ? `app "${nameOf(pass)}" is deleted; the volumes of this database stay in the service`
       : undefined,
   settle: (pass, { item }) => {
     const id = item?.appId ?? pass.memory.id ?? '';
     // Looked at here so that a change of an environment leads to a new status.
     pass.view.group(appEnvsOf(pass.account.accountId), id);
-    return applyPending(pass, id) ?? { is: 'ready' };
+    return applyPending(pass, id) ?? atRest(pass);
   },
   factsOfNext: () => ({}),
   facts: (pass, { item }) => {

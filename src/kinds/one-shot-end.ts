@@ -30,10 +30,12 @@ function endConditions<Spec, Facts extends RequestFacts>(
 ): readonly OwnCondition[] {
   const succeeded = is === 'ready';
   const accepted = succeeded || memory.facts.acceptedAt !== undefined;
-  const refusal: OwnCondition = { type: 'Accepted', status: 'False', reason, message };
+  // Where nobody can say how it went, the conditions do not say so either.
+  const no = reason === 'UnknownState' ? 'Unknown' : 'False';
+  const refusal: OwnCondition = { type: 'Accepted', status: no, reason, message };
   return [
     ...(accepted ? [acceptedCondition()] : [refusal]),
-    { type: 'Succeeded', status: succeeded ? 'True' : 'False', reason, message },
+    { type: 'Succeeded', status: succeeded ? 'True' : no, reason, message },
   ];
 }
 

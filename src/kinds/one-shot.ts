@@ -8,6 +8,7 @@ import type { Needs, ReferenceNeed } from '../engine/kind/define.ts';
 import { isoSeconds } from '../engine/kind/moment.ts';
 import type { Pass } from '../engine/kind/pass.ts';
 import { notingNo, sinceNo } from '../engine/kind/reading.ts';
+import { sightLost, withoutMisses } from '../engine/kind/sight.ts';
 import type { Call, CreateIntent, Intent, JournalEntry, Memory, Step } from '../engine/kind/step.ts';
 import type { Snapshot } from '../engine/ports.ts';
 import { powerless, unreferred, type Fence, type RequestFacts } from './approval.ts';
@@ -84,14 +85,29 @@ export function stepOnce<Spec, Facts extends RequestFacts, Seen>(
   const accepted = facts.acceptedAt !== undefined;
   if (!accepted && journal === undefined) {
     const off = offFence(plan, pass) ?? aloneFence(plan, pass);
-    if (off !== undefined) return stop(pass, off);
+    if (off !== undefined) return takingBack(pass, stop(pass, off));
     if (binding === undefined) return takeUp(plan, pass);
   }
   const { monotonicMs, journalSeen, askedAt } = pass;
   const open = Math.max(journalSeen.monotonic, monotonicMs - freshMs, sinceNo(pass));
   const seen = plan.look(pass, accepted ? Number.NEGATIVE_INFINITY : journal === undefined ? askedAt : open);
-  if (isStep(seen)) return notingNo(pass, seen);
-  if (accepted) return letGo(plan, pass, seen) ?? plan.follow(pass, seen);
+  return isStep(seen) ? notingNo(pass, seen) : takingBack(pass, decide(plan, pass, seen));
+}
+
+/** Two looks that miss the same agree only where nothing else was found in between: what does not keep a miss takes it back. */
+function takingBack<Spec, Facts>(pass: Pass<Spec, Facts>, step: Step<Facts>): Step<Facts> {
+  if (step.is === 'release' || step.note !== undefined) return step;
+  return { ...step, note: withoutMisses(pass.notes) };
+}
+
+/** What follows from what the service shows. */
+function decide<Spec, Facts extends RequestFacts, Seen>(
+  plan: OncePlan<Spec, Facts, Seen>,
+  pass: Pass<Spec, Facts>,
+  seen: Seen,
+): Step<Facts> {
+  const { journal, facts } = pass.memory;
+  if (facts.acceptedAt !== undefined) return letGo(plan, pass, seen) ?? plan.follow(pass, seen);
   const traced = plan.trace(pass, seen);
   if (traced !== undefined) return later(plan, pass, seen) ?? { is: 'again', remember: traced, note: {} };
   return journal === undefined ? first(plan, pass, seen) : resolve(plan, pass, seen, journal);
@@ -159,9 +175,8 @@ function first<Spec, Facts extends RequestFacts, Seen>(
 
 /** What holds any request back for a while, whatever it asks for. */
 function heldBack<Spec, Facts>(pass: Pass<Spec, Facts>, create: CreateIntent | undefined): Step<Facts> | undefined {
-  if (pass.account.frozen !== undefined) {
-    return { is: 'wait', reason: 'VisibilityLost', message: pass.account.frozen };
-  }
+  const blind = sightLost(pass);
+  if (blind !== undefined) return blind;
   if (pass.quarantineMs > 0) {
     const message =
       'this operator has just taken over; nothing is sent until calls of its predecessor can no longer arrive';
@@ -173,7 +188,10 @@ function heldBack<Spec, Facts>(pass: Pass<Spec, Facts>, create: CreateIntent | u
   return { is: 'wait', reason: 'OperationInProgress', message, retryInMs: watchMs };
 }
 
-/** What nothing identifies may still arrive and hit what comes next: it has not ended before that is out of the way. */
+/**
+ * What nothing identifies is known by what does not show any more, and may still arrive and hit what comes next: it has not ended
+ * before both is sure.
+ */
 function later<Spec, Facts extends RequestFacts, Seen>(
   plan: OncePlan<Spec, Facts, Seen>,
   pass: Pass<Spec, Facts>,
@@ -181,6 +199,8 @@ function later<Spec, Facts extends RequestFacts, Seen>(
 ): Step<Facts> | undefined {
   const { journal } = pass.memory;
   if (plan.unidentified !== true || journal === undefined) return undefined;
+  const blind = sightLost<Spec, Facts>(pass);
+  if (blind !== undefined) return blind;
   const limbo = limboOf(pass, journal, plan.walkOf(seen));
   const why = 'the service shows that it is done, and a lost call may still arrive';
   return limbo.settled ? undefined : inDoubt(plan, pass, limbo.untilMs, why);

@@ -4,15 +4,18 @@
  */
 import type { Related } from '../engine/kind/pass.ts';
 import type { Step } from '../engine/kind/step.ts';
-import { drConfigurationsOf, type ConfigurationItem, type DestinationNames } from '../hosting/requests.ts';
+import type { ConfigurationItem, DestinationNames, DrOperation } from '../hosting/requests.ts';
 import { expired, never, notYet, unreferred, type Fence } from './approval.ts';
 import {
-  activeIdOf,
+  activationUnderWay,
+  activeOf,
   endedInVain,
   isActivation,
+  isSettledStandby,
   isWarm,
   operationIn,
-  provenTwice,
+  provenGone,
+  sameMoment,
   shows,
   wasOverBefore,
 } from './configurations.ts';
@@ -43,7 +46,7 @@ export function fenceOf(pass: ActivationPass, seen: Seen): Step<Facts> | Fence |
     confirmation(pass, seen) ??
     unavailable(configuration) ??
     repeated(pass) ??
-    activated(pass.spec, configuration) ??
+    activated(pass, configuration) ??
     alongside(pass, configuration) ??
     busy(configuration) ??
     destination(pass.spec, configuration) ??
@@ -54,8 +57,7 @@ export function fenceOf(pass: ActivationPass, seen: Seen): Step<Facts> | Fence |
 function missing(pass: ActivationPass, { walk }: Seen): Step<Facts> | Fence {
   const { configurationId } = pass.spec;
   const message = `the service shows no configuration ${configurationId}`;
-  const read = drConfigurationsOf(pass.account.accountId);
-  const unsure = provenTwice<Spec, Facts>(pass, read, walk, { reason: 'ObjectMissing', message });
+  const unsure = provenGone<Spec, Facts>(pass, walk, { reason: 'ObjectMissing', message });
   return unsure ?? never('Superseded', message);
 }
 
@@ -118,7 +120,8 @@ const hint = 'if another activation is meant, name it in spec.afterOperationId';
  * Any activation that led somewhere, or may yet, blocks another one unless the spec names it. What was over before the named
  * one began is behind it, and need not be named as well.
  */
-function activated({ afterOperationId }: Spec, configuration: ConfigurationItem): Fence | undefined {
+function activated(pass: ActivationPass, configuration: ConfigurationItem): Fence | undefined {
+  const { afterOperationId } = pass.spec;
   const { activationResult, activities } = configuration;
   if (activationResult !== undefined && activationResult.operationId !== (afterOperationId ?? '')) {
     return never(
@@ -126,14 +129,16 @@ function activated({ afterOperationId }: Spec, configuration: ConfigurationItem)
       `operation ${activationResult.operationId ?? '(not shown)'} activated it; ${hint}`,
     );
   }
-  const activeId = activeIdOf(configuration);
-  const active = operationIn(configuration, activeId);
-  if (activeId !== undefined && active !== undefined && isActivation(active)) {
-    return never('AlreadyActivated', `activation ${activeId} is under way`);
+  const active = activationUnderWay(configuration);
+  if (active !== undefined) {
+    return never('AlreadyActivated', `activation ${active.operationId ?? '(its id is not shown)'} is under way`);
   }
+  const nameless = withoutName(pass, configuration);
+  if (nameless !== undefined) return nameless;
   const named = operationIn(configuration, afterOperationId);
   const earlier = activities.find(
     (activity) =>
+      activity.operationId !== undefined &&
       isActivation(activity) &&
       !endedInVain(activity) &&
       activity.operationId !== afterOperationId &&
@@ -143,8 +148,51 @@ function activated({ afterOperationId }: Spec, configuration: ConfigurationItem)
   const what = `the history shows activation ${earlier.operationId}`;
   if (named === undefined) return never('AlreadyActivated', `${what}; ${hint}`);
   const which = `and not that it was over before ${named.operationId} began, which spec.afterOperationId names`;
-  const instead = `name the last one, or, where its end is not shown, begin anew with a DisasterReset and a raised enrolment`;
-  return never('AlreadyActivated', `${what}, ${which}; ${instead}`);
+  return never('AlreadyActivated', `${what}, ${which}; name the last one, or, where its end is not shown, ${anew}`);
+}
+
+const anew = 'begin anew with a DisasterReset and a raised enrolment';
+
+/**
+ * An activation that the history shows without its id. The result of the named one covers it, since the service begins none
+ * while another one is in progress; else as many are covered as are known here to be the named one or behind it.
+ */
+function withoutName(pass: ActivationPass, { activities, activationResult }: ConfigurationItem): Fence | undefined {
+  const { afterOperationId, configurationId } = pass.spec;
+  const isLast = afterOperationId !== undefined && activationResult?.operationId === afterOperationId;
+  const completedMs = Date.parse(activationResult?.completedAt ?? '');
+  const nameless = activities.filter(
+    (activity) => activity.operationId === undefined && isActivation(activity) && !endedInVain(activity),
+  );
+  const other = isLast
+    ? nameless.find(({ startedAt }) => Date.parse(startedAt ?? '') > completedMs)
+    : beyond(nameless, knownMoments(pass));
+  if (other === undefined) return undefined;
+  const what = `the history of configuration ${configurationId} shows an activation${other.cutoffAt === undefined ? '' : ` of ${other.cutoffAt}`} without its id, and not that it ended in vain`;
+  const instead = `name the last one in spec.afterOperationId, if it was begun here, or ${anew}`;
+  return never('AlreadyActivated', `${what}; ${instead}`);
+}
+
+/** The first entry of a moment that more entries have than are known. */
+function beyond(entries: readonly DrOperation[], known: readonly (string | undefined)[]): DrOperation | undefined {
+  return entries.find(({ cutoffAt }, index) => {
+    const before = entries.slice(0, index).filter((entry) => sameMoment(entry.cutoffAt, cutoffAt));
+    return before.length >= known.filter((moment) => sameMoment(moment, cutoffAt)).length;
+  });
+}
+
+/** The moments of the activation that the spec comes after, and of those that are known here to be behind it. */
+function knownMoments(pass: ActivationPass): readonly (string | undefined)[] {
+  const { afterOperationId, configurationId } = pass.spec;
+  if (afterOperationId === undefined) return [];
+  const all = pass.related?.('RecoveryActivation', configurationId) ?? [];
+  const named = all.find(({ id }) => id === afterOperationId);
+  const covered = all.filter((one) => one === named || (one.id !== undefined && one.finished && isBehind(one, named)));
+  const moments = covered.map(({ spec }) => (spec as Spec | undefined)?.recoveryPoint.cutoffTime);
+  if (named !== undefined) return moments;
+  return (protectionOf(pass)?.operations ?? [])
+    .filter(({ operationId }) => operationId === afterOperationId)
+    .map(({ cutoffTime }) => cutoffTime);
 }
 
 /** Another one that is known here to be accepted and not to have ended, whatever the service shows of it, or does not show yet. */
@@ -177,11 +225,11 @@ function isBehind(one: Related, later: Related | undefined): boolean {
 
 /** A settled standby keeps its receiver as the active operation; everything else is somebody's work. */
 function busy(configuration: ConfigurationItem): Fence | undefined {
-  const activeId = activeIdOf(configuration);
-  if (activeId === undefined || activeId === configuration.warmRecoveryOperationId) return undefined;
+  const active = activeOf(configuration);
+  if (active === undefined || isSettledStandby(configuration)) return undefined;
   return never(
     'OperationInProgress',
-    `the service works on operation ${activeId}; wait for its end and create another resource`,
+    `the service works on operation ${active.operationId ?? '(its id is not shown)'}; wait for its end and create another resource`,
   );
 }
 

@@ -2,7 +2,7 @@
 import { isoSeconds } from '../engine/kind/moment.ts';
 import type { JournalEntry, Memory } from '../engine/kind/step.ts';
 import type { ConfigurationItem, DrOperation } from '../hosting/requests.ts';
-import { activeIdOf, isActivation, operationIdsOf, operationIn, sameMoment } from './configurations.ts';
+import { activeOf, endedInVain, isActivation, operationIdsOf, sameMoment } from './configurations.ts';
 import { namesOf, ownOperationId, type ActivationPass, type Seen } from './recovery-activation-content.ts';
 import type { Facts, Spec } from './schema/recovery-activation.ts';
 
@@ -18,14 +18,15 @@ export function trace(pass: ActivationPass, { configuration, source }: Seen): Pa
     return adopted(pass, recorded, 'Created');
   }
   const { activationResult } = configuration;
-  const repeats = (pass.spec.attempt ?? 1) > 1;
-  if (activationResult?.operationId !== undefined && !repeats && isOurs(pass, activationResult, source)) {
+  const wasSent = pass.memory.journal !== undefined && pass.notes['unsent'] === undefined;
+  const mayHave = wasSent || (pass.spec.attempt ?? 1) === 1;
+  if (activationResult?.operationId !== undefined && mayHave && isOurs(pass, activationResult, source)) {
     return adopted(pass, activationResult.operationId, 'Presumed');
   }
   const { journal } = pass.memory;
-  if (journal === undefined || pass.notes['unsent'] !== undefined) return undefined;
-  const fresh = newOperation(pass, configuration, journal, false);
-  return fresh === undefined ? undefined : adopted(pass, fresh.operationId, 'Presumed');
+  if (journal === undefined || !wasSent) return undefined;
+  const fresh = newOperationId(pass, configuration, journal, false);
+  return fresh === undefined ? undefined : adopted(pass, fresh, 'Presumed');
 }
 
 /** Without a receipt an operation is only presumed to be ours: its result must still have our point and names. */
@@ -37,11 +38,17 @@ export function adopted(
   return { id, ownership, journal: undefined, facts: { ...memory.facts, acceptedAt: isoSeconds(wallMs) } };
 }
 
-/** A result is ours when the point, its moment and all names are, and it is not the one that the spec comes after. */
-function isOurs({ spec }: ActivationPass, result: Result, source: Seen['source']): boolean {
-  const { pointId, cutoffTime } = spec.recoveryPoint;
-  if (result.operationId === spec.afterOperationId || result.pointId !== pointId) return false;
-  return sameMoment(result.cutoffAt, cutoffTime) && namesMatch(spec, result, source) === true;
+/** A result is ours when the point, its moment and all names are, and it is not one from before. */
+function isOurs(pass: ActivationPass, result: Result, source: Seen['source']): boolean {
+  return isOfPoint(pass, result) && namesMatch(pass.spec, result, source) === true;
+}
+
+/** Whether a result is of our point and moment. Who asks for a repetition does not mean what was there before. */
+export function isOfPoint({ spec, memory }: ActivationPass, { operationId, pointId, cutoffAt }: Result): boolean {
+  const { recoveryPoint, afterOperationId, attempt = 1 } = spec;
+  const before = attempt > 1 ? (memory.journal?.create?.excluded ?? []) : [];
+  const isBefore = operationId !== undefined && [afterOperationId, ...before].includes(operationId);
+  return !isBefore && pointId === recoveryPoint.pointId && sameMoment(cutoffAt, recoveryPoint.cutoffTime);
 }
 
 /**
@@ -60,23 +67,33 @@ export function namesMatch(spec: Spec, result: Result, source: Seen['source']): 
   return !wanted.createNewApp && target.appName === (source?.appName ?? target.appName);
 }
 
-/** An activation that was not there when the entry was written, with exactly our moment, and that no other resource has. */
-export function newOperation(
+/** The id of an activation that was not there when the entry was written, with exactly our moment, and that no other resource has. */
+export function newOperationId(
   pass: ActivationPass,
   configuration: ConfigurationItem,
   journal: JournalEntry,
   isAccepted: boolean,
-): DrOperation | undefined {
+): string | undefined {
   const excluded = new Set([...(journal.create?.excluded ?? []), pass.spec.afterOperationId]);
-  const active = operationIn(configuration, activeIdOf(configuration));
+  const active = activeOf(configuration);
   const candidates = [...(active === undefined ? [] : [active]), ...configuration.activities];
   return candidates.find(
     (operation) =>
+      operation.operationId !== undefined &&
       !excluded.has(operation.operationId) &&
       pass.claimant(operation.operationId) === undefined &&
-      (operation.kind === undefined ? operation === active : isActivation(operation)) &&
+      isActivation(operation) &&
       (operation.cutoffAt === undefined
         ? isAccepted
         : sameMoment(operation.cutoffAt, pass.spec.recoveryPoint.cutoffTime)),
-  );
+  )?.operationId;
+}
+
+/** Whether an operation whose id does not tell may be ours, and may have brought something to life. */
+export function mayBeOurs({ spec, memory }: ActivationPass, operation: DrOperation): boolean {
+  const { operationId, kind, cutoffAt } = operation;
+  if (endedInVain(operation) || (kind !== undefined && !isActivation(operation))) return false;
+  if (cutoffAt !== undefined) return sameMoment(cutoffAt, spec.recoveryPoint.cutoffTime);
+  // What was there before it was sent is somebody else's, unless it shows our moment by now.
+  return operationId === undefined || memory.journal?.create?.excluded.includes(operationId) !== true;
 }

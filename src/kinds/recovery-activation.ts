@@ -1,6 +1,7 @@
 import { defineKind } from '../engine/kind/define.ts';
 import { isoSeconds } from '../engine/kind/moment.ts';
 import { readOf } from '../engine/kind/reading.ts';
+import { sightLost } from '../engine/kind/sight.ts';
 import type { OwnCondition, Step } from '../engine/kind/step.ts';
 import {
   drConfigurationsOf,
@@ -10,8 +11,18 @@ import {
   receiptOf,
   type Activation,
   type ConfigurationItem,
+  type DrOperation,
 } from '../hosting/requests.ts';
-import { activeIdOf, endedInVain, lookAt, operationIdsOf, operationIn, provenTwice, shows } from './configurations.ts';
+import {
+  activeIdOf,
+  activeOf,
+  endedInVain,
+  lookAt,
+  operationIdsOf,
+  operationIn,
+  provenTwice,
+  shows,
+} from './configurations.ts';
 import { ended, underWay } from './one-shot-end.ts';
 import { isAnswered, needsOf, protectionNeed, stepOnce, type OncePlan } from './one-shot.ts';
 import {
@@ -23,7 +34,15 @@ import {
   type Seen,
 } from './recovery-activation-content.ts';
 import { fenceOf, sameRequest } from './recovery-activation-fences.ts';
-import { adopted, namesMatch, newOperation, trace, type Result } from './recovery-activation-ours.ts';
+import {
+  adopted,
+  isOfPoint,
+  mayBeOurs,
+  namesMatch,
+  newOperationId,
+  trace,
+  type Result,
+} from './recovery-activation-ours.ts';
 import { identity, type Facts, type Spec } from './schema/recovery-activation.ts';
 
 /** Reads the configuration, its source and the pinned point; the point only while something may still be sent. */
@@ -48,15 +67,13 @@ function look(pass: ActivationPass, since: number): Step<Facts> | Seen {
 /** Waits for the end of an accepted activation. */
 function follow(pass: ActivationPass, seen: Seen): Step<Facts> {
   const { configuration } = seen;
-  const { id, journal, ownership } = pass.memory;
+  const { id, ownership } = pass.memory;
   if (configuration === undefined) return vanished(pass, seen);
   if (id !== undefined && id === pass.spec.afterOperationId) {
     return ended(pass, { is: 'stall', reason: 'AlreadyActivated', message: sameRequest(id) });
   }
-  if (id === undefined) {
-    const fresh = journal && newOperation(pass, configuration, journal, true);
-    if (fresh !== undefined) return { is: 'again', remember: adopted(pass, fresh.operationId, 'Presumed') };
-  }
+  const identified = id === undefined ? identify(pass, seen, configuration) : undefined;
+  if (identified !== undefined) return identified;
   const { activationResult } = configuration;
   if (activationResult?.operationId !== undefined && activationResult.operationId === id) {
     const doubted = ownership === 'Presumed' ? doubt(pass, seen, activationResult) : undefined;
@@ -75,35 +92,72 @@ function follow(pass: ActivationPass, seen: Seen): Step<Facts> {
   return vanished(pass, seen);
 }
 
+/** The receipt did not say which operation it is: one that was not there before, or one that has a result like ours. */
+function identify(pass: ActivationPass, seen: Seen, configuration: ConfigurationItem): Step<Facts> | undefined {
+  const { journal } = pass.memory;
+  const fresh = journal && newOperationId(pass, configuration, journal, true);
+  if (fresh !== undefined) return { is: 'again', remember: adopted(pass, fresh, 'Presumed') };
+  const { activationResult } = configuration;
+  if (activationResult === undefined || !isOfPoint(pass, activationResult)) return undefined;
+  const isSame = namesMatch(pass.spec, activationResult, seen.source);
+  if (isSame === undefined) return unnamed(pass, seen, activationResult);
+  return isSame ? promoted(pass, seen, activationResult) : undefined;
+}
+
 /** Whether what is shown does not tell how our operation ended, and there is no sign that an end would be shown. */
-function keepsSilent({ memory, notes }: ActivationPass, configuration: ConfigurationItem): boolean {
-  const operation = operationIn(configuration, memory.id);
+function keepsSilent(pass: ActivationPass, configuration: ConfigurationItem): boolean {
+  const { id } = pass.memory;
+  const operation = operationIn(configuration, id);
   if (operation?.outcome !== undefined) return !endedInVain(operation);
-  if (activeIdOf(configuration) !== undefined || notes['seenActive'] !== undefined) return false;
+  if (likeOurs(pass, configuration).some(({ outcome }) => outcome !== undefined)) return true;
+  const active = activeOf(configuration);
+  const isNamed = id !== undefined && active?.operationId !== undefined;
+  if (active !== undefined && !isNamed && mayBeOurs(pass, active)) return true;
+  if ((active !== undefined && id !== undefined) || pass.notes['seenActive'] !== undefined) return false;
   if (operation !== undefined) return operation.endedAt === undefined;
-  return configuration.activities.length === 0;
+  return configuration.activities.length === 0 || (!wasShown(pass) && likeOurs(pass, configuration).length > 0);
+}
+
+/** Whether the service has shown our operation by its id, as it does while it works on it; what is shown so no more has ended. */
+function wasShown(pass: ActivationPass): boolean {
+  const { id, ownership } = pass.memory;
+  if (id === undefined) return false;
+  return (
+    ownership === 'Presumed' || protectionOf(pass)?.operations.some(({ operationId }) => operationId === id) === true
+  );
+}
+
+/** What may be our operation in a history that does not show its id. */
+function likeOurs(pass: ActivationPass, { activities }: ConfigurationItem): readonly DrOperation[] {
+  return activities.filter((activity) => activity.operationId === undefined && mayBeOurs(pass, activity));
 }
 
 /** What keeps a result from being ours that is only presumed to be: another point, other names, or names that do not show. */
 function doubt(pass: ActivationPass, seen: Seen, result: Result): Step<Facts> | undefined {
-  const { spec, account, view } = pass;
+  const { spec } = pass;
   const isSame = namesMatch(spec, result, seen.source);
   if (isSame === false || (result.pointId !== undefined && result.pointId !== spec.recoveryPoint.pointId)) {
     const message = `operation ${result.operationId} activated the configuration, but with another point or other names than the spec`;
     return ended(pass, { is: 'stall', reason: 'Superseded', message }, { facts: factsOf(pass, seen) });
   }
-  if (isSame === true) return undefined;
-  const sources = drSourcesOf(account.accountId);
-  const listed = view.all(sources);
+  return isSame === true ? undefined : unnamed(pass, seen, result);
+}
+
+/** The names of a result are not shown with it, or were read before it. */
+function unnamed(pass: ActivationPass, seen: Seen, result: Result): Step<Facts> {
+  const sources = drSourcesOf(pass.account.accountId);
+  const listed = pass.view.all(sources);
   if (listed === undefined || listed.begunAt < seen.walk.begunAt) return readOf(pass, sources, seen.walk.begunAt);
-  const message = `operation ${result.operationId} activated the configuration; its names are not shown, and its receipt was lost, so that nobody can say whether it was this request`;
+  const message = `operation ${result.operationId ?? '(not shown)'} activated the configuration; its names are not shown, and no receipt named it, so that nobody can say whether it was this request`;
   return { is: 'wait', reason: 'UnknownState', message };
 }
 
 function promoted(pass: ActivationPass, seen: Seen, result: Result): Step<Facts> {
   const facts = { ...factsOf(pass, seen), result: resultFacts(result) };
   const message = `environment ${result.targetAppEnvId ?? '(not shown)'} is live`;
-  const end = ended(pass, { is: 'ready', reason: 'Succeeded', message }, { facts });
+  const isNew = pass.memory.id === undefined && result.operationId !== undefined;
+  const more = { facts, ...(isNew && { id: result.operationId, ownership: 'Presumed' as const }) };
+  const end = ended(pass, { is: 'ready', reason: 'Succeeded', message }, more);
   const condition: OwnCondition = { type: 'Promoted', status: 'True', reason: 'Promoted', message };
   return { ...end, conditions: [...(end.conditions ?? []), condition] };
 }
@@ -116,6 +170,8 @@ function resultFacts({ cutoffAt, ...result }: Result): NonNullable<Facts['result
 /** Accepted, and neither active nor a result: over only when two walks agree, late enough for a list that lags. */
 function vanished(pass: ActivationPass, seen: Seen): Step<Facts> {
   const { id } = pass.memory;
+  const blind = seen.configuration === undefined ? sightLost(pass) : undefined;
+  if (blind !== undefined) return blind;
   const operation = seen.configuration && operationIn(seen.configuration, id);
   const name = id === undefined ? 'the activation' : `operation ${id}`;
   const message =
@@ -127,8 +183,7 @@ function vanished(pass: ActivationPass, seen: Seen): Step<Facts> {
   if (operation?.endedAt === undefined && seen.walk.begunAt < since + pass.horizonMs) {
     return { is: 'wait', reason: 'InProgress', message: `${message}; it is looked at again`, retryInMs: 10_000, note };
   }
-  const read = drConfigurationsOf(pass.account.accountId);
-  const unsure = provenTwice<Spec, Facts>({ ...pass, notes: note }, read, seen.walk, { reason: 'InProgress', message });
+  const unsure = provenTwice<Spec, Facts>({ ...pass, notes: note }, seen.walk, { reason: 'InProgress', message });
   if (unsure !== undefined) return unsure;
   const again = 'the same content is answered with this operation, so to try it again raise spec.attempt';
   const outcome = operation?.outcome === undefined ? '' : `; the service says: ${operation.outcome}; ${again}`;

@@ -1,6 +1,7 @@
 import { defineKind } from '../engine/kind/define.ts';
 import { isoSeconds } from '../engine/kind/moment.ts';
-import type { Pass } from '../engine/kind/pass.ts';
+import { sightLost } from '../engine/kind/sight.ts';
+import { readOf } from '../engine/kind/reading.ts';
 import type { JournalEntry, Memory, OwnCondition, Step } from '../engine/kind/step.ts';
 import { writtenBody } from '../engine/kind/written.ts';
 import {
@@ -15,11 +16,12 @@ import {
 import { never, notYet, type Fence } from './approval.ts';
 import {
   activeIdOf,
+  activeOf,
   cleanupFacts,
   endedInVain,
   lookAt,
   operationIdsOf,
-  operationIn,
+  provenGone,
   provenTwice,
   shows,
   type SeenConfiguration,
@@ -27,10 +29,9 @@ import {
 import { ended, underWay } from './one-shot-end.ts';
 import { isAnswered, needsOf, protectionNeed, stepOnce, type OncePlan } from './one-shot.ts';
 import { isWhole } from './recovery-activation-content.ts';
+import { isValidation, ownOperation, showsBeginnings, type ValidationPass } from './recovery-validation-ours.ts';
 import { requestIdOf } from './request-id.ts';
 import { identity, type Facts, type Spec } from './schema/recovery-validation.ts';
-
-type ValidationPass = Pass<Spec, Facts>;
 
 /** How much earlier than the moment that the service showed an operation may say that it began, and be of later all the same. */
 const slackMs = 5_000;
@@ -66,8 +67,7 @@ function fence(pass: ValidationPass, { configuration, walk }: SeenConfiguration)
   if (left !== undefined) return left;
   if (configuration === undefined) {
     const message = `the service shows no configuration ${configurationId}`;
-    const read = drConfigurationsOf(pass.account.accountId);
-    const unsure = provenTwice<Spec, Facts>(pass, read, walk, { reason: 'ObjectMissing', message });
+    const unsure = provenGone<Spec, Facts>(pass, walk, { reason: 'ObjectMissing', message });
     return unsure ?? never('Superseded', message);
   }
   if (sent !== undefined && sent.expectedGeneration !== configuration.generation) {
@@ -86,18 +86,23 @@ function leftAlone({ spec, memory, notes, referred }: ValidationPass): Step<Fact
 
 /** Another operation must end first; a settled standby permits a check beside it, and an operation of ours is answered again. */
 function busy(configuration: ConfigurationItem, journal: JournalEntry | undefined): Fence | undefined {
-  const activeId = activeIdOf(configuration);
-  if (activeId === undefined || activeId === configuration.warmValidationOperationId) return undefined;
-  if (journal?.create !== undefined && !journal.create.excluded.includes(activeId)) return undefined;
+  const active = activeOf(configuration);
+  const activeId = active && activeIdOf(configuration);
+  if (active === undefined || (activeId !== undefined && activeId === configuration.warmValidationOperationId)) {
+    return undefined;
+  }
+  if (activeId !== undefined && journal?.create?.excluded.includes(activeId) === false) return undefined;
   return notYet(
     'OperationInProgress',
-    `the service works on operation ${activeId}; a validation needs a completed enrolment and no other operation`,
+    `the service works on operation ${activeId ?? '(its id is not shown)'}; a validation needs a completed enrolment and no other operation`,
   );
 }
 
 function follow(pass: ValidationPass, { configuration, walk }: SeenConfiguration): Step<Facts> {
+  const blind = configuration === undefined ? sightLost(pass) : undefined;
+  if (blind !== undefined) return blind;
   const { id } = pass.memory;
-  const operation = configuration && operationIn(configuration, id);
+  const operation = configuration && ownOperation(pass, configuration);
   const facts = factsOf(pass, configuration);
   if (operation?.endedAt !== undefined) {
     return ended(pass, endOf(operation), { facts });
@@ -105,17 +110,25 @@ function follow(pass: ValidationPass, { configuration, walk }: SeenConfiguration
   const stage = operation?.phase === undefined ? '' : ` (${operation.phase})`;
   const running = `the service accepted it as operation ${id ?? '(not shown)'}${stage} and shows no end of it yet`;
   const isActive = configuration !== undefined && id !== undefined && activeIdOf(configuration) === id;
+  const { acceptedSince = pass.monotonicMs } = pass.notes;
+  const read = drConfigurationsOf(pass.account.accountId);
+  if (facts.startedAt === undefined && walk.begunAt < acceptedSince && showsBeginnings(configuration)) {
+    // When it began is learned while it runs: it may be over when the list is due again.
+    return { ...readOf(pass, read, acceptedSince), note: { ...pass.notes, acceptedSince } };
+  }
   if (operation !== undefined || isActive || id === undefined) {
-    return { is: 'wait', reason: 'InProgress', message: running, note: {} };
+    return { is: 'wait', reason: 'InProgress', message: running, note: { acceptedSince } };
   }
   const since = pass.notes['followedSince'] ?? pass.monotonicMs;
   const note = { ...pass.notes, followedSince: since };
   if (walk.begunAt < since + pass.horizonMs) {
     return { is: 'wait', reason: 'InProgress', message: running, retryInMs: 10_000, note };
   }
-  const message = `operation ${id} is not shown any more`;
-  const read = drConfigurationsOf(pass.account.accountId);
-  const unsure = provenTwice<Spec, Facts>({ ...pass, notes: note }, read, walk, { reason: 'InProgress', message });
+  const isNameless = configuration?.activities.some(({ operationId }) => operationId === undefined) === true;
+  const message = isNameless
+    ? `the service does not show what came of operation ${id}: its history has no ids`
+    : `operation ${id} is not shown any more`;
+  const unsure = provenTwice<Spec, Facts>({ ...pass, notes: note }, walk, { reason: 'InProgress', message });
   return unsure ?? ended(pass, { is: 'stall', reason: 'UnknownState', message }, { facts });
 }
 
@@ -137,12 +150,14 @@ function endOf(operation: DrOperation): Parameters<typeof ended>[1] {
   return { is: 'stall', reason: 'OperationFailed', message: `${said}; ${next}` };
 }
 
-function factsOf({ memory }: ValidationPass, configuration: ConfigurationItem | undefined): Facts {
-  const operation = configuration && operationIn(configuration, memory.id);
-  const { phase, validationCleanup } = operation ?? {};
+function factsOf(pass: ValidationPass, configuration: ConfigurationItem | undefined): Facts {
+  const { memory } = pass;
+  const operation = configuration && ownOperation(pass, configuration);
+  const { phase, validationCleanup, startedAt } = operation ?? {};
   const cleanup = cleanupFacts(validationCleanup, memory.facts.validationCleanup);
   return {
     ...memory.facts,
+    ...(startedAt !== undefined && { startedAt }),
     ...(phase !== undefined && { stage: phase.slice(0, 64) }),
     ...(cleanup !== undefined && { validationCleanup: cleanup }),
   };
@@ -158,21 +173,21 @@ function trace(pass: ValidationPass, { configuration }: SeenConfiguration): Part
   if (sent === undefined) return undefined;
   const { excluded, serviceTime } = journal.create;
   const earliest = Date.parse(serviceTime ?? journal.startedAt) - slackMs;
-  const active = operationIn(configuration, activeIdOf(configuration));
+  const active = activeOf(configuration);
   const candidates = [...(active === undefined ? [] : [active]), ...configuration.activities];
-  const ours = candidates.find(
-    ({ operationId, kind, startedAt }) =>
-      kind !== undefined &&
-      /validat/i.test(kind) &&
-      !excluded.includes(operationId) &&
-      pass.claimant(operationId) === undefined &&
-      !(Date.parse(startedAt ?? '') < earliest),
-  );
-  if (ours === undefined) return undefined;
+  const id = candidates.find(
+    (one) =>
+      isValidation(one) &&
+      one.operationId !== undefined &&
+      !excluded.includes(one.operationId) &&
+      pass.claimant(one.operationId) === undefined &&
+      !(Date.parse(one.startedAt ?? '') < earliest),
+  )?.operationId;
+  if (id === undefined) return undefined;
   const acceptedAt = isoSeconds(pass.wallMs);
   const { requestId, expectedGeneration: generation } = sent;
   return {
-    id: ours.operationId,
+    id,
     ownership: 'Presumed',
     journal: undefined,
     facts: { ...facts, requestId, generation, acceptedAt },

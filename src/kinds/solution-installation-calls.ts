@@ -185,16 +185,11 @@ function partial(pass: SolutionPass, refusal: Refusal): Verdict<Facts> | undefin
   };
 }
 
-/** A no to what goes under the id of an installation: nothing has to be looked for, but an upgrade may have been carried out. */
+/** A no to what goes under the id of an installation: nothing has to be looked for. */
 function saidNo(pass: SolutionPass, refusal: Refusal, words: string): Verdict<Facts> | undefined {
-  const { id, facts } = pass.memory;
-  if (id === undefined) return undefined;
-  if (refusal.is === 'notFound' || refusal.is === 'conflict') {
-    return { is: 'stall', reason: 'Rejected', message: `${words} under the id ${id}: ${refusal.message}` };
-  }
-  if (refusal.is !== 'inDoubt' || facts.complete !== true) return undefined;
-  const message = `${words}: ${refusal.message}; what comes next is decided when this call can no longer arrive`;
-  return { is: 'wait', reason: 'InDoubt', message, retryInMs: recheckMs };
+  const { id } = pass.memory;
+  if (id === undefined || (refusal.is !== 'notFound' && refusal.is !== 'conflict')) return undefined;
+  return { is: 'stall', reason: 'Rejected', message: `${words} under the id ${id}: ${refusal.message}` };
 }
 
 /** The answer to an upgrade was lost: which image runs is not known, so nothing is sent before the call is over. */

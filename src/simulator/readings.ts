@@ -58,6 +58,12 @@ export const registry = {
   'points.order': words('the order of recovery points', 'shuffled', 'chronological'),
   'dr.phases': words('the phase words of disaster readiness', 'named', 'opaque'),
   'dr.disclosed': words('which optional fields disaster readiness discloses', 'all', 'minimal'),
+  'dr.operations': words(
+    'what a configuration shows of an operation: all, all but its id, or only what the interface names',
+    'full',
+    'withoutIds',
+    'asNamed',
+  ),
   'dr.readinessWord': words('the word for a configuration that is ready', 'ready', 'Ready', 'protected'),
   'reset.repeat': words('a reset of what was reset already', 'ok', 'notFound'),
   'discard.window': words('which text decides when a discard is allowed', 'table', 'errorsRule4'),

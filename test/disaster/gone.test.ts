@@ -90,6 +90,27 @@ describe('a protection that is applied anew after a reset', () => {
     expect(conditionOf(world, kind, 'orders', 'Ready')).toMatch(/^False\/(ConfigurationGone|WipedByReset)$/);
   });
 
+  it('is not enrolled either where both name the environment by reference, and neither knows its id any more', async () => {
+    const environmentRef = { name: 'db' };
+    const world = await aProtectedWorld({}, { appEnvId: undefined, environmentRef });
+    world.apply('AppEnvironment', 'db', { appEnvId: 'env_db_prod' });
+    await world.run(900_000);
+    const reset = aReset(world, { appEnvId: undefined, environmentRef });
+    world.apply('DisasterReset', 'wipe', reset);
+    await world.run(300_000);
+    expect(conditionOf(world, 'DisasterReset', 'wipe', 'Succeeded')).toBe('True/Succeeded');
+
+    world.delete('DisasterReset', 'wipe');
+    world.kill();
+    world.apply('DisasterReset', 'wipe', reset, { 'apphosting.dev/paused': 'true' });
+    appliedAnew(world);
+    await world.crash();
+    await world.run(600_000);
+
+    expect(await committed(world, 'configuration.created')).toBe(1);
+    expect(conditionOf(world, kind, 'orders', 'Ready')).toBe('False/ConfigurationGone');
+  });
+
   it('is a new wish where nothing in its namespace tells of what was there', async () => {
     const world = await aWipedWorld();
     world.delete('DisasterReset', 'wipe');

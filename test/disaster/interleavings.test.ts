@@ -22,6 +22,18 @@ const protection = {
   target,
 };
 
+/** How the service shows operations: whole in every other run, and else in one of these ways. */
+const readings: readonly Readonly<Record<string, string>>[] = [
+  { 'dr.operations': 'withoutIds', 'activate.receipt': 'opaque' },
+  { 'dr.operations': 'asNamed' },
+  { 'dr.operations': 'asNamed', 'activate.receipt': 'opaque' },
+  { 'dr.operations': 'withoutIds', 'activate.receipt': 'opaque', 'dr.disclosed': 'minimal' },
+];
+
+function readingsOf(seed: number): Readonly<Record<string, string>> {
+  return seed % 2 === 0 ? {} : (readings[((seed - 1) / 2) % readings.length] ?? {});
+}
+
 interface Commit {
   readonly at: string;
   readonly kind: string;
@@ -64,7 +76,7 @@ class Run {
 
   constructor(seed: number) {
     this.#entropy = new SeededEntropy(seed);
-    this.world = new InProcess({ powers, seed });
+    this.world = new InProcess({ powers, seed, readings: readingsOf(seed) });
     this.other = new InProcess({ powers, seed: seed + 7, beside: this.world });
   }
 
@@ -122,6 +134,14 @@ class Run {
     return statusOf<Partial<ProtectionStatus>>(this.world, 'DisasterProtection', 'orders');
   }
 
+  /** What the newest activation says that it is, however it ended. */
+  get #lastOperationId(): string {
+    const activations = this.#requests.filter(({ kind }) => kind === 'RecoveryActivation');
+    return (
+      activations.flatMap(({ kind, name }) => statusOf<Claimed>(this.world, kind, name).operationId ?? []).at(-1) ?? ''
+    );
+  }
+
   /** Somebody writes a manifest for what the protection shows now, and applies it. */
   async #request(): Promise<void> {
     const { world } = this;
@@ -138,8 +158,8 @@ class Run {
       const suffix = this.#pick(['', '-b']);
       const names = { ...target, environmentName: `recovered${suffix}`, appName: `orders${suffix}-recovered` };
       const more = { target: names, attempt: this.#pick([1, 1, 2]), validUntil };
-      const after = this.#entropy.fraction() < 0.5 ? activationResult?.operationId : undefined;
-      const spec = anActivation(world, { ...more, ...(after !== undefined && { afterOperationId: after }) });
+      const after = this.#pick(['', activationResult?.operationId ?? '', this.#lastOperationId]);
+      const spec = anActivation(world, { ...more, ...(after !== '' && { afterOperationId: after }) });
       this.#apply({ kind, name, spec: spec as Request['spec'] });
     } else if (kind === 'ActivationDiscard' && activeOperation !== undefined) {
       const { operationId } = activeOperation;
@@ -347,7 +367,14 @@ class Run {
   #afterwards(ledger: readonly Commit[]): readonly string[] {
     const happened = (kind: string, id: unknown) => ledger.some((commit) => commit.kind === kind && commit.id === id);
     return this.#requests.flatMap(({ kind, name, spec }) => {
-      if (conditionOf(this.world, kind, name, 'Succeeded') !== 'True/Succeeded') return [];
+      const ended = conditionOf(this.world, kind, name, 'Succeeded');
+      if (kind === 'RecoveryActivation' && ended === 'False/OperationFailed') {
+        const begun = ledger.find((commit) => commit.requestId === requestIdOf(spec));
+        const isLive =
+          happened('activation.succeeded', begun?.id) && !happened('configuration.wiped', spec['configurationId']);
+        return isLive ? [`${kind} ${name} claims that ${begun?.id} failed, and it is live`] : [];
+      }
+      if (ended !== 'True/Succeeded') return [];
       const { operationId, result } = statusOf<Claimed>(this.world, kind, name);
       const claim = `${kind} ${name} claims success`;
       switch (kind) {

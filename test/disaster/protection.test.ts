@@ -58,6 +58,29 @@ describe('a protection', () => {
     expect(count).toBe(1);
   });
 
+  it('that the service refused is sent again after ten minutes, and at once after reconcile-at or with another token', async () => {
+    const world = new InProcess();
+    await world.start();
+    world.account();
+    const spec = { appEnvId: 'env_web_prod', destinationRegion: 'nowhere' };
+    const sent = () => world.sent.filter(({ path }) => path === `${disaster}/configure`).length;
+    world.apply('DisasterProtection', 'web', spec);
+    await world.run(300_000);
+    expect(sent()).toBe(1);
+
+    world.apply('DisasterProtection', 'web', spec, { 'apphosting.dev/reconcile-at': '1' });
+    await world.run(10_000);
+    expect(sent()).toBe(2);
+    world.secret('hosting-credentials', { baseUrl: 'http://127.0.0.1:8088', token: 'demo-admin-no-secrets' });
+    await world.run(20_000);
+    expect(sent()).toBe(3);
+    await world.run(500_000);
+    expect(sent()).toBe(3);
+    await world.run(120_000);
+    expect(sent()).toBe(4);
+    expect(conditionOf(world, 'DisasterProtection', 'web', 'Ready')).toBe('False/Rejected');
+  });
+
   it('stays Ready when readiness lapses, and says so in its own condition', async () => {
     const world = await aProtectedWorld();
     const { configurationId } = protection(world);

@@ -33,7 +33,7 @@ describe('a protection whose configuration a list lacks once', () => {
     }
 
     expect(reported).toBe('True/Observed');
-    expect(new Set(said)).toEqual(new Set(['False/ObjectMissing', 'True/Observed']));
+    expect(new Set(said)).toEqual(new Set(['False/VisibilityLost', 'True/Observed']));
     expect(conditionOf(world, kind, 'orders', 'Ready')).toBe('True/Observed');
   });
 });

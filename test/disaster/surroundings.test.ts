@@ -80,6 +80,8 @@ describe('what the service leaves open', () => {
     { 'activate.receipt': 'idOnly' },
     { 'activate.receipt': 'opaque' },
     { 'dr.phases': 'opaque' },
+    { 'dr.operations': 'withoutIds' },
+    { 'dr.operations': 'asNamed' },
     { 'dr.readinessWord': 'Ready' },
     { 'dates.form': 'seconds' },
     { 'fields.nulls': 'on', 'fields.extra': 'on' },
@@ -89,6 +91,8 @@ describe('what the service leaves open', () => {
     { 'lists.lagMs': 60_000 },
     { 'lists.order': 'shuffled', 'errors.body': 'nested' },
     { 'rejection.status': '409', 'activate.receipt': 'opaque', 'dr.phases': 'opaque' },
+    { 'dr.operations': 'withoutIds', 'activate.receipt': 'opaque', 'fields.nulls': 'on' },
+    { 'dr.operations': 'asNamed', 'activate.receipt': 'opaque', 'lists.lagMs': 60_000 },
   ])('is read rightly: %o', async (readings) => {
     const world = await aProtectedWorld({ readings });
     world.apply(kind, 'now', anActivation(world));

@@ -1,10 +1,11 @@
 import { describe, expect, it } from 'vitest';
+import type { Disturbance } from '../support/disturbed-wire.ts';
 import { aWorld, conditionOf, messageOf, statusOf } from '../kinds/support/world.ts';
 
 const spec = { appEnvId: 'env_web_prod', metric: 'cpu_percent', operator: 'gt', threshold: 80 };
 
-/** An alert whose threshold somebody sets to 5 whenever it is another. */
-async function aFight() {
+/** An alert whose threshold somebody sets to 5 whenever it is another; `corrections` meet something on their way. */
+async function aFight(corrections?: Disturbance) {
   const world = await aWorld();
   world.apply('ContactPoint', 'ops', { email: { addresses: ['a@example.com'] } });
   const applied = { ...spec, contactPoints: [{ contactPointRef: { name: 'ops' } }] };
@@ -13,8 +14,9 @@ async function aFight() {
   const { alertId } = statusOf(world, 'MetricAlert', 'cpu') as { alertId: string };
   const written = { count: 0 };
   world.interference = ({ method, path }) => {
-    if (method === 'PATCH' && path.endsWith('/alert')) written.count += 1;
-    return undefined;
+    if (method !== 'PATCH' || !path.endsWith('/alert')) return undefined;
+    written.count += 1;
+    return corrections;
   };
   const set = (threshold: number) => world.request('PATCH', '/alert', { alertId, threshold });
   const fight = async (ms: number) => {
@@ -60,6 +62,27 @@ describe('a field that somebody else keeps changing', () => {
     expect(conditionOf(world, 'MetricAlert', 'cpu')).toBe('True/InSync');
     await set(5);
     await world.run(130_000);
+    expect(conditionOf(world, 'MetricAlert', 'cpu')).toBe('True/InSync');
+  });
+
+  it('is left as well when the answer to each correction is lost, and the service shows that it was made', async () => {
+    const { world, fight, written } = await aFight('loseAnswer');
+
+    await fight(900_000);
+
+    expect(conditionOf(world, 'MetricAlert', 'cpu', 'Stalled')).toBe('True/Contested');
+    expect(written.count).toBe(5);
+  });
+
+  it('is not taken for one because corrections were lost on their way', async () => {
+    const { world, set, written } = await aFight('loseBefore');
+    await set(5);
+    await world.run(900_000);
+    expect(written.count).toBeGreaterThan(5);
+
+    world.interference = () => undefined;
+    await world.run(400_000);
+
     expect(conditionOf(world, 'MetricAlert', 'cpu')).toBe('True/InSync');
   });
 });

@@ -24,3 +24,40 @@ describe('a status that somebody else was faster to write', () => {
     expect(conditionOf(world, 'ContactPoint', 'ops', 'Drifted')).toBe('True/Drifted');
   });
 });
+
+describe('an edit that comes while a call for the spec before it is under way', () => {
+  it('is not said to be applied before it was sent', async () => {
+    const world = await aWorld();
+    world.apply('ContactPoint', 'ops', { email: { addresses: ['a@example.com'] } });
+    const alert = {
+      appEnvId: 'env_web_prod',
+      metric: 'cpu_percent',
+      operator: 'gt',
+      threshold: 80,
+      enabled: false,
+      refreshSeconds: 0,
+      contactPoints: [{ contactPointRef: { name: 'ops' } }],
+    };
+    await world.run(10_000);
+    const said: unknown[] = [];
+    world.interference = ({ method, path, body = '' }) => {
+      if (method === 'POST' && path.endsWith('/app-env/alert'))
+        world.apply('MetricAlert', 'cpu', { ...alert, threshold: 90 });
+      if (method === 'PATCH' && body.includes('90'))
+        said.push(statusOf(world, 'MetricAlert', 'cpu')['observedGeneration']);
+      return undefined;
+    };
+
+    world.apply('MetricAlert', 'cpu', alert);
+    await world.run(300_000);
+
+    expect(said).toEqual([1]);
+    expect(conditionOf(world, 'MetricAlert', 'cpu')).toBe('True/InSync');
+    const { alertId, ...status } = statusOf(world, 'MetricAlert', 'cpu');
+    expect(status).toMatchObject({ observedGeneration: 2, applied: { generation: 2 } });
+    const { body } = await world.request('GET', '/app-env/alerts?appEnvId=env_web_prod');
+    const shown = (body as { alerts: readonly { alertId: string }[] }).alerts.find((one) => one.alertId === alertId);
+    expect(shown).toMatchObject({ threshold: 90, enabled: false });
+    expect((await world.ledger()).filter(({ kind }) => kind === 'alert.created')).toHaveLength(1);
+  });
+});

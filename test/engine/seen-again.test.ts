@@ -14,6 +14,17 @@ function nothingOnce(world: InProcess, answers: Readonly<Record<string, { status
   };
 }
 
+/** The next list of environments has another one in the place of `env_web_staging`; whether that was read. */
+function anotherOnce(world: InProcess): () => boolean {
+  let left = 1;
+  world.interference = ({ path }) => {
+    if (left === 0 || !path.endsWith('/app-envs')) return undefined;
+    left -= 1;
+    return { retold: (text) => text.replaceAll('env_web_staging', 'env_other') };
+  };
+  return () => left === 0;
+}
+
 /** What Ready says while answers lack the object for a moment, on two days; the object is seen all the time in between. */
 async function onTwoDays(
   world: InProcess,
@@ -49,6 +60,30 @@ describe('an object that a look does not find on one day, and another look on an
     });
 
     expect(said).toEqual(new Set(['False/Immutable', 'False/ObjectMissing']));
+  });
+
+  it('is not gone either where it was paused in between, and nobody looked', async () => {
+    const world = await aWorld();
+    const spec = { appId: 'app_web', environmentName: 'staging' };
+    world.apply('AppEnvironment', 'web', spec);
+    await world.run(130_000);
+    anotherOnce(world);
+    await world.run(70_000);
+    expect(conditionOf(world, 'AppEnvironment', 'web')).toBe('False/ObjectMissing');
+    world.apply('AppEnvironment', 'web', spec, { 'apphosting.dev/paused': 'true' });
+    await world.run(3_600_000);
+    const isRead = anotherOnce(world);
+    while (!isRead()) await world.run(1_000);
+    world.apply('AppEnvironment', 'web', spec);
+    const said = new Set<string | undefined>();
+    for (let count = 0; count < 120; count += 1) {
+      await world.run(1_000);
+      said.add(conditionOf(world, 'AppEnvironment', 'web'));
+    }
+
+    expect(said).toContain('False/ObjectMissing');
+    expect(said).not.toContain('False/EnvironmentNotFound');
+    expect(conditionOf(world, 'AppEnvironment', 'web')).toBe('True/InSync');
   });
 
   it('is not gone either where only lists show it', async () => {

@@ -61,6 +61,21 @@ describe('the states of alerts', () => {
     expect(Math.min(...counts.slice(-10))).toBeGreaterThanOrEqual(90);
   });
 
+  it('go out together, four times a second at most', async () => {
+    const { clock, mirror, world, requests } = mirrorOfSmallWorld({ requestsPerSecond: 100 });
+    const moments = new Set<number>();
+    world.fail = () => {
+      moments.add(clock.monotonic());
+      return undefined;
+    };
+    for (let at = 0; at < 300; at += 1) mirror.follow(alertStateOf(`al_${at}`, 1_000));
+
+    await clock.advance(60_000);
+
+    expect(requests.length).toBeGreaterThan(900);
+    expect(moments.size).toBeLessThanOrEqual(240);
+  });
+
   it('have no round in an account without alerts, whoever else uses the credential', () => {
     const { mirror, another } = mirrorOfSmallWorld();
     const other = another();

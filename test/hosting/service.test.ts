@@ -196,6 +196,35 @@ describe('a service', () => {
     expect(await metrics.text()).not.toContain('account=');
   });
 
+  it('leaves what is measured of its account to the one that takes its place, and states only what is true of that', async () => {
+    const clock = new VirtualClock();
+    const metrics = new MetricRegistry(false);
+    const { log } = collector();
+    const { wire } = scriptedWire(() => answer(200, { apps: [], contactPoints: [] }));
+    const hosting = openHosting({ clock, entropy: steadyEntropy(), log, metrics, hostRules: loopbackRules, wire });
+    const openWith = (token: string): Service => {
+      const named = { ...settings, name: 'team/default', token: new Secret(token) };
+      const service = hosting.open(named, () => undefined);
+      if ('refused' in service) throw new Error(service.refused);
+      return service;
+    };
+    const agesStated = async () => (await metrics.text()).match(/apphosting_mirror_age_seconds\{.*collection="(.*)"/g);
+    const old = openWith('the old token');
+    old.follow(contactPointsOf('acc'));
+    await clock.advance(60_000);
+
+    const anew = openWith('another token');
+    await clock.advance(16_000);
+    anew.follow(appsOf('acc'));
+    await old.close();
+
+    expect(await metrics.text()).toContain('apphosting_poll_interval_seconds{account="team/default"} 60\n');
+    await clock.advance(16_000);
+    expect(await agesStated()).toEqual([expect.stringContaining('collection="apps"')]);
+    await anew.close();
+    expect(await metrics.text()).not.toContain('account=');
+  });
+
   it('is measured by the name of its resource: two resources for one account do not write over each other', async () => {
     const clock = new VirtualClock();
     const metrics = new MetricRegistry(false);

@@ -1,7 +1,10 @@
+import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { SecretsInUse } from '../../src/hosting/known-secrets.ts';
+import { unsaid } from '../../src/hosting/unsaid.ts';
 import type { Request } from '../../src/engine/ports.ts';
 import { deleteContactPoint, contactPointsOf, postContactPoint } from '../../src/hosting/requests.ts';
-import { openTransport, type Transport } from '../../src/hosting/transport.ts';
+import { openTransport, type Target, type Transport } from '../../src/hosting/transport.ts';
 import { Secret } from '../../src/secret.ts';
 import { answer, scriptedWire, type Script, type ScriptedWire } from './support/scripted-wire.ts';
 import { VirtualClock } from '../support/virtual-clock.ts';
@@ -14,7 +17,10 @@ const creation = postContactPoint({
   config: { url: new Secret('https://hooks.example/planted-secret') },
 });
 
-function opened(script: Script): ScriptedWire & { readonly clock: VirtualClock; readonly transport: Transport } {
+function opened(
+  script: Script,
+  hiding: Target['hiding'] = () => (text) => text.replaceAll('planted-token', '[secret]'),
+): ScriptedWire & { readonly clock: VirtualClock; readonly transport: Transport } {
   const scripted = scriptedWire(script);
   const clock = new VirtualClock();
   const target = {
@@ -22,7 +28,7 @@ function opened(script: Script): ScriptedWire & { readonly clock: VirtualClock; 
     basePath: '/v',
     token: new Secret('planted-token'),
     caBundle: undefined,
-    hiding: () => (text: string) => text.replaceAll('planted-token', '[secret]'),
+    hiding,
   };
   return { ...scripted, clock, transport: openTransport(target, scripted.wire, clock) };
 }
@@ -174,6 +180,33 @@ describe('the transport', () => {
     expect(seen).toMatchObject({ was: 'answer', status: 200, readable: body !== undefined });
     expect(seen.was === 'answer' ? seen.body : 'no answer').toEqual(body);
     expect(Object.hasOwn(Object.prototype, 'polluted')).toBe(false);
+  });
+
+  it('takes out of any body what it would take out text by text, however its letters are written', async () => {
+    const word = fc.constantFrom('hush', 'hush-hush', 'a "quoted" word', 'hu', 'calm', '1234', 'x1234', 'C:\\hush');
+    const bodies = fc.dictionary(fc.constantFrom('note', 'name', 'appId', 'list'), fc.oneof(word, fc.array(word)));
+    const escaped = (text: string) => text.replaceAll('hush', String.raw`h\u0075sh`);
+    const inUse = new SecretsInUse();
+    inUse.know(
+      'somebody',
+      ['hush-hush', '1234', 'a "quoted" word', 'C:\\hush'].map((value) => new Secret(value)),
+    );
+
+    await fc.assert(
+      fc.asyncProperty(bodies, fc.boolean(), async (body, isEscaped) => {
+        const plain = JSON.stringify(body);
+        const text = isEscaped ? escaped(plain) : plain;
+        const { transport } = opened(
+          () => ({ status: 200, headers: {}, text }),
+          () => (words, least) => inUse.hidden(words, least),
+        );
+
+        const seen = await transport(listing);
+
+        const expected = unsaid(JSON.parse(plain), (words, least) => inUse.hidden(words, least));
+        expect(seen.was === 'answer' ? seen.body : 'no answer').toEqual(expected);
+      }),
+    );
   });
 
   it('does not read what is compressed although nobody asked for it', async () => {

@@ -1,7 +1,8 @@
 /**
  * Every order of what can happen to two activations of one configuration, up to a length: passes whose call is answered, lost
  * before or after it took effect, crashes, restores, discards, an hour that passes. The step is the real one; the service is
- * a model that is worse than the text: it may forget requestIds, and takes a second activation whenever none is running.
+ * a model that is worse than the text: it may forget requestIds, may show nothing of operations but their moments, and takes a
+ * second activation whenever none is running.
  */
 import { describe, expect, it } from 'vitest';
 import type { JournalEntry, Memory } from '../../src/engine/kind/step.ts';
@@ -35,7 +36,12 @@ interface Resource {
   stored: Memory<Facts>;
   notes: Readonly<Record<string, number>>;
   journalSeen: number | undefined;
+  /** The reason of the last word on it. */
+  said: string | undefined;
 }
+
+/** What the service does worse than others. */
+type Flaw = 'forgetful' | 'nameless';
 
 type Answer = 'answered' | 'lostBefore' | 'lostAfter';
 
@@ -44,10 +50,10 @@ class Model {
   readonly operations: Operation[] = [];
   readonly sent = new Map<string, Set<string>>();
   readonly resources: readonly Resource[];
-  readonly #forgetful: boolean;
+  readonly #flaws: readonly Flaw[];
 
-  constructor(forgetful: boolean) {
-    this.#forgetful = forgetful;
+  constructor(flaws: readonly Flaw[]) {
+    this.#flaws = flaws;
     const other = { environmentName: 'elsewhere', appName: 'orders-elsewhere', createNewApp: true };
     this.resources = [aResource('one', aSpec()), aResource('two', aSpec({ target: other }))];
   }
@@ -55,7 +61,8 @@ class Model {
   /** One activation is asked for; what the service commits to, and what it answers. */
   #serve(bytes: string): Outcome {
     const body = JSON.parse(bytes) as { requestId: string; target: { envName: string; appName: string } };
-    const known = this.#forgetful ? undefined : this.operations.find(({ requestId }) => requestId === body.requestId);
+    const isForgotten = this.#flaws.includes('forgetful');
+    const known = isForgotten ? undefined : this.operations.find(({ requestId }) => requestId === body.requestId);
     if (known !== undefined) return { is: 'committed', body: { operationId: known.operationId }, dateMs: undefined };
     if (this.operations.some(({ state }) => state === 'active')) {
       return { is: 'refused', status: 400, message: 'an activation is in progress', body: undefined };
@@ -130,7 +137,7 @@ class Model {
         case 'wait':
         case 'stall':
         case 'ready':
-          store();
+          if (store()) resource.said = step.reason;
           return;
         case 'again':
         case 'read':
@@ -146,11 +153,11 @@ class Model {
     const seenAt = resource.journalSeen ?? this.now;
     const active = this.operations.find(({ state }) => state === 'active');
     const live = this.operations.findLast(({ state }) => state === 'live');
+    const isNameless = this.#flaws.includes('nameless');
     const activities = this.operations.map(({ operationId, state }) => ({
-      operationId,
-      kind: 'activation',
+      ...(!isNameless && { operationId, kind: 'activation' }),
       cutoffAt: cutoffTime,
-      ...(state === 'discarded' && { endedAt: '2026-01-01T00:00:00Z', outcome: 'discarded' }),
+      ...(!isNameless && state === 'discarded' && { endedAt: '2026-01-01T00:00:00Z', outcome: 'discarded' }),
     }));
     const configuration = configurationLike({
       activities,
@@ -209,7 +216,7 @@ function configurationLike(more: object): ReturnType<typeof aConfiguration> {
 }
 
 function aResource(name: string, spec: Spec): Resource {
-  return { name, spec, stored: noMemory, notes: {}, journalSeen: undefined };
+  return { name, spec, stored: noMemory, notes: {}, journalSeen: undefined, said: undefined };
 }
 
 type Event = readonly [name: string, happen: (model: Model) => void];
@@ -245,8 +252,8 @@ function* orders(length: number): Generator<readonly Event[]> {
 }
 
 /** What is wrong after an order of events, in words. */
-function wrongAfter(order: readonly Event[], forgetful: boolean): string | undefined {
-  const model = new Model(forgetful);
+function wrongAfter(order: readonly Event[], flaws: readonly Flaw[]): string | undefined {
+  const model = new Model(flaws);
   for (const [, happen] of order) happen(model);
   for (let round = 0; round < 4; round += 1) {
     for (const resource of model.resources) model.pass(resource, 'answered');
@@ -263,16 +270,27 @@ function wrongAfter(order: readonly Event[], forgetful: boolean): string | undef
   for (const [requestId, bytes] of model.sent) {
     if (bytes.size > 1) return `${requestId} was sent with ${bytes.size} payloads after: ${names}`;
   }
+  for (const { name, said, spec } of model.resources) {
+    const { environmentName } = spec.target;
+    const isLive = model.operations.some(
+      ({ state, names: made }) => state === 'live' && made.envName === environmentName,
+    );
+    if (isLive ? said === 'OperationFailed' : said === 'Succeeded') return `${name} says ${said} after: ${names}`;
+  }
   return undefined;
 }
 
 describe('two activations of one configuration', () => {
-  it.each([false, true])('bring at most one to life in any order of events; a forgetful service: %s', (forgetful) => {
+  it.each<{ readonly flaws: readonly Flaw[] }>([
+    { flaws: [] },
+    { flaws: ['forgetful'] },
+    { flaws: ['forgetful', 'nameless'] },
+  ])('bring at most one to life in any order of events, of a service that is $flaws', ({ flaws }) => {
     let tried = 0;
     const wrong: string[] = [];
     for (const order of orders(3)) {
       tried += 1;
-      const flaw = wrongAfter(order, forgetful);
+      const flaw = wrongAfter(order, flaws);
       if (flaw !== undefined && wrong.length < 5) wrong.push(flaw);
     }
 

@@ -2,8 +2,8 @@ import { describe, expect, it } from 'vitest';
 import { appsOf } from '../../src/hosting/requests.ts';
 import { hostedApp } from '../../src/kinds/hosted-app.ts';
 import type { Facts } from '../../src/kinds/schema/hosted-app.ts';
-import { image, presets } from './support/apps.ts';
-import { callIn, settledStep, shows, type PassOptions } from './support/pass.ts';
+import { bound, image, presets, shownApp } from './support/apps.ts';
+import { aPass, callIn, settledStep, shows, type PassOptions } from './support/pass.ts';
 
 interface Row extends PassOptions<Facts> {
   readonly because: string;
@@ -101,4 +101,18 @@ describe('an app', () => {
     expect(call.request.body).toEqual({ accountId: 'acc_1', ...body });
     expect(call.journal?.create).toEqual({ collection: 'apps', name: expect.any(String), excluded: [] });
   });
+
+  it.each(['Adopted', 'Created'] as const)(
+    'tells what only creation takes as unverified, since it never shows (%s)',
+    (ownership) => {
+      const database = { containers: 3, disk: 500, settings: { max_connections: '900' } };
+      const spec = { preset: 'POSTGRESQL', presetVersion: 'POSTGRESQL_9', port: 5432, database };
+      const memory = { ...bound({ port: 5432 }), ownership };
+      const shown = shownApp({ dockerPreset: 'POSTGRESQL', port: 5432 });
+
+      const { unverified } = hostedApp.show(aPass(hostedApp, { spec, memory, shown }));
+
+      expect(unverified).toEqual(['database.containers', 'database.disk', 'database.settings', 'presetVersion']);
+    },
+  );
 });

@@ -34,14 +34,17 @@ const recoverySwitches: typeof switches = [
   { name: 'errors.body', value: 'nested' },
   { name: 'lists.lagMs', value: 30_000 },
   { name: 'fields.nulls', value: 'on' },
+  { name: 'dr.operations', value: 'withoutIds' },
 ];
+const asNamed = { name: 'dr.operations', value: 'asNamed' };
 const minimal = { name: 'dr.disclosed', value: 'minimal' };
 
 const rows: readonly (readonly [kind: string, life: Life, all: typeof switches])[] = [
   ...everydayLives.map((life) => [life.kind, life, switches] as const),
   ...recoveryLives.map((life) => {
-    const all = life.kind === 'DisasterProtection' ? [...recoverySwitches, minimal] : recoverySwitches;
-    return [life.kind, life, all] as const;
+    const named = life.kind === 'RecoveryValidation' ? [] : [asNamed];
+    const little = life.kind === 'DisasterProtection' ? [minimal] : [];
+    return [life.kind, life, [...recoverySwitches, ...named, ...little]] as const;
   }),
 ];
 

@@ -35,11 +35,12 @@ async function aTenant(): Promise<Tenant> {
 }
 
 const image = { port: 8080, image: { reference: 'r/web:1' } };
+const deletable = { ...image, lifecycle: { onDelete: 'Delete' } };
 
 /** An app of the tenant's, with an environment that somebody made in the console; the environment's id. */
 async function anEnvironment(tenant: Tenant, name = 'prod', more: object = {}): Promise<string> {
   if ((await tenant.get('HostedApp', 'web')) === undefined) {
-    await tenant.apply('HostedApp', 'web', { ...image, lifecycle: { onDelete: 'Delete' } });
+    await tenant.apply('HostedApp', 'web', deletable);
   }
   await tenant.becomes('HostedApp', 'web', 'True/InSync', patience);
   const appId = await tenant.status('HostedApp', 'web', 'appId');
@@ -90,6 +91,7 @@ describe.concurrent('an app', () => {
       (await tenant.condition('HostedApp', 'web', 'Ready'))?.message.includes('fail') === true;
     await eventually('its message speaks of a failure', saysFailed, patience);
     await service.control('PATCH', `/apps/${String(appId)}`, { sandboxTermination: 'done' });
+    await tenant.apply('HostedApp', 'web', deletable, { 'apphosting.dev/reconcile-at': 'now' });
 
     await tenant.goes('HostedApp', 'web', patience);
     expect(await tenant.commits('app.deleted')).toBe(1);

@@ -317,6 +317,21 @@ describe('what little is disclosed when the readings say so', () => {
     expect(Object.keys(configuration.readiness)).toEqual(['state', 'warnings']);
     expect(Object.keys(configuration.activities[0] ?? {})).toEqual(['operationId', 'kind', 'phase', 'startedAt']);
   });
+
+  it.each([
+    ['withoutIds', ['kind', 'phase', 'failedSteps'], ['kind', 'phase', 'startedAt']],
+    ['asNamed', [], []],
+  ])('leaves out of operations what dr.operations=%s says', async (reading, active, activity) => {
+    const at = setting();
+    const configurationId = await at.protect(WARM);
+
+    await at.reads({ 'dr.operations': reading });
+
+    const configuration = await at.configuration(configurationId);
+    expect(configuration.activeOperationId).toMatch(/^op_/);
+    expect(Object.keys(configuration.activeOperation ?? {})).toEqual(active);
+    expect(configuration.activities.map((one) => Object.keys(one))).toEqual([activity]);
+  });
 });
 
 describe('opaque phases', () => {

@@ -92,15 +92,16 @@ export function compare<Spec, Facts, Item>(
 }
 
 /**
- * What the fingerprint of a field is for: to know what was sent last, where the service does not say or what it says is only
- * reported; or just that it was set once. Undefined for a field that has none.
+ * What the fingerprint of a field is for: to know what was sent last, where the service does not say, now or at times, or what it
+ * says is only reported; or just that it was set once. Undefined for a field that has none.
  */
 export function rememberedAs<Spec, Facts, Item>(
   plan: ObjectPlan<Spec, Facts, Item>,
   pass: Pass<Spec, Facts>,
   field: string,
 ): 'sent' | 'set' | undefined {
-  if (plan.hidden?.(field, pass) === true || plan.lifecycle(pass.spec).drift === 'Report') return 'sent';
+  if (plan.hidden?.(field, pass) === true || plan.hiddenAtTimes?.(field) === true) return 'sent';
+  if (plan.lifecycle(pass.spec).drift === 'Report') return 'sent';
   return plan.kept?.(field) === true ? 'set' : undefined;
 }
 

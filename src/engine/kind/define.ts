@@ -71,6 +71,8 @@ export interface KindDefinition<Spec, Facts> {
   readonly claims?: (spec: Spec) => readonly string[];
   /** Ids of what else it made in the service: other resources can ask whose they are. */
   readonly made?: (facts: Facts) => readonly string[];
+  /** Ids in the service that the service has wiped, or wipes, because this object asked for it: that they do not show is no loss. */
+  readonly wipes?: (spec: Spec, facts: Facts) => readonly string[];
   /** What stays in the service of an object that went without being held: told by an event. */
   readonly leaves?: (memory: Memory<Facts>) => string | undefined;
   /** Types of conditions that hold only as long as the service says so: not known while it is not looked at. */

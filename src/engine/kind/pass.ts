@@ -148,7 +148,7 @@ export interface Pass<Spec, Facts> {
   readonly isCreatingAsUsual?: (collection: string, name: string) => boolean;
   /** Resources of another kind in the same account that name this id of the service; absent where none can. */
   readonly related?: (kind: string, id: string) => readonly Related[];
-  /** Resources of a kind that use the same account; all of them are looked through, so only ask before acting. */
+  /** Resources of a kind that use the same account of the service; all are looked through, so only ask before acting. */
   readonly inAccount?: (kind: string) => readonly Related[];
   /** What this process may do beyond the everyday; absent means nothing. */
   readonly powers?: Powers;

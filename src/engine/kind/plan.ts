@@ -77,6 +77,8 @@ export interface ObjectPlan<Spec, Facts, Item> {
   readonly observed: (item: Item, pass: Pass<Spec, Facts>) => Fields;
   /** Fields that the interface never shows back; remembered as fingerprints instead of being compared. */
   readonly hidden?: (field: string, pass: Pass<Spec, Facts>) => boolean;
+  /** Fields that are hidden at times only, such as while they are empty: what was sent last is remembered all the time. */
+  readonly hiddenAtTimes?: (field: string) => boolean;
   /** Fields that something else sends for the time being: what the spec says of them counts as sent. */
   readonly sentElsewhere?: (field: string, pass: Pass<Spec, Facts>) => boolean;
   /** Fields that are shown back and remembered all the same, so that it is noticed when the spec states them no longer. */
@@ -89,6 +91,8 @@ export interface ObjectPlan<Spec, Facts, Item> {
   readonly fixed?: readonly string[];
   /** Fields that creation does not take; the first update brings them about. */
   readonly afterCreation?: readonly string[];
+  /** Fields of the spec that creation alone takes and nothing shows: they are told as unverified, also where it was not ours. */
+  readonly creationOnly?: (spec: Spec) => readonly string[];
   /** Why the object must not be changed at the moment, though it differs. */
   readonly mustWait?: (pass: Pass<Spec, Facts>, changed: Fields) => Step<Facts> | undefined;
   readonly requests: {

@@ -59,7 +59,7 @@ export function showObject<Spec, Facts, Item>(
     facts: plan.facts(pass, found.seen),
     conditions: plan.conditions?.(pass, found.seen) ?? [],
     drift: difference.drift,
-    unverified: difference.hidden.toSorted(),
+    unverified: [...difference.hidden, ...(plan.creationOnly?.(pass.spec) ?? [])].toSorted(),
     leftover,
     notices: plan.notices?.(pass, found.seen) ?? [],
   };

@@ -10,7 +10,8 @@ import { sameValue } from './compare.ts';
 import type { Pass } from './pass.ts';
 import type { ObjectPlan, Sight } from './plan.ts';
 import { readOf } from './reading.ts';
-import type { Step } from './step.ts';
+import type { Reason } from './reasons.ts';
+import type { Notes, Step } from './step.ts';
 
 export type Look<Facts, Item> =
   | { readonly is: 'seen'; readonly seen: Sight<Item> }
@@ -76,6 +77,36 @@ function lookDirectly<Spec, Facts, Item>(
   return { is: 'seen', seen: { item: direct.item, fields: plan.observed(direct.item, pass) } };
 }
 
+/** While the account has lost sight of what it owns, what does not show proves nothing; undefined while it has not. */
+export function sightLost<Spec, Facts>({
+  account,
+}: Pass<Spec, Facts>): Extract<Step<Facts>, { is: 'wait' }> | undefined {
+  const { frozen } = account;
+  return frozen === undefined ? undefined : { is: 'wait', reason: 'VisibilityLost', message: frozen };
+}
+
+/** Undefined once two looks, far enough apart, agree that something is not there; otherwise what to do until they do. */
+export function missedTwice<Spec, Facts>(
+  pass: Pass<Spec, Facts>,
+  look: { readonly read: Read; readonly begunAt: number; readonly apartMs: number },
+  said: { readonly reason: Reason; readonly message: string },
+): Extract<Step<Facts>, { is: 'read' | 'wait' | 'stall' }> | undefined {
+  const { read, begunAt, apartMs } = look;
+  const { missedAt } = pass.notes;
+  if (missedAt === undefined) {
+    return { is: 'wait', ...said, retryInMs: apartMs, note: { ...pass.notes, missedAt: begunAt } };
+  }
+  if (begunAt - missedAt >= apartMs) return undefined;
+  const dueIn = missedAt + apartMs - pass.monotonicMs;
+  if (dueIn > 0) return { is: 'wait', ...said, retryInMs: Math.ceil(dueIn), note: pass.notes };
+  return { ...readOf(pass, read, missedAt + apartMs), note: pass.notes };
+}
+
+/** Notes without what was missed: the next miss is a first one. */
+export function withoutMisses({ missedAt: _miss, followedSince: _since, provedGone: _proof, ...notes }: Notes): Notes {
+  return notes;
+}
+
 /** Looks for one object by itself: it is gone only after two such reads a poll apart. */
 export function lookTwice<Spec, Facts, Item>(
   pass: Pass<Spec, Facts>,
@@ -83,30 +114,16 @@ export function lookTwice<Spec, Facts, Item>(
 ): { readonly is: 'there'; readonly item: Item } | Exclude<Look<Facts, Item>, { is: 'seen' }> {
   const { noun, single, id, since } = about;
   const direct = pass.view.one(single, id);
-  const missedAt = pass.notes['missedAt'];
   if (direct === undefined || direct.walk.begunAt < since) {
-    return { is: 'unclear', step: { ...readOf(pass, single, since), note: keep(pass, missedAt) } };
+    return { is: 'unclear', step: { ...readOf(pass, single, since), note: pass.notes } };
   }
   if (direct.item !== undefined) return { is: 'there', item: direct.item };
-  if (missedAt === undefined) {
-    return {
-      is: 'unclear',
-      step: {
-        is: 'wait',
-        reason: 'ObjectMissing',
-        message: `${noun} ${id} is not found in the service; looking once more before it counts as gone`,
-        retryInMs: pass.account.pollMs,
-        note: { ...pass.notes, missedAt: direct.walk.begunAt },
-      },
-    };
-  }
-  if (direct.walk.begunAt - missedAt >= pass.account.pollMs) return { is: 'gone' };
-  return {
-    is: 'unclear',
-    step: { ...readOf(pass, single, missedAt + pass.account.pollMs), note: keep(pass, missedAt) },
-  };
-}
-
-function keep<Spec, Facts>(pass: Pass<Spec, Facts>, missedAt: number | undefined): Readonly<Record<string, number>> {
-  return missedAt === undefined ? pass.notes : { ...pass.notes, missedAt };
+  const { begunAt } = direct.walk;
+  const message = `${noun} ${id} is not found in the service; looking once more before it counts as gone`;
+  const step = missedTwice(
+    pass,
+    { read: single, begunAt, apartMs: pass.account.pollMs },
+    { reason: 'ObjectMissing', message },
+  );
+  return step === undefined ? { is: 'gone' } : { is: 'unclear', step };
 }

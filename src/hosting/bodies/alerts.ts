@@ -36,32 +36,34 @@ export interface AlertItem {
   readonly createdAtMs: number | undefined;
 }
 
-const Alert: z.ZodType<AlertItem> = z
-  .object({
-    alertId: id,
-    appEnvId: optional(id),
-    accountId: shown(text),
-    name: text,
-    description: optional(text),
-    metric: word,
-    operator: word,
-    threshold: number,
-    duration: word,
-    aggregation: optional(word),
-    queryRange: optional(word),
-    contactPointIds: optionalList(id),
-    contactPoints: optionalList(z.object({ contactPointId: id })),
-    enabled: optional(z.boolean()),
-    lastKnownState: shown(word),
-    lastStateCheck: shown(time),
-    region: shown(word),
-    createdAt: dateMs.optional(),
-  })
-  .transform(({ contactPoints, createdAt, ...rest }) => ({
-    ...rest,
-    contactPointIds: rest.contactPointIds ?? contactPoints?.map(({ contactPointId }) => contactPointId),
-    createdAtMs: createdAt,
-  }));
+const Alert: z.ZodType<AlertItem> = z.compile(
+  z
+    .object({
+      alertId: id,
+      appEnvId: optional(id),
+      accountId: shown(text),
+      name: text,
+      description: optional(text),
+      metric: word,
+      operator: word,
+      threshold: number,
+      duration: word,
+      aggregation: optional(word),
+      queryRange: optional(word),
+      contactPointIds: optionalList(id),
+      contactPoints: optionalList(z.object({ contactPointId: id })),
+      enabled: optional(z.boolean()),
+      lastKnownState: shown(word),
+      lastStateCheck: shown(time),
+      region: shown(word),
+      createdAt: dateMs.optional(),
+    })
+    .transform(({ contactPoints, createdAt, ...rest }) => ({
+      ...rest,
+      contactPointIds: rest.contactPointIds ?? contactPoints?.map(({ contactPointId }) => contactPointId),
+      createdAtMs: createdAt,
+    })),
+);
 
 /** The alerts of `GET /app-env/alerts`. */
 export function alertsIn(body: unknown): readonly AlertItem[] | undefined {
@@ -74,7 +76,7 @@ export function alertIn(body: unknown): AlertItem | undefined {
 }
 
 const Created = z.object({ alertId: id, enabled: shown(z.boolean()), lastKnownState: shown(word) });
-const Refreshed = z.object({ state: word, previousState: shown(word), lastStateCheck: shown(time) });
+const Refreshed = z.compile(z.object({ state: word, previousState: shown(word), lastStateCheck: shown(time) }));
 const Toggled = z.object({ enabled: z.boolean() });
 
 /** What `POST /app-env/alert` shows of the alert that it made. */

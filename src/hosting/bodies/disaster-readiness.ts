@@ -119,7 +119,8 @@ export function sourcesIn(body: unknown): readonly SourceItem[] | undefined {
 
 /** What happened to a protection, or happens now. */
 export interface DrOperation {
-  readonly operationId: string;
+  /** The interface promises no id beside what it shows of an operation; without one, it is still an operation. */
+  readonly operationId: string | undefined;
   readonly kind: string | undefined;
   /** An open vocabulary. */
   readonly phase: string | undefined;
@@ -191,7 +192,7 @@ export interface ConfigurationItem {
 }
 
 const Operation: z.ZodType<DrOperation> = z.object({
-  operationId: id,
+  operationId: shown(id),
   kind: shown(word),
   phase: shown(word),
   outcome: shown(word),
@@ -203,6 +204,24 @@ const Operation: z.ZodType<DrOperation> = z.object({
     z.object({ observedAt: shown(time), retentionUntil: shown(time), retentionPending: shown(z.boolean()) }),
   ),
 });
+
+const unshown: DrOperation = {
+  operationId: undefined,
+  kind: undefined,
+  phase: undefined,
+  outcome: undefined,
+  failedSteps: undefined,
+  startedAt: undefined,
+  endedAt: undefined,
+  cutoffAt: undefined,
+  validationCleanup: undefined,
+};
+
+/** The operation under way, by the id that stands beside it; where nothing at all is shown of it, there is none. */
+function activeIn(operation: DrOperation | undefined, besideId: string | undefined): DrOperation | undefined {
+  const active = { ...unshown, ...operation, operationId: besideId ?? operation?.operationId };
+  return Object.values(active).some((value) => value !== undefined) ? active : undefined;
+}
 
 const Readiness = z.object({
   state: shown(word),
@@ -255,8 +274,9 @@ const Configuration: z.ZodType<ConfigurationItem> = z
     nextSnapshotAt: shown(time),
     nextValidationAt: shown(time),
   })
-  .transform(({ readiness, standby, ...rest }) => ({
+  .transform(({ readiness, standby, activeOperation, ...rest }) => ({
     ...rest,
+    activeOperation: activeIn(activeOperation, rest.activeOperationId),
     readiness: readiness && {
       state: readiness.state,
       reason: readiness.reason,

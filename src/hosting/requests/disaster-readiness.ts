@@ -141,9 +141,10 @@ export function drSourcesOf(accountId: string): Read<SourceItem> {
 
 /** True while an operation of the configuration runs; a warm standby that only keeps up does not count. */
 export function isOperating(configuration: ConfigurationItem): boolean {
-  const { activeOperationId, warmRecoveryOperationId, warmValidationOperationId } = configuration;
-  if (activeOperationId === undefined) return false;
-  return activeOperationId !== warmRecoveryOperationId && activeOperationId !== warmValidationOperationId;
+  const { activeOperationId, activeOperation, warmRecoveryOperationId, warmValidationOperationId } = configuration;
+  const id = activeOperationId ?? activeOperation?.operationId;
+  if (id === undefined) return activeOperation !== undefined;
+  return id !== warmRecoveryOperationId && id !== warmValidationOperationId;
 }
 
 /** The protections of an account. */

@@ -136,6 +136,8 @@ export const Facts = facts({
   settings: Settings.optional(),
   enrolment: count('The newest value of spec.enrolment that was sent.'),
   firstReadyTime: time('When the service said for the first time that recovery is ready.'),
+  goneAt: time('When it was proved that the configuration is gone; absent again once the service shows it.'),
+  wipedBy: text('The DisasterReset that wiped the configuration.', { max: 512 }).optional(),
   readiness: shown('Whether a recovery would work, by the service.', {
     state: word('The state.').optional(),
     reason: word('Why.').optional(),

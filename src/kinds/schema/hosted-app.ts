@@ -277,6 +277,10 @@ export const Facts = facts({
     text('A field.', { max: 128 }),
     { max: 50 },
   ).optional(),
+  takenOverAt: integer(
+    'The generation of the spec by which the app was taken over: what it left pending is applied at once from the next one on.',
+    { min: 0, max: 9_007_199_254_740_991 },
+  ).optional(),
   applyInDoubt: shown('A change that is applied at once and has no answer.', {
     digest: text('The fingerprint of what was sent.', { max: 128 }),
     calls: integer('How often it was sent.', { min: 1, max: 100 }),

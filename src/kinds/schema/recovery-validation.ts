@@ -1,7 +1,7 @@
 import type { z } from 'zod';
 import type { KindIdentity } from '../../engine/kind/define.ts';
 import { specInAccount } from '../../engine/kind/parts.ts';
-import { facts, objectRef, ownName } from '../../engine/kind/schema.ts';
+import { facts, objectRef, ownName, text } from '../../engine/kind/schema.ts';
 import * as recovery from './recovery.ts';
 
 /** One trial of a recovery, in isolation. */
@@ -16,6 +16,10 @@ export type Spec = z.output<typeof Spec>;
 /** What a trial shows. */
 export const Facts = facts({
   ...recovery.requestFacts(),
+  startedAt: text(
+    'When the operation began, by the service; where its history shows no ids, this is what tells it from others.',
+    { max: 64 },
+  ).optional(),
   validationCleanup: recovery.validationCleanup(),
 });
 export type Facts = z.output<typeof Facts>;

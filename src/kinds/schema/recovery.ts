@@ -99,7 +99,7 @@ export function sizing() {
 /** An operation on a configuration, in the words of the service. */
 export function operation(description: string) {
   return shown(description, {
-    operationId: text('Its id.', { max: 128 }),
+    operationId: text('Its id, where the service shows it.', { max: 128 }).optional(),
     kind: text('What it does.', { max: 64 }).optional(),
     stage: text('How far it is.', { max: 64 }).optional(),
     outcome: text('How it ended.', { max: 64 }).optional(),

@@ -7,7 +7,7 @@ import { forbidden, invalid, notFound } from '../refusal.ts';
 import type { Membership } from '../records.ts';
 import { listed, nextCursor } from '../shape.ts';
 import type { World } from '../store.ts';
-import { minimalConfiguration, minimalSource } from './disclosure.ts';
+import { disclosedConfiguration, minimalSource } from './disclosure.ts';
 import { configurationItem, type Item, pointItem, sourceItem } from './items.ts';
 import { viewOf } from './journaling.ts';
 import type { Configuration } from './model.ts';
@@ -53,11 +53,11 @@ export function protections(call: Call): Answer {
     placeInList(world, row.createdAt, row.configurationId),
   );
   const view = viewOf(world);
-  const items = page.things.map((row) =>
-    configurationItem(withPoints(call, row), disksOf(world, row.sourceAppEnvId), view),
-  );
-  const minimal = world.readings['dr.disclosed'] === 'minimal';
-  return ok({ items: minimal ? items.map(minimalConfiguration) : items, ...nextCursor(world, page.next) });
+  const items = page.things.map((row) => {
+    const whole = configurationItem(withPoints(call, row), disksOf(world, row.sourceAppEnvId), view);
+    return disclosedConfiguration(whole, world.readings);
+  });
+  return ok({ items, ...nextCursor(world, page.next) });
 }
 
 /** The points a recovery may start from: candidates only, in no order that means anything. */

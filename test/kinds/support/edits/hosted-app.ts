@@ -63,6 +63,23 @@ const buildRows: readonly Edit[] = [
     removed: { comes: patch({ dockerfilePath: 'Dockerfile' }) },
   },
   {
+    field: 'source.dockerfileFrom',
+    before: withSource({ dockerfilePath: 'a.Dockerfile' }),
+    changed: {
+      to: withSource({ dockerfileFrom: { name: 'files', key: 'a' } }),
+      comes: patch({ customDockerfileContent: 'file a' }),
+    },
+    removed: { to: withSource({}), comes: patch({ dockerfilePath: 'Dockerfile' }) },
+  },
+  {
+    field: 'source.dockerfilePath',
+    before: withSource({ dockerfileFrom: { name: 'files', key: 'a' } }),
+    changed: {
+      to: withSource({ dockerfilePath: 'a.Dockerfile' }),
+      comes: patch({ dockerfilePath: 'a.Dockerfile' }),
+    },
+  },
+  {
     field: 'source.buildArgs',
     before: withSource({ buildArgs: 'A=1' }),
     changed: { to: withSource({ buildArgs: 'A=2' }), comes: patch({ buildArgs: 'A=2' }) },
