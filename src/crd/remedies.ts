@@ -90,7 +90,8 @@ const stalled = {
   AccessWiderThanSpec: 'The message says whether the spec or the role of the member has to change.',
   Immutable: 'Take the change back, or create another resource as the message says.',
   NotFound: 'Is the id right, and can the token see it?',
-  ObjectGone: 'Set `spec.lifecycle.onMissing: Recreate` for a new and empty one, or delete the resource.',
+  ObjectGone:
+    'Set `spec.lifecycle.onMissing: Recreate` for a new and empty one, and take out `spec.externalId` where it names the one that is gone; or delete the resource.',
   Contested: 'Find who else writes the field: another cluster, a pipeline, a person. Change the spec to go on.',
   EndpointChanged:
     'Was the address changed by mistake, change it back. Otherwise accept it on the account: `apphosting.dev/accept-endpoint: HOST`.',
@@ -132,6 +133,7 @@ const aspects = {
   EvaluationError: 'Look at the alert in the console.',
   AlertPaused: 'Set `spec.enabled: true` when it is to be evaluated.',
   NotRefreshed: byItself,
+  UnknownAlertState: 'Look at the alert in the console; update the operator, or report the word.',
   Running: nothing,
   Stopped: nothing,
   AsSpecified: nothing,
@@ -182,6 +184,7 @@ const own: ReadonlyMap<Reason, readonly string[]> = new Map([
   ...only(['SolutionInstallation'], 'UnknownSolution', 'PartiallyInstalled', 'UpgradeInDoubt', 'InstallationIdUnknown'),
   ...only(['ContactPoint'], 'Propagated', 'NotDeployedYet'),
   ...only(['MetricAlert'], 'Firing', 'Normal', 'Pending', 'NoData', 'EvaluationError', 'AlertPaused', 'NotRefreshed'),
+  ...only(['MetricAlert'], 'UnknownAlertState'),
   ...only(['MemberAccess'], 'AccessWiderThanSpec', 'AsSpecified', 'FeatureNotShown', 'AddedByOthers', 'NothingAdded'),
   ...only(['DisasterProtection'], 'Preparing', 'ConfigurationGone', 'WipedByReset', 'RecoveryReady', 'NeedsAttention'),
   ...only(['DisasterProtection'], 'ChainRollover', 'CatchingUp', 'RpoExceeded', 'SustainedStandby', 'SeedBoost'),

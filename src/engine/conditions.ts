@@ -19,6 +19,8 @@ export interface Conclusion {
   readonly verdict: Verdict<unknown>;
   readonly own: readonly OwnCondition[];
   readonly drifted: readonly string[];
+  /** What would be done where nothing may be. */
+  readonly wouldDo?: string | undefined;
   readonly generation: number;
   readonly previous: readonly Condition[];
   readonly wallMs: number;
@@ -31,7 +33,7 @@ export function conclude(conclusion: Conclusion): readonly Condition[] {
     drifted.length === 0
       ? []
       : [{ type: 'Drifted', status: 'True', reason: 'Drifted', message: `differs in ${drifted.join(', ')}` }];
-  const rows = [...headline(verdict), synced(verdict, drifted), ...drift, ...own];
+  const rows = [...headline(verdict), synced(conclusion), ...drift, ...own];
   return rows.map((row) => stamp(row, conclusion));
 }
 
@@ -75,9 +77,17 @@ function headline(verdict: Verdict<unknown>): readonly OwnCondition[] {
   }
 }
 
-function synced(verdict: Verdict<unknown>, drifted: readonly string[]): OwnCondition {
+function synced({ verdict, drifted, wouldDo }: Conclusion): OwnCondition {
   if (drifted.length > 0) {
     return { type: 'Synced', status: 'False', reason: 'Drifted', message: `differs in ${drifted.join(', ')}` };
+  }
+  if (verdict.is === 'ready' && wouldDo !== undefined) {
+    return {
+      type: 'Synced',
+      status: 'False',
+      reason: 'Observed',
+      message: `not done, as it is only observed: ${wouldDo}`,
+    };
   }
   if (verdict.is === 'ready') {
     return { type: 'Synced', status: 'True', reason: 'Synced', message: 'the last exchange worked' };

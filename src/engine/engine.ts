@@ -8,6 +8,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { Accounts } from './accounts.ts';
 import { Book, isClaim, tie, type Entry } from './book.ts';
 import { census, type Census } from './census.ts';
+import { Dropped } from './dropped.ts';
 import { Interests } from './interests.ts';
 import { isOlder, keyOf, keyOfObject, partsOfKey, reconcileToken } from './names.ts';
 import type { CacheEvent, KubeObject, Service, WalkListener } from './ports.ts';
@@ -22,8 +23,6 @@ import { Workers } from './workers.ts';
 
 /** Two who write the same status must not answer each other as fast as they can. */
 const foreignStatusMs = 1_000;
-/** An edit is in the service after this long, unless something holds it up. */
-const appliedMs = 5_000;
 
 export class Engine {
   readonly #parts: Parts;
@@ -35,6 +34,7 @@ export class Engine {
   readonly #workers: Workers;
   readonly #failing = new WeakMap<Service, Set<string>>();
   readonly #standing: Standing;
+  readonly #dropped = new Dropped();
   #quarantinedUntil = Number.NEGATIVE_INFINITY;
   /** Whether what was not in the first list is new: a label, or a cluster that went back in time, can bring up what is old. */
   #tellsBirths: boolean;
@@ -180,8 +180,8 @@ export class Engine {
         change === 'status' && !initial ? foreignStatusMs : 0,
       );
     if (before === undefined || isReady(before) !== isReady(entry)) this.#standing.recount(entry);
+    this.#wakeBlocked(this.#dropped.noted(before, entry));
     for (const name of entry.ties) if (isClaim(name) && before?.ties.includes(name) !== true) this.#wake(name);
-    if (before !== undefined && before.needs !== entry.needs) this.#wakeBlocked(before, entry, appliedMs);
     if (!sameTarget(before, entry))
       this.#wake(tie.object(entry.kind.kind, object.metadata.namespace, object.metadata.name));
   }
@@ -200,20 +200,18 @@ export class Engine {
     this.#reconciler.bury(entry);
     this.#parts.accounts.unlearn(entry.account, key);
     for (const name of entry.ties) if (isClaim(name)) this.#wake(name);
-    this.#wakeBlocked(entry);
+    this.#wakeBlocked(this.#dropped.forget(entry));
     if (entry.kind.life === 'account') {
       void this.#parts.accounts.forget(key);
       this.#wake(tie.account(key));
     } else this.#standing.recount(entry);
   }
 
-  /** What went, or refers to something else now, may have been the last that kept what it referred to from being deleted. */
-  #wakeBlocked({ needs, object }: Entry, now?: Entry, delayMs = 0): void {
-    for (const { kind, name } of needs.references ?? []) {
-      if (now?.ties.includes(tie.object(kind, object.metadata.namespace, name)) === true) continue;
-      const key = keyOf(kind, object.metadata.namespace, name);
+  /** What is referred to no longer may have been kept from being deleted by that. */
+  #wakeBlocked(keys: ReadonlySet<string>): void {
+    for (const key of keys) {
       if (this.#parts.book.get(key)?.object.metadata.deletionTimestamp !== undefined)
-        this.#queue.enqueue(key, urgencies.deletion, delayMs);
+        this.#queue.enqueue(key, urgencies.deletion);
     }
   }
 

@@ -61,6 +61,15 @@ export class RecordingView implements View {
     return old.map(({ read }) => read.key);
   }
 
+  /** The reads in turns that were looked at, and have neither been walked nor failed since `at`. */
+  turnsBefore(at: number): readonly Read[] {
+    const turns = [...this.looked.values()].map(({ read }) => read).filter(({ pace }) => pace === 'rounds');
+    return turns.filter((read) => {
+      const [walk, problem] = [this.service.snapshot(read), this.service.problem(read)];
+      return (walk?.begunAt ?? at - 1) < at && (problem?.at ?? at - 1) < at;
+    });
+  }
+
   /** Whether something that was looked at shows this id as of a walk that began after `at`. */
   shownAfter(at: number, id: string): boolean {
     return [...this.looked.values()].some(({ read }) => {

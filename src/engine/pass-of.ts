@@ -39,6 +39,7 @@ export function passOf(
     ...(cluster !== undefined && { clusterMs: cluster.dateMs + now.monotonic - cluster.seenAt }),
     claimant: (id) => claimantOf(entry, book, accounts, id),
     referrers: (kind) => referrersOf(parts, entry, kind),
+    shown: (text) => work.shown(text),
     dependents: () => dependentsOf(parts, entry),
     ...(entry.kind.life === 'account' && { tally: () => tallyOf(parts, entry, accounts.session(entry.key)) }),
     creating: asked.creating,

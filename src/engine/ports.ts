@@ -157,6 +157,8 @@ export interface Service {
   /** Keeps a read polled while anybody is interested; the returned function ends the interest. */
   follow(read: Read): () => void;
   send(request: Request, options: SendOptions): Promise<Outcome>;
+  /** A text, or a value with what people named in it, without the secrets in use: what is compared is shown only so. */
+  shown<Value>(value: Value): Value;
   health(): ServiceHealth;
   /** Ends polling and lets go of connections. */
   close(): Promise<void>;

@@ -114,6 +114,8 @@ export class Reconciler {
   }
 
   async #pause(held: Work): Promise<Ended> {
+    // Nobody would be told of what is read for it; an account goes on for those that use it.
+    if (held.entry.kind.life !== 'account') this.#parts.interests.drop(held.entry.key);
     const { work, againInMs } = await this.#lookForLost(held);
     const { generation = 0 } = work.object.metadata;
     const conditions = paused(work.recollection.conditions, generation, this.#parts.clock.wall());

@@ -4,6 +4,7 @@ import { entryInWords, goesFirst, tie, type Book, type Entry } from './book.ts';
 import { adoptionWithin } from './kind/binding.ts';
 import type { Adoption, Pass, Related } from './kind/pass.ts';
 import { isRecord } from './memory.ts';
+import { finalizer } from './names.ts';
 import type { Service } from './ports.ts';
 
 /** Who else claims an id: objects of the same kind in the same account of the service. */
@@ -106,11 +107,15 @@ export function referrersOf(
   });
 }
 
-/** Resources that use this account, the first few in words. */
+/** Resources that use this account, the first few in words. One that names it in vain keeps nobody from deleting it. */
 export function dependentsOf(
-  { book }: { readonly book: Book },
+  { book, accounts }: { readonly book: Book; readonly accounts: Pick<Accounts, 'allows'> },
   entry: Entry,
 ): { count: number; first: readonly string[] } {
-  const users = book.tiedBy(tie.account(entry.key)).flatMap((key) => book.get(key) ?? []);
+  const named = book.tiedBy(tie.account(entry.key)).flatMap((key) => book.get(key) ?? []);
+  const users = named.filter(
+    ({ object: { metadata } }) =>
+      metadata.finalizers?.includes(finalizer) === true || accounts.allows(entry, metadata.namespace ?? ''),
+  );
   return { count: users.length, first: users.slice(0, 3).map((user) => entryInWords(user)) };
 }

@@ -27,22 +27,28 @@ const headlines: ReadonlySet<string> = new Set(['Ready', 'Reconciling', 'Stalled
 
 /** Concludes a pass: writes status when it differs, publishes what changed, and says when to look again. */
 export async function concludePass(parts: Parts, work: Work, said: Said): Promise<Ended> {
-  const { verdict } = said;
+  const verdict = asShown(said.verdict, work);
+  const wouldDo = said.wouldDo && work.shown(said.wouldDo);
   const showing = said.pass === undefined ? undefined : work.entry.kind.show(said.pass);
   const seen = showing?.unseen === true ? undefined : showing;
   const lists = seen ?? keptLists(work.object);
   const { generation = 0 } = work.object.metadata;
   const conditions = conclude({
     verdict,
-    own: overlaid(verdict.conditions ?? [], seen?.conditions ?? keptConditions(work, verdict)),
+    own: overlaid(
+      verdict.conditions ?? [],
+      seen === undefined ? keptConditions(work, verdict) : withoutSecrets(seen.conditions, work),
+    ),
     drifted: lists.drift.map((row) => row.field),
+    wouldDo,
     generation,
     previous: work.recollection.conditions,
     wallMs: parts.clock.wall(),
   });
   if (said.pass !== undefined) noteContest(work, verdict, said.pass);
   const token = reconcileToken(work.object);
-  const handled = work.recall.forced?.token === token ? token : work.recollection.lastHandledReconcileAt;
+  const isHandled = token !== undefined && work.recall.forced?.token === token;
+  const handled = isHandled ? token : work.recollection.lastHandledReconcileAt;
   const facts = showing?.facts ?? work.recollection.memory.facts;
   const next: Work = {
     ...work,
@@ -53,11 +59,11 @@ export async function concludePass(parts: Parts, work: Work, said: Said): Promis
       memory: { ...work.recollection.memory, facts },
     },
   };
-  const stored = await write(parts, next, said.wouldDo, seen);
+  const stored = await write(parts, next, wouldDo, seen);
   if (stored === undefined) return { is: 'overtaken' };
   announce(parts, work, verdict, conditions);
-  for (const notice of showing?.notices ?? []) {
-    parts.events.record({ regarding: work.object, action: 'Observe', ...notice });
+  for (const { note, ...notice } of showing?.notices ?? []) {
+    parts.events.record({ regarding: work.object, action: 'Observe', ...notice, note: work.shown(note) });
   }
   parts.concluded(work.entry, verdict);
   if (work.entry.kind.finished?.(facts) === true) {
@@ -65,6 +71,20 @@ export async function concludePass(parts: Parts, work: Work, said: Said): Promis
     return { is: 'settled', againInMs: 1 };
   }
   return { is: 'settled', againInMs: againIn(parts, verdict) };
+}
+
+/** A verdict as people may read it; whatever is cut is cut after that, or a part of a secret would stay. */
+function asShown(verdict: Verdict<unknown>, work: Work): Verdict<unknown> {
+  const { conditions, message } = verdict;
+  return {
+    ...verdict,
+    ...(message !== undefined && { message: work.shown(message) }),
+    ...(conditions !== undefined && { conditions: withoutSecrets(conditions, work) }),
+  };
+}
+
+function withoutSecrets(conditions: readonly OwnCondition[], work: Work): readonly OwnCondition[] {
+  return conditions.map((condition) => ({ ...condition, message: work.shown(condition.message) }));
 }
 
 /** A fight over fields ends when they stand as the spec wants them, and not before. */
@@ -131,11 +151,12 @@ function partsOf(
   wouldDo: string | undefined,
   showing: Showing<unknown> | undefined,
 ): StatusParts {
-  const { recollection } = work;
+  const { recollection, shown } = work;
+  const memory = asMarked(recollection.memory, work.recall);
   const ready = recollection.conditions.find((condition) => condition.type === 'Ready');
   const kept = keptLists(object);
   return {
-    memory: asMarked(recollection.memory, work.recall),
+    memory: { ...memory, facts: shown(memory.facts) },
     damaged: recollection.damaged,
     observedGeneration: ready?.observedGeneration,
     conditions: recollection.conditions,
@@ -223,7 +244,7 @@ function againIn(parts: Parts, verdict: Verdict<unknown>): number | undefined {
 }
 
 function tell(parts: Parts, work: Work, type: 'Normal' | 'Warning', { reason, note }: Told): void {
-  parts.events.record({ regarding: work.object, type, reason, action: reason, note });
+  parts.events.record({ regarding: work.object, type, reason, action: reason, note: work.shown(note) });
 }
 
 /** What stays in the service of an object that went is told once. */

@@ -118,7 +118,8 @@ export class Steps {
     return this.#table.say(work, pass, { is, reason: 'Observed', message }, words);
   }
 
-  #conclude(work: Work, pass: Pass<unknown, unknown>, verdict: Verdict<unknown>): Promise<Ended> {
+  async #conclude(work: Work, pass: Pass<unknown, unknown>, verdict: Verdict<unknown>): Promise<Ended> {
+    if (this.#waitsForTurns(work, pass)) return { is: 'quiet', againInMs: quietReadMs };
     work.recall.askedAt = undefined;
     work.recall.newSince = undefined;
     if (verdict.is === 'ready') {
@@ -126,6 +127,20 @@ export class Steps {
       wentThrough(work.recall, pass.subject.generation);
     }
     return this.#table.say(remembering(work, verdict.remember), pass, verdict);
+  }
+
+  /** Who asks to look again is answered once what is otherwise read in turns, and only shown, was asked for as well. */
+  #waitsForTurns({ recall, entry }: Work, pass: Pass<unknown, unknown>): boolean {
+    const { forced } = recall;
+    if (forced === undefined || !(pass.view instanceof RecordingView)) return false;
+    const { view } = pass;
+    entry.kind.show(pass);
+    const turns = view.turnsBefore(forced.since);
+    for (const read of turns) {
+      this.#parts.asked(view.service, read.key, entry.key);
+      view.service.want(read, forced.since);
+    }
+    return turns.length > 0;
   }
 
   async #call(
@@ -163,8 +178,10 @@ export class Steps {
 
   /** Makes sure that our finalizer is on before anything can be left behind in the service. */
   async #hold(work: Work, pass: Pass<unknown, unknown>): Promise<Work | Ended> {
-    if (!work.entry.kind.holds || pass.subject.held || pass.subject.deleting || isObserving(work.entry.kind, pass))
-      return work;
+    const { holds, life } = work.entry.kind;
+    // An account that only observes is used as well, and waits for those that do.
+    const mayGo = life !== 'account' && isObserving(work.entry.kind, pass);
+    if (!holds || pass.subject.held || pass.subject.deleting || mayGo) return work;
     const held = await this.#parts.writer.hold(work.object);
     if (held.is !== 'written') return { is: 'overtaken' };
     return this.#adopt(work, held.object);

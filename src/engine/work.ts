@@ -16,6 +16,8 @@ export interface Work {
   readonly unwrittenId: boolean;
   /** The service behind a credential; why it cannot be used, where it is one of its own. */
   readonly service: (credential: 'dangerous' | undefined) => Service | Closed;
+  /** What may be shown of what its service said. */
+  readonly shown: <Value>(value: Value) => Value;
   /** Whether a credential is another one than that of everyday calls. */
   readonly isSeparate: (credential: 'dangerous' | undefined) => boolean;
 }

@@ -54,6 +54,7 @@ export class Worktable {
     const found = unwiped(entry.recollection, recall);
     const recollection = { ...found, memory: asKnown(found.memory, recall) };
     const session = () => this.#parts.accounts.session(entry.account);
+    const before = session()?.service;
     const work: Work = {
       entry,
       object,
@@ -65,6 +66,8 @@ export class Worktable {
         if (open === undefined) throw new Error('the account was closed during the pass');
         return credential === 'dangerous' ? (open.dangerous ?? open.service) : open.service;
       },
+      // What was read before the account was closed is known by the one that read it.
+      shown: (value) => (session()?.service ?? before)?.shown(value) ?? value,
       isSeparate: (credential) => credential === 'dangerous' && session()?.dangerous !== undefined,
     };
     return recall.unwritten === undefined ? work : { ...remembering(work, recall.unwritten), unwrittenId: true };

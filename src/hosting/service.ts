@@ -13,10 +13,11 @@ import type {
 import type { Credential } from './credential.ts';
 import { startGauges, type Series } from './gauges.ts';
 import type { BaseUrl } from './hosts.ts';
+import { SecretsInUse } from './known-secrets.ts';
 import { Mirror } from './mirror.ts';
 import { outcomeOf } from './outcome.ts';
 import { openTransport } from './transport.ts';
-import type { Hide } from './unsaid.ts';
+import { shownWithout, type Hide } from './unsaid.ts';
 import type { Wire } from './wire.ts';
 
 /** What a service needs from around it. */
@@ -47,17 +48,19 @@ export function openService(
   release: () => Promise<void>,
 ): Service {
   const { clock, credential } = around;
+  const own = settings.secrets instanceof SecretsInUse ? [settings.secrets] : [];
   const closing = new AbortController();
   const sending = new Set<Promise<unknown>>();
+  const hiding = (): Hide => {
+    const all = [...new Set([...own, ...credential.secrets.values()])];
+    return (text, least) => all.reduce((safe, secrets) => secrets.hidden(safe, least), text);
+  };
   const target = {
     origin: around.base.origin,
     basePath: around.base.path,
     token: settings.token,
     caBundle: settings.caBundle,
-    hiding: (): Hide => {
-      const all = [...new Set(credential.secrets.values())];
-      return (text, least) => all.reduce((safe, secrets) => secrets.hidden(safe, least), text);
-    },
+    hiding,
   };
   const transport = openTransport(target, around.wire, clock);
   const leaveBudget = credential.budget.join(settings);
@@ -112,6 +115,7 @@ export function openService(
       call.then(ended, ended);
       return call;
     },
+    shown: (value) => shownWithout(value, hiding()),
     health: () => ({
       unauthorizedSince: credential.unauthorizedSince,
       throttledUntil: credential.budget.throttledUntil(),

@@ -1,4 +1,5 @@
 /** The settings of a contact point: the service's names for them, where their secrets come from, and what it shows of them. */
+import type { MaterialNeed } from '../engine/kind/define.ts';
 import type { Pass } from '../engine/kind/pass.ts';
 import { definedOf, type Fields } from '../engine/kind/plan.ts';
 import type { Read } from '../engine/ports.ts';
@@ -25,6 +26,19 @@ const types = {
 export function typeOf(spec: Spec): ContactPointType {
   for (const [way, type] of Object.entries(types)) if (way in spec) return type;
   return 'email';
+}
+
+/** The keys of Secrets that the settings come from, and the fields that name them. */
+export function materialOf(spec: Spec): readonly MaterialNeed[] {
+  const refs = {
+    'webhook.urlFrom': spec.webhook?.urlFrom,
+    'webhook.passwordFrom': spec.webhook?.passwordFrom,
+    'chatA.webhookUrlFrom': spec.chatA?.webhookUrlFrom,
+    'chatB.webhookUrlFrom': spec.chatB?.webhookUrlFrom,
+    'chatC.webhookUrlFrom': spec.chatC?.webhookUrlFrom,
+    'incident.integrationKeyFrom': spec.incident?.integrationKeyFrom,
+  };
+  return Object.entries(refs).flatMap(([field, ref]) => (ref === undefined ? [] : [{ ...ref, field }]));
 }
 
 /** The settings as the service names them, secrets looked up; no address and no key ends with the line end of a file. */

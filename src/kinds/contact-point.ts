@@ -19,14 +19,32 @@ import {
   configOf,
   isConfig,
   isRevealed,
+  materialOf,
   readConfig,
   shownConfig,
   typeOf,
 } from './contact-point-config.ts';
 import { identity, type Facts, type Spec } from './schema/contact-point.ts';
 
+/** What the service would take for "as before": nothing of it would be sent, and nobody would be told. */
+function unsendable({ spec, secret }: Pass<Spec, Facts>): Step<Facts> | undefined {
+  for (const { field, name, key } of materialOf(spec)) {
+    const value = secret(name, key)?.reveal().trim();
+    if (value === undefined || (value === '' && field === 'webhook.passwordFrom')) continue;
+    const flaw = value === '' ? 'is empty' : isMasked(value) ? 'holds a masked value' : undefined;
+    if (flaw === undefined) continue;
+    const message = `spec.${field}: key "${key}" of Secret ${name} ${flaw}, for which the service keeps what it has`;
+    return { is: 'stall', reason: 'Rejected', message };
+  }
+  return undefined;
+}
+
+function isMasked(value: string): boolean {
+  return value.includes('****') || /^[•*]+$/.test(value);
+}
+
 /** The interface takes these at https only. On which host they are, it does not say: its own refusal does. */
-function admit({ spec, secret }: Pass<Spec, Facts>): Step<Facts> | undefined {
+function insecure({ spec, secret }: Pass<Spec, Facts>): Step<Facts> | undefined {
   for (const way of ['chatB', 'chatC'] as const) {
     const from = spec[way]?.webhookUrlFrom;
     const url = from && secret(from.name, from.key);
@@ -85,7 +103,7 @@ const plan: ObjectPlan<Spec, Facts, ContactPointItem> = {
     },
     remove: deleteContactPoint,
   },
-  admit,
+  admit: (pass) => unsendable(pass) ?? insecure(pass),
   blocked: (refusal, pass) => {
     const count = 'body' in refusal ? usedByAlertsOf(refusal.body) : undefined;
     if (count === undefined) return undefined;
@@ -97,7 +115,9 @@ const plan: ObjectPlan<Spec, Facts, ContactPointItem> = {
   facts: ({ spec }, { item }) => ({
     type: item?.type ?? typeOf(spec),
     ...(item !== undefined && {
-      deployments: [...item.deployments].map(({ region, uid }) => ({ region, ...(uid !== undefined && { uid }) })),
+      deployments: item.deployments
+        .map(({ region, uid }) => ({ region, ...(uid !== undefined && { uid }) }))
+        .toSorted((a, b) => (a.region < b.region ? -1 : 1)),
     }),
   }),
   conditions: (_pass, { item }) =>
@@ -126,17 +146,7 @@ const plan: ObjectPlan<Spec, Facts, ContactPointItem> = {
 /** Where alerts are delivered. */
 export const contactPoint = defineKind<Spec, Facts>({
   ...identity,
-  needs: (spec) => {
-    const refs = {
-      'webhook.urlFrom': spec.webhook?.urlFrom,
-      'webhook.passwordFrom': spec.webhook?.passwordFrom,
-      'chatA.webhookUrlFrom': spec.chatA?.webhookUrlFrom,
-      'chatB.webhookUrlFrom': spec.chatB?.webhookUrlFrom,
-      'chatC.webhookUrlFrom': spec.chatC?.webhookUrlFrom,
-      'incident.integrationKeyFrom': spec.incident?.integrationKeyFrom,
-    };
-    return { secrets: Object.entries(refs).flatMap(([field, ref]) => (ref === undefined ? [] : [{ ...ref, field }])) };
-  },
+  needs: (spec) => ({ secrets: materialOf(spec) }),
   claims: ({ externalId }) => (externalId === undefined ? [] : [externalId]),
   step: (pass) => planObject(plan, pass),
   show: (pass) => showObject(plan, pass),

@@ -17,7 +17,7 @@ interface LiveState {
   readonly lastStateCheck?: string | undefined;
 }
 
-/** The state as the newest refresh found it, or as the list shows it where nothing is refreshed. */
+/** The state as the newest look of the service found it: the last refresh, or the list where that shows a later one. */
 export function liveState(pass: AlertPass, item: AlertItem | undefined): LiveState | undefined {
   const { refreshSeconds = 120, enabled = true, lifecycle } = pass.spec;
   const { id, facts } = pass.memory;
@@ -27,14 +27,18 @@ export function liveState(pass: AlertPass, item: AlertItem | undefined): LiveSta
     id === undefined || refreshSeconds === 0 || !enabled || observes
       ? undefined
       : pass.view.one(alertStateOf(id, refreshSeconds * 1_000), id)?.item;
-  const state = refreshed?.state ?? item?.lastKnownState;
-  if (state === undefined) return facts;
-  if (state === facts.state) return facts;
-  return {
-    state,
-    previousState: refreshed?.previousState ?? facts.state,
-    lastStateCheck: refreshed?.lastStateCheck ?? item?.lastStateCheck,
-  };
+  const listed = item && { state: item.lastKnownState, lastStateCheck: item.lastStateCheck };
+  const newest: LiveState | undefined = isLater(listed, refreshed) ? listed : (refreshed ?? listed);
+  if (newest?.state === undefined || newest.state === facts.state) return facts;
+  // Whoever else had it looked at last made the state of now the one before.
+  const { state, previousState = facts.state, lastStateCheck } = newest;
+  return { state, previousState: previousState === state ? facts.state : previousState, lastStateCheck };
+}
+
+/** Whether the list is known to show a later look than the last refresh; both times are by the clock of the service. */
+function isLater(listed: LiveState | undefined, refreshed: LiveState | undefined): boolean {
+  const [theirs, ours] = [listed, refreshed].map((one) => Date.parse(one?.lastStateCheck ?? ''));
+  return listed?.state !== undefined && theirs !== undefined && ours !== undefined && theirs > ours;
 }
 
 /** A change of state is told once; the first sight of an alert that is calm is none. */
@@ -77,7 +81,13 @@ export function firing(enabled: boolean, state: string | undefined): OwnConditio
         message: 'the service cannot evaluate the condition',
       };
     case undefined:
-    default:
       return { type, status: 'Unknown', reason: 'NotRefreshed', message: 'the state has not been asked for yet' };
+    default:
+      return {
+        type,
+        status: 'Unknown',
+        reason: 'UnknownAlertState',
+        message: `the service says "${state}", which this operator does not know`,
+      };
   }
 }

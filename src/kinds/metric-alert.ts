@@ -25,7 +25,8 @@ import { identity, thresholds, type Facts, type Spec } from './schema/metric-ale
 
 type AlertPass = Pass<Spec, Facts>;
 
-const markerForm = /apphosting:[a-z2-7]{16}/;
+/** Ours stands at the end: a text like it may have been copied into the description that the spec asks for. */
+const markerForm = /apphosting:[a-z2-7]{16}$/;
 
 /** A lost call is looked for where it was sent, whatever a reference names by now. */
 function environmentOf({ spec, referred, memory }: AlertPass): string {
@@ -94,7 +95,7 @@ const plan: ObjectPlan<Spec, Facts, AlertItem> = {
   nameOf: (item) => item.name,
   createdAtOf: (item) => item.createdAtMs,
   accountOf: (item) => item.accountId,
-  markerOf: (item) => item.description?.match(markerForm)?.[0],
+  markerOf: (item) => item.description?.trimEnd().match(markerForm)?.[0],
   lifecycle: ({ lifecycle }) => ({
     mode: lifecycle?.mode ?? 'Manage',
     adoption: lifecycle?.adoption,
@@ -132,6 +133,8 @@ const plan: ObjectPlan<Spec, Facts, AlertItem> = {
     enabled: item.enabled,
     appEnvId: item.appEnvId ?? environmentOf(pass),
   }),
+  // One that was taken over has none without the spec, and no way of clearing it is documented.
+  kept: (field) => field === 'description',
   fixed: ['appEnvId'],
   afterCreation: ['enabled'],
 
@@ -206,6 +209,7 @@ export const metricAlert = defineKind<Spec, Facts>({
     },
   },
   claims: ({ externalId }) => (externalId === undefined ? [] : [externalId]),
+  fleeting: ['Firing'],
   step: (pass) => planObject(plan, pass),
   show: (pass) => showObject(plan, pass),
 });

@@ -55,6 +55,20 @@ describe('conditions', () => {
     expect(typesOf(conditions)).toBe('Ready=True Synced=False Drifted=True');
   });
 
+  it('do not call synced what would still be done', () => {
+    const conditions = conclude({
+      ...base,
+      wouldDo: 'create contact point "ops"',
+      verdict: { is: 'ready', reason: 'Observed', message: 'm' },
+    });
+
+    expect(typesOf(conditions)).toBe('Ready=True Synced=False');
+    expect(conditions[1]).toMatchObject({
+      reason: 'Observed',
+      message: expect.stringContaining('create contact point'),
+    });
+  });
+
   it('are frozen while paused, and do not claim a newer generation', () => {
     const before = conclude({ ...base, verdict: { is: 'ready' } });
 

@@ -112,6 +112,61 @@ describe('an account that is deleted', () => {
 
     expect(world.get('HostingAccount', 'default')).toBeUndefined();
   });
+
+  it('waits for those that use it though it only observes', async () => {
+    const world = new InProcess();
+    await world.start();
+    world.account({ mode: 'Observe' });
+    world.apply('ContactPoint', 'ops', email);
+    await world.run(30_000);
+
+    world.delete('HostingAccount', 'default');
+    await world.run(30_000);
+    expect(ready(world, 'HostingAccount', 'default')).toContain('InUse: still used by ContactPoint team/ops');
+    world.delete('ContactPoint', 'ops');
+    await world.run(30_000);
+
+    expect(world.get('HostingAccount', 'default')).toBeUndefined();
+  });
+
+  const shared = { accountId: 'acc_demo', credentialsRef: { name: 'shared' } };
+  const used = { ...email, accountRef: { kind: 'ClusterHostingAccount', name: 'shared' } };
+
+  async function aSharedWorld(): Promise<InProcess> {
+    const world = new InProcess();
+    await world.start();
+    world.secret('shared', { baseUrl: 'http://127.0.0.1:8088', token: 'demo-admin' }, 'apphosting-system');
+    const allowedNamespaces = { names: [namespace] };
+    world.apply('ClusterHostingAccount', 'shared', { ...shared, adoption: 'ById', allowedNamespaces });
+    await world.run(10_000);
+    return world;
+  }
+
+  it('does not wait for a namespace that may not use it', async () => {
+    const world = await aSharedWorld();
+    world.apply('ContactPoint', 'ops', used, {}, 'stranger');
+    await world.run(60_000);
+
+    world.delete('ClusterHostingAccount', 'shared');
+    await world.run(60_000);
+
+    expect(world.get('ContactPoint', 'ops', 'stranger')).toBeDefined();
+    expect(world.get('ClusterHostingAccount', 'shared')).toBeUndefined();
+  });
+
+  it('waits for what a namespace made with it while it was allowed', async () => {
+    const world = await aSharedWorld();
+    world.apply('ContactPoint', 'ops', used);
+    await world.run(30_000);
+    world.apply('ClusterHostingAccount', 'shared', { ...shared, allowedNamespaces: { names: ['another'] } });
+    await world.run(30_000);
+
+    world.delete('ClusterHostingAccount', 'shared');
+    await world.run(60_000);
+
+    expect(ready(world)).toContain('does not allow namespace team');
+    expect(world.get('ClusterHostingAccount', 'shared')).toBeDefined();
+  });
 });
 
 describe('a deletion', () => {

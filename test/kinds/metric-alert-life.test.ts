@@ -81,6 +81,34 @@ describe('a metric alert', () => {
     expect(await life?.made(world)).toEqual([before.alertId]);
   });
 
+  it('tells that the description of an alert that it took over stays there without the spec', async () => {
+    const world = await aReadyAlert();
+    const { body } = await world.request('POST', '/app-env/alert', {
+      appEnvId: 'env_web_prod',
+      name: 'theirs',
+      metric: 'memory_percent',
+      operator: 'gt',
+      threshold: 80,
+      duration: '5m',
+      contactPointNames: ['ops'],
+    });
+    const { alertId: externalId } = (body as { alert: { alertId: string } }).alert;
+    const others = { name: 'theirs', metric: 'memory_percent', externalId };
+    const spec = Object.assign({}, world.get('MetricAlert', 'cpu')?.spec, others);
+    world.apply('MetricAlert', 'theirs', { ...spec, description: 'mine' });
+    await world.run(60_000);
+    const before = world.get('MetricAlert', 'theirs')?.status;
+
+    world.apply('MetricAlert', 'theirs', spec);
+    await world.run(60_000);
+
+    expect(before).not.toHaveProperty('leftover');
+    expect(world.get('MetricAlert', 'theirs')?.status).toMatchObject({
+      ownership: 'Adopted',
+      leftover: ['description'],
+    });
+  });
+
   it('corrects what somebody changed in the service, within a poll', async () => {
     const world = await aReadyAlert();
     const { alertId } = statusOf(world) as { alertId: string };

@@ -51,6 +51,11 @@ export function shownInstead(observed: Json | undefined, wanted: Json | undefine
     .replaceAll(/\p{C}+/gu, ' ');
 }
 
+/** What was left in an answer so that it can be compared is shown without secrets. */
+function withoutSecrets<Spec, Facts>({ shown: safe }: Pass<Spec, Facts>, value: Json | undefined): Json | undefined {
+  return typeof value === 'string' && safe !== undefined ? safe(value) : value;
+}
+
 /** Compares what the spec wants with what the service shows, and what it never shows with what was last sent. */
 export function compare<Spec, Facts, Item>(
   plan: ObjectPlan<Spec, Facts, Item>,
@@ -71,7 +76,8 @@ export function compare<Spec, Facts, Item>(
     if (differs) {
       differing[field] = wanted;
       const secret = plan.secret?.(field) ?? false;
-      drift.push({ field, desired: shown(wanted, secret), observed: shownInstead(observed[field], wanted, secret) });
+      const seen = withoutSecrets(pass, observed[field]);
+      drift.push({ field, desired: shown(wanted, secret), observed: shownInstead(seen, wanted, secret) });
     }
     const how = rememberedAs(plan, pass, field);
     if (how === undefined) continue;
@@ -112,6 +118,7 @@ export function stateOfHidden<Spec, Facts>(
   return recorded?.generation === pass.subject.generation ? 'unknownKey' : 'unsent';
 }
 
-function keyOf(print: string): string {
+/** The key that a fingerprint was made with, by its name. */
+export function keyOf(print: string): string {
   return print.split(':', 1)[0] ?? '';
 }

@@ -169,6 +169,8 @@ export interface Pass<Spec, Facts> {
   readonly horizonMs: number;
   /** The mark that says an object in the service is ours: `apphosting:` and 16 characters. */
   readonly marker: string;
+  /** A text without the secrets in use, before it is cut; absent where nothing is known of any. */
+  readonly shown?: (text: string) => string;
   /** A keyed fingerprint `<keyId>:<digest>`. */
   readonly print: (value: Json) => string;
   /** Fields that are no longer corrected, because somebody else keeps changing them back. */

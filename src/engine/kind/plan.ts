@@ -120,7 +120,7 @@ export interface ObjectPlan<Spec, Facts, Item> {
   /** The next step once spec and service agree; without it the object is ready. */
   readonly settle?: (pass: Pass<Spec, Facts>, seen: Sight<Item>) => Step<Facts>;
   readonly facts: (pass: Pass<Spec, Facts>, seen: Sight<Item>) => Facts;
-  /** What stays known when another object takes the place of the one that was bound. */
+  /** What stays known when the bound object is gone, or another one takes its place. */
   readonly factsOfNext: (facts: Facts) => Facts;
   readonly conditions?: (pass: Pass<Spec, Facts>, seen: Sight<Item>) => readonly OwnCondition[];
   /** What happened since status was written last, worth an event each. */

@@ -49,7 +49,10 @@ export function showObject<Spec, Facts, Item>(
   const leftover = leftoverOf(plan, pass);
   if (found?.is !== 'seen') {
     const unseen = found?.is === 'unclear';
-    return { unseen, facts: pass.memory.facts, conditions: [], drift: [], unverified: [], leftover };
+    const { facts } = pass.memory;
+    // What it showed last is not so any more.
+    const known = found?.is === 'gone' ? plan.factsOfNext(facts) : facts;
+    return { unseen, facts: known, conditions: [], drift: [], unverified: [], leftover };
   }
   const difference = compare(plan, pass, found.seen.fields);
   return {

@@ -65,7 +65,8 @@ export const reasons = {
     'The member has full access although the spec restricts it; the message says what is done about it.',
   Immutable: 'The service cannot change this field of an object that exists; the message says what to do.',
   NotFound: 'The object that the spec names does not exist in the service.',
-  ObjectGone: 'The object is proved gone from the service and spec.lifecycle.onMissing is Stall.',
+  ObjectGone:
+    'The object is proved gone from the service, and spec.lifecycle.onMissing is Stall or spec.externalId names it.',
   Contested:
     'Somebody else keeps changing the same field back; it is no longer corrected until the spec is edited, reconcile-at is set, or the field stands as the spec says.',
   EndpointChanged:
@@ -139,6 +140,7 @@ export const reasons = {
   EvaluationError: 'The service cannot evaluate the condition of the alert.',
   AlertPaused: 'The alert is not enabled, so it is not evaluated.',
   NotRefreshed: 'The state of the alert has not been asked for yet.',
+  UnknownAlertState: 'The service says a state of the alert that this operator does not know.',
   Running: 'The environment runs.',
   Stopped: 'The environment is stopped.',
   AsSpecified: 'The service shows no full access where the spec restricts it.',

@@ -5,7 +5,7 @@
  * shows none; what only may be ours is neither taken nor deleted.
  */
 import { ambiguous, bind, isMarked } from './binding.ts';
-import { sameValue } from './compare.ts';
+import { keyOf, sameValue } from './compare.ts';
 import { creatable, create, mayNotCreate } from './create.ts';
 import type { Pass } from './pass.ts';
 import { releasedWithPlace } from './place.ts';
@@ -18,11 +18,12 @@ const clockSlackMs = 5_000;
 
 /** Goes on with a create whose outcome is not known. */
 export function resolveCreate<Spec, Facts, Item>(
-  plan: ObjectPlan<Spec, Facts, Item>,
+  given: ObjectPlan<Spec, Facts, Item>,
   pass: Pass<Spec, Facts>,
   entry: JournalEntry,
   intent: CreateIntent,
 ): Step<Facts> {
+  const plan = isOfOtherKey(pass, entry) ? withoutMark(given) : given;
   const list = plan.list(pass);
   const walk = pass.view.all(list);
   const settledAt = pass.journalSeen.monotonic + entry.deadlineSeconds * 1_000 + pass.horizonMs;
@@ -59,6 +60,19 @@ export function resolveCreate<Spec, Facts, Item>(
   const held = mayNotCreate(pass, list.key, intent.name);
   if (held !== undefined) return held;
   return create(plan, pass, intent, entry.attempt + 1);
+}
+
+/** Whether the call carried the mark of a key that was lost since: nobody knows that mark any more. */
+function isOfOtherKey<Spec, Facts>(pass: Pass<Spec, Facts>, { digest }: JournalEntry): boolean {
+  return keyOf(digest) !== keyOf(pass.print(null));
+}
+
+/** The same kind of object, told by its name and time. */
+function withoutMark<Spec, Facts, Item>({
+  markerOf: _markerOf,
+  ...plan
+}: ObjectPlan<Spec, Facts, Item>): ObjectPlan<Spec, Facts, Item> {
+  return plan;
 }
 
 /** Whether the spec wants another object by now, or one in another place: that is not what the lost call was to make. */
