@@ -137,7 +137,7 @@ export interface ServiceHealth {
   readonly throttledUntil: number | undefined;
   readonly requestsPerSecond: number;
   readonly forecastPerHour: number;
-  /** How long a round of the reads takes that take turns; undefined when there are none. */
+  /** How often a read that takes turns is asked at most; undefined when there are none. */
   readonly roundMs: number | undefined;
   /** The poll interval in effect: as set, or longer where polling would use more than half of the budget. */
   readonly pollIntervalMs: number;
