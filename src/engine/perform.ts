@@ -7,7 +7,7 @@
 import { conclude } from './conditions.ts';
 import type { Pass } from './kind/pass.ts';
 import type { Call, Intent, JournalEntry, Memory, OwnCondition, Verdict } from './kind/step.ts';
-import type { KubeObject, Outcome, Service } from './ports.ts';
+import type { KubeObject, Outcome, SendOptions, Service } from './ports.ts';
 import { annotations } from './names.ts';
 import { isoSeconds } from './kind/moment.ts';
 import { corrected, writtenTo } from './recall.ts';
@@ -21,6 +21,9 @@ import type { Worktable } from './worktable.ts';
 const deadlineSeconds = 30;
 /** What an answer may take at least; a call that waited so long that less is left is not sent. */
 const answerMs = 10_000;
+
+/** The account was closed meanwhile, or opened as another. */
+const reopenedMs = 1_000;
 
 /** How performing a call ended for the pass. */
 export type Performed =
@@ -85,16 +88,17 @@ async function inTurn(errand: Errand, work: Work): Promise<Performed> {
 
 async function carryOut(errand: Errand, work: Work): Promise<Performed> {
   const { table, pass, call } = errand;
-  const ready = await prepare(errand, work);
-  if (ready === undefined) return { is: 'overtaken' };
   const { notes } = work.recall;
   // What is not sent leaves no trace in what the next step knows.
   if (call.resumes === true) work.recall.notes = pass.notes;
-  const service = work.service(call.credential);
+  const service = table.serviceFor(work, pass, call);
+  if (service === undefined) return { is: 'quiet', retryInMs: reopenedMs };
   if ('reason' in service) {
     const verdict: Verdict<unknown> = { is: 'wait', ...service, message: `${call.words}: ${service.message}` };
-    return inVain(errand, ready, verdict);
+    return inVain(errand, work, verdict);
   }
+  const ready = await prepare(errand, work);
+  if (ready === undefined) return { is: 'overtaken' };
   const unproven = await prove(ready, call, service);
   if (unproven !== undefined) return inVain(errand, ready, unproven);
   if (call.confirm === 'live' && !isSame(await table.readLive(ready), ready)) return { is: 'quiet', retryInMs: 1_000 };
@@ -195,10 +199,10 @@ function saying(work: Work, pass: Pass<unknown, unknown>, { own = [], ...said }:
 }
 
 /** Sends the bytes, unless by then the process may not or it is too late. */
-function dispatch({ table, pass, call }: Errand, work: Work, service: Service): Promise<Outcome> {
+async function dispatch({ table, pass, call }: Errand, work: Work, service: Service): Promise<Outcome> {
   const deadline = pass.monotonicMs + deadlineSeconds * 1_000;
   const latestWallMs = pass.wallMs + deadlineSeconds * 1_000 - answerMs;
-  return service.send(call.request, {
+  const options: SendOptions = {
     urgency: call.urgency,
     deadline,
     mayDispatch: () => {
@@ -210,7 +214,12 @@ function dispatch({ table, pass, call }: Errand, work: Work, service: Service): 
       if (call.confirm !== 'live' || table.stillWants(work, pass, call)) return undefined;
       return 'what it was decided on is no longer so';
     },
-  });
+  };
+  const outcome = await service.send(call.request, options);
+  if (outcome.is !== 'notSent') return outcome;
+  // Where the account was opened anew while it waited for its turn, it goes out there, under the same entry.
+  const now = table.serviceFor(work, pass, call);
+  return now === undefined || 'reason' in now || now === service ? outcome : now.send(call.request, options);
 }
 
 /** What failed is said, and sent again after a pause. */
