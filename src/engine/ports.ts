@@ -126,8 +126,6 @@ export interface SendOptions {
   readonly deadline?: number;
   /** Asked in the same tick as the bytes go out; a refusal is `notSent`. */
   readonly mayDispatch: () => string | undefined;
-  /** Called once, right before the bytes go out. */
-  readonly onDispatch?: () => void;
 }
 
 /** How an account's credential fares. */
@@ -156,6 +154,11 @@ export interface Service {
   want(read: Read, since: number): void;
   /** Keeps a read polled while anybody is interested; the returned function ends the interest. */
   follow(read: Read): () => void;
+  /** How long a call that is announced now may have to wait for its turn. */
+  waitMs(): number;
+  /** A call is about to be sent; the returned function says that it has ended. */
+  announce(): () => void;
+  /** With a deadline, a call that the service asks to slow down is sent once more after a short pause. */
   send(request: Request, options: SendOptions): Promise<Outcome>;
   health(): ServiceHealth;
   /** Ends polling and lets go of connections. */

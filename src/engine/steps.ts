@@ -23,6 +23,9 @@ import type { Worktable } from './worktable.ts';
 
 const mostSteps = 16;
 const quietReadMs = 5_000;
+/** How much longer it may take without a word where our own budget is what it waits for. */
+const longestQueueMs = 40_000;
+const usualQueue = 25;
 
 export class Steps {
   readonly #parts: Parts;
@@ -186,7 +189,10 @@ export class Steps {
     );
     const { memory } = work.recollection;
     const doubt = memory.journal !== undefined && work.entry.kind.answered?.(memory) !== true;
-    if (waited < quietReadMs || (known && !doubt)) return { is: 'quiet', againInMs: quietReadMs };
+    // A queue of our own is no news.
+    const queueMs = (1_000 * usualQueue) / around.session.service.health().requestsPerSecond;
+    const quietMs = quietReadMs + Math.min(queueMs, longestQueueMs);
+    if (waited < quietMs || (known && !doubt)) return { is: 'quiet', againInMs: quietReadMs };
     const message = doubt
       ? 'a call was sent and its answer was lost; waiting for a read of the service that shows what it did'
       : `waiting for ${step.read.first.endpoint}`;
