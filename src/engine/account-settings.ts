@@ -50,6 +50,9 @@ export async function settingsOf(
     const missing = baseUrl === undefined ? 'baseUrl' : 'token';
     return { reason: 'SecretMissing', message: `${where} has no key "${missing}"; it must hold baseUrl and token` };
   }
+  if (token.reveal().trim() === '') {
+    return { reason: 'SecretMissing', message: `${where} has an empty key "token"; it must hold baseUrl and token` };
+  }
   return {
     baseUrl: baseUrl.reveal().trim(),
     token,

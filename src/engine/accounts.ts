@@ -79,6 +79,8 @@ export class Accounts {
   readonly #secrets = new Map<string, KnownSecrets>();
   /** Accounts whose objects were asked for their Secrets; later ones tell of theirs at each pass. */
   readonly #learned = new Set<string>();
+  /** Services that are closed, and may have calls under way still. */
+  readonly #ending = new Set<Promise<void>>();
   /** Why an account could not be opened when that was tried last. */
   readonly #closed = new Map<string, Closed>();
 
@@ -142,9 +144,11 @@ export class Accounts {
     }
     // Before the old one is closed: what is known of a credential lasts while somebody uses it, a pause among it.
     const service = await this.#openPinned(entry, settings);
-    const dangerous = 'reason' in service ? undefined : this.#openDangerous(special);
-    await this.close(entry.key);
-    if ('reason' in service) return service;
+    if ('reason' in service) {
+      await this.close(entry.key);
+      return service;
+    }
+    const dangerous = this.#openDangerous(special);
     const session: Session = {
       service,
       dangerous,
@@ -160,14 +164,24 @@ export class Accounts {
       acceptedMissing: acceptedMissingOf(entry),
     };
     this.#sessions.set(entry.key, session);
+    // Nobody waits for calls that are under way with the old one; each ends as what it is.
+    if (known !== undefined) void this.#end(known);
     return session;
   }
 
   async close(key: string): Promise<void> {
     const session = this.#sessions.get(key);
     this.#sessions.delete(key);
-    await session?.service.close();
-    if (session?.dangerous !== undefined && 'close' in session.dangerous) await session.dangerous.close();
+    if (session !== undefined) await this.#end(session);
+  }
+
+  #end({ service, dangerous }: Session): Promise<void> {
+    const services = dangerous !== undefined && 'close' in dangerous ? [service, dangerous] : [service];
+    const ending = Promise.allSettled(services.map((one) => one.close())).then(() => {
+      this.#ending.delete(ending);
+    });
+    this.#ending.add(ending);
+    return ending;
   }
 
   /** What an object of an account passes on is not said of any answer to this account. */
@@ -190,7 +204,7 @@ export class Accounts {
   }
 
   async closeAll(): Promise<void> {
-    await Promise.all([...this.#sessions.keys()].map((key) => this.close(key)));
+    await Promise.all([...[...this.#sessions.keys()].map((key) => this.close(key)), ...this.#ending]);
   }
 
   /** What a pass sees of its account. */

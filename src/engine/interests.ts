@@ -95,6 +95,14 @@ export class RecordingView implements View {
   }
 }
 
+/** Follows a read, and anew where it is asked for at another pace. */
+function following(known: Followed | undefined, service: Service, read: Read): Followed {
+  if (known !== undefined && known.read.roundMs === read.roundMs) return known;
+  const unfollow = service.follow(read);
+  known?.unfollow();
+  return { read, unfollow, all: known?.all ?? new Set(), byId: known?.byId ?? new Map() };
+}
+
 export class Interests {
   readonly #byService = new Map<Service, Map<string, Followed>>();
   readonly #byObject = new Map<string, { readonly service: Service; readonly looked: Looked }>();
@@ -145,7 +153,7 @@ export class Interests {
   #add(object: string, service: Service, key: string, { read, ids, all }: Look): void {
     const reads = this.#byService.get(service) ?? new Map<string, Followed>();
     this.#byService.set(service, reads);
-    const followed = reads.get(key) ?? { read, unfollow: service.follow(read), all: new Set(), byId: new Map() };
+    const followed = following(reads.get(key), service, read);
     reads.set(key, followed);
     if (all) followed.all.add(object);
     for (const id of ids) followed.byId.set(id, (followed.byId.get(id) ?? new Set()).add(object));

@@ -6,12 +6,12 @@
  */
 import { conclude } from './conditions.ts';
 import type { Pass } from './kind/pass.ts';
-import type { Call, Intent, JournalEntry, Memory, OwnCondition, Verdict } from './kind/step.ts';
-import type { KubeObject, Outcome, Service } from './ports.ts';
+import type { Call, Intent, JournalEntry, Memory, Notes, OwnCondition, Verdict } from './kind/step.ts';
+import type { KubeObject, Outcome, SendOptions, Service } from './ports.ts';
 import { annotations } from './names.ts';
 import { isoSeconds } from './kind/moment.ts';
 import { corrected, correctedPerhaps, writtenTo } from './recall.ts';
-import { settle } from './settle.ts';
+import { settle, slowedDown } from './settle.ts';
 import { requestDigest } from './surroundings.ts';
 import { failed, heldBack, isSeenTooEarly, refused, wentWell } from './vain.ts';
 import { remembering, type Work } from './work.ts';
@@ -21,6 +21,12 @@ import type { Worktable } from './worktable.ts';
 const deadlineSeconds = 30;
 /** What an answer may take at least; a call that waited so long that less is left is not sent. */
 const answerMs = 10_000;
+
+/** The account was closed meanwhile, or opened as another. */
+const reopenedMs = 1_000;
+
+/** Whoever would wait longer for a turn is not written down as about to be sent. */
+const longestWaitMs = 10_000;
 
 /** How performing a call ended for the pass. */
 export type Performed =
@@ -85,23 +91,45 @@ async function inTurn(errand: Errand, work: Work): Promise<Performed> {
 
 async function carryOut(errand: Errand, work: Work): Promise<Performed> {
   const { table, pass, call } = errand;
-  const ready = await prepare(errand, work);
-  if (ready === undefined) return { is: 'overtaken' };
   const { notes } = work.recall;
   // What is not sent leaves no trace in what the next step knows.
   if (call.resumes === true) work.recall.notes = pass.notes;
-  const service = work.service(call.credential);
+  const service = table.serviceFor(work, pass, call);
+  if (service === undefined) return { is: 'quiet', retryInMs: reopenedMs };
   if ('reason' in service) {
     const verdict: Verdict<unknown> = { is: 'wait', ...service, message: `${call.words}: ${service.message}` };
-    return inVain(errand, ready, verdict);
+    return inVain(errand, work, verdict);
   }
+  const waitMs = service.waitMs();
+  if (waitMs > longestWaitMs) return held(errand, work, service, waitMs);
+  const ended = service.announce();
+  try {
+    return await sendOff(errand, work, service, notes);
+  } finally {
+    ended();
+  }
+}
+
+async function sendOff(errand: Errand, work: Work, service: Service, notes: Notes): Promise<Performed> {
+  const { table, call } = errand;
+  const ready = await prepare(errand, work);
+  if (ready === undefined) return { is: 'overtaken' };
   const unproven = await prove(ready, call, service);
   if (unproven !== undefined) return inVain(errand, ready, unproven);
   if (call.confirm === 'live' && !isSame(await table.readLive(ready), ready)) return { is: 'quiet', retryInMs: 1_000 };
   work.recall.notes = notes;
   work.recall.marks = undefined;
+  const before = beforeOf(call, work);
   const outcome = await dispatch(errand, ready, service);
-  return conclusion(errand, ready, beforeOf(call, work), outcome);
+  return outcome === 'late' ? unsent(errand, ready, before) : conclusion(errand, ready, before, outcome);
+}
+
+/** A pause of the service is told; a queue of our own only makes who comes to it come back. */
+function held({ table, call }: Errand, work: Work, service: Service, waitMs: number): Performed {
+  const until = service.health().throttledUntil;
+  const pauseMs = until === undefined ? 0 : until - table.clock.monotonic();
+  if (pauseMs <= longestWaitMs) return { is: 'quiet', retryInMs: waitMs / 2 };
+  return { is: 'said', work, verdict: slowedDown(call, pauseMs), againInMs: undefined };
 }
 
 /** Writes an entry into the journal without sending anything. */
@@ -196,23 +224,41 @@ function saying(work: Work, pass: Pass<unknown, unknown>, { own = [], ...said }:
   return { ...work, recollection: { ...work.recollection, conditions } };
 }
 
+/** Nothing was sent, for a reason of our own that is soon over: nothing is said of it, and no trace of the call is left. */
+async function unsent({ table, call }: Errand, work: Work, before: Partial<Memory<unknown>>): Promise<Performed> {
+  table.unreserve(work.entry.key);
+  const { journal } = call;
+  const isMarked = journal !== undefined || call.meanwhile !== undefined;
+  const cleared = remembering(work, journal === undefined ? before : { ...before, journal: undefined });
+  const stored = isMarked ? await table.write(cleared, undefined) : work;
+  return stored === undefined ? { is: 'overtaken' } : { is: 'quiet', retryInMs: reopenedMs };
+}
+
 /** Sends the bytes, unless by then the process may not or it is too late. */
-function dispatch({ table, pass, call }: Errand, work: Work, service: Service): Promise<Outcome> {
+async function dispatch({ table, pass, call }: Errand, work: Work, service: Service): Promise<Outcome | 'late'> {
   const deadline = pass.monotonicMs + deadlineSeconds * 1_000;
   const latestWallMs = pass.wallMs + deadlineSeconds * 1_000 - answerMs;
-  return service.send(call.request, {
+  let late = false;
+  const options: SendOptions = {
     urgency: call.urgency,
     deadline,
     mayDispatch: () => {
       const no = table.leadership.mayAct();
       if (no !== undefined) return no;
       // A machine that slept stops the monotonic clock; the wall clock goes on.
-      const isLate = table.clock.monotonic() > deadline - answerMs || table.clock.wall() > latestWallMs;
-      if (isLate) return 'waited too long in the queue';
+      late = table.clock.monotonic() > deadline - answerMs || table.clock.wall() > latestWallMs;
+      if (late) return 'waited too long in the queue';
       if (call.confirm !== 'live' || table.stillWants(work, pass, call)) return undefined;
       return 'what it was decided on is no longer so';
     },
-  });
+  };
+  const outcome = await service.send(call.request, options);
+  if (outcome.is !== 'notSent') return outcome;
+  // What is resumed may have been sent before: its entry stays, and its kind says what is known of it.
+  if (late && call.resumes !== true) return 'late';
+  // Where the account was opened anew while it waited for its turn, it goes out there, under the same entry.
+  const now = table.serviceFor(work, pass, call);
+  return now === undefined || 'reason' in now || now === service ? outcome : now.send(call.request, options);
 }
 
 /** What failed is said, and sent again after a pause. */

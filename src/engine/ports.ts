@@ -126,8 +126,6 @@ export interface SendOptions {
   readonly deadline?: number;
   /** Asked in the same tick as the bytes go out; a refusal is `notSent`. */
   readonly mayDispatch: () => string | undefined;
-  /** Called once, right before the bytes go out. */
-  readonly onDispatch?: () => void;
 }
 
 /** How an account's credential fares. */
@@ -137,7 +135,7 @@ export interface ServiceHealth {
   readonly throttledUntil: number | undefined;
   readonly requestsPerSecond: number;
   readonly forecastPerHour: number;
-  /** How long a round of the reads takes that take turns; undefined when there are none. */
+  /** How often a read that takes turns is asked at most; undefined when there are none. */
   readonly roundMs: number | undefined;
   /** The poll interval in effect: as set, or longer where polling would use more than half of the budget. */
   readonly pollIntervalMs: number;
@@ -156,6 +154,11 @@ export interface Service {
   want(read: Read, since: number): void;
   /** Keeps a read polled while anybody is interested; the returned function ends the interest. */
   follow(read: Read): () => void;
+  /** How long a call that is announced now may have to wait for its turn. */
+  waitMs(): number;
+  /** A call is about to be sent; the returned function says that it has ended. */
+  announce(): () => void;
+  /** With a deadline, a call that the service asks to slow down is sent once more after a short pause. */
   send(request: Request, options: SendOptions): Promise<Outcome>;
   /** A text, or a value with what people named in it, without the secrets in use: what is compared is shown only so. */
   shown<Value>(value: Value): Value;

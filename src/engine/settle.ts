@@ -140,13 +140,7 @@ function notExecuted<Facts>(
 ): Settlement<Facts> {
   switch (outcome.why) {
     case 'throttled': {
-      const verdict: Verdict<Facts> = {
-        is: 'wait',
-        reason: 'Throttled',
-        message: `${call.words}: the service asked to slow down`,
-        remember,
-        ...(outcome.retryInMs !== undefined && { retryInMs: outcome.retryInMs }),
-      };
+      const verdict: Verdict<Facts> = { ...slowedDown(call, outcome.retryInMs), remember };
       return { is: 'said', verdict, retry: 'backoff' };
     }
     case 'unauthorized': {
@@ -166,6 +160,12 @@ function notExecuted<Facts>(
       };
     }
   }
+}
+
+/** The service asked everybody to wait, this call among them. */
+export function slowedDown<Facts>({ words }: Call<Facts>, retryInMs: number | undefined): Verdict<Facts> {
+  const message = `${words}: the service asked to slow down`;
+  return { is: 'wait', reason: 'Throttled', message, ...(retryInMs !== undefined && { retryInMs }) };
 }
 
 function waiting<Facts>(

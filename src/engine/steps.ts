@@ -25,6 +25,9 @@ import type { Worktable } from './worktable.ts';
 
 const mostSteps = 16;
 const quietReadMs = 5_000;
+/** How much longer it may take without a word where our own budget is what it waits for. */
+const longestQueueMs = 40_000;
+const usualQueue = 25;
 
 export class Steps {
   readonly #parts: Parts;
@@ -213,7 +216,10 @@ export class Steps {
     );
     const { memory } = work.recollection;
     const doubt = work.entry.kind.answered?.(memory) === true ? undefined : memory.journal;
-    if (waited < quietReadMs || (known && doubt === undefined)) return { is: 'quiet', againInMs: quietReadMs };
+    // A queue of our own is no news.
+    const queueMs = (1_000 * usualQueue) / around.session.service.health().requestsPerSecond;
+    const quietMs = quietReadMs + Math.min(queueMs, longestQueueMs);
+    if (waited < quietMs || (known && doubt === undefined)) return { is: 'quiet', againInMs: quietReadMs };
     const message =
       doubt === undefined
         ? `waiting for ${step.read.first.endpoint}`

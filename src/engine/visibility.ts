@@ -20,7 +20,7 @@ const fewest = 3;
 const share = 0.05;
 
 export class Visibility {
-  readonly #missing = new Map<Service, Map<string, ReadonlySet<string>>>();
+  readonly #missing = new WeakMap<Service, Map<string, ReadonlySet<string>>>();
   readonly #accepted = new Set<string>();
 
   /** Takes what one complete walk shows of what we own in it; returns why the account is frozen now, if it is. */
@@ -56,10 +56,6 @@ export class Visibility {
   accept(service: Service): void {
     for (const objects of this.#missing.get(service)?.values() ?? [])
       for (const object of objects) this.#accepted.add(object);
-    this.#missing.delete(service);
-  }
-
-  forget(service: Service): void {
     this.#missing.delete(service);
   }
 }

@@ -1,8 +1,7 @@
-import type { Closed } from './account-settings.ts';
 import type { Entry } from './book.ts';
 import type { Memory } from './kind/step.ts';
 import type { Recollection } from './memory.ts';
-import type { KubeObject, Service } from './ports.ts';
+import type { KubeObject } from './ports.ts';
 import type { Recall } from './recall.ts';
 
 /** One object while a pass works on it: its newest known form, and what the pass has learned so far. */
@@ -14,8 +13,6 @@ export interface Work {
   readonly recall: Recall;
   /** An id came back from the service that status does not carry yet. */
   readonly unwrittenId: boolean;
-  /** The service behind a credential; why it cannot be used, where it is one of its own. */
-  readonly service: (credential: 'dangerous' | undefined) => Service | Closed;
   /** What may be shown of what its service said. */
   readonly shown: <Value>(value: Value) => Value;
   /** Whether a credential is another one than that of everyday calls. */

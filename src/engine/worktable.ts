@@ -4,6 +4,7 @@
  *
  * Guarantees: a create that this process has begun stays known whatever becomes of the status.
  */
+import type { Closed } from './account-settings.ts';
 import type { Entry } from './book.ts';
 import type { Parts } from './parts.ts';
 import { RecordingView } from './interests.ts';
@@ -14,7 +15,7 @@ import { withDoubt } from './lost-call.ts';
 import type { Recollection } from './memory.ts';
 import { OpenCreates } from './open-creates.ts';
 import { passAgain, passOf, type Sighted } from './pass-of.ts';
-import type { KubeObject, Outcome } from './ports.ts';
+import type { KubeObject, Outcome, Service } from './ports.ts';
 import { growingPauseMs } from './queue.ts';
 import { writtenTo, type Recall } from './recall.ts';
 import { concludePass, record, tellLeft, tellRetained, write, type Said } from './report.ts';
@@ -61,11 +62,6 @@ export class Worktable {
       recollection,
       recall,
       unwrittenId: false,
-      service: (credential) => {
-        const open = session();
-        if (open === undefined) throw new Error('the account was closed during the pass');
-        return credential === 'dangerous' ? (open.dangerous ?? open.service) : open.service;
-      },
       // What was read before the account was closed is known by the one that read it.
       shown: (value) => (session()?.service ?? before)?.shown(value) ?? value,
       isSeparate: (credential) => credential === 'dangerous' && session()?.dangerous !== undefined,
@@ -104,6 +100,18 @@ export class Worktable {
   /** The object as it stands in the cluster now. */
   readLive(work: Work): Promise<KubeObject | undefined> {
     return this.#parts.writer.readLive(work.object);
+  }
+
+  /**
+   * The service of a call as it is open now, or why its credential cannot be used; undefined where the account is not open any
+   * more, or not what the call was decided on.
+   */
+  serviceFor({ entry }: Work, { account }: Pass<unknown, unknown>, call: Call<unknown>): Service | Closed | undefined {
+    const session = this.#parts.accounts.session(entry.account);
+    if (session === undefined) return undefined;
+    const { endpoint, accountId, mode } = this.#parts.accounts.view(session);
+    if (endpoint !== account.endpoint || accountId !== account.accountId || mode !== account.mode) return undefined;
+    return call.credential === 'dangerous' ? (session.dangerous ?? session.service) : session.service;
   }
 
   /** Whether the kind, asked again in this very tick, still wants exactly this call. */

@@ -46,6 +46,7 @@ export class Budget {
   #allowed: Allowance = alone;
   readonly #plans = new Map<object, number>();
   readonly #waiting = new Map<Urgency, Waiter[]>(urgencies.map((urgency) => [urgency, []]));
+  readonly #announced = new Set<object>();
   #starts: number[] = [];
   #running = 0;
   #turns = 0;
@@ -141,6 +142,18 @@ export class Budget {
     const full = this.#allowed.requestsPerSecond;
     const healedMs = Math.max(this.#clock.monotonic() - Math.max(this.#cut.at, this.#pausedUntil), 0);
     return Math.max(Math.min(full, this.#cut.rate + (full * healedMs) / recoveryMs), slowestPerSecond);
+  }
+
+  /** Somebody is about to ask for a turn; the returned function says that it was given, or is not wanted any more. */
+  announce(): () => void {
+    const announced = {};
+    this.#announced.add(announced);
+    return () => this.#announced.delete(announced);
+  }
+
+  /** How long a call that is announced now may have to wait: polls leave it half of the budget at least. */
+  waitMs(): number {
+    return this.pauseMs() + (1_000 * this.#announced.size) / (this.requestsPerSecond() / 2);
   }
 
   /** How many turns were given since the beginning. */

@@ -123,7 +123,10 @@ export class Mirror {
 
   #reading(read: Read): Reading {
     const known = this.#readings.get(read.key);
-    if (known !== undefined) return known;
+    if (known !== undefined) {
+      if (known.read.roundMs !== read.roundMs) this.#pace.change(known, read);
+      return known;
+    }
     const reading = newReading(read, this.#now());
     this.#readings.set(read.key, reading);
     return reading;

@@ -69,7 +69,7 @@ const table: Readonly<Record<Row, Readonly<Record<Effect, Verdict>>>> = {
   done: all('committed'),
   doneSayingNo: { ...all('committed'), update: 'refused', remove: 'refused' },
   doneEmpty: { ...all('inDoubt'), update: 'committed', remove: 'committed' },
-  doneUnreadable: { ...all('inDoubt'), update: 'committed', remove: 'committed' },
+  doneUnreadable: all('inDoubt'),
   redirect: all('refused'),
   seeOther: { ...all('inDoubt'), read: 'refused' },
   unauthorized: all('unauthorized'),

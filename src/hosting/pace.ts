@@ -6,7 +6,7 @@
  * waking up for each read by itself costs as much as the reads. Sums are kept, so that a question costs the same however many
  * reads there are.
  */
-import type { Clock, Entropy } from '../engine/ports.ts';
+import type { Clock, Entropy, Read } from '../engine/ports.ts';
 import type { Credential } from './credential.ts';
 import { baseIntervalMs, isBusy, plannedPerSecond, type Reading } from './reading.ts';
 
@@ -28,6 +28,8 @@ export class Pace {
   #plannedPerSecond = 0;
   /** What those that take turns would take if there were room for all. */
   #wishedPerSecond = 0;
+  /** How many of them wish for each pause. */
+  readonly #wishes = new Map<number, number>();
 
   constructor(around: PaceSurroundings) {
     this.#around = around;
@@ -37,7 +39,7 @@ export class Pace {
   join(reading: Reading): void {
     this.plan(reading);
     if (reading.read.pace !== 'rounds') return;
-    if (!this.#turning.has(reading)) this.#wishedPerSecond += wishOf(reading);
+    if (!this.#turning.has(reading)) this.#wish(reading, 1);
     this.#turning.add(reading);
     this.#around.credential.rounds.join(reading);
     if (reading.pollAt !== Number.NEGATIVE_INFINITY) return;
@@ -47,9 +49,23 @@ export class Pace {
   /** Nobody follows a read any more. */
   leave(reading: Reading): void {
     this.#count(reading, 0);
-    if (this.#turning.delete(reading)) this.#wishedPerSecond -= wishOf(reading);
+    if (this.#turning.delete(reading)) this.#wish(reading, -1);
     if (this.#turning.size === 0) this.#wishedPerSecond = 0;
     this.#around.credential.rounds.leave(reading);
+  }
+
+  /** A read is asked for at another pace, which counts from its newest walk. */
+  change(reading: Reading, read: Read): void {
+    const turns = this.#turning.has(reading);
+    if (turns) this.#wish(reading, -1);
+    reading.read = read;
+    if (turns) this.#wish(reading, 1);
+    if (read.pace !== 'rounds') return;
+    const { clock, entropy } = this.#around;
+    reading.pollAt =
+      reading.snapshot === undefined
+        ? Math.min(reading.pollAt, onBeat(clock.monotonic() + this.#turnMs(reading) * entropy.fraction()))
+        : this.nextAt(reading, reading.newest.at);
   }
 
   /** Counts the polls of a read by what its newest walk showed. */
@@ -88,10 +104,19 @@ export class Pace {
     return Math.round((this.#plannedPerSecond / budget.stretch() + Math.min(turns, this.#wishedPerSecond)) * 3600);
   }
 
-  /** How long a round of the reads takes that take turns; undefined when there are none. */
+  /** How often a read that takes turns is asked at most: as often as one of them wishes, or as a round takes; undefined when there are none. */
   roundMs(): number | undefined {
     const { rounds, budget } = this.#around.credential;
-    return this.#turning.size === 0 ? undefined : rounds.roundMs(budget.requestsPerSecond());
+    if (this.#turning.size === 0) return undefined;
+    return Math.max(Math.min(...this.#wishes.keys()), rounds.roundMs(budget.requestsPerSecond()));
+  }
+
+  #wish(reading: Reading, sign: 1 | -1): void {
+    const wish = wishMs(reading);
+    this.#wishedPerSecond += (sign * 1_000) / wish;
+    const count = (this.#wishes.get(wish) ?? 0) + sign;
+    if (count === 0) this.#wishes.delete(wish);
+    else this.#wishes.set(wish, count);
   }
 
   #turnMs(reading: Reading): number {
@@ -111,7 +136,7 @@ function onBeat(at: number): number {
   return Math.ceil(at / beatMs) * beatMs;
 }
 
-/** How often a second a read would like its turn. */
-function wishOf({ read }: Reading): number {
-  return 1000 / Math.max(read.roundMs ?? 0, 1000);
+/** The pause that a read would like between its turns. */
+function wishMs({ read }: Reading): number {
+  return Math.max(read.roundMs ?? 0, 1_000);
 }

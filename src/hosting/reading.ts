@@ -12,7 +12,8 @@ const longestGapMs = 2000;
 
 /** One read and all that is remembered of it. */
 export interface Reading {
-  readonly read: Read;
+  /** As it was asked for last: a spec may ask for another pace of the same read. */
+  read: Read;
   followers: number;
   snapshot: Snapshot | undefined;
   problem: ReadProblem | undefined;

@@ -147,11 +147,11 @@ const rows: readonly (readonly [string, Seen, string, string, string, string, st
     answered(200, 'garbage'),
     'inDoubt',
     'inDoubt',
-    'committed',
-    'committed',
+    'inDoubt',
+    'inDoubt',
     'inDoubt',
     'malformed',
-    'done, but its id is not known',
+    'a page of somebody on the way says nothing of the service',
   ],
   ...[300, 301, 302, 304, 305, 307, 308].map(
     (status) =>

@@ -101,6 +101,29 @@ describe('the states of alerts', () => {
     expect([mirror.pace.forecastPerHour(), other.pace.forecastPerHour()]).toEqual([600, 0]);
   });
 
+  it.each([
+    { from: 30_000, to: 86_400_000, least: 0, most: 1 },
+    { from: 86_400_000, to: 30_000, least: 110, most: 130 },
+  ])(
+    'come as often as they are asked for last: every $to ms after every $from ms',
+    async ({ from, to, least, most }) => {
+      const { clock, mirror, requests } = mirrorOfSmallWorld();
+      const unfollow = mirror.follow(alertStateOf('al_1', from));
+      mirror.want(alertStateOf('al_1', from), 0);
+      await clock.advance(100_000);
+
+      mirror.follow(alertStateOf('al_1', to));
+      unfollow();
+      const before = requests.length;
+      await clock.advance(3_600_000);
+
+      expect(requests.length - before).toBeGreaterThanOrEqual(least);
+      expect(requests.length - before).toBeLessThanOrEqual(most);
+      expect(mirror.pace.roundMs()).toBe(to);
+      expect(mirror.pace.forecastPerHour()).toBe(Math.round(3_600_000 / to));
+    },
+  );
+
   it('leave their turns to the others when an account is closed', async () => {
     const { clock, mirror, another } = mirrorOfSmallWorld();
     const other = another();

@@ -48,6 +48,18 @@ describe('an account', () => {
     });
   });
 
+  it('says which key of its Secret is empty', async () => {
+    const world = await aReadyAccount();
+
+    world.secret('hosting-credentials', { baseUrl: 'http://127.0.0.1:8088', token: ' ' });
+    await world.run(10_000);
+
+    expect(conditionOf(world, 'HostingAccount', 'default', 'Ready')).toMatchObject({
+      reason: 'SecretMissing',
+      message: expect.stringContaining('has an empty key "token"'),
+    });
+  });
+
   it('says which Secret is missing, and goes on when it appears', async () => {
     const world = new InProcess();
     await world.start();

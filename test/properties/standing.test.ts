@@ -39,6 +39,7 @@ const disturbances: readonly { readonly name: string; readonly is: Disturbance }
   { name: '429 without', is: { insteadOf: { status: 429 } } },
   { name: '401 once', is: { insteadOf: { status: 401, text: '{"error":"no"}' } } },
   { name: 'garbage, done', is: { afterwards: { status: 200, text: '{"oops' } } },
+  { name: 'garbage, not done', is: { insteadOf: { status: 200, text: '<html>sign in</html>' } } },
   { name: 'an empty answer, done', is: { afterwards: { status: 200, text: '' } } },
 ];
 

@@ -27,6 +27,8 @@ export interface InProcessOptions {
   readonly world?: 'demo' | 'empty';
   readonly seed?: number;
   readonly horizonMs?: number;
+  /** How many objects are looked at in parallel; 8 unless given. */
+  readonly workers?: number;
   readonly readOnly?: boolean;
   readonly secretWatch?: 'on' | 'off';
   /** Labels of the resources that the operator looks after; all unless given. */
@@ -71,6 +73,8 @@ export class InProcess {
   /** The operator's own key; another one counts from the next process on. */
   key = 'a key made up for tests';
   interference: Interference = () => undefined;
+  /** What each way of each request to Kubernetes takes from now on. */
+  kubeLatencyMs = 0;
   kube: CheckedKube;
   operator: Operator;
   /** Of the newest process. */
@@ -89,7 +93,7 @@ export class InProcess {
     const entropy = new SeededEntropy((options.seed ?? 1) + 1_000);
     this.cluster = options.beside?.cluster ?? new MemoryCluster(this.clock, entropy);
     this.service = options.beside?.service ?? this.#simulator(options);
-    this.kube = new CheckedKube(this.cluster);
+    this.kube = new CheckedKube(this.cluster, () => this.kubeLatencyMs);
     this.operator = this.#assemble();
   }
 
@@ -117,7 +121,7 @@ export class InProcess {
   async crash(holdMs = 0): Promise<void> {
     this.kill();
     await settle();
-    this.kube = new CheckedKube(this.cluster);
+    this.kube = new CheckedKube(this.cluster, () => this.kubeLatencyMs);
     this.operator = this.#assemble();
     await this.start(holdMs);
   }
@@ -360,7 +364,7 @@ export class InProcess {
       readOnly: options.readOnly ?? false,
       powers: this.#standing(),
       horizonMs: options.horizonMs ?? 120_000,
-      workers: 8,
+      workers: options.workers ?? 8,
     });
   }
 }

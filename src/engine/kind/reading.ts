@@ -2,6 +2,9 @@ import type { Read } from '../ports.ts';
 import type { Pass } from './pass.ts';
 import type { Step } from './step.ts';
 
+/** A pause that the service asks for is no news as long as it has not held up who asks for so long. */
+const shortPauseMs = 20_000;
+
 /** Asks for a read begun at or after `since`; where the service refuses or is not reached, says so instead of asking on. */
 export function readOf<Spec, Facts>(
   pass: Pass<Spec, Facts>,
@@ -19,6 +22,7 @@ export function readOf<Spec, Facts>(
     case 'refused':
       return { is: 'wait', reason: 'Forbidden', message, retryInMs: 300_000 };
     case 'throttled':
+      if (pass.monotonicMs - pass.askedAt < shortPauseMs) return { is: 'read', read, since };
       return { is: 'wait', reason: 'Throttled', message };
     case 'malformed':
       return { is: 'wait', reason: 'UnexpectedResponse', message };
