@@ -13,7 +13,6 @@ const longForAReason: Readonly<Record<string, string>> = {
   'src/config.ts': 'every flag and variable of every command, read in one place',
   'src/engine/ports.ts': 'everything the engine needs from the world, on one page',
   'src/hosting/bodies/disaster-readiness.ts': 'the largest part of the interface, one body after the other',
-  'src/hosting/mirror.ts': 'the whole life of a walk, in one class',
   'test/support/in-process.ts': 'the whole system in one process, set up in one place',
   'test/kube/contract.ts': 'one contract, run by the double and by a real API server',
 };
