@@ -1,10 +1,10 @@
 /** What an account is opened with: its spec, and the Secrets that this names. */
 import type { AllowedNamespaces } from './allowed-namespaces.ts';
-import type { Entry } from './book.ts';
+import { entryInWords, type Entry } from './book.ts';
 import type { Adoption } from './kind/pass.ts';
 import type { Reason } from './kind/reasons.ts';
 import { isRecord } from './memory.ts';
-import { accountLabel, partsOfKey } from './names.ts';
+import { accountLabel, annotations, partsOfKey } from './names.ts';
 import type { Json, KnownSecrets, Material, ServiceSettings } from './ports.ts';
 
 /** The account kinds' spec as far as opening the service needs it. */
@@ -103,4 +103,23 @@ export function specOf(entry: Entry): AccountSpec {
 
 function isAccountSpec(value: unknown): value is AccountSpec {
   return isRecord(value) && typeof value['accountId'] === 'string' && isRecord(value['credentialsRef']);
+}
+
+/** The newest loss that the owner of the account has accepted, as status says. */
+export function acceptedMissingOf({ recollection }: Entry): string | undefined {
+  const { facts } = recollection.memory;
+  const token = isRecord(facts) ? facts['acceptedMissing'] : undefined;
+  return typeof token === 'string' ? token : undefined;
+}
+
+/** An account stays with the endpoint of its first success until its owner accepts another by annotation. */
+export function pinned(entry: Entry, endpoint: string): Closed | undefined {
+  const pin = entry.recollection.memory.binding?.endpoint;
+  if (pin === undefined || pin === endpoint) return undefined;
+  const accepted = entry.object.metadata.annotations?.[annotations.acceptEndpoint];
+  if (accepted === endpoint) return undefined;
+  return {
+    reason: 'EndpointChanged',
+    message: `${entryInWords(entry)} belongs to ${pin}, and the Secret now names ${endpoint}; nothing is sent there until the annotation ${annotations.acceptEndpoint}: ${endpoint} accepts it`,
+  };
 }

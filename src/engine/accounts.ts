@@ -4,11 +4,13 @@
  * Guarantees: one service per account and credential, opened again when the Secret, the account id or its settings change;
  * nothing is sent for an account whose endpoint is not the one that was pinned.
  */
-import { entryInWords, type Entry } from './book.ts';
+import type { Entry } from './book.ts';
 import type { Reason } from './kind/reasons.ts';
 import {
+  acceptedMissingOf,
   allowanceOf,
   dangerousSettingsOf,
+  pinned,
   printable,
   settingsOf,
   specOf,
@@ -16,9 +18,7 @@ import {
   type Closed,
   type SettingsSources,
 } from './account-settings.ts';
-import { isRecord } from './memory.ts';
 import { isAllowed } from './allowed-namespaces.ts';
-import { annotations } from './names.ts';
 import type { Clock, Hosting, Json, KnownSecrets, Material, Service, ServiceSettings, WalkListener } from './ports.ts';
 import type { Secret } from '../secret.ts';
 import type { AccountView } from './kind/pass.ts';
@@ -291,23 +291,4 @@ export class Accounts {
     this.#last.set(entry.key, { ...last, goneAt });
     return entry.object.metadata.deletionTimestamp === undefined ? undefined : { settings: last.settings, until };
   }
-}
-
-/** The newest loss that the owner of the account has accepted, as status says. */
-function acceptedMissingOf({ recollection }: Entry): string | undefined {
-  const { facts } = recollection.memory;
-  const token = isRecord(facts) ? facts['acceptedMissing'] : undefined;
-  return typeof token === 'string' ? token : undefined;
-}
-
-/** An account stays with the endpoint of its first success until its owner accepts another by annotation. */
-function pinned(entry: Entry, endpoint: string): Closed | undefined {
-  const pin = entry.recollection.memory.binding?.endpoint;
-  if (pin === undefined || pin === endpoint) return undefined;
-  const accepted = entry.object.metadata.annotations?.[annotations.acceptEndpoint];
-  if (accepted === endpoint) return undefined;
-  return {
-    reason: 'EndpointChanged',
-    message: `${entryInWords(entry)} belongs to ${pin}, and the Secret now names ${endpoint}; nothing is sent there until the annotation ${annotations.acceptEndpoint}: ${endpoint} accepts it`,
-  };
 }

@@ -7,20 +7,16 @@
 import { conclude } from './conditions.ts';
 import type { Pass } from './kind/pass.ts';
 import type { Call, Intent, JournalEntry, Memory, Notes, OwnCondition, Verdict } from './kind/step.ts';
-import type { KubeObject, Outcome, SendOptions, Service } from './ports.ts';
+import type { KubeObject, Outcome, Service } from './ports.ts';
 import { annotations } from './names.ts';
 import { isoSeconds } from './kind/moment.ts';
+import { deadlineSeconds, dispatch, type Errand } from './dispatch.ts';
 import { corrected, correctedPerhaps, writtenTo } from './recall.ts';
 import { settle, slowedDown } from './settle.ts';
 import { requestDigest } from './surroundings.ts';
 import { failed, heldBack, isSeenTooEarly, refused, wentWell } from './vain.ts';
 import { remembering, type Work } from './work.ts';
 import type { Worktable } from './worktable.ts';
-
-/** After this long since the decision the call has ended, its wait for a turn included. */
-const deadlineSeconds = 30;
-/** What an answer may take at least; a call that waited so long that less is left is not sent. */
-const answerMs = 10_000;
 
 /** The account was closed meanwhile, or opened as another. */
 const reopenedMs = 1_000;
@@ -43,15 +39,6 @@ export type Performed =
   | { readonly is: 'overtaken' }
   /** This process may not act, or not yet: come back without a word. */
   | { readonly is: 'quiet'; readonly retryInMs: number };
-
-/** A call on its way: what one pass decided on, and where it is worked on. */
-interface Errand {
-  readonly table: Worktable;
-  readonly pass: Pass<unknown, unknown>;
-  readonly call: Call<unknown>;
-  /** Stands for what is sent. */
-  readonly digest: string;
-}
 
 /** Performs a call and says what follows for the object. */
 export async function perform(
@@ -232,33 +219,6 @@ async function unsent({ table, call }: Errand, work: Work, before: Partial<Memor
   const cleared = remembering(work, journal === undefined ? before : { ...before, journal: undefined });
   const stored = isMarked ? await table.write(cleared, undefined) : work;
   return stored === undefined ? { is: 'overtaken' } : { is: 'quiet', retryInMs: reopenedMs };
-}
-
-/** Sends the bytes, unless by then the process may not or it is too late. */
-async function dispatch({ table, pass, call }: Errand, work: Work, service: Service): Promise<Outcome | 'late'> {
-  const deadline = pass.monotonicMs + deadlineSeconds * 1_000;
-  const latestWallMs = pass.wallMs + deadlineSeconds * 1_000 - answerMs;
-  let late = false;
-  const options: SendOptions = {
-    urgency: call.urgency,
-    deadline,
-    mayDispatch: () => {
-      const no = table.leadership.mayAct();
-      if (no !== undefined) return no;
-      // A machine that slept stops the monotonic clock; the wall clock goes on.
-      late = table.clock.monotonic() > deadline - answerMs || table.clock.wall() > latestWallMs;
-      if (late) return 'waited too long in the queue';
-      if (call.confirm !== 'live' || table.stillWants(work, pass, call)) return undefined;
-      return 'what it was decided on is no longer so';
-    },
-  };
-  const outcome = await service.send(call.request, options);
-  if (outcome.is !== 'notSent') return outcome;
-  // What is resumed may have been sent before: its entry stays, and its kind says what is known of it.
-  if (late && call.resumes !== true) return 'late';
-  // Where the account was opened anew while it waited for its turn, it goes out there, under the same entry.
-  const now = table.serviceFor(work, pass, call);
-  return now === undefined || 'reason' in now || now === service ? outcome : now.send(call.request, options);
 }
 
 /** What failed is said, and sent again after a pause. */
