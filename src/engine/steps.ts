@@ -204,8 +204,9 @@ export class Steps {
     step: Extract<Step<unknown>, { is: 'read' }>,
   ): Promise<Ended> {
     const { recall } = work;
-    // What came back from the service is written before anything is waited for, and so is what a lost call turned out to be.
-    const isNews = work.unwrittenId || hasEnded(work);
+    // What came back from the service is written before anything is waited for, and so is what a lost call turned out to be,
+    // and what has taken the place of an object that is gone.
+    const isNews = work.unwrittenId || hasEnded(work) || isBoundAnew(work);
     if (isNews && (await this.#table.write(work, undefined)) === undefined) return { is: 'overtaken' };
     recall.askedAt ??= pass.askedAt;
     this.#parts.asked(around.session.service, step.read.key, work.entry.key);
@@ -237,4 +238,10 @@ export class Steps {
 function hasEnded({ entry, recollection }: Work): boolean {
   const { journal } = entry.recollection.memory;
   return journal !== undefined && !isDeepStrictEqual(journal, recollection.memory.journal);
+}
+
+/** Whether a pass found what has taken the place of the bound object. */
+function isBoundAnew({ entry, recollection }: Work): boolean {
+  const { id } = entry.recollection.memory;
+  return id !== undefined && id !== recollection.memory.id;
 }
