@@ -66,6 +66,8 @@ describe('an object that a look does not find on one day, and another look on an
     const world = await aWorld();
     const spec = { appId: 'app_web', environmentName: 'staging' };
     world.apply('AppEnvironment', 'web', spec);
+    // What is paused asks for nothing: somebody else keeps the list coming.
+    world.apply('AppEnvironment', 'other', { appId: 'app_web', environmentName: 'production' });
     await world.run(130_000);
     anotherOnce(world);
     await world.run(70_000);
