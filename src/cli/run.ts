@@ -92,6 +92,7 @@ async function operate(settings: RunSettings): Promise<number> {
         allowInsecureLoopback: settings.allowInsecureLoopback,
         allowPrivateAddresses: settings.allowPrivateAddresses,
         proxy: wholeEnvironment()['HTTPS_PROXY'] ?? wholeEnvironment()['https_proxy'],
+        noProxy: wholeEnvironment()['NO_PROXY'] ?? wholeEnvironment()['no_proxy'],
       },
     });
     const instance = `${hostname()}-${process.pid}`;

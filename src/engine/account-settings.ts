@@ -50,9 +50,9 @@ export async function settingsOf(
     const missing = baseUrl === undefined ? 'baseUrl' : 'token';
     return { reason: 'SecretMissing', message: `${where} has no key "${missing}"; it must hold baseUrl and token` };
   }
-  if (token.reveal().trim() === '') {
-    return { reason: 'SecretMissing', message: `${where} has an empty key "token"; it must hold baseUrl and token` };
-  }
+  const flaw = tokenFlaw(token.reveal().trim());
+  if (flaw !== undefined)
+    return { reason: 'SecretMissing', message: `${where} has ${flaw}; it must hold baseUrl and token` };
   return {
     baseUrl: baseUrl.reveal().trim(),
     token,
@@ -63,6 +63,14 @@ export async function settingsOf(
     name: accountLabel(entry.object.metadata),
     secrets,
   };
+}
+
+/** What is wrong with the key; printable ASCII and nothing else is what a header can carry. */
+function tokenFlaw(token: string): string | undefined {
+  if (token === '') return 'an empty key "token"';
+  return /^[\x21-\x7e]+( [\x21-\x7e]+)*$/.test(token)
+    ? undefined
+    : 'a key "token" with characters that a header cannot carry';
 }
 
 /** The second credential is for the same host and the same account; without a Secret that says so it is not used. */

@@ -210,7 +210,7 @@ export class Accounts {
   /** What a pass sees of its account. */
   view(session: Session): AccountView {
     const { spec, service } = session;
-    const { pollIntervalMs, roundMs, forecastPerHour } = service.health();
+    const { pollIntervalMs, roundMs, forecastPerHour, answeredAt } = service.health();
     const throttledMs = this.throttledMs(session);
     return {
       endpoint: service.endpoint,
@@ -219,6 +219,7 @@ export class Accounts {
       adoption: spec.adoption ?? (session.scope === 'Namespaced' ? 'ById' : 'Never'),
       pollMs: (spec.pollSeconds ?? 60) * 1_000,
       inEffect: { pollMs: pollIntervalMs, roundMs },
+      answeredAt,
       budget: { ...allowanceOf(spec), forecastPerHour },
       isThrottled: throttledMs !== undefined && throttledMs > 0,
       frozen: session.frozen,

@@ -139,6 +139,8 @@ export interface ServiceHealth {
   readonly roundMs: number | undefined;
   /** The poll interval in effect: as set, or longer where polling would use more than half of the budget. */
   readonly pollIntervalMs: number;
+  /** When the newest complete walk of any read began; undefined before the first. */
+  readonly answeredAt: number | undefined;
 }
 
 /** One account of the service behind one credential. */

@@ -89,3 +89,8 @@ export function addressKind(address: string): AddressKind {
   if (loopback.check(bare, family)) return 'loopback';
   return privates.check(bare, family) ? 'private' : 'public';
 }
+
+/** A host name as it is compared: an address of IPv6 without its brackets. */
+export function bare(hostname: string): string {
+  return hostname.replace(/^\[|\]$/g, '');
+}

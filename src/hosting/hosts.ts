@@ -6,7 +6,8 @@
  */
 import { lookup as systemLookup } from 'node:dns';
 import { isIP, type LookupFunction } from 'node:net';
-import { addressKind } from './addresses.ts';
+import { addressKind, bare } from './addresses.ts';
+import { goesDirectly } from './no-proxy.ts';
 
 /** What the operator's own settings allow. */
 export interface HostRules {
@@ -18,6 +19,8 @@ export interface HostRules {
   readonly allowPrivateAddresses: boolean;
   /** The operator's HTTPS proxy; it then resolves the names. */
   readonly proxy: string | undefined;
+  /** What goes past the proxy, as `NO_PROXY` lists it. */
+  readonly noProxy?: string | undefined;
 }
 
 /** A base URL that may be used. */
@@ -75,7 +78,10 @@ export function openHosts(rules: HostRules, resolve: Resolve = resolveBySystem):
         }
       });
     },
-    proxyFor: (origin) => (isLoopbackName(new URL(origin).hostname) ? undefined : rules.proxy),
+    proxyFor: (origin) => {
+      const direct = isLoopbackName(new URL(origin).hostname) || goesDirectly(rules.noProxy ?? '', origin);
+      return direct ? undefined : rules.proxy;
+    },
   };
 }
 
@@ -106,10 +112,6 @@ function schemeFlaw(url: BaseUrl & { readonly hostname: string }, rules: HostRul
   const port = Number(/:(\d+)$/.exec(url.host)?.[1] ?? 443);
   const common = port === 443 || (port > 1023 && port < 65_536) || (loopback && port === 80);
   return common ? undefined : `the base URL has port ${port}; 443 and ports above 1023 are allowed`;
-}
-
-function bare(hostname: string): string {
-  return hostname.replace(/^\[|\]$/g, '');
 }
 
 function isLoopbackName(hostname: string): boolean {

@@ -44,6 +44,7 @@ export class Mirror {
   #queue: Reading[] = [];
   #walking = 0;
   #closed = false;
+  #answeredAt: number | undefined;
   #cancelPump: () => void = nothing;
 
   constructor(around: MirrorSurroundings) {
@@ -95,6 +96,11 @@ export class Mirror {
   /** How often this account is asked, and what that takes. */
   get pace(): Pick<Pace, 'pollIntervalMs' | 'forecastPerHour' | 'roundMs'> {
     return this.#pace;
+  }
+
+  /** When the newest complete walk of any read began; undefined before the first. */
+  get answeredAt(): number | undefined {
+    return this.#answeredAt;
   }
 
   /** How old the newest walks are, in ms: the oldest of each collection that is polled. */
@@ -234,6 +240,7 @@ export class Mirror {
     reading.digest = walked.digest;
     reading.walks += 1;
     reading.snapshot = { items, begunAt: begunAt - hairMs, walk: reading.walks, dateMs: walked.dateMs };
+    this.#answeredAt = Math.max(this.#answeredAt ?? begunAt, begunAt);
     reading.problem = undefined;
     reading.failures = 0;
     reading.notBefore = Number.NEGATIVE_INFINITY;

@@ -132,6 +132,7 @@ export function openService(
       forecastPerHour: mirror.pace.forecastPerHour(),
       pollIntervalMs: mirror.pace.pollIntervalMs(),
       roundMs: mirror.pace.roundMs(),
+      answeredAt: mirror.answeredAt,
     }),
     close: async () => {
       stopGauges?.();

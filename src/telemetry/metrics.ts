@@ -22,6 +22,11 @@ export const metricNames = {
     labels: ['kind', 'endpoint', 'outcome'],
   },
   apphosting_status_writes_total: { type: 'counter', help: 'Status writes.', labels: ['kind'] },
+  apphosting_events_dropped_total: {
+    type: 'counter',
+    help: 'Events that were not published: too many of one object, too many at once, or refused.',
+    labels: ['why'],
+  },
   apphosting_objects: {
     type: 'gauge',
     help: 'Objects by what their Ready condition says.',

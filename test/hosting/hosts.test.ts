@@ -304,4 +304,33 @@ describe('the proxy', () => {
     expect(proxyFor('http://localhost:8088')).toBeUndefined();
     expect(proxyFor('http://127.0.0.1:8088')).toBeUndefined();
   });
+
+  it.each([
+    { noProxy: 'api.example.com', direct: true, because: 'it is named' },
+    { noProxy: 'other.org, API.example.com', direct: true, because: 'it is one of a list, however it is written' },
+    { noProxy: 'example.com', direct: true, because: 'names below a name belong to it' },
+    { noProxy: '.example.com', direct: true, because: 'a suffix is named' },
+    { noProxy: '*.example.com', direct: true, because: 'a suffix is named with a star' },
+    { noProxy: '*', direct: true, because: 'everything is named' },
+    { noProxy: 'api.example.com:443', direct: true, because: 'its port is the one of https' },
+    { noProxy: 'api.example.com:8443', direct: false, because: 'another port is named' },
+    { noProxy: 'ample.com', direct: false, because: 'the end of a word is no suffix' },
+    { noProxy: 'v2.api.example.com', direct: false, because: 'a name below it is named' },
+    { noProxy: '', direct: false, because: 'nothing is named' },
+    { noProxy: ' , ', direct: false, because: 'nothing is named between the commas' },
+  ])('is left out for a host or not: $because', ({ noProxy, direct }) => {
+    const { proxyFor } = openHosts({ ...laptop, proxy: 'http://proxy.corp:3128', noProxy });
+
+    expect(proxyFor('https://api.example.com') === undefined).toBe(direct);
+  });
+
+  it('is left out for an address and a port that are named', () => {
+    const noProxy = '[2001:db8::1]:8443,10.1.2.3,2001:db8::2';
+    const { proxyFor } = openHosts({ ...laptop, proxy: 'http://proxy.corp:3128', noProxy });
+
+    expect(proxyFor('https://[2001:db8::1]:8443')).toBeUndefined();
+    expect(proxyFor('https://[2001:db8::1]')).toBe('http://proxy.corp:3128');
+    expect(proxyFor('https://[2001:db8::2]')).toBeUndefined();
+    expect(proxyFor('https://10.1.2.3:9443')).toBeUndefined();
+  });
 });

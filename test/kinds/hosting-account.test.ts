@@ -48,15 +48,27 @@ describe('an account', () => {
     });
   });
 
-  it('says which key of its Secret is empty', async () => {
+  it.each([
+    { token: ' ', says: 'has an empty key "token"', because: 'nothing is in it' },
+    {
+      token: 'a\r\nx: y',
+      says: 'has a key "token" with characters that a header cannot carry',
+      because: 'it has lines',
+    },
+    {
+      token: 'größe',
+      says: 'has a key "token" with characters that a header cannot carry',
+      because: 'it is not ASCII',
+    },
+  ])('says which key of its Secret cannot be used: $because', async ({ token, says }) => {
     const world = await aReadyAccount();
 
-    world.secret('hosting-credentials', { baseUrl: 'http://127.0.0.1:8088', token: ' ' });
+    world.secret('hosting-credentials', { baseUrl: 'http://127.0.0.1:8088', token });
     await world.run(10_000);
 
     expect(conditionOf(world, 'HostingAccount', 'default', 'Ready')).toMatchObject({
       reason: 'SecretMissing',
-      message: expect.stringContaining('has an empty key "token"'),
+      message: expect.stringContaining(says),
     });
   });
 

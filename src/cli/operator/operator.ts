@@ -88,7 +88,12 @@ export function createOperator(options: OperatorOptions): Operator {
     for (const listener of listeners) if (listener.name !== by) listener.rewound();
   };
   const scope = namespace === undefined ? {} : { namespace };
-  const events = new EventPublisher({ ...around, controller: 'apphosting.dev/operator', instance: options.instance });
+  const events = new EventPublisher({
+    ...around,
+    controller: 'apphosting.dev/operator',
+    instance: options.instance,
+    onDrop: (why) => options.metrics.count('apphosting_events_dropped_total', { why }),
+  });
   const writer = new ResourceWriter({ ...around, resourceOf: (object) => resourceOfObject(kinds, object) });
   const material = new KubeMaterial({
     ...around,

@@ -49,6 +49,8 @@ export interface AccountView {
   readonly pollMs: number;
   /** How often things are read at present: longer than asked where the budget would not do. */
   readonly inEffect: { readonly pollMs: number; readonly roundMs: number | undefined };
+  /** When the newest complete read of anything began; undefined before the first. */
+  readonly answeredAt?: number | undefined;
   /** What the account may take, and what it is expected to take; undefined where it is not open. */
   readonly budget?: {
     readonly requestsPerSecond: number;

@@ -15,7 +15,7 @@ import type { Pass } from './pass.ts';
 import type { ObjectPlan } from './plan.ts';
 import { readOf } from './reading.ts';
 import { planRemoval } from './removal.ts';
-import { believedPolls, look, refusedFor } from './sight.ts';
+import { believedPolls, look, mayBeAlone, refusedFor } from './sight.ts';
 import type { Showing, Step } from './step.ts';
 
 /** The next step for an object with plain create, update and delete. */
@@ -108,7 +108,9 @@ function whenDoubtful<Spec, Facts, Item>(
   const walk = pass.view.one(list, id)?.walk;
   const refusedMs = walk === undefined ? 0 : refusedFor(pass, list, walk);
   const believedMs = believedPolls * pass.account.pollMs;
-  return refusedMs === 0 ? {} : { retryInMs: refusedMs < believedMs ? believedMs - refusedMs : believedMs };
+  // As long as nothing answers there is nothing to look at; whether others are answered with is asked again now and then.
+  if (refusedMs === 0) return mayBeAlone(pass, list) ? { retryInMs: 2 * believedMs } : {};
+  return { retryInMs: refusedMs < believedMs ? believedMs - refusedMs : believedMs };
 }
 
 /** What is another thing than the spec describes is not changed into it halfway: where drift is corrected somebody has to decide. */

@@ -21,6 +21,7 @@ export type Look<Facts, Item> =
 /** For so many polls a list is believed after the service began to refuse it. */
 export const believedPolls = 2;
 const refusing: ReadonlySet<ReadProblem['why']> = new Set(['refused', 'forbidden']);
+const missing: ReadonlySet<ReadProblem['why']> = new Set(['unreachable', 'malformed']);
 
 /** Looks for a bound object, asking for the reads that a safe answer needs. */
 export function look<Spec, Facts, Item>(
@@ -44,11 +45,24 @@ export function look<Spec, Facts, Item>(
 
 /**
  * How long the service has answered, but not with this list. What it showed last is believed while it cannot be reached at all,
- * which its account says; one that refuses a list may have lost what was in it.
+ * which its account says; one that refuses a list, or shows others for two polls but not this one, may have lost what was in it.
  */
 export function refusedFor<Spec, Facts>(pass: Pass<Spec, Facts>, list: Read, walk: Snapshot): number {
   const problem = pass.view.problem(list);
-  return problem !== undefined && refusing.has(problem.why) ? pass.monotonicMs - walk.begunAt : 0;
+  if (problem === undefined) return 0;
+  const isAlone = mayBeAlone(pass, list) && answeredForMs(pass, walk) >= believedPolls * pass.account.inEffect.pollMs;
+  return isAlone || refusing.has(problem.why) ? pass.monotonicMs - walk.begunAt : 0;
+}
+
+/** Whether a list fails in a way that counts against it as soon as the service is seen to answer with others. */
+export function mayBeAlone<Spec, Facts>(pass: Pass<Spec, Facts>, list: Read): boolean {
+  const problem = pass.view.problem(list);
+  return problem !== undefined && missing.has(problem.why);
+}
+
+/** For how long the service has gone on answering with anything after it answered with this. */
+function answeredForMs<Spec, Facts>({ account }: Pass<Spec, Facts>, walk: Snapshot): number {
+  return (account.answeredAt ?? walk.begunAt) - walk.begunAt;
 }
 
 /** The service as we left it ourselves a moment ago. */
