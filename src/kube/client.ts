@@ -39,12 +39,6 @@ export interface KubeOptions {
   readonly onCall?: OnCall;
 }
 
-/** Whether the API server lets us do something, in its own words. */
-export interface Verdict {
-  readonly allowed: boolean;
-  readonly reason: string;
-}
-
 /** The version of the API server. */
 export interface ServerVersion {
   readonly major: number;
@@ -158,29 +152,6 @@ export class KubeClient implements KubeApi {
   /** The API server's clock as of its last answer, with the monotonic time at which it was seen. */
   serverDate(): ServerDate | undefined {
     return this.#transport.serverDate;
-  }
-
-  /** Asks the API server whether we may do this; `resource` may carry a subresource as `plural/part`. */
-  async canI(verb: string, resource: Pick<Resource, 'group' | 'plural'>, namespace?: string): Promise<Verdict> {
-    const [plural, part] = resource.plural.split('/');
-    const what = `asking whether we may ${verb} ${resource.plural}`;
-    const attributes = { verb, group: resource.group, resource: plural, subresource: part, namespace };
-    const answer = await this.#transport.send({
-      method: 'POST',
-      path: '/apis/authorization.k8s.io/v1/selfsubjectaccessreviews',
-      body: {
-        apiVersion: 'authorization.k8s.io/v1',
-        kind: 'SelfSubjectAccessReview',
-        spec: { resourceAttributes: attributes },
-      },
-      what,
-    });
-    const body = bodyOf(answer, what);
-    const status = isRecord(body) ? body['status'] : undefined;
-    if (!isRecord(status) || typeof status['allowed'] !== 'boolean') {
-      throw new GarbledError(`${what}: the answer does not say`);
-    }
-    return { allowed: status['allowed'], reason: textOf(status, 'reason') ?? '' };
   }
 
   /** The API server's version, and whether the operator supports it. */

@@ -25,7 +25,7 @@ describe('the client', () => {
     expect(Math.abs((api.serverDate()?.dateMs ?? 0) - Date.now())).toBeLessThan(5_000);
   });
 
-  it('says what we may do and what we may not, also on behalf of somebody else', async () => {
+  it('says what somebody else on whose behalf we ask may not do', async () => {
     const { url, ca, adminToken } = sharedKubernetes();
     const folder = await temporaryFolder('tests');
     onTestFinished(folder.release);
@@ -37,9 +37,6 @@ describe('the client', () => {
     const nobody = await kubeAt(file);
     onTestFinished(() => nobody.close());
 
-    expect((await api.canI('delete', things, 'default')).allowed).toBe(true);
-    expect((await api.canI('update', { ...things, plural: 'things/status' })).allowed).toBe(true);
-    expect((await nobody.canI('delete', things, 'default')).allowed).toBe(false);
     const refused = nobody.list(things, { limit: 1 });
     await expect(refused).rejects.toMatchObject({ reason: 'forbidden', message: expect.stringContaining('"nobody"') });
   });

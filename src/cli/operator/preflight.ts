@@ -1,5 +1,6 @@
 import type { AnyKind } from '../../engine/kind/define.ts';
 import { KubeError, type KubeApi, type Resource } from '../../engine/ports.ts';
+import { oldestMinor, type KubeClient } from '../../kube/client.ts';
 import { leaseResource } from '../../kube/lease-spec.ts';
 import { configMapResource, secretResource } from '../../kube/material.ts';
 import { namespaceResource, resourceOf } from './operator.ts';
@@ -15,8 +16,13 @@ export interface Plans {
 }
 
 /** Why the operator cannot work in this cluster, with what to do; undefined when it can. */
-export async function preflight(api: KubeApi, plans: Plans): Promise<string | undefined> {
+export async function preflight(
+  api: KubeApi & Pick<KubeClient, 'serverVersion'>,
+  plans: Plans,
+): Promise<string | undefined> {
   const { namespace, operatorNamespace } = plans;
+  const tooOld = await ageProblemOf(api);
+  if (tooOld !== undefined) return tooOld;
   for (const resource of listed(plans)) {
     const where =
       namespace === undefined ? 'in all namespaces; or watch one with --namespace' : `in namespace ${namespace}`;
@@ -31,6 +37,18 @@ export async function preflight(api: KubeApi, plans: Plans): Promise<string | un
     if (problem !== undefined) return problem;
   }
   return undefined;
+}
+
+/** A version that is hidden, or said in words that we do not know, proves nothing: what is asked next says what is wrong. */
+async function ageProblemOf(api: Pick<KubeClient, 'serverVersion'>): Promise<string | undefined> {
+  try {
+    const { text, supported } = await api.serverVersion();
+    if (supported) return undefined;
+    return `the cluster runs Kubernetes ${text}, and the operator needs 1.${oldestMinor} or newer; upgrade the cluster`;
+  } catch (error) {
+    if (error instanceof KubeError) return undefined;
+    throw error;
+  }
 }
 
 /** Everything that is listed and then watched. */
