@@ -91,10 +91,11 @@ export function observedOf(
   };
 }
 
-/** A database always gets a new app, whether the spec says so or not. */
+/** A database always gets a new app, whatever the spec says; which source is one is not shown. */
 function namedAlike(destination: DestinationNames, { target }: Pick<Spec, 'target'>): DestinationNames {
-  const implied = target?.appName !== undefined && target.createNewApp === undefined;
-  return implied && destination.appName === target.appName ? { ...destination, createNewApp: false } : destination;
+  const implied = target?.createNewApp === true ? undefined : target?.appName?.trim();
+  const isAlike = implied !== undefined && destination.appName === implied;
+  return isAlike ? { ...destination, createNewApp: false } : destination;
 }
 
 /** What an item that was written down asks for, in the words of the spec. */

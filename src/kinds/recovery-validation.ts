@@ -29,6 +29,7 @@ import {
 import { ended, underWay } from './one-shot-end.ts';
 import { isAnswered, needsOf, protectionNeed, stepOnce, type OncePlan } from './one-shot.ts';
 import { isWhole } from './recovery-activation-content.ts';
+import { untilUnknown } from './recovery-validation-endless.ts';
 import { isValidation, ownOperation, showsBeginnings, type ValidationPass } from './recovery-validation-ours.ts';
 import { requestIdOf } from './request-id.ts';
 import { identity, type Facts, type Spec } from './schema/recovery-validation.ts';
@@ -116,7 +117,10 @@ function follow(pass: ValidationPass, { configuration, walk }: SeenConfiguration
     // When it began is learned while it runs: it may be over when the list is due again.
     return { ...readOf(pass, read, acceptedSince), note: { ...pass.notes, acceptedSince } };
   }
-  if (operation !== undefined || isActive || id === undefined) {
+  if (configuration !== undefined && operation !== undefined) {
+    return untilUnknown(pass, { configuration, operation, walk, facts, acceptedSince, running });
+  }
+  if (isActive || id === undefined) {
     return { is: 'wait', reason: 'InProgress', message: running, note: { acceptedSince } };
   }
   const since = pass.notes['followedSince'] ?? pass.monotonicMs;

@@ -151,6 +151,22 @@ describe('a protection', () => {
     expect(await committed(world, 'activation.accepted')).toBe(1);
   });
 
+  it.each(['Warm', 'Cold'])(
+    'of a database that is %s is set up once and keeps its points where createNewApp is written out as false',
+    async (mode) => {
+      const names = { ...target, createNewApp: false };
+      const world = await aProtectedWorld({}, { mode, target: names });
+      const before = protection(world);
+      await world.crash();
+      await world.run(900_000);
+
+      expect(await committed(world, 'configuration.edited')).toBe(0);
+      expect(protection(world).generation).toBe(before.generation);
+      expect(protection(world).recoveryPoints.length).toBeGreaterThanOrEqual(before.recoveryPoints.length);
+      expect(conditionOf(world, 'DisasterProtection', 'orders', 'Ready')).toBe('True/InSync');
+    },
+  );
+
   it('keeps what the spec leaves open when it changes something else', async () => {
     const world = await aProtectedWorld({}, { storage: { source: 'Platform' } });
     const before = world.get('DisasterProtection', 'orders')?.spec;

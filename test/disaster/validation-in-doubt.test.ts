@@ -87,3 +87,27 @@ describe('a validation that a change of the configuration ended', () => {
     expect(sentenceOf(world, kind, 'x')).not.toContain('blocks');
   });
 });
+
+describe('a validation whose end the service does not show', () => {
+  it('is not said to be in progress for good', async () => {
+    const world = await aProtectedWorld({ readings: { 'dr.disclosed': 'minimal' } });
+    world.apply(kind, 'x', { protectionRef: { name: 'orders' } });
+    await world.run(600_000);
+    expect(conditionOf(world, kind, 'x', 'Ready')).toBe('False/InProgress');
+    await world.run(3_600_000);
+
+    expect(conditionOf(world, kind, 'x', 'Accepted')).toBe('True/Accepted');
+    expect(conditionOf(world, kind, 'x', 'Succeeded')).toBe('Unknown/UnknownState');
+  });
+
+  it('lets an edit of the protection go out, and ends after it', async () => {
+    const world = await aProtectedWorld({ readings: { 'dr.disclosed': 'minimal' } });
+    world.apply(kind, 'x', { protectionRef: { name: 'orders' } });
+    await world.run(300_000);
+    edit(world);
+    await world.run(600_000);
+
+    expect(await committed(world, 'configuration.edited')).toBe(1);
+    expect(conditionOf(world, kind, 'x', 'Succeeded')).toBe('Unknown/UnknownState');
+  });
+});

@@ -93,3 +93,20 @@ describe('the item of an edit', () => {
     ]);
   });
 });
+
+describe('the names of a recovered environment', () => {
+  const named = { environmentName: 'recovered', appName: 'orders-recovered' };
+
+  it.each<readonly [because: string, target: NonNullable<Spec['target']>, differing: readonly string[]]>([
+    ['a database gets a new app also where that is left out', named, []],
+    ['a database gets a new app also where false is written out', { ...named, createNewApp: false }, []],
+    ['the service trims names', { ...named, appName: ' orders-recovered ', createNewApp: false }, []],
+    ['another new app is another one', { ...named, appName: 'other', createNewApp: false }, ['target']],
+    ['without a name, none is wanted', { environmentName: 'recovered', createNewApp: false }, ['target']],
+    ['another environment is another one', { ...named, environmentName: 'other' }, ['target']],
+  ])('are compared so that %s', (_because, target, differing) => {
+    const configuration = aConfiguration({ plannedDestination: saved });
+
+    expect(differenceOf(aProtectionPass({ target }), configuration).differing).toEqual(differing);
+  });
+});

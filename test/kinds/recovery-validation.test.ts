@@ -5,9 +5,10 @@ import type { Facts, Spec } from '../../src/kinds/schema/recovery-validation.ts'
 import { aConfiguration, aPass, aWorld, configurationId, noMemory } from './support/disaster-pass.ts';
 
 /** A pass over an accepted validation `op_1` whose place in the history is this. */
-function accepted(shown: object, more: object = {}): Pass<Spec, Facts> {
+function accepted(shown: object, more: object = {}, monotonicMs = 1_000): Pass<Spec, Facts> {
   const activities = [{ operationId: 'op_1', kind: 'validation', ...shown }];
-  const pass = aPass({ world: aWorld({ configurations: [aConfiguration({ activities, ...more })] }) });
+  const world = aWorld({ configurations: [aConfiguration({ activities, ...more })], begunAt: monotonicMs });
+  const pass = aPass({ world, monotonicMs });
   const facts = { configurationId, acceptedAt: '2026-01-01T00:00:00Z' };
   const memory = { ...noMemory, id: 'op_1', binding: pass.memory.binding, facts };
   return { ...pass, spec: { protectionRef: { name: 'orders' } }, memory };
@@ -39,5 +40,48 @@ describe('an accepted validation', () => {
       reason: 'InProgress',
       message: 'the service accepted it as operation op_1 (stage-1) and shows no end of it yet',
     });
+  });
+
+  const startedAt = '2026-01-01T00:00:00Z';
+  const later = { operationId: 'op_2', kind: 'enrolment', startedAt: '2026-01-01T00:05:00Z' };
+  const own = { operationId: 'op_1', kind: 'validation', phase: 'stage-1', startedAt };
+
+  it.each<readonly [because: string, more: object, quietForMs: number, expected: string]>([
+    ['another operation began after it', { activities: [own, later] }, 120_000, 'stall/UnknownState'],
+    ['the other one may be about to be followed by its end', { activities: [own, later] }, 119_000, 'wait/InProgress'],
+    ['the service works on another one', { activeOperationId: 'op_2' }, 120_000, 'stall/UnknownState'],
+    ['it may still run', {}, 3_599_000, 'wait/InProgress'],
+    ['nothing of it moves for an hour', {}, 3_600_000, 'stall/UnknownState'],
+    ['the service works on it', { activeOperationId: 'op_1' }, 7_200_000, 'wait/InProgress'],
+    [
+      'the service works on something without an id',
+      { activeOperation: { phase: 'stage-1' } },
+      7_200_000,
+      'wait/InProgress',
+    ],
+    [
+      'operations run beside a standby',
+      { settings: { mode: 'warm' }, activities: [own, later] },
+      120_000,
+      'wait/InProgress',
+    ],
+  ])('that shows no end, since %s: %#', (_because, more, quietForMs, expected) => {
+    const pass = accepted({ phase: 'stage-1', startedAt }, more, 1_000 + quietForMs);
+    const facts = { ...pass.memory.facts, stage: 'stage-1', startedAt };
+    const notes = { acceptedSince: 0, endlessSince: 1_000 };
+
+    const step = recoveryValidation.step({ ...pass, memory: { ...pass.memory, facts }, notes });
+
+    expect('reason' in step ? `${step.is}/${step.reason}` : step.is).toBe(expected);
+  });
+
+  it('is waited for anew when it is shown at another stage', () => {
+    const pass = accepted({ phase: 'stage-2', startedAt }, {}, 3_601_000);
+    const facts = { ...pass.memory.facts, stage: 'stage-1', startedAt };
+    const notes = { acceptedSince: 0, endlessSince: 1_000 };
+
+    const step = recoveryValidation.step({ ...pass, memory: { ...pass.memory, facts }, notes });
+
+    expect(step).toMatchObject({ is: 'wait', reason: 'InProgress', note: { endlessSince: 3_601_000 } });
   });
 });
