@@ -84,4 +84,14 @@ describe('an activation whose answer was lost, with a service that shows little'
     expect(saidOf(world)).toEqual(['False/Expired', 'False/NotPromoted', 'False/Expired']);
     expect(sentenceOf(world, activation, 'now')).toContain('no trace');
   });
+
+  it('is in doubt by each of its conditions meanwhile', async () => {
+    const world = await aProtectedWorld();
+    world.interference = ({ path }) => (path === `${disaster}/activate` ? 'loseBefore' : undefined);
+    world.apply(activation, 'now', anActivation(world));
+    await world.run(60_000);
+
+    expect(conditionOf(world, activation, 'now', 'Accepted')).toBe('Unknown/InDoubt');
+    expect(conditionOf(world, activation, 'now', 'Succeeded')).toBe('Unknown/InDoubt');
+  });
 });
