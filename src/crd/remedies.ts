@@ -113,7 +113,7 @@ const final = {
   DestinationMismatch: 'Create another one, with the names of `status.warmDestination` of the protection.',
   ActivationUnavailable: 'Remove what the message names, and create another one.',
   ConfirmationMismatch: 'Is it the right protection? Then create another one with the name that the message asks for.',
-  AlreadyActivated: '[After an activation](runbooks/after-an-activation.md). Nothing was begun.',
+  AlreadyActivated: '[After an activation](runbooks/after-an-activation.md). No second one was begun.',
   OperationNotActive: 'Look at `status.activeOperation` of the protection. Nothing was sent.',
   OperationFailed: 'Read the message and the operation in the console; then create another one.',
 } as const satisfies Remedies;
@@ -148,7 +148,8 @@ const aspects = {
   RpoExceeded: 'Look at the snapshots in the console; plan with the newest point listed.',
   SustainedStandby: 'Nothing, but it costs more: a larger usual size is needed.',
   SeedBoost: byItself,
-  UnknownState: 'Look at the protection in the console; update the operator, or report the word.',
+  UnknownState:
+    'Look in the console at what the message names, or else at the protection; is it a word? Update the operator, or report it.',
   NotDisclosed: nothing,
   CaughtUp: nothing,
   ActivationPossible: nothing,

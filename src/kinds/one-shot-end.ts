@@ -45,14 +45,15 @@ function acceptedCondition(): OwnCondition {
 
 /** Accepted and Succeeded while a request is under way. */
 export function underWay<Spec, Facts extends RequestFacts>({ memory }: Pass<Spec, Facts>): readonly OwnCondition[] {
+  const reason = memory.journal === undefined ? 'NotSent' : 'InDoubt';
+  const accepted = memory.facts.acceptedAt !== undefined;
   const succeeded: OwnCondition = {
     type: 'Succeeded',
     status: 'Unknown',
-    reason: memory.facts.acceptedAt === undefined ? 'NotSent' : 'InProgress',
+    reason: accepted ? 'InProgress' : reason,
     message: 'no end of it is shown',
   };
-  if (memory.facts.acceptedAt !== undefined) return [acceptedCondition(), succeeded];
-  const doubt = memory.journal !== undefined;
-  const message = doubt ? 'written down; what came of it is not known' : 'nothing was sent yet';
-  return [{ type: 'Accepted', status: 'Unknown', reason: doubt ? 'InDoubt' : 'NotSent', message }, succeeded];
+  if (accepted) return [acceptedCondition(), succeeded];
+  const message = reason === 'InDoubt' ? 'written down; what came of it is not known' : 'nothing was sent yet';
+  return [{ type: 'Accepted', status: 'Unknown', reason, message }, succeeded];
 }

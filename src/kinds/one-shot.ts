@@ -11,7 +11,7 @@ import { notingNo, sinceNo } from '../engine/kind/reading.ts';
 import { sightLost, withoutMisses } from '../engine/kind/sight.ts';
 import type { Call, CreateIntent, Intent, JournalEntry, Memory, Step } from '../engine/kind/step.ts';
 import type { Snapshot } from '../engine/ports.ts';
-import { powerless, unreferred, type Fence, type RequestFacts } from './approval.ts';
+import { never, powerless, unreferred, type Fence, type RequestFacts } from './approval.ts';
 import { stop } from './one-shot-end.ts';
 
 /** What one kind of request decides for itself. */
@@ -40,6 +40,8 @@ export interface OncePlan<Spec, Facts extends RequestFacts, Seen> {
   ) => Pick<Call<Facts>, 'request' | 'committed' | 'credential' | 'proof'>;
   /** The service said no to what was sent; without it, that is the end. */
   readonly refused?: (pass: Pass<Spec, Facts>, seen: Seen, no: No) => Step<Facts> | undefined;
+  /** What to look for in the service where nobody can say from what shows whether a call that was sent took effect. */
+  readonly untold?: (pass: Pass<Spec, Facts>, seen: Seen) => string | undefined;
   /** Nothing identifies the request to the service, so that a lost one must be out of the way before it is repeated. */
   readonly unidentified?: true;
   /** Whether the accepted operation is shown. Until then it keeps its place before others of its kind; without it, it keeps none. */
@@ -226,7 +228,8 @@ function resolve<Spec, Facts extends RequestFacts, Seen>(
   const fence = offFence(plan, pass) ?? plan.fence(pass, seen) ?? aloneFence(plan, pass);
   if (fence !== undefined) {
     if (isStep<Facts, Seen>(fence)) return fence;
-    if (limbo.settled || !fence.final) return stop(pass, fence);
+    if (!fence.final) return stop(pass, fence);
+    if (limbo.settled) return stop(pass, wasSent(pass) ? inTheEnd(plan, pass, seen, fence) : fence);
     return inDoubt(plan, pass, limbo.untilMs, `${fence.message}; nothing more is sent`);
   }
   const held = heldBack(pass, undefined);
@@ -247,6 +250,24 @@ function resolve<Spec, Facts extends RequestFacts, Seen>(
     },
     note: { sentAt: monotonicMs, ...(notes['unsent'] !== undefined && { first: 1 }) },
   };
+}
+
+/** Whether a call of the entry may have gone out: after a restart nobody knows that it did not. */
+export function wasSent<Spec, Facts>({ memory, notes }: Pass<Spec, Facts>): boolean {
+  return memory.journal !== undefined && notes['unsent'] === undefined;
+}
+
+/** What ends a doubt keeps more from being sent; it does not tell what came of what was sent before. */
+function inTheEnd<Spec, Facts extends RequestFacts, Seen>(
+  plan: OncePlan<Spec, Facts, Seen>,
+  pass: Pass<Spec, Facts>,
+  seen: Seen,
+  { reason, message }: Fence,
+): Fence {
+  const untold = plan.untold?.(pass, seen);
+  if (untold === undefined) return never(reason, `${message}; no trace shows of what may have been sent before`);
+  const why = `its answer was lost, no more is sent (${reason}), and what the service shows does not tell what came of it`;
+  return never('UnknownState', `${plan.words(pass)}: ${why}; look there ${untold}`);
 }
 
 /** Whether a call of this entry may still arrive, and until when. */

@@ -3,6 +3,7 @@ import { isoSeconds } from '../engine/kind/moment.ts';
 import type { JournalEntry, Memory } from '../engine/kind/step.ts';
 import type { ConfigurationItem, DrOperation } from '../hosting/requests.ts';
 import { activeOf, endedInVain, isActivation, operationIdsOf, sameMoment } from './configurations.ts';
+import { wasSent } from './one-shot.ts';
 import { namesOf, ownOperationId, type ActivationPass, type Seen } from './recovery-activation-content.ts';
 import type { Facts, Spec } from './schema/recovery-activation.ts';
 
@@ -18,13 +19,12 @@ export function trace(pass: ActivationPass, { configuration, source }: Seen): Pa
     return adopted(pass, recorded, 'Created');
   }
   const { activationResult } = configuration;
-  const wasSent = pass.memory.journal !== undefined && pass.notes['unsent'] === undefined;
-  const mayHave = wasSent || (pass.spec.attempt ?? 1) === 1;
+  const mayHave = wasSent(pass) || (pass.spec.attempt ?? 1) === 1;
   if (activationResult?.operationId !== undefined && mayHave && isOurs(pass, activationResult, source)) {
     return adopted(pass, activationResult.operationId, 'Presumed');
   }
   const { journal } = pass.memory;
-  if (journal === undefined || !wasSent) return undefined;
+  if (journal === undefined || !wasSent(pass)) return undefined;
   const fresh = newOperationId(pass, configuration, journal, false);
   return fresh === undefined ? undefined : adopted(pass, fresh, 'Presumed');
 }
@@ -96,4 +96,29 @@ export function mayBeOurs({ spec, memory }: ActivationPass, operation: DrOperati
   if (cutoffAt !== undefined) return sameMoment(cutoffAt, spec.recoveryPoint.cutoffTime);
   // What was there before it was sent is somebody else's, unless it shows our moment by now.
   return operationId === undefined || memory.journal?.create?.excluded.includes(operationId) !== true;
+}
+
+/** What to look for in the service where a lost call may have begun, or brought, what shows; undefined where nothing such shows. */
+export function untold(pass: ActivationPass, { configuration, source }: Seen): string | undefined {
+  const { spec, memory } = pass;
+  const live = `whether environment "${namesOf(spec).envName}" is live`;
+  if (configuration === undefined) return live;
+  const before = [...(memory.journal?.create?.excluded ?? []), spec.afterOperationId];
+  const isOther = ({ operationId: id }: { readonly operationId?: string | undefined }) =>
+    id !== undefined && (before.includes(id) || pass.claimant(id) !== undefined);
+  const active = activeOf(configuration);
+  const operations = [...(active === undefined ? [] : [active]), ...configuration.activities];
+  if (operations.some((operation) => !isOther(operation) && mayBeOurs(pass, operation))) return live;
+  const { activationResult } = configuration;
+  if (activationResult === undefined || isOther(activationResult)) return undefined;
+  return mayBeOurResult(spec, activationResult, source) ? live : undefined;
+}
+
+/** Whether nothing that shows of a result is another one than ours would have. */
+function mayBeOurResult(spec: Spec, result: Result, source: Seen['source']): boolean {
+  const { pointId, cutoffTime } = spec.recoveryPoint;
+  const isOfOther =
+    (result.pointId !== undefined && result.pointId !== pointId) ||
+    (result.cutoffAt !== undefined && !sameMoment(result.cutoffAt, cutoffTime));
+  return !isOfOther && namesMatch(spec, result, source) !== false;
 }

@@ -41,6 +41,7 @@ import {
   namesMatch,
   newOperationId,
   trace,
+  untold,
   type Result,
 } from './recovery-activation-ours.ts';
 import { identity, type Facts, type Spec } from './schema/recovery-activation.ts';
@@ -239,9 +240,23 @@ const plan: OncePlan<Spec, Facts, Seen> = {
       return operationId === undefined ? { facts, journal } : { facts, journal, id: operationId, ownership: 'Created' };
     },
   }),
+  untold,
   isShown: ({ memory }, { configuration }) => shows(configuration, memory.id),
   follow,
 };
+
+const notTold: OwnCondition = {
+  type: 'Promoted',
+  status: 'Unknown',
+  reason: 'NotDisclosed',
+  message: 'the service does not show what came of it',
+};
+
+/** Where nobody can say in the end how it went, nobody can say whether it is live. */
+function unlessUntold(step: Step<Facts>): Step<Facts> {
+  if (step.is !== 'stall' || step.reason !== 'UnknownState') return step;
+  return { ...step, conditions: [...(step.conditions ?? []), notTold] };
+}
 
 function promotedCondition(pass: ActivationPass, configuration: ConfigurationItem | undefined): OwnCondition {
   const { result, acceptedAt } = pass.memory.facts;
@@ -249,14 +264,7 @@ function promotedCondition(pass: ActivationPass, configuration: ConfigurationIte
   if (result !== undefined) {
     return { type, status: 'True', reason: 'Promoted', message: 'the recovered environment is live' };
   }
-  if (acceptedAt !== undefined && configuration !== undefined && keepsSilent(pass, configuration)) {
-    return {
-      type,
-      status: 'Unknown',
-      reason: 'NotDisclosed',
-      message: 'the service does not show what came of it',
-    };
-  }
+  if (acceptedAt !== undefined && configuration !== undefined && keepsSilent(pass, configuration)) return notTold;
   return { type, status: 'False', reason: 'NotPromoted', message: 'no result of this activation is shown' };
 }
 
@@ -285,6 +293,6 @@ export const recoveryActivation = defineKind<Spec, Facts>({
   claims: ({ configurationId }) => [configurationId],
   finished: ({ finishedAt }) => finishedAt !== undefined,
   answered: isAnswered,
-  step: (pass) => stepOnce(plan, pass),
+  step: (pass) => unlessUntold(stepOnce(plan, pass)),
   show,
 });
