@@ -207,14 +207,20 @@ describe('neighbours', () => {
     const world = await aWorld();
     for (const name of ['a', 'b']) world.apply('ContactPoint', name, mail);
     await world.run(30_000);
-    const before = ['a', 'b'].map((name) => world.get('ContactPoint', name));
+    const kept = () =>
+      ['a', 'b'].map((name) => {
+        // Each is looked at by itself after a while, which shows where it is deployed.
+        const { deployments: _shownNow, ...status } = statusOf(world, 'ContactPoint', name);
+        return status;
+      });
+    const before = kept();
     const poison = '{"contactPoints":[{"contactPointId":{"a":1}},null,7,{"name":"x"}]}';
     world.interference = ({ method, path }) =>
       method === 'GET' && path.endsWith('/contact-points') ? { insteadOf: { status: 200, text: poison } } : undefined;
 
     await world.run(600_000);
 
-    expect(['a', 'b'].map((name) => world.get('ContactPoint', name))).toEqual(before);
+    expect(kept()).toEqual(before);
     expect(world.sent.filter(({ method }) => method !== 'POST')).toEqual([]);
   });
 });
