@@ -45,9 +45,20 @@ export function isDeployedByEnvironment(pass: AppPass): boolean {
   return [...bound, ...unbound].some(deploysImage);
 }
 
-function deploysImage({ spec }: Related): boolean {
+/** The image that AppEnvironments deploy to all environments of the app; undefined where they do not have one and the same. */
+export function imageOfAll(pass: AppPass): string | undefined {
+  const bound = boundEnvironments(pass);
+  const images = environmentIds(pass).map((appEnvId) => bound.filter(({ id }) => id === appEnvId).map(imageOf)[0]);
+  return new Set(images).size === 1 ? images[0] : undefined;
+}
+
+function deploysImage(related: Related): boolean {
+  return imageOf(related) !== undefined;
+}
+
+function imageOf({ spec }: Related): string | undefined {
   const { deploy, lifecycle } = (spec ?? {}) as Partial<EnvironmentSpec>;
-  return deploy?.image !== undefined && lifecycle?.mode !== 'Observe';
+  return lifecycle?.mode === 'Observe' ? undefined : deploy?.image;
 }
 
 /**

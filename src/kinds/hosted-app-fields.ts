@@ -3,7 +3,7 @@ import type { Json } from '../engine/ports.ts';
 import { definedOf, type Fields } from '../engine/kind/plan.ts';
 import { appAsOf, appsOf } from '../hosting/requests.ts';
 import type { AppItem, AppRecord } from '../hosting/requests.ts';
-import { isDeployedByEnvironment, type AppPass } from './hosted-app-environments.ts';
+import { imageOfAll, isDeployedByEnvironment, type AppPass } from './hosted-app-environments.ts';
 import type { Spec } from './schema/hosted-app.ts';
 import { typed, valueOf } from './values.ts';
 
@@ -159,10 +159,14 @@ export function goesAlong(changed: Fields, pass: AppPass): Fields {
   });
 }
 
-/** An app that had an image keeps it; it is named again only where no AppEnvironment deploys another. */
+/**
+ * Whatever is applied at once afterwards deploys the image that goes along: where AppEnvironments deploy, it is what they all have, or
+ * none. An app that had an image keeps it then.
+ */
 function imageAlong(pass: AppPass): Fields {
+  if (!isDeployedByEnvironment(pass)) return { 'image.reference': pass.spec.image?.reference };
   const hadOne = pass.memory.applied?.prints['image.reference'] !== undefined;
-  return hadOne && isDeployedByEnvironment(pass) ? {} : { 'image.reference': pass.spec.image?.reference };
+  return hadOne ? {} : { 'image.reference': imageOfAll(pass) };
 }
 
 /** What the service shows. Our own writes are trusted over a record that was read before them. */

@@ -1,4 +1,5 @@
 /** Changes of an app that wait in its environments, and what applies them. */
+import { only } from '../engine/kind/applied.ts';
 import { definedOf, type Fields } from '../engine/kind/plan.ts';
 import type { Step } from '../engine/kind/step.ts';
 import { environmentsAffectedOf, patchApp } from '../hosting/requests.ts';
@@ -69,12 +70,13 @@ export function applyPending(pass: AppPass, id: string): Step<Facts> | undefined
   const { spec, memory, subject } = pass;
   const pending = memory.facts.pendingChanges ?? [];
   if (spec.applyImmediately !== true || pending.length === 0) return noLongerInDoubt(memory.facts);
+  const left = pending.filter((field) => !isAboutImage(field));
+  if (left.length < pending.length && isDeployedByEnvironment(pass)) {
+    return { is: 'again', remember: { facts: withPending(memory.facts, left) } };
+  }
   if (memory.facts.takenOverAt === subject.generation) return noLongerInDoubt(memory.facts);
   const wanted = definedOf(desired(pass));
-  const isLeft = (field: string) => isAboutImage(field) && isDeployedByEnvironment(pass);
-  const waiting = Object.fromEntries(
-    Object.entries(wanted).filter(([field]) => pending.includes(field) && !isLeft(field)),
-  );
+  const waiting = only(wanted, pending);
   const again = { ...waiting, ...goesAlong(waiting, pass) };
   if (Object.keys(again).length === 0) {
     return { is: 'again', remember: { facts: withPending(memory.facts, []) } };

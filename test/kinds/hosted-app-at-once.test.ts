@@ -58,7 +58,7 @@ describe('an app whose environments an AppEnvironment deploys an image to', () =
       spec: atOnce,
       memory: bound({ port: 8080 }),
       shown: [git, {}, {}],
-      sent: [{ useImage: true, image: 'r/mine:1' }],
+      sent: [{ useImage: true, image: 'r/own:7' }],
     },
     {
       because: 'another change is applied at once, when it can no longer deploy what is built from source',
@@ -86,6 +86,32 @@ describe('an app whose environments an AppEnvironment deploys an image to', () =
           'the service equals the spec; image serves for the creation only, since AppEnvironment team/prod deploys an image of its own',
       }),
     );
+  });
+
+  it('is taken over without its own image being deployed by what is applied at once afterwards', () => {
+    const spec = { ...atOnce, externalId: 'app_1', port: 9090 };
+    const rest = sentUntilRest({ spec, ...deployed }, [{ useImage: false }, {}, { port: 9090 }]);
+
+    expect(rest.sent).toEqual([
+      { useImage: true, image: 'r/own:7' },
+      { port: 9090, applyImmediately: true },
+    ]);
+    expect(rest.memory.facts?.pendingChanges).toBeUndefined();
+    expect(rest.step).toMatchObject({
+      message:
+        'the service equals the spec; image serves for the creation only, since AppEnvironment team/prod deploys an image of its own',
+    });
+  });
+
+  it('goes without an image where its environments do not have one and the same', () => {
+    const other = { ...anEnvironment(), appEnvId: 'env_other' };
+    const shown = [
+      ...withEnvironment({ useImage: false }).filter(({ read }) => read.key !== 'appEnvs'),
+      shows(appEnvsOf('acc_1'), [anEnvironment(), other]),
+    ];
+    const step = settledStep(hostedApp, { spec: { ...atOnce, externalId: 'app_1' }, ...deployed, shown });
+
+    expect(inShort(step)).toBe('PATCH /app {"appId":"app_1","useImage":true}');
   });
 
   it('is made to use images again at once where no AppEnvironment deploys one', () => {
