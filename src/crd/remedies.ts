@@ -149,7 +149,8 @@ const aspects = {
   SustainedStandby: 'Nothing, but it costs more: a larger usual size is needed.',
   SeedBoost: byItself,
   UnknownState: 'Look at the protection in the console; update the operator, or report the word.',
-  NotDisclosed: nothing,
+  NotDisclosed:
+    'Nothing; what came of an activation, look up in the service. Its protection keeps edits back for it until the RecoveryActivation is deleted.',
   CaughtUp: nothing,
   ActivationPossible: nothing,
   NoRecoveryPoint: 'Wait for the first snapshot; if none comes, look at the protection in the console.',
