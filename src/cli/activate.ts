@@ -90,8 +90,13 @@ function targetOf({ facts, spec }: Protection, choice: Choice): object | string 
     return 'a warm protection is recovered under the names of its standby; leave out --environment-name and --app-name';
   }
   const isNew = warmDestination === undefined && choice.appName !== undefined;
-  const createNewApp = isNew || (saved?.createNewApp ?? false);
-  return { environmentName, ...(appName !== undefined && { appName }), createNewApp };
+  // Left out where nothing says it: beside the app of a standby, false would rule out the new app that it has.
+  const createNewApp = isNew ? true : (saved?.createNewApp ?? (appName === undefined ? false : undefined));
+  return {
+    environmentName,
+    ...(appName !== undefined && { appName }),
+    ...(createNewApp !== undefined && { createNewApp }),
+  };
 }
 
 /** Whether it would be an activation after another one. */

@@ -150,7 +150,8 @@ const aspects = {
   SeedBoost: byItself,
   UnknownState:
     'Look in the console at what the message names, or else at the protection; is it a word? Update the operator, or report it.',
-  NotDisclosed: nothing,
+  NotDisclosed:
+    'Nothing; what came of an activation, look up in the service. Its protection keeps edits back for it until the RecoveryActivation is deleted.',
   CaughtUp: nothing,
   ActivationPossible: nothing,
   NoRecoveryPoint: 'Wait for the first snapshot; if none comes, look at the protection in the console.',

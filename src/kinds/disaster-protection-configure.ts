@@ -79,7 +79,10 @@ export function underway(
   const active = configuration && activationUnderWay(configuration);
   const what = other?.name ?? (active && `operation ${active.operationId ?? '(its id is not shown)'}`);
   if (what === undefined) return undefined;
-  const message = `${what} is under way; settings are sent after it`;
+  const message =
+    other === undefined
+      ? `${what} is under way; settings are sent after it`
+      : `${what} is taken up, and no end of it is known; settings are sent after it, or once you delete it: look in the service first whether it is over`;
   return { is: 'wait', reason: 'OperationInProgress', message, retryInMs: 10_000 };
 }
 

@@ -77,6 +77,14 @@ describe('apphosting activate', () => {
     }
   });
 
+  it('leaves open whether the app of a warm destination is new where the service does not show it', () => {
+    const warmDestination = { environmentName: 'standby', appName: 'orders-standby' };
+    const manifest = manifestOf(aProtection({ warmDestination }), { point: 'latest', validMinutes: 5 }, nowMs);
+    const object = parse('text' in manifest ? manifest.text : '') as { spec: { target: object } };
+
+    expect(object.spec.target).toEqual(warmDestination);
+  });
+
   it('keeps the saved name of the app as it stands, since databases need it', () => {
     const plannedDestination = { environmentName: 'recovered', appName: 'orders-recovered', createNewApp: false };
     const manifest = manifestOf(aProtection({ plannedDestination }), { point: 'latest', validMinutes: 5 }, nowMs);

@@ -167,6 +167,25 @@ describe('a protection', () => {
     },
   );
 
+  it('keeps an edit back for an activation whose end is not shown, says how to let it go, and sends it then', async () => {
+    const world = await aProtectedWorld({ readings: { 'dr.disclosed': 'minimal' } });
+    world.apply('RecoveryActivation', 'now', anActivation(world));
+    await world.run(1_200_000);
+    world.apply('DisasterProtection', 'orders', { ...aProtection, rtoTargetSeconds: 7_200 });
+    await world.run(600_000);
+    expect(conditionOf(world, 'RecoveryActivation', 'now', 'Ready')).toBe('False/NotDisclosed');
+    expect(sentenceOf(world, 'DisasterProtection', 'orders')).toBe(
+      'RecoveryActivation team/now is taken up, and no end of it is known; settings are sent after it, or once you delete it: look in the service first whether it is over',
+    );
+    expect(await committed(world, 'configuration.edited')).toBe(0);
+
+    world.delete('RecoveryActivation', 'now');
+    await world.run(60_000);
+
+    expect(await committed(world, 'configuration.edited')).toBe(1);
+    expect(conditionOf(world, 'DisasterProtection', 'orders', 'Ready')).toBe('True/InSync');
+  });
+
   it('keeps what the spec leaves open when it changes something else', async () => {
     const world = await aProtectedWorld({}, { storage: { source: 'Platform' } });
     const before = world.get('DisasterProtection', 'orders')?.spec;
