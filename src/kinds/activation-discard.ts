@@ -22,7 +22,7 @@ import {
   type SeenConfiguration,
 } from './configurations.ts';
 import { ended, underWay } from './one-shot-end.ts';
-import { needsOf, protectionNeed, stepOnce, type No, type OncePlan } from './one-shot.ts';
+import { needsOf, protectionNeed, stepOnce, wasSent, type No, type OncePlan } from './one-shot.ts';
 import { isWhole } from './recovery-activation-content.ts';
 import { movedOn } from './recovery-activation-fences.ts';
 import { requestIdOf } from './request-id.ts';
@@ -54,6 +54,9 @@ function fence(pass: DiscardPass, { configuration, walk }: SeenConfiguration): S
     return never('JournalDamaged', 'status.journal does not carry what the spec asks for; nothing is sent');
   }
   const late = expired(pass, walk, validUntil);
+  if (late?.final === true && wasSent(pass) && showsAccepted(pass, configuration)) {
+    return cleanup(`${late.message}, and the service shows a discard as accepted; it is watched what comes of it`);
+  }
   if (late !== undefined) return late;
   if (configuration === undefined) {
     const message = `the service shows no configuration ${configurationId}`;
@@ -71,12 +74,28 @@ function fence(pass: DiscardPass, { configuration, walk }: SeenConfiguration): S
     return never('AlreadyActivated', `activation ${operationId} is live; it cannot be discarded any more`);
   }
   const instead = activeId ?? (activeOf(configuration) === undefined ? 'no operation' : 'one without an id');
-  const shown = `the service shows ${instead} as the one it works on, not ${operationId}`;
-  // It was the active one when the entry was written, and a history without ids does not tell what ended it.
-  const isUntold = journal !== undefined && configuration.activities.some((one) => one.operationId === undefined);
-  return isUntold
-    ? never('UnknownState', `${shown}; whether that was discarded is not shown`)
-    : never('OperationNotActive', shown);
+  return never('OperationNotActive', `the service shows ${instead} as the one it works on, not ${operationId}`);
+}
+
+/** What to look for in the service where a lost call may have been carried out: the operation was active when it was sent. */
+function untold(pass: DiscardPass, { configuration }: SeenConfiguration): string | undefined {
+  const { operationId } = pass.spec;
+  const question = `whether operation ${operationId} is discarded`;
+  if (configuration === undefined || showsAccepted(pass, configuration)) return question;
+  const isLive = configuration.activationResult?.operationId === operationId;
+  if (isLive || activeIdOf(configuration) === operationId) return undefined;
+  return operationIn(configuration, operationId)?.outcome === undefined ? question : undefined;
+}
+
+/** Whether the service shows that a discard of the operation is accepted, and not yet carried out. */
+function showsAccepted({ spec }: DiscardPass, configuration: ConfigurationItem | undefined): boolean {
+  return configuration?.canRequestDiscard === true && activeIdOf(configuration) === spec.operationId;
+}
+
+/** A discard that shows as accepted is waited for, though nobody can say yet that it is ours. */
+function cleanup(message: string): Step<Facts> {
+  const accepted: OwnCondition = { type: 'Accepted', status: 'Unknown', reason: 'CleanupPending', message };
+  return { is: 'wait', reason: 'CleanupPending', message, retryInMs: 10_000, conditions: [accepted] };
 }
 
 /** Waits until the service has cleaned up: the operation is not the active one any more. */
@@ -114,16 +133,13 @@ function factsOf({ memory, spec }: DiscardPass, configuration: ConfigurationItem
 }
 
 /** The service said no, and shows that a discard of the operation is accepted: what it shows is waited for. */
-function refused(
-  { spec, memory, wallMs }: DiscardPass,
-  { configuration }: SeenConfiguration,
-  { words }: No,
-): Step<Facts> | undefined {
-  const isAccepted = configuration?.canRequestDiscard === true && activeIdOf(configuration) === spec.operationId;
+function refused(pass: DiscardPass, { configuration }: SeenConfiguration, { words }: No): Step<Facts> | undefined {
+  const { spec, memory, wallMs } = pass;
+  const isAccepted = showsAccepted(pass, configuration);
   if (memory.journal === undefined || !isAccepted || wallMs > Date.parse(spec.validUntil)) return undefined;
-  const message = `the service said no (${words}), and yet shows a discard as accepted; until ${spec.validUntil} it is watched whether operation ${spec.operationId} is discarded`;
-  const accepted: OwnCondition = { type: 'Accepted', status: 'Unknown', reason: 'CleanupPending', message };
-  return { is: 'wait', reason: 'CleanupPending', message, retryInMs: 10_000, conditions: [accepted] };
+  return cleanup(
+    `the service said no (${words}), and yet shows a discard as accepted; until ${spec.validUntil} it is watched whether operation ${spec.operationId} is discarded`,
+  );
 }
 
 const plan: OncePlan<Spec, Facts, SeenConfiguration> = {
@@ -179,6 +195,7 @@ const plan: OncePlan<Spec, Facts, SeenConfiguration> = {
       return { facts, id: pass.spec.operationId, ownership: 'Created' };
     },
   }),
+  untold,
   refused,
   follow,
 };

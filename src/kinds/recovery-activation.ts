@@ -189,6 +189,8 @@ function vanished(pass: ActivationPass, seen: Seen): Step<Facts> {
   const again = 'the same content is answered with this operation, so to try it again raise spec.attempt';
   const outcome = operation?.outcome === undefined ? '' : `; the service says: ${operation.outcome}; ${again}`;
   const facts = factsOf(pass, seen);
+  // It may have become live before its configuration went.
+  if (seen.configuration === undefined) return ended(pass, { is: 'stall', reason: 'UnknownState', message }, { facts });
   return ended(pass, { is: 'stall', reason: 'OperationFailed', message: `${message}${outcome}` }, { facts });
 }
 

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { InProcess } from '../support/in-process.ts';
 import {
+  aDiscard,
   anActivation,
   aProtectedWorld,
   committed,
@@ -93,5 +94,72 @@ describe('an activation whose answer was lost, with a service that shows little'
 
     expect(conditionOf(world, activation, 'now', 'Accepted')).toBe('Unknown/InDoubt');
     expect(conditionOf(world, activation, 'now', 'Succeeded')).toBe('Unknown/InDoubt');
+  });
+});
+
+describe('an activation whose configuration is wiped from outside', () => {
+  it('does not end as failed when it may have succeeded while nobody looked', async () => {
+    const world = await aProtectedWorld();
+    const { configurationId } = protection(world);
+    await world.control('PATCH', `/configurations/${configurationId}`, { hold: true });
+    world.apply(activation, 'now', anActivation(world));
+    await world.run(60_000);
+    world.kill();
+    await world.control('PATCH', `/configurations/${configurationId}`, { hold: false });
+    await world.run(900_000);
+    await world.request('POST', '/disaster-readiness/reset', {
+      accountId: 'acc_demo',
+      scope: 'environment',
+      confirmationName: 'production',
+      sourceAppEnvId: 'env_db_prod',
+    });
+    await world.crash();
+    await world.run(1_200_000);
+
+    expect(await committed(world, 'activation.promoted')).toBe(1);
+    expect(saidOf(world)).toEqual(['True/Accepted', 'Unknown/NotDisclosed', 'Unknown/UnknownState']);
+  });
+});
+
+describe('a discard whose answer was lost', () => {
+  /** A world whose activation keeps failing, so that it may be discarded. */
+  async function failing(options: ConstructorParameters<typeof InProcess>[0]): Promise<InProcess> {
+    const world = await aProtectedWorld(options);
+    await world.control('PATCH', `/configurations/${protection(world).configurationId}`, { failSteps: 1_000 });
+    world.apply(activation, 'now', anActivation(world));
+    await world.run(1_500_000);
+    return world;
+  }
+
+  it('does not end as expired when nothing tells what became of its operation', async () => {
+    const world = await failing({ readings: { 'dr.operations': 'withoutIds' } });
+    diesAt(world, 'discard-activation');
+    world.apply('ActivationDiscard', 'stop', aDiscard(world));
+    await world.run(hour + 100_000);
+    await world.crash();
+    await world.run(900_000);
+
+    expect(await committed(world, 'discard.accepted')).toBe(1);
+    expect(conditionOf(world, 'ActivationDiscard', 'stop', 'Accepted')).toBe('Unknown/UnknownState');
+    expect(conditionOf(world, 'ActivationDiscard', 'stop', 'Succeeded')).toBe('Unknown/UnknownState');
+  });
+
+  it('is waited for after its approval where the service shows it as accepted', async () => {
+    const world = await failing({});
+    const { configurationId } = protection(world);
+    await world.control('PATCH', `/configurations/${configurationId}`, { hold: true });
+    diesAt(world, 'discard-activation');
+    world.apply('ActivationDiscard', 'stop', aDiscard(world));
+    await world.run(hour + 100_000);
+    await world.crash();
+    await world.run(900_000);
+    expect(conditionOf(world, 'ActivationDiscard', 'stop', 'Ready')).toBe('False/CleanupPending');
+    expect(conditionOf(world, 'ActivationDiscard', 'stop', 'Accepted')).toMatch(/^Unknown/);
+
+    await world.control('PATCH', `/configurations/${configurationId}`, { hold: false });
+    await world.run(900_000);
+    expect(await committed(world, 'discard.accepted')).toBe(1);
+    expect(conditionOf(world, 'ActivationDiscard', 'stop', 'Succeeded')).toBe('True/Succeeded');
+    expect(flaws(world, ['ActivationDiscard', 'stop'])).toEqual([]);
   });
 });
