@@ -107,7 +107,8 @@ export const reasons = {
   RpoExceeded: 'The newest data that can be recovered is older than the target allows, by far.',
   SustainedStandby: 'The standby runs at its full size for good, since the usual size was too slow.',
   SeedBoost: 'The standby runs at a larger size while it makes its first copy.',
-  UnknownState: 'The service shows a state that its interface does not explain; it is not taken for ready.',
+  UnknownState:
+    'The service shows a state that its interface does not explain, or not what became of a request; it is not taken for ready.',
   NotDisclosed: 'The service does not show it.',
   CaughtUp: 'The standby has applied all changes.',
   ActivationPossible: 'Nothing that the service shows stands in the way of an activation.',
