@@ -39,8 +39,7 @@ export async function dispatch({ table, pass, call }: Errand, work: Work, servic
   const outcome = await service.send(call.request, options);
   if (outcome.is !== 'notSent') return outcome;
   // What is resumed may have been sent before: its entry stays, and its kind says what is known of it.
-  if (late && call.resumes !== true) return 'late';
-  // Where the account was opened anew while it waited for its turn, it goes out there, under the same entry.
-  const now = table.serviceFor(work, pass, call);
-  return now === undefined || 'reason' in now || now === service ? outcome : now.send(call.request, options);
+  if (call.resumes === true) return outcome;
+  // Where the account was opened anew while it waited for its turn, it is decided on anew there.
+  return late || table.serviceFor(work, pass, call) !== service ? 'late' : outcome;
 }

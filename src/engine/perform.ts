@@ -87,9 +87,9 @@ async function carryOut(errand: Errand, work: Work): Promise<Performed> {
     const verdict: Verdict<unknown> = { is: 'wait', ...service, message: `${call.words}: ${service.message}` };
     return inVain(errand, work, verdict);
   }
-  const waitMs = service.waitMs();
+  const waitMs = service.waitMs(call.urgency);
   if (waitMs > longestWaitMs) return held(errand, work, service, waitMs);
-  const ended = service.announce();
+  const ended = service.announce(call.urgency);
   try {
     return await sendOff(errand, work, service, notes);
   } finally {

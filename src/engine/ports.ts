@@ -157,9 +157,9 @@ export interface Service {
   /** Keeps a read polled while anybody is interested; the returned function ends the interest. */
   follow(read: Read): () => void;
   /** How long a call that is announced now may have to wait for its turn. */
-  waitMs(): number;
-  /** A call is about to be sent; the returned function says that it has ended. */
-  announce(): () => void;
+  waitMs(urgency: Urgency): number;
+  /** A call is about to be sent; the returned function says that it is over with. */
+  announce(urgency: Urgency): () => void;
   /** With a deadline, a call that the service asks to slow down is sent once more after a short pause. */
   send(request: Request, options: SendOptions): Promise<Outcome>;
   /** A text, or a value with what people named in it, without the secrets in use: what is compared is shown only so. */

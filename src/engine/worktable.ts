@@ -108,7 +108,8 @@ export class Worktable {
    */
   serviceFor({ entry }: Work, { account }: Pass<unknown, unknown>, call: Call<unknown>): Service | Closed | undefined {
     const session = this.#parts.accounts.session(entry.account);
-    if (session === undefined) return undefined;
+    // One that was opened anew is used for nothing before it has shown that it sees the account.
+    if (session?.standing?.admitted !== true) return undefined;
     const { endpoint, accountId, mode } = this.#parts.accounts.view(session);
     if (endpoint !== account.endpoint || accountId !== account.accountId || mode !== account.mode) return undefined;
     return call.credential === 'dangerous' ? (session.dangerous ?? session.service) : session.service;

@@ -46,7 +46,7 @@ export class Budget {
   #allowed: Allowance = alone;
   readonly #plans = new Map<object, number>();
   readonly #waiting = new Map<Urgency, Waiter[]>(urgencies.map((urgency) => [urgency, []]));
-  readonly #announced = new Set<object>();
+  readonly #announced = new Set<{ readonly urgency: Urgency }>();
   #starts: number[] = [];
   #running = 0;
   #turns = 0;
@@ -144,16 +144,18 @@ export class Budget {
     return Math.max(Math.min(full, this.#cut.rate + (full * healedMs) / recoveryMs), slowestPerSecond);
   }
 
-  /** Somebody is about to ask for a turn; the returned function says that it was given, or is not wanted any more. */
-  announce(): () => void {
-    const announced = {};
+  /** Somebody is about to ask for a turn; the returned function says that it is over with. */
+  announce(urgency: Urgency): () => void {
+    const announced = { urgency };
     this.#announced.add(announced);
     return () => this.#announced.delete(announced);
   }
 
-  /** How long a call that is announced now may have to wait: polls leave it half of the budget at least. */
-  waitMs(): number {
-    return this.pauseMs() + (1_000 * this.#announced.size) / (this.requestsPerSecond() / 2);
+  /** How long a call that is announced now may have to wait behind what is as urgent: polls leave it half of the budget at least. */
+  waitMs(urgency: Urgency): number {
+    const rank = urgencies.indexOf(urgency);
+    const before = [...this.#announced].filter((other) => urgencies.indexOf(other.urgency) <= rank).length;
+    return this.pauseMs() + (1_000 * before) / (this.requestsPerSecond() / 2);
   }
 
   /** How many turns were given since the beginning. */

@@ -123,8 +123,8 @@ export function openService(
       return call;
     },
     shown: (value) => shownWithout(value, hiding()),
-    waitMs: () => credential.budget.waitMs(),
-    announce: () => credential.budget.announce(),
+    waitMs: (urgency) => credential.budget.waitMs(urgency),
+    announce: (urgency) => credential.budget.announce(urgency),
     health: () => ({
       unauthorizedSince: credential.unauthorizedSince,
       throttledUntil: credential.budget.throttledUntil(),

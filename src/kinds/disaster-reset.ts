@@ -42,6 +42,14 @@ function isGone(pass: ResetPass, { walk }: Seen): boolean {
   return pinnedOf(pass.spec).every(({ configurationId }) => !walk.items.has(configurationId));
 }
 
+/** What to look for in the service where the approval ended while it cleans up, which it began for somebody. */
+function untold(pass: ResetPass, seen: Seen): string | undefined {
+  const pinned = pinnedOf(pass.spec).flatMap(({ configurationId }) => seen.walk.items.get(configurationId) ?? []);
+  const isCleaning = [...pinned, ...wipedSources(pass, seen)].some(({ pendingCleanup }) => cleansUp(pendingCleanup));
+  const isBegun = isCleaning || pass.memory.facts.stage === cleaning;
+  return isBegun ? 'whether what the reset is about is gone' : undefined;
+}
+
 /** The service said no. While it cleans up, that means "again later"; otherwise it is the end. */
 function refused(pass: ResetPass, seen: Seen, { words, isOver, until }: No): Step<Facts> | undefined {
   const { memory, notes } = pass;
@@ -176,6 +184,7 @@ const plan: OncePlan<Spec, Facts, Seen> = {
       ? `reset all disaster readiness of account ${pass.account.accountId}`
       : `reset disaster readiness of environment ${environmentOf(pass)}`,
   call: callOf,
+  untold,
   refused,
   unidentified: true,
   follow,

@@ -3,6 +3,7 @@ import type { InProcess } from '../support/in-process.ts';
 import {
   aDiscard,
   anActivation,
+  aReset,
   aProtectedWorld,
   committed,
   conditionOf,
@@ -161,5 +162,22 @@ describe('a discard whose answer was lost', () => {
     expect(await committed(world, 'discard.accepted')).toBe(1);
     expect(conditionOf(world, 'ActivationDiscard', 'stop', 'Succeeded')).toBe('True/Succeeded');
     expect(flaws(world, ['ActivationDiscard', 'stop'])).toEqual([]);
+  });
+});
+
+describe('a reset that the service has begun', () => {
+  it('does not end as expired while the service cleans up', async () => {
+    const world = await aProtectedWorld();
+    const { configurationId } = protection(world);
+    const pendingCleanup = { pendingCount: 1, retainedDiskCount: 0, retryingCount: 1 };
+    await world.control('PATCH', `/configurations/${configurationId}`, { pendingCleanup });
+    world.apply('DisasterReset', 'wipe', aReset(world));
+    await world.run(hour + 900_000);
+
+    expect(await committed(world, 'configuration.wiped')).toBe(0);
+    expect(conditionOf(world, 'DisasterReset', 'wipe', 'Accepted')).toBe('Unknown/UnknownState');
+    expect(conditionOf(world, 'DisasterReset', 'wipe', 'Succeeded')).toBe('Unknown/UnknownState');
+    expect(sentenceOf(world, 'DisasterReset', 'wipe')).toContain('whether what the reset is about is gone');
+    expect(flaws(world, ['DisasterReset', 'wipe'])).toEqual([]);
   });
 });

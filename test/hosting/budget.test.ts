@@ -40,6 +40,17 @@ function mostIn(windowMs: number, times: readonly number[]): number {
 }
 
 describe('the budget', () => {
+  it('has a call wait for those that are as urgent, and not for the others', () => {
+    const { budget } = opened(5);
+    const over = Array.from({ length: 40 }, () => budget.announce('edit'));
+
+    const waits = (['dangerous', 'edit', 'wait'] as const).map((urgency) => budget.waitMs(urgency));
+    for (const end of over) end();
+
+    expect(waits).toEqual([0, 16_000, 16_000]);
+    expect(budget.waitMs('drift')).toBe(0);
+  });
+
   it('starts five requests at once and the sixth a second later', async () => {
     const { clock, ask, grants } = opened(5);
 
