@@ -7,6 +7,7 @@ import {
   drSourcesOf,
   postDisasterReadinessReset,
   resetCountsOf,
+  type ConfigurationItem,
   type Resetting,
   type SourceItem,
 } from '../hosting/requests.ts';
@@ -42,10 +43,16 @@ function isGone(pass: ResetPass, { walk }: Seen): boolean {
   return pinnedOf(pass.spec).every(({ configurationId }) => !walk.items.has(configurationId));
 }
 
+/** The pinned configurations that the service still shows. */
+function pinnedItems({ spec }: ResetPass, { walk }: Seen): readonly ConfigurationItem[] {
+  return pinnedOf(spec).flatMap(({ configurationId }) => walk.items.get(configurationId) ?? []);
+}
+
 /** What to look for in the service where the approval ended while it cleans up, which it began for somebody. */
 function untold(pass: ResetPass, seen: Seen): string | undefined {
-  const pinned = pinnedOf(pass.spec).flatMap(({ configurationId }) => seen.walk.items.get(configurationId) ?? []);
-  const isCleaning = [...pinned, ...wipedSources(pass, seen)].some(({ pendingCleanup }) => cleansUp(pendingCleanup));
+  const isCleaning = [...pinnedItems(pass, seen), ...wipedSources(pass, seen)].some(({ pendingCleanup }) =>
+    cleansUp(pendingCleanup),
+  );
   const isBegun = isCleaning || pass.memory.facts.stage === cleaning;
   return isBegun ? 'whether what the reset is about is gone' : undefined;
 }
@@ -54,7 +61,7 @@ function untold(pass: ResetPass, seen: Seen): string | undefined {
 function refused(pass: ResetPass, seen: Seen, { words, isOver, until }: No): Step<Facts> | undefined {
   const { memory, notes } = pass;
   const { journal, facts } = memory;
-  const items = pinnedOf(pass.spec).flatMap(({ configurationId }) => seen.walk.items.get(configurationId) ?? []);
+  const items = pinnedItems(pass, seen);
   const activating = items.some((item) => activationUnderWay(item) !== undefined);
   if (journal === undefined || activating) return undefined;
   // Judged once per answer: by the time it is sent again, the clean-up may be over. A restart takes the answer for judged.
