@@ -5,21 +5,21 @@
  * the service shows of it leads to a pass; nothing is acted on that is older than our own last write.
  */
 import { isDeepStrictEqual } from 'node:util';
-import { Accounts } from './accounts.ts';
-import { Book, isClaim, tie, type Entry } from './book.ts';
-import { census, type Census } from './census.ts';
-import { Dropped } from './dropped.ts';
-import { Interests } from './interests.ts';
-import { isOlder, keyOf, keyOfObject, partsOfKey, reconcileToken } from './names.ts';
+import { Accounts } from './account/accounts.ts';
+import { Book, isClaim, tie, type Entry } from './objects/object-index.ts';
+import { census, type Census } from './status/metrics-snapshot.ts';
+import { Dropped } from './objects/dropped-references.ts';
+import { Interests } from './objects/subscriptions.ts';
+import { isOlder, keyOf, keyOfObject, partsOfKey, reconcileToken } from './objects/names.ts';
 import type { CacheEvent, KubeObject, Service, WalkListener } from './ports.ts';
 import type { EngineOptions, Parts } from './parts.ts';
-import { urgencies, WorkQueue, type QueueUrgency } from './queue.ts';
-import { Recalls } from './recall.ts';
-import { Reconciler } from './reconcile.ts';
-import { Standing } from './standing.ts';
-import { isReady } from './tally.ts';
-import { recovered } from './vain.ts';
-import { Workers } from './workers.ts';
+import { urgencies, WorkQueue, type QueueUrgency } from './queue/work-queue.ts';
+import { Recalls } from './objects/in-process.ts';
+import { Reconciler } from './reconcile/reconcile.ts';
+import { Standing } from './account/gate.ts';
+import { isReady } from './account/usage.ts';
+import { recovered } from './call/call-backoff.ts';
+import { Workers } from './queue/workers.ts';
 
 /** Two who write the same status must not answer each other as fast as they can. */
 const foreignStatusMs = 1_000;

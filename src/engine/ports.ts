@@ -3,7 +3,7 @@
  *
  * `hosting` and `kube` implement them, `main` puts them together, and tests pass small objects. Nothing here does I/O.
  */
-import type { Secret } from '../secret.ts';
+import type { Secret } from '../base/secret.ts';
 
 /** Anything that JSON can say, with secrets still wrapped. */
 export type Json = null | boolean | number | string | Secret | readonly Json[] | { readonly [key: string]: Json };

@@ -7,7 +7,7 @@
  * passed in.
  */
 import type { Clock, Entropy, Urgency } from '../engine/ports.ts';
-import { longestPauseMs } from './retry-after.ts';
+import { longestPauseMs } from './wire/retry-after.ts';
 
 /** What the accounts allow. */
 export interface Allowance {

@@ -6,10 +6,10 @@
  */
 import type { Clock, Entropy, Metrics, Request, Urgency } from '../engine/ports.ts';
 import { Budget } from './budget.ts';
-import type { SecretsInUse } from './known-secrets.ts';
-import type { Seen } from './outcome.ts';
-import { Rounds } from './rounds.ts';
-import type { ExchangeOptions, Transport } from './transport.ts';
+import type { SecretsInUse } from './redaction/known-secrets.ts';
+import type { Seen } from './wire/outcome.ts';
+import { Rounds } from './mirror/rounds.ts';
+import type { ExchangeOptions, Transport } from './wire/transport.ts';
 
 const firstPauseMs = 2000;
 const longestPauseMs = 300_000;

@@ -1,6 +1,6 @@
 import type { Clock, Metrics } from '../engine/ports.ts';
 import type { Budget } from './budget.ts';
-import type { Mirror } from './mirror.ts';
+import type { Mirror } from './mirror/mirror.ts';
 
 const everyMs = 15_000;
 

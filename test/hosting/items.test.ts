@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { merged, same } from '../../src/hosting/items.ts';
-import { Secret } from '../../src/secret.ts';
+import { merged, same } from '../../src/hosting/mirror/items.ts';
+import { Secret } from '../../src/base/secret.ts';
 
 interface Item {
   readonly id: string;

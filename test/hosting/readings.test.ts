@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import type { Outcome } from '../../src/engine/ports.ts';
 import * as r from '../../src/hosting/requests.ts';
-import { Secret } from '../../src/secret.ts';
-import { same } from '../../src/hosting/items.ts';
+import { Secret } from '../../src/base/secret.ts';
+import { same } from '../../src/hosting/mirror/items.ts';
 import { simulated, type Simulated } from './support/simulated.ts';
 
 /** Each reading that an everyday call can meet, and all of them at their oddest at once. */

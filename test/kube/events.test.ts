@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { cutToBytes, EventPublisher, eventResource } from '../../src/kube/events.ts';
+import { cutToBytes, EventPublisher, eventResource } from '../../src/kube/events/events.ts';
 import { microTime } from '../../src/kube/micro-time.ts';
 import { CollectedLog } from '../support/collected-log.ts';
 import { MemoryCluster } from '../support/memory-cluster.ts';

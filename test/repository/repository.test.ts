@@ -3,8 +3,8 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { pageName } from '../../src/crd/reference.ts';
 import { canHave } from '../../src/crd/remedies.ts';
-import { reasons, type Reason } from '../../src/engine/kind/reasons.ts';
-import { identities } from '../../src/kinds/schema/index.ts';
+import { reasons, type Reason } from '../../src/engine/kind/contract/reasons.ts';
+import { identities } from '../../src/kinds/identities.ts';
 import { filesUnder, root, sources } from './files.ts';
 import { emptyNames, longFiles, loosePins, openEnds, registryHosts } from './rules.ts';
 
@@ -83,7 +83,9 @@ describe('the reference pages', () => {
 
 describe('the reasons', () => {
   it('are each said by something', () => {
-    const code = [...sources()].filter(([path]) => !/^(?:simulator\/|crd\/|engine\/kind\/reasons\.ts$)/u.test(path));
+    const code = [...sources()].filter(
+      ([path]) => !/^(?:simulator\/|crd\/|engine\/kind\/contract\/reasons\.ts$)/u.test(path),
+    );
     const said = code.map(([, text]) => text).join('\n');
 
     expect(named.filter((reason) => !said.includes(`'${reason}'`) && !composed.has(reason))).toEqual([]);

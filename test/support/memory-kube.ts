@@ -10,7 +10,7 @@ import {
   type WatchEvent,
   type WatchOptions,
 } from '../../src/engine/ports.ts';
-import { isRecord } from '../../src/kube/parse.ts';
+import { isRecord } from '../../src/kube/client/parse.ts';
 import { applyPatch, PatchFailed } from './json-patch.ts';
 import { meets } from './label-selector.ts';
 import type { MemoryCluster } from './memory-cluster.ts';

@@ -5,7 +5,7 @@
  */
 import { z } from 'zod';
 import type { JsonObject } from '../../engine/ports.ts';
-import { noteFrom, wordsFrom } from '../message.ts';
+import { noteFrom, wordsFrom } from '../wire/message.ts';
 
 const strange = '(no word)';
 

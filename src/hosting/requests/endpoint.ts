@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { Effect, Json, JsonObject, Read, Request } from '../../engine/ports.ts';
-import { Secret } from '../../secret.ts';
+import { Secret } from '../../base/secret.ts';
 
 /** An identifier of the service: opaque, never empty, and nothing that could mean a path. */
 export const Id = z

@@ -1,0 +1,88 @@
+/** Items of walks: frozen, lean, and the same object as long as nothing about them differs. */
+import { groupId, type Read } from '../../engine/ports.ts';
+import { Secret } from '../../base/secret.ts';
+
+function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null;
+}
+
+/** Deep equality of JSON with secrets; a missing field equals an undefined one. */
+export function same(a: unknown, b: unknown, ignored: readonly string[] = []): boolean {
+  if (Object.is(a, b)) return true;
+  if (a instanceof Secret || b instanceof Secret) {
+    return a instanceof Secret && b instanceof Secret && a.reveal() === b.reveal();
+  }
+  if (!isRecord(a) || !isRecord(b) || Array.isArray(a) !== Array.isArray(b)) return false;
+  if (Array.isArray(a) && Array.isArray(b) && a.length !== b.length) return false;
+  for (const name in a) if (!ignored.includes(name) && !same(a[name], b[name])) return false;
+  for (const name in b) if (!ignored.includes(name) && !(name in a) && b[name] !== undefined) return false;
+  return true;
+}
+
+/** Freezes a value all the way down, with one copy of each short text. */
+function settled(value: unknown, texts: Map<string, string>): unknown {
+  if (typeof value === 'string') {
+    if (value.length > 64) return value;
+    const known = texts.get(value);
+    if (known === undefined) texts.set(value, value);
+    return known ?? value;
+  }
+  if (!isRecord(value) || value instanceof Secret || Object.isFrozen(value)) return value;
+  for (const name in value) {
+    const inner = value[name];
+    const kept = settled(inner, texts);
+    if (kept !== inner) value[name] = kept;
+  }
+  return Object.freeze(value);
+}
+
+/** What a walk made of the walk before. */
+export interface Merged<Item> {
+  readonly items: ReadonlyMap<string, Item>;
+  /** The ids that came, went, or differ in more than the moving fields. */
+  readonly changed: ReadonlySet<string>;
+}
+
+/** Takes over the items of a walk: what is unchanged keeps its identity, the map itself included. */
+export function merged<Item>(
+  before: ReadonlyMap<string, Item> | undefined,
+  found: ReadonlyMap<string, Item>,
+  moving: readonly string[],
+): Merged<Item> {
+  if (before === found) return { items: found, changed: new Set() };
+  const items = new Map<string, Item>();
+  const changed = new Set<string>();
+  const texts = new Map<string, string>();
+  let identical = before !== undefined && before.size === found.size;
+  for (const [id, item] of found) {
+    const known = before?.get(id);
+    if (known !== undefined && same(known, item)) {
+      items.set(id, known);
+      continue;
+    }
+    identical = false;
+    settled(item, texts);
+    items.set(id, item);
+    if (known === undefined || !same(known, item, moving)) changed.add(id);
+  }
+  for (const id of before?.keys() ?? []) if (!found.has(id)) changed.add(id);
+  return identical && before !== undefined ? { items: before, changed } : { items, changed };
+}
+
+/** The changed ids with the groups that changed items belong to, or belonged to. */
+export function withGroups<Item>(
+  changed: ReadonlySet<string>,
+  read: Pick<Read<Item>, 'groupOf'>,
+  walks: readonly (ReadonlyMap<string, Item> | undefined)[],
+): ReadonlySet<string> {
+  if (read.groupOf === undefined || changed.size === 0) return changed;
+  const all = new Set(changed);
+  for (const id of changed) {
+    for (const walk of walks) {
+      const item = walk?.get(id);
+      const group = item === undefined ? undefined : read.groupOf(item);
+      if (group !== undefined) all.add(groupId(group));
+    }
+  }
+  return all;
+}
