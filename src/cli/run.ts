@@ -1,9 +1,10 @@
+import type { Clock, Entropy } from '../base/clock.ts';
 import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
 import { performance } from 'node:perf_hooks';
 import { parseFlags, runCommand, wholeEnvironment, type RunSettings } from '../config.ts';
 import type { Powers } from '../engine/kind/contract/pass.ts';
-import type { Clock, Entropy, Leadership, Log } from '../engine/ports.ts';
+import type { Leadership, Log } from '../engine/ports.ts';
 import { openHosting } from '../hosting/open.ts';
 import { CredentialsError } from '../kube/credentials/access.ts';
 import { openKube } from '../kube/client/client.ts';

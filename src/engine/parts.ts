@@ -1,3 +1,4 @@
+import type { Clock, Entropy } from '../base/clock.ts';
 import type { Accounts } from './account/accounts.ts';
 import type { Book, Entry } from './objects/object-index.ts';
 import type { OperatorKey } from './status/fingerprint.ts';
@@ -6,8 +7,6 @@ import type { AnyKind } from './kind/contract/define.ts';
 import type { Powers } from './kind/contract/pass.ts';
 import type { Verdict } from './kind/contract/step.ts';
 import type {
-  Clock,
-  Entropy,
   EventRecorder,
   Hosting,
   Leadership,

@@ -1,6 +1,7 @@
 /** Opens services: host rules first, then one budget per credential and one set of connections per origin, shared by accounts. */
+import type { Clock, Entropy } from '../base/clock.ts';
 import { createHash } from 'node:crypto';
-import type { Clock, Entropy, Hosting, Log, Metrics, Service, ServiceSettings } from '../engine/ports.ts';
+import type { Hosting, Log, Metrics, Service, ServiceSettings } from '../engine/ports.ts';
 import { Secret } from '../base/secret.ts';
 import { Credential } from './credential.ts';
 import { withdraw, type Series } from './gauges.ts';

@@ -1,6 +1,5 @@
+import type { Clock, Entropy } from '../base/clock.ts';
 import type {
-  Clock,
-  Entropy,
   Log,
   Metrics,
   Outcome,

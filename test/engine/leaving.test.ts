@@ -1,5 +1,5 @@
+import { isRecord } from '../../src/base/json.ts';
 import { describe, expect, it } from 'vitest';
-import { isRecord } from '../../src/engine/objects/stored-status.ts';
 import { secretResource } from '../../src/kube/material/material.ts';
 import { InProcess, namespace, type InProcessOptions } from '../support/in-process.ts';
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { KubeReason } from '../../src/engine/ports.ts';
 import { hold, release } from '../../src/kube/write/finalizers.ts';
-import { sameJson } from '../../src/base/same-json.ts';
+import { sameJson } from '../../src/base/json.ts';
 import { StatusWriter } from '../../src/kube/write/status-writer.ts';
 import { CollectedLog } from '../support/collected-log.ts';
 import { MemoryCluster } from '../support/memory-cluster.ts';

@@ -1,5 +1,5 @@
+import type { Clock, Entropy } from '../../src/base/clock.ts';
 import { randomUUID } from 'node:crypto';
-import type { Clock, Entropy } from '../../src/engine/ports.ts';
 import type { Access, Credentials } from '../../src/kube/credentials/access.ts';
 import { Secret } from '../../src/base/secret.ts';
 

@@ -3,23 +3,14 @@
  *
  * Everything that touches the outside comes in, so that a test runs the same operator on a virtual clock and in memory.
  */
+import type { Clock, Entropy } from '../../base/clock.ts';
 import { group, version } from '../../engine/objects/names.ts';
 import { Engine } from '../../engine/engine.ts';
 import { Outage } from '../../engine/status/outage.ts';
 import type { OperatorKey } from '../../engine/status/fingerprint.ts';
 import type { AnyKind } from '../../engine/kind/contract/define.ts';
 import type { Powers } from '../../engine/kind/contract/pass.ts';
-import type {
-  Clock,
-  Entropy,
-  Hosting,
-  KubeApi,
-  KubeObject,
-  Leadership,
-  Log,
-  Metrics,
-  Resource,
-} from '../../engine/ports.ts';
+import type { Hosting, KubeApi, KubeObject, Leadership, Log, Metrics, Resource } from '../../engine/ports.ts';
 import { EventPublisher } from '../../kube/events/events.ts';
 import { complaintsOf, type Listener } from '../../kube/watch/health.ts';
 import { KubeMaterial } from '../../kube/material/material.ts';

@@ -4,6 +4,8 @@
  * Guarantees: one service per account and credential, opened again when the Secret, the account id or its settings change;
  * nothing is sent for an account whose endpoint is not the one that was pinned.
  */
+import type { Json } from '../../base/json.ts';
+import type { Clock } from '../../base/clock.ts';
 import type { Entry } from '../objects/object-index.ts';
 import type { Reason } from '../kind/contract/reasons.ts';
 import {
@@ -19,7 +21,7 @@ import {
   type SettingsSources,
 } from './settings.ts';
 import { isAllowed } from './allowed-namespaces.ts';
-import type { Clock, Hosting, Json, KnownSecrets, Material, Service, ServiceSettings, WalkListener } from '../ports.ts';
+import type { Hosting, KnownSecrets, Material, Service, ServiceSettings, WalkListener } from '../ports.ts';
 import type { Secret } from '../../base/secret.ts';
 import type { AccountView } from '../kind/contract/pass.ts';
 import type { Memory } from '../kind/contract/step.ts';

@@ -1,11 +1,11 @@
 /** What an account is opened with: its spec, and the Secrets that this names. */
+import { type Json, isRecord } from '../../base/json.ts';
 import type { AllowedNamespaces } from './allowed-namespaces.ts';
 import { entryInWords, type Entry } from '../objects/object-index.ts';
 import type { Adoption } from '../kind/contract/pass.ts';
 import type { Reason } from '../kind/contract/reasons.ts';
-import { isRecord } from '../objects/stored-status.ts';
 import { accountLabel, annotations, partsOfKey } from '../objects/names.ts';
-import type { Json, KnownSecrets, Material, ServiceSettings } from '../ports.ts';
+import type { KnownSecrets, Material, ServiceSettings } from '../ports.ts';
 
 /** The account kinds' spec as far as opening the service needs it. */
 export interface AccountSpec {

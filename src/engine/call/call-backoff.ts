@@ -7,7 +7,7 @@
  * the count, and so does another set of those that refer to what is being deleted; a service that can be read again ends the
  * pause after a failure. All of it is kept in memory: losing it costs one try.
  */
-import { isDeepStrictEqual } from 'node:util';
+import { sameJson } from '../../base/json.ts';
 import type { Memory, Verdict } from '../kind/contract/step.ts';
 import { annotations, group } from '../objects/names.ts';
 import type { KubeObject } from '../ports.ts';
@@ -55,9 +55,7 @@ function replaced(
   from: Partial<Memory<unknown>>,
   to: Partial<Memory<unknown>>,
 ): Memory<unknown> {
-  const same = (Object.keys(from) as (keyof Memory<unknown>)[]).filter((name) =>
-    isDeepStrictEqual(memory[name], from[name]),
-  );
+  const same = (Object.keys(from) as (keyof Memory<unknown>)[]).filter((name) => sameJson(memory[name], from[name]));
   return { ...memory, ...Object.fromEntries(same.map((name) => [name, to[name]])) };
 }
 

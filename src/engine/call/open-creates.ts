@@ -1,8 +1,8 @@
 /** Who is creating what: at most one object may have an open create of one name in one collection of one account. */
+import type { Clock } from '../../base/clock.ts';
 import { entryInWords, tie, type Book, type Entry } from '../objects/object-index.ts';
 import type { Reason } from '../kind/contract/reasons.ts';
 import type { JournalEntry } from '../kind/contract/step.ts';
-import type { Clock } from '../ports.ts';
 
 const usual: ReadonlySet<string> = new Set<Reason>(['Creating', 'CreateInProgress', 'ReadingService']);
 

@@ -9,7 +9,7 @@ import type { Pass } from '../kind/contract/pass.ts';
 import type { Call, Intent, JournalEntry, Memory, Notes, OwnCondition, Verdict } from '../kind/contract/step.ts';
 import type { KubeObject, Outcome, Service } from '../ports.ts';
 import { annotations } from '../objects/names.ts';
-import { isoSeconds } from '../../base/iso-seconds.ts';
+import { isoSeconds } from '../../base/time.ts';
 import { deadlineSeconds, dispatch, type Errand } from './dispatch.ts';
 import { corrected, correctedPerhaps, writtenTo } from '../objects/in-process.ts';
 import { settle, slowedDown } from './interpret-outcome.ts';

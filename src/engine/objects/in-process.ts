@@ -1,7 +1,8 @@
+import type { Json } from '../../base/json.ts';
+import type { Clock } from '../../base/clock.ts';
 import type { OperatorKey } from '../status/fingerprint.ts';
 import { withoutMisses } from '../kind/planner/observe.ts';
 import type { JournalEntry, Memory, Notes } from '../kind/contract/step.ts';
-import type { Clock, Json } from '../ports.ts';
 import type { LeftMarks, Vain } from '../call/call-backoff.ts';
 
 /** What this process remembers of one object between passes. Losing all of it only costs time. */

@@ -52,8 +52,3 @@ export function inWords(kind: string, meta: Pick<ObjectMeta, 'name' | 'namespace
 export function accountLabel({ namespace, name }: Pick<ObjectMeta, 'name' | 'namespace'>): string {
   return namespace === undefined ? name : `${namespace}/${name}`;
 }
-
-/** Compares resourceVersions, which are decimal strings of any length. */
-export function isOlder(a: string, b: string): boolean {
-  return a.length === b.length ? a < b : a.length < b.length;
-}

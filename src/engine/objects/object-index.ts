@@ -4,8 +4,9 @@
  * Guarantees: an entry is the newest form that is known of its object, which is what the watch told last or our own later write;
  * the ties of an object are those of that form; a key is in the book exactly while its object exists.
  */
+import { isRecord } from '../../base/json.ts';
 import type { AnyKind, Needs } from '../kind/contract/define.ts';
-import { recollect, isRecord, type Recollection } from './stored-status.ts';
+import { recollect, type Recollection } from './stored-status.ts';
 import { inWords, keyOf, keyOfObject } from './names.ts';
 import type { KubeObject } from '../ports.ts';
 

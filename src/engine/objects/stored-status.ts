@@ -1,3 +1,4 @@
+import { isRecord } from '../../base/json.ts';
 import { z } from 'zod';
 import type { Condition } from '../status/conditions.ts';
 import type { AnyKind } from '../kind/contract/define.ts';
@@ -143,11 +144,6 @@ function truncated(cuts: readonly Cut[]): readonly Cut[] {
   const totals = new Map<string, number>();
   for (const { field, total } of cuts) totals.set(field, Math.max(total, totals.get(field) ?? 0));
   return [...totals].slice(0, mostCuts).map(([field, total]) => ({ field, total }));
-}
-
-/** Whether a value is a plain JSON object. */
-export function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
-  return value !== null && typeof value === 'object' && !Array.isArray(value);
 }
 
 function withoutUndefined<T extends object>(value: { [K in keyof T]?: T[K] | undefined } | undefined): T | undefined {

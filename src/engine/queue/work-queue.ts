@@ -6,21 +6,13 @@
  * urgency, so that one of them cannot starve the others.
  * Assumes: whoever takes a key calls `done`, whatever happened.
  */
+import { retryPauseMs } from '../../base/backoff.ts';
+import type { Clock, Entropy } from '../../base/clock.ts';
 import { DelayHeap } from './delay-heap.ts';
-import type { Clock, Entropy } from '../ports.ts';
 
 /** Why a key is looked at; lower goes first, but what is begun and what is new take turns by namespace. */
 export const urgencies = { deletion: 0, edit: 1, change: 2, begun: 3, initial: 4, resync: 5 } as const;
 export type QueueUrgency = (typeof urgencies)[keyof typeof urgencies];
-
-const firstRetryMs = 1_000;
-const longestRetryMs = 300_000;
-
-/** The pause after so many failures in a row and one more: from a second to five minutes, never twice the same. */
-export function growingPauseMs(failures: number, entropy: Entropy): number {
-  const full = Math.min(longestRetryMs, firstRetryMs * 2 ** Math.min(failures, 20));
-  return full * (0.5 + entropy.fraction() / 2);
-}
 
 /** Keys of one urgency; groups take turns, each first in first out, and what was begun before what is new. */
 class FairLane {
@@ -129,7 +121,7 @@ export class WorkQueue {
   retry(key: string, urgency: QueueUrgency): number {
     const failures = this.#failures.get(key) ?? 0;
     this.#failures.set(key, failures + 1);
-    const delayMs = growingPauseMs(failures, this.#entropy);
+    const delayMs = retryPauseMs(failures, this.#entropy);
     this.enqueue(key, urgency, delayMs);
     return delayMs;
   }

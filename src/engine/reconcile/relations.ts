@@ -1,9 +1,9 @@
 /** How resources stand to one another: who owns an id, who refers to whom, and who uses an account. */
+import { isRecord } from '../../base/json.ts';
 import type { Accounts } from '../account/accounts.ts';
 import { entryInWords, goesFirst, tie, type Book, type Entry } from '../objects/object-index.ts';
 import { adoptionWithin } from '../kind/planner/binding.ts';
 import type { Adoption, Pass, Related } from '../kind/contract/pass.ts';
-import { isRecord } from '../objects/stored-status.ts';
 import { finalizer } from '../objects/names.ts';
 import type { Service } from '../ports.ts';
 

@@ -4,7 +4,7 @@
  * Guarantees: one effect per step, and what it brought is written down before the next is begun; a crash between any two
  * effects is the same as a slow pass.
  */
-import { isDeepStrictEqual } from 'node:util';
+import { sameJson } from '../../base/json.ts';
 import { entryInWords } from '../objects/object-index.ts';
 import type { Parts } from '../parts.ts';
 import { RecordingView } from '../objects/subscriptions.ts';
@@ -237,7 +237,7 @@ export class Steps {
 /** Whether a pass knows the end of a call that is still open in status. */
 function hasEnded({ entry, recollection }: Work): boolean {
   const { journal } = entry.recollection.memory;
-  return journal !== undefined && !isDeepStrictEqual(journal, recollection.memory.journal);
+  return journal !== undefined && !sameJson(journal, recollection.memory.journal);
 }
 
 /** Whether a pass found what has taken the place of the bound object. */

@@ -1,12 +1,13 @@
+import type { Clock } from '../../base/clock.ts';
+import { type Json, isRecord } from '../../base/json.ts';
 import type { Closed } from '../account/settings.ts';
 import type { Accounts, Session } from '../account/accounts.ts';
 import { entryInWords, tie, type Book, type Entry } from '../objects/object-index.ts';
 import type { Needs } from '../kind/contract/define.ts';
 import type { Referred, Subject } from '../kind/contract/pass.ts';
 import type { Verdict } from '../kind/contract/step.ts';
-import { isRecord } from '../objects/stored-status.ts';
 import { annotations, finalizer, inWords } from '../objects/names.ts';
-import type { Clock, Json, Material, Service } from '../ports.ts';
+import type { Material, Service } from '../ports.ts';
 import type { Secret } from '../../base/secret.ts';
 
 /** What surrounds an object: its account, and the Secrets, ConfigMaps and objects that its spec asks for. */

@@ -4,6 +4,7 @@
  *
  * Guarantees: a create that this process has begun stays known whatever becomes of the status.
  */
+import { retryPauseMs } from '../../base/backoff.ts';
 import type { Closed } from '../account/settings.ts';
 import type { Entry } from '../objects/object-index.ts';
 import type { Parts } from '../parts.ts';
@@ -16,7 +17,6 @@ import type { Recollection } from '../objects/stored-status.ts';
 import { OpenCreates } from '../call/open-creates.ts';
 import { passAgain, passOf, type Sighted } from './pass-of.ts';
 import type { KubeObject, Outcome, Service } from '../ports.ts';
-import { growingPauseMs } from '../queue/work-queue.ts';
 import { writtenTo, type Recall } from '../objects/in-process.ts';
 import { concludePass, record, tellLeft, tellRetained, write, type Said } from '../status/report.ts';
 import { requestDigest, subjectOf } from './surroundings.ts';
@@ -45,7 +45,7 @@ export class Worktable {
 
   /** The pause before a call that came to nothing once more is sent again. */
   pauseMs({ failures }: Recall): number {
-    return growingPauseMs(failures, this.#parts.entropy);
+    return retryPauseMs(failures, this.#parts.entropy);
   }
 
   /** An object with what this process remembers of it. */

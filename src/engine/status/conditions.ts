@@ -1,4 +1,4 @@
-import { isoSeconds } from '../../base/iso-seconds.ts';
+import { isoSeconds } from '../../base/time.ts';
 import type { Reason } from '../kind/contract/reasons.ts';
 import type { OwnCondition, Verdict } from '../kind/contract/step.ts';
 

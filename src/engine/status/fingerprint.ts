@@ -1,17 +1,7 @@
+import { canonicalJson } from '../../base/json.ts';
+import type { Json } from '../../base/json.ts';
 import { createHash, createHmac } from 'node:crypto';
-import { Secret } from '../../base/secret.ts';
-import type { Json } from '../ports.ts';
-
-/** One text for one value: keys sorted, secrets revealed. It is only ever hashed, never shown. */
-function canonical(value: Json): string {
-  if (value instanceof Secret) return JSON.stringify(value.reveal());
-  if (Array.isArray(value)) return `[${value.map((item: Json) => canonical(item)).join(',')}]`;
-  if (value !== null && typeof value === 'object') {
-    const rows = Object.entries(value).toSorted(([a], [b]) => (a < b ? -1 : 1));
-    return `{${rows.map(([key, item]) => `${JSON.stringify(key)}:${canonical(item)}`).join(',')}}`;
-  }
-  return JSON.stringify(value);
-}
+import type { Secret } from '../../base/secret.ts';
 
 const base32 = 'abcdefghijklmnopqrstuvwxyz234567';
 const nameLength = 12;
@@ -30,7 +20,7 @@ export class OperatorKey {
 
   /** `<keyId>:<digest>` of a value; equal values have equal fingerprints, and nothing else can be learned from one. */
   print(value: Json): string {
-    return `${this.id}:${createHmac('sha256', this.#key.reveal()).update(canonical(value)).digest('hex').slice(0, 32)}`;
+    return `${this.id}:${createHmac('sha256', this.#key.reveal()).update(canonicalJson(value)).digest('hex').slice(0, 32)}`;
   }
 
   /** The mark of one object in one account: `apphosting:` and 16 characters, the last of which show whose mark it is. */

@@ -4,7 +4,8 @@
  * Guarantees: the log has one line when that begins and one when it has ended, however many ask and however often; once one of
  * those who failed gets an answer the others ask again soon, whatever pause their failures have earned them.
  */
-import type { Clock, KubeError, Log, Troubles } from '../ports.ts';
+import type { Clock } from '../../base/clock.ts';
+import type { KubeError, Log, Troubles } from '../ports.ts';
 
 /** What a failure says about Kubernetes as a whole; what only concerns the object at hand says nothing. */
 type Trouble = 'silent' | 'refusing';

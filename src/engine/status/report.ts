@@ -1,5 +1,5 @@
 /** What a pass leaves behind: status, events, metrics, and when to look again. */
-import { isDeepStrictEqual } from 'node:util';
+import { sameJson } from '../../base/json.ts';
 import { entryInWords, type Entry } from '../objects/object-index.ts';
 import { conclude, type Condition } from './conditions.ts';
 import type { Parts } from '../parts.ts';
@@ -112,7 +112,7 @@ export async function write(
   const { kind } = work.entry;
   const render = (object: KubeObject) => renderStatus(kind, partsOf(work, object, wouldDo, showing));
   const status = render(work.object);
-  if (isDeepStrictEqual(status, work.object.status)) return { ...work, unwrittenId: false };
+  if (sameJson(status, work.object.status)) return { ...work, unwrittenId: false };
   const { uid, generation } = work.object.metadata;
   const before = work.entry.recollection.memory.journal;
   const stillOurs = (newest: KubeObject) => {
@@ -120,7 +120,7 @@ export async function write(
     const found = recollect(kind, newest.status);
     const { journal, id } = found.memory;
     const isWiped = journal === undefined && id === undefined;
-    if (!isWiped && !isDeepStrictEqual(journal, before)) return undefined;
+    if (!isWiped && !sameJson(journal, before)) return undefined;
     const isJudged = newest.metadata.generation === generation || found.conditions.length === 0;
     return isJudged ? render(newest) : renderStatus(kind, partsOf(learned(work, found), newest, undefined, undefined));
   };

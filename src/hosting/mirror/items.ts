@@ -1,23 +1,7 @@
 /** Items of walks: frozen, lean, and the same object as long as nothing about them differs. */
 import { groupId, type Read } from '../../engine/ports.ts';
+import { sameJson } from '../../base/json.ts';
 import { Secret } from '../../base/secret.ts';
-
-function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null;
-}
-
-/** Deep equality of JSON with secrets; a missing field equals an undefined one. */
-export function same(a: unknown, b: unknown, ignored: readonly string[] = []): boolean {
-  if (Object.is(a, b)) return true;
-  if (a instanceof Secret || b instanceof Secret) {
-    return a instanceof Secret && b instanceof Secret && a.reveal() === b.reveal();
-  }
-  if (!isRecord(a) || !isRecord(b) || Array.isArray(a) !== Array.isArray(b)) return false;
-  if (Array.isArray(a) && Array.isArray(b) && a.length !== b.length) return false;
-  for (const name in a) if (!ignored.includes(name) && !same(a[name], b[name])) return false;
-  for (const name in b) if (!ignored.includes(name) && !(name in a) && b[name] !== undefined) return false;
-  return true;
-}
 
 /** Freezes a value all the way down, with one copy of each short text. */
 function settled(value: unknown, texts: Map<string, string>): unknown {
@@ -27,11 +11,12 @@ function settled(value: unknown, texts: Map<string, string>): unknown {
     if (known === undefined) texts.set(value, value);
     return known ?? value;
   }
-  if (!isRecord(value) || value instanceof Secret || Object.isFrozen(value)) return value;
-  for (const name in value) {
-    const inner = value[name];
+  if (typeof value !== 'object' || value === null || value instanceof Secret || Object.isFrozen(value)) return value;
+  const fields = value as Record<string, unknown>;
+  for (const name in fields) {
+    const inner = fields[name];
     const kept = settled(inner, texts);
-    if (kept !== inner) value[name] = kept;
+    if (kept !== inner) fields[name] = kept;
   }
   return Object.freeze(value);
 }
@@ -56,14 +41,14 @@ export function merged<Item>(
   let identical = before !== undefined && before.size === found.size;
   for (const [id, item] of found) {
     const known = before?.get(id);
-    if (known !== undefined && same(known, item)) {
+    if (known !== undefined && sameJson(known, item)) {
       items.set(id, known);
       continue;
     }
     identical = false;
     settled(item, texts);
     items.set(id, item);
-    if (known === undefined || !same(known, item, moving)) changed.add(id);
+    if (known === undefined || !sameJson(known, item, moving)) changed.add(id);
   }
   for (const id of before?.keys() ?? []) if (!found.has(id)) changed.add(id);
   return identical && before !== undefined ? { items: before, changed } : { items, changed };

@@ -7,17 +7,9 @@
  * the one that finds out. `begunAt` is published a hair early, so that a walk begun in the very tick in which a write ended
  * never counts as begun after it.
  */
-import type {
-  Clock,
-  Entropy,
-  Log,
-  Metrics,
-  Read,
-  ReadProblem,
-  Request,
-  Snapshot,
-  Urgency,
-} from '../../engine/ports.ts';
+import { growingMs, jittered } from '../../base/backoff.ts';
+import type { Clock, Entropy } from '../../base/clock.ts';
+import type { Log, Metrics, Read, ReadProblem, Request, Snapshot, Urgency } from '../../engine/ports.ts';
 import type { Credential } from '../credential.ts';
 import { merged, withGroups } from './items.ts';
 import type { Seen } from '../wire/outcome.ts';
@@ -262,8 +254,7 @@ export class Mirror {
     const now = this.#now();
     reading.failures += 1;
     const longestMs = Math.max(this.#around.pollMs, 5000);
-    const backoffMs =
-      Math.min(1000 * 2 ** (reading.failures - 1), longestMs) * (0.5 + this.#around.entropy.fraction() / 2);
+    const backoffMs = jittered(growingMs(reading.failures - 1, { firstMs: 1000, longestMs }), this.#around.entropy);
     const held =
       walked.why === 'unauthorized' || walked.why === 'throttled' ? this.#around.credential.heldUntil() : undefined;
     reading.notBefore = Math.max(held ?? now + backoffMs, now + Math.min(walked.retryAfterMs ?? 0, longestMs));

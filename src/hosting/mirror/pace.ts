@@ -6,7 +6,8 @@
  * waking up for each read by itself costs as much as the reads. Sums are kept, so that a question costs the same however many
  * reads there are.
  */
-import type { Clock, Entropy, Read } from '../../engine/ports.ts';
+import type { Clock, Entropy } from '../../base/clock.ts';
+import type { Read } from '../../engine/ports.ts';
 import type { Credential } from '../credential.ts';
 import { baseIntervalMs, isBusy, plannedPerSecond, type Reading } from './reading.ts';
 

@@ -1,4 +1,5 @@
 /** What the mirror knows of one read, and when it is due. */
+import { growingMs } from '../../base/backoff.ts';
 import type { Read, ReadProblem, Snapshot } from '../../engine/ports.ts';
 
 /** By so much `begunAt` is published early. */
@@ -97,7 +98,7 @@ export function dueAt(reading: Reading): number {
 /** A walk that is wanted comes at once; who wants one soon after another shares it a second later, and then one in two. */
 function gapEnd(reading: Reading): number {
   const { at, streak } = reading.newest;
-  return at + Math.min(firstGapMs * 2 ** streak, longestGapMs);
+  return at + growingMs(streak, { firstMs: firstGapMs, longestMs: longestGapMs });
 }
 
 /** Remembers that a walk begins. */

@@ -4,8 +4,10 @@
  * Nothing is sent that its schema does not accept; secrets are revealed only here, while serialising. There is one deadline
  * over everything from connecting to the last byte, and no second try. Only bugs are thrown.
  */
+import type { Json } from '../../base/json.ts';
+import type { Clock } from '../../base/clock.ts';
 import { hash } from 'node:crypto';
-import type { Clock, Json, Request } from '../../engine/ports.ts';
+import type { Request } from '../../engine/ports.ts';
 import { Secret } from '../../base/secret.ts';
 import { errorTextOf, longestMessage, sanitised, saysNo } from './message.ts';
 import type { Seen } from './outcome.ts';

@@ -1,5 +1,5 @@
 import { defineKind } from '../../engine/kind/contract/define.ts';
-import { isoSeconds } from '../../base/iso-seconds.ts';
+import { isoSeconds } from '../../base/time.ts';
 import type { Pass } from '../../engine/kind/contract/pass.ts';
 import { sightLost } from '../../engine/kind/planner/observe.ts';
 import type { OwnCondition, Step } from '../../engine/kind/contract/step.ts';

@@ -1,4 +1,4 @@
-import { isDeepStrictEqual } from 'node:util';
+import { sameJson } from '../../base/json.ts';
 import { defineKind } from '../../engine/kind/contract/define.ts';
 import { readOf } from '../../engine/kind/planner/reading.ts';
 import { isNo } from '../../engine/kind/contract/refusal.ts';
@@ -96,7 +96,7 @@ function settled(pass: EnvironmentPass, item: AppEnvItem, state: 'Running' | 'St
   const redeploys = isRedeployDue(pass);
   if (redeploys && state === 'Running') return act(pass, item, redeployment(pass, item.appEnvId));
   const applied = renewed(pass, state, due === 'nothing');
-  if (!isDeepStrictEqual(applied, memory.applied)) return { is: 'again', remember: { applied } };
+  if (!sameJson(applied, memory.applied)) return { is: 'again', remember: { applied } };
   const lost = failed(pass);
   if (lost !== undefined) return lost;
   if (due === 'deployment' || redeploys) {

@@ -4,8 +4,9 @@
  * Guarantees: each desired revision is sent once, and what the service called failed is not sent again by itself; variables,
  * settings and the startup override travel with the call that takes them.
  */
+import type { Json, JsonObject } from '../../base/json.ts';
 import type { Memory } from '../../engine/kind/contract/step.ts';
-import type { Json, JsonObject, Request } from '../../engine/ports.ts';
+import type { Request } from '../../engine/ports.ts';
 import {
   deployedContentIdOf,
   lifecycleAnswerOf,

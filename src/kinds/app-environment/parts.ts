@@ -5,12 +5,12 @@
  * its place in the spec. Guarantees: a fingerprint stands for what the service holds. What was only taken as it was has a mark
  * of its own, and what a call may have changed whose end is not known counts as set to nobody knows what.
  */
+import type { Json } from '../../base/json.ts';
 import { stateOfHidden } from '../../engine/kind/planner/compare.ts';
 import { definedOf } from '../../engine/kind/planner/plan.ts';
 import { begun, doubted, notDone } from '../../engine/kind/planner/sent-fingerprints.ts';
 import type { Memory } from '../../engine/kind/contract/step.ts';
 import { tokenIn } from '../../engine/kind/schema/token.ts';
-import type { Json } from '../../engine/ports.ts';
 import type { StartupConfig } from '../../hosting/requests.ts';
 import type { EnvironmentPass } from './binding.ts';
 import type { Facts, Spec } from './schema.ts';

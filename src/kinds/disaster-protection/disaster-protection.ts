@@ -1,5 +1,5 @@
 import { defineKind } from '../../engine/kind/contract/define.ts';
-import { isoSeconds } from '../../base/iso-seconds.ts';
+import { isoSeconds } from '../../base/time.ts';
 import { notingNo, readOf, sinceNo } from '../../engine/kind/planner/reading.ts';
 import { sightLost } from '../../engine/kind/planner/observe.ts';
 import type { Step } from '../../engine/kind/contract/step.ts';

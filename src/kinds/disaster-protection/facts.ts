@@ -1,5 +1,5 @@
 /** What status shows of a protection: everything that the service discloses, and nothing that it does not. */
-import { isDeepStrictEqual } from 'node:util';
+import { sameJson } from '../../base/json.ts';
 import type { Snapshot } from '../../engine/ports.ts';
 import type {
   ConfigurationItem,
@@ -278,7 +278,7 @@ export function protectionFacts(pass: ProtectionPass, shown: Shown): Facts {
       pendingCleanup: stated(configuration.pendingCleanup && { ...configuration.pendingCleanup }),
     }),
   };
-  if (isDeepStrictEqual(withoutMoving(pass.memory.facts), fixed)) return pass.memory.facts;
+  if (sameJson(withoutMoving(pass.memory.facts), fixed)) return pass.memory.facts;
   const moving = movingFacts(configuration);
   return {
     ...fixed,

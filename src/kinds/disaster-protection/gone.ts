@@ -4,7 +4,7 @@
  * A resource knows what it was bound to. One that was applied anew, or restored without its status, knows nothing: it asks
  * the resets that are there.
  */
-import { isoSeconds } from '../../base/iso-seconds.ts';
+import { isoSeconds } from '../../base/time.ts';
 import type { Related } from '../../engine/kind/contract/pass.ts';
 import { readOf } from '../../engine/kind/planner/reading.ts';
 import { missedTwice, sightLost } from '../../engine/kind/planner/observe.ts';

@@ -1,9 +1,9 @@
 /** What a protection asks for, what the service shows of it, and the call that brings the one to the other. */
+import type { Json } from '../../base/json.ts';
 import { sameValue, shown } from '../../engine/kind/planner/compare.ts';
 import type { Pass } from '../../engine/kind/contract/pass.ts';
 import type { Fields } from '../../engine/kind/planner/plan.ts';
 import type { Drift, Memory } from '../../engine/kind/contract/step.ts';
-import type { Json } from '../../engine/ports.ts';
 import type { ConfigurationItem, DestinationNames, ProtectionItem } from '../../hosting/requests.ts';
 import type { Facts, Spec } from './schema.ts';
 

@@ -1,5 +1,5 @@
 /** What a HostedApp wants field by field, what the service shows of each, and how both are called in its bodies. */
-import type { Json } from '../../engine/ports.ts';
+import type { Json } from '../../base/json.ts';
 import { definedOf, type Fields } from '../../engine/kind/planner/plan.ts';
 import { appAsOf, appsOf } from '../../hosting/requests.ts';
 import type { AppItem, AppRecord } from '../../hosting/requests.ts';

@@ -1,4 +1,4 @@
-import { isDeepStrictEqual } from 'node:util';
+import { sameJson } from '../../base/json.ts';
 import { defineKind, type Needs } from '../../engine/kind/contract/define.ts';
 import type { Pass } from '../../engine/kind/contract/pass.ts';
 import { readOf } from '../../engine/kind/planner/reading.ts';
@@ -93,7 +93,7 @@ export function accountFacts({ account, view, memory, tally }: AccountPass): Fac
   };
   const { intervals, budget, ...before } = memory.facts;
   // These move with the number of resources: they are written anew only together with something that lasts.
-  if (intervals !== undefined && isDeepStrictEqual(before, lasting)) return { ...lasting, intervals, budget };
+  if (intervals !== undefined && sameJson(before, lasting)) return { ...lasting, intervals, budget };
   return { ...lasting, intervals: intervalsOf(account), budget: budgetOf(account) };
 }
 

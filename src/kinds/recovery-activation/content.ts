@@ -1,10 +1,11 @@
 /** What an activation sends, and the id that follows from it. */
+import { canonicalJson } from '../../base/json.ts';
 import type { Pass } from '../../engine/kind/contract/pass.ts';
 import type { JournalEntry } from '../../engine/kind/contract/step.ts';
 import { writtenBody } from '../../engine/kind/planner/written.ts';
 import type { Activation, PointItem } from '../../hosting/requests.ts';
 import type { SeenConfiguration } from '../recovery/configurations.ts';
-import { canonicalJson, requestIdOf } from '../recovery/request-id.ts';
+import { requestIdOf } from '../recovery/request-id.ts';
 import type { Facts as ProtectionFacts } from '../disaster-protection/schema.ts';
 import type { Facts, Spec } from './schema.ts';
 
@@ -59,7 +60,7 @@ export function bodyOf({ spec, account, memory }: ActivationPass): Activation {
 /** Whether an entry carries exactly what the spec asks for. */
 export function isWhole(body: Readonly<Record<string, unknown>>, journal: JournalEntry): boolean {
   const written = writtenBody(journal);
-  const same = (value: unknown) => canonicalJson(value as Parameters<typeof canonicalJson>[0]);
+  const same = (value: unknown) => canonicalJson(value);
   return written !== undefined && same(written) === same(body);
 }
 

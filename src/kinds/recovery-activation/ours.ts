@@ -1,5 +1,5 @@
 /** What counts as our own activation: by its id, its result, or a lost answer. */
-import { isoSeconds } from '../../base/iso-seconds.ts';
+import { isoSeconds } from '../../base/time.ts';
 import type { JournalEntry, Memory } from '../../engine/kind/contract/step.ts';
 import type { ConfigurationItem, DrOperation } from '../../hosting/requests.ts';
 import { activeOf, endedInVain, isActivation, operationIdsOf, sameMoment } from '../recovery/configurations.ts';

@@ -1,5 +1,5 @@
 /** What a request that is made once says of itself: while it is under way, and at its end, which is for good. */
-import { isoSeconds } from '../../base/iso-seconds.ts';
+import { isoSeconds } from '../../base/time.ts';
 import type { Pass } from '../../engine/kind/contract/pass.ts';
 import type { Reason } from '../../engine/kind/contract/reasons.ts';
 import type { Memory, OwnCondition, Verdict } from '../../engine/kind/contract/step.ts';

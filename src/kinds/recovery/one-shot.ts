@@ -5,7 +5,7 @@
  * and resend; after a doubt the same bytes are sent or none; an end is for good.
  */
 import type { Needs, ReferenceNeed } from '../../engine/kind/contract/define.ts';
-import { isoSeconds } from '../../base/iso-seconds.ts';
+import { isoSeconds } from '../../base/time.ts';
 import type { Pass } from '../../engine/kind/contract/pass.ts';
 import { notingNo, sinceNo } from '../../engine/kind/planner/reading.ts';
 import { sightLost, withoutMisses } from '../../engine/kind/planner/observe.ts';

@@ -5,19 +5,11 @@
  * applied, and the service answers a repeated id with the operation that it began. The bytes are published as test vectors
  * in docs/kinds/recovery-activation.md; they never change within a version of a purpose.
  */
+import { canonicalJson } from '../../base/json.ts';
 import { createHash } from 'node:crypto';
 
 /** What an id may be made from. */
 export type Content = string | number | boolean | null | { readonly [key: string]: Content | undefined };
-
-/** JSON with sorted keys and no white space (RFC 8785 for what we use); what is undefined is left out. */
-export function canonicalJson(value: Content): string {
-  if (value === null || typeof value !== 'object') return JSON.stringify(value);
-  const rows = Object.entries(value)
-    .toSorted(([a], [b]) => (a < b ? -1 : 1))
-    .flatMap(([key, part]) => (part === undefined ? [] : [`${JSON.stringify(key)}:${canonicalJson(part)}`]));
-  return `{${rows.join(',')}}`;
-}
 
 /** A UUID of version 8 from the first 16 bytes of the SHA-256 over the canonical JSON of purpose and content. */
 export function requestIdOf(purpose: string, content: { readonly [key: string]: Content | undefined }): string {

@@ -1,4 +1,6 @@
 /** Installing a solution: the calls that must not happen twice unseen, and what becomes of one when its answer is lost. */
+import { growingMs } from '../../base/backoff.ts';
+import type { Json } from '../../base/json.ts';
 import { boundTo } from '../../engine/kind/planner/binding.ts';
 import { definedOf } from '../../engine/kind/planner/plan.ts';
 import { readOf } from '../../engine/kind/planner/reading.ts';
@@ -11,7 +13,6 @@ import {
   type Step,
   type Verdict,
 } from '../../engine/kind/contract/step.ts';
-import type { Json } from '../../engine/ports.ts';
 import { appsOf, installationIdOf, postSolutions, solutionResultOf, type AppItem } from '../../hosting/requests.ts';
 import type { Facts, Spec } from './schema.ts';
 import { alike, environmentIds, isNamedAfter, merged, unexplained, type SolutionPass } from './components.ts';
@@ -147,7 +148,7 @@ function partial(pass: SolutionPass, refusal: Refusal): Verdict<Facts> | undefin
     is: 'wait',
     reason: 'PartiallyInstalled',
     message: `installation ${id} is not complete: ${refusal.message}; it is continued under the same id`,
-    retryInMs: Math.min(5_000 * 2 ** tries, 300_000),
+    retryInMs: growingMs(tries, { firstMs: 5_000, longestMs: 300_000 }),
     note: { tries: tries + 1 },
     remember: {
       ...boundTo(pass, id, memory.ownership ?? 'Created'),

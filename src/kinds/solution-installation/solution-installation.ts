@@ -1,4 +1,4 @@
-import { isDeepStrictEqual } from 'node:util';
+import { sameJson } from '../../base/json.ts';
 import { boundTo, notGranted } from '../../engine/kind/planner/binding.ts';
 import { stateOfHidden } from '../../engine/kind/planner/compare.ts';
 import { defineKind } from '../../engine/kind/contract/define.ts';
@@ -104,12 +104,12 @@ function keep(pass: SolutionPass): Step<Facts> {
   const lost = lookForComponents(pass);
   if (lost !== undefined) return lost;
   const components = completed(pass);
-  if (!isDeepStrictEqual(components, memory.facts.components ?? [])) {
+  if (!sameJson(components, memory.facts.components ?? [])) {
     return { is: 'again', remember: { facts: { ...memory.facts, components } } };
   }
   const prints = { ...leftPrints(pass), ...printsOf(pass) };
   const applied = { generation: subject.generation, prints };
-  if (!isDeepStrictEqual(applied, memory.applied)) return { is: 'again', remember: { applied } };
+  if (!sameJson(applied, memory.applied)) return { is: 'again', remember: { applied } };
   const moving = awaitComponents(pass);
   if (moving !== undefined) return moving;
   const note = memory.facts.postInstallNote;

@@ -1,5 +1,6 @@
+import { isRecord } from '../../base/json.ts';
+import type { Clock } from '../../base/clock.ts';
 import {
-  type Clock,
   type KubeApi,
   type KubeObject,
   type Page,
@@ -13,7 +14,7 @@ import {
 import type { Credentials } from '../credentials/access.ts';
 import { GarbledError, provesAbsence, refusalOf, silenceOf } from './failure.ts';
 import { linesOf } from './lines.ts';
-import { isRecord, parseJson, parseObject, parsePage, parseWatchLine, textOf } from './parse.ts';
+import { parseJson, parseObject, parsePage, parseWatchLine, textOf } from './parse.ts';
 import { collectionPath, objectPath, titleOf } from './path.ts';
 import {
   type Answer,

@@ -1,13 +1,9 @@
+import { isRecord } from '../../base/json.ts';
 import type { KubeObject, ObjectMeta, Page, WatchEvent } from '../../engine/ports.ts';
 import { GarbledError } from './failure.ts';
-import { isVersion } from '../resource-version.ts';
+import { isVersion } from '../../base/resource-version.ts';
 
 const lastApplied = 'kubectl.kubernetes.io/last-applied-configuration';
-
-/** Whether a value is a JSON object. */
-export function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
-}
 
 /** Text as JSON; what cannot be read is a `GarbledError` that names what was read, not what stood there. */
 export function parseJson(text: string, what: string): unknown {

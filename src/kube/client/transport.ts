@@ -6,8 +6,8 @@
  * nowhere but into the `Authorization` header, and over nothing but TLS or this machine itself.
  * Requests and watches have connections of their own, HTTP/1.1 both, so that a burst of either never starves the other.
  */
+import type { Clock } from '../../base/clock.ts';
 import { Agent, type Dispatcher, ProxyAgent, request } from 'undici';
-import type { Clock } from '../../engine/ports.ts';
 import { KubeError } from '../../engine/ports.ts';
 import { type Access, type Credentials, mayCarryToken, type Tls } from '../credentials/access.ts';
 import { exchange, type Received } from './exchange.ts';

@@ -1,5 +1,5 @@
+import type { Clock } from '../../base/clock.ts';
 import type { RequestOptions } from 'node:https';
-import type { Clock } from '../../engine/ports.ts';
 import { Secret } from '../../base/secret.ts';
 import { CredentialsError, type UserSource } from './access.ts';
 import type { KubeContext } from './kubeconfig.ts';

@@ -1,6 +1,6 @@
+import type { Clock } from '../../base/clock.ts';
 import { access as exists, readFile } from 'node:fs/promises';
 import { delimiter, join } from 'node:path';
-import type { Clock } from '../../engine/ports.ts';
 import { Secret } from '../../base/secret.ts';
 import { type Access, type Credentials, CredentialsError, type Tls, type UserSource } from './access.ts';
 import { execSource } from './exec-plugin.ts';

@@ -1,6 +1,6 @@
+import type { Clock } from '../../base/clock.ts';
 import { execFile } from 'node:child_process';
 import { z } from 'zod';
-import type { Clock } from '../../engine/ports.ts';
 import { Secret } from '../../base/secret.ts';
 import { CredentialsError, type Shown, type UserSource } from './access.ts';
 

@@ -1,7 +1,7 @@
+import type { Clock } from '../../base/clock.ts';
 import { readFile } from 'node:fs/promises';
 import { dirname, isAbsolute, join } from 'node:path';
 import { z } from 'zod';
-import type { Clock } from '../../engine/ports.ts';
 import { CredentialsError } from './access.ts';
 import { ExecEntry } from './exec-plugin.ts';
 import { within } from '../wait.ts';

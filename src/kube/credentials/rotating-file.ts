@@ -1,5 +1,5 @@
+import type { Clock } from '../../base/clock.ts';
 import { readFile } from 'node:fs/promises';
-import type { Clock } from '../../engine/ports.ts';
 import { CredentialsError } from './access.ts';
 import { within } from '../wait.ts';
 

@@ -5,9 +5,9 @@
  * second event; one object cannot flood the namespace (a token bucket each); the queue is bounded, and what does not fit is
  * counted and dropped. Events are a courtesy: nothing depends on them.
  */
+import { microTime } from '../../base/time.ts';
+import type { Clock, Entropy } from '../../base/clock.ts';
 import {
-  type Clock,
-  type Entropy,
   type EventRecorder,
   type KubeApi,
   KubeError,
@@ -15,7 +15,6 @@ import {
   type Log,
   type Resource,
 } from '../../engine/ports.ts';
-import { microTime } from '../micro-time.ts';
 import { TokenBuckets } from './token-buckets.ts';
 import { pause, within } from '../wait.ts';
 

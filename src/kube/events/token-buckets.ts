@@ -1,4 +1,4 @@
-import type { Clock } from '../../engine/ports.ts';
+import type { Clock } from '../../base/clock.ts';
 
 /** So many at once, then one in a while; keys that were not used for long are forgotten. */
 export interface BucketShape {

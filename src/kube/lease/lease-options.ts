@@ -1,4 +1,5 @@
-import type { Clock, Entropy, KubeApi, Log } from '../../engine/ports.ts';
+import type { Clock, Entropy } from '../../base/clock.ts';
+import type { KubeApi, Log } from '../../engine/ports.ts';
 import type { Standing } from './lease-annotations.ts';
 
 /** How long things take; the defaults are those of Kubernetes' own components. */

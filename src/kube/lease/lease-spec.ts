@@ -1,5 +1,6 @@
+import { isRecord } from '../../base/json.ts';
 import type { KubeObject, Resource } from '../../engine/ports.ts';
-import { isRecord, textOf } from '../client/parse.ts';
+import { textOf } from '../client/parse.ts';
 
 export const leaseResource: Resource = {
   group: 'coordination.k8s.io',

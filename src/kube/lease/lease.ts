@@ -18,12 +18,12 @@
  * The lease is for liveness; what must not happen twice is fenced by the journal. One window stays open: somebody deletes the
  * lease while its holder is cut off from the API server, and a candidate starts within the following ten seconds.
  */
+import { microTime } from '../../base/time.ts';
 import { KubeError, type KubeObject, type Leadership } from '../../engine/ports.ts';
 import { type LeaseOptions, type LeasePace, usualLeasePace } from './lease-options.ts';
 import { latestOf, standingAfter, type Moment, type Standing } from './lease-annotations.ts';
 import { isReleased, type LeaseSpec, leaseResource, leaseSpecOf, releasedSeconds } from './lease-spec.ts';
-import { microTime } from '../micro-time.ts';
-import { compareVersions } from '../resource-version.ts';
+import { compareVersions } from '../../base/resource-version.ts';
 import { pause, within } from '../wait.ts';
 
 const longestLeaseMs = 300_000;

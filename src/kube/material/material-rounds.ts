@@ -3,7 +3,8 @@
  *
  * Guarantees: whoever uses one hears within a round that it came, changed or went; what nobody uses any more is not asked for.
  */
-import type { Clock, Entropy, KubeApi, Resource } from '../../engine/ports.ts';
+import type { Clock, Entropy } from '../../base/clock.ts';
+import type { KubeApi, Resource } from '../../engine/ports.ts';
 import { within } from '../wait.ts';
 
 const roundMs = 60_000;

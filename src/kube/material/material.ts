@@ -5,10 +5,11 @@
  * Where watching is allowed, a watch of nothing but metadata says which names changed, and ends what is kept of them; a read
  * that was under way while its object changed is not kept either. Where it is not, those in use are asked for in rounds.
  */
-import type { Clock, Entropy, KubeApi, KubeObject, Log, Material, Resource, Troubles } from '../../engine/ports.ts';
+import { isRecord } from '../../base/json.ts';
+import type { Clock, Entropy } from '../../base/clock.ts';
+import type { KubeApi, KubeObject, Log, Material, Resource, Troubles } from '../../engine/ports.ts';
 import { Secret } from '../../base/secret.ts';
 import { MaterialRounds, type Asked } from './material-rounds.ts';
-import { isRecord } from '../client/parse.ts';
 import { Reflector } from '../watch/reflector.ts';
 import { within } from '../wait.ts';
 

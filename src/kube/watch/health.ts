@@ -1,4 +1,4 @@
-import type { Clock } from '../../engine/ports.ts';
+import type { Clock } from '../../base/clock.ts';
 
 /** What health needs to know of a reflector. */
 export interface Listener {

@@ -1,5 +1,5 @@
 import type { CacheEvent, KubeObject } from '../../engine/ports.ts';
-import { compareVersions } from '../resource-version.ts';
+import { compareVersions } from '../../base/resource-version.ts';
 
 /**
  * The newest known form of every object of one resource, and the pure rules by which it changes.

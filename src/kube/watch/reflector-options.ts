@@ -1,15 +1,6 @@
-import type {
-  CacheEvent,
-  Clock,
-  Entropy,
-  KubeApi,
-  KubeObject,
-  Log,
-  PageOptions,
-  Resource,
-  Troubles,
-} from '../../engine/ports.ts';
-import type { BackoffShape } from '../backoff.ts';
+import type { Clock, Entropy } from '../../base/clock.ts';
+import type { CacheEvent, KubeApi, KubeObject, Log, PageOptions, Resource, Troubles } from '../../engine/ports.ts';
+import type { BackoffShape } from '../../base/backoff.ts';
 
 /** The pace of a reflector; the defaults are for production. */
 export interface ReflectorPace {

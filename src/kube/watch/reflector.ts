@@ -28,7 +28,7 @@ import {
   type KubeObject,
   type WatchEvent,
 } from '../../engine/ports.ts';
-import { Backoff } from '../backoff.ts';
+import { Backoff } from '../../base/backoff.ts';
 import { ListAgain, listReasonOf } from './relist.ts';
 import {
   type ListReason,
@@ -37,7 +37,7 @@ import {
   selectionOf,
   usualPace,
 } from './reflector-options.ts';
-import { compareVersions } from '../resource-version.ts';
+import { compareVersions } from '../../base/resource-version.ts';
 import { linked, pause, within } from '../wait.ts';
 import { SilenceError, wordsInTime } from './watch-deadline.ts';
 import { World } from './object-cache.ts';

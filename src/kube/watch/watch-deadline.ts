@@ -6,7 +6,8 @@
  * nothing yet is followed by a look at half of the deadline, which makes the API server ask. So one that has nothing to say
  * speaks all the same, and one that is silent for the whole deadline is broken, or somebody keeps its words.
  */
-import { type Clock, KubeError } from '../../engine/ports.ts';
+import type { Clock } from '../../base/clock.ts';
+import { KubeError } from '../../engine/ports.ts';
 import { unlessLate, within } from '../wait.ts';
 
 /** A watch that should have said something by now has not. */

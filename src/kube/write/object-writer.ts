@@ -1,4 +1,5 @@
-import type { Clock, Entropy, KubeApi, KubeObject, Log, ObjectWriter, Resource, Written } from '../../engine/ports.ts';
+import type { Clock, Entropy } from '../../base/clock.ts';
+import type { KubeApi, KubeObject, Log, ObjectWriter, Resource, Written } from '../../engine/ports.ts';
 import { hold, release } from './finalizers.ts';
 import { within } from '../wait.ts';
 import { StatusWriter, type Committed, type Written as StatusWritten } from './status-writer.ts';

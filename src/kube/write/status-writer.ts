@@ -5,17 +5,10 @@
  * nor on a recreated namesake; a status that is already there is not written; an id that is committed is written until it
  * stands there, whatever happens in between, unless it is not ours to write any more.
  */
-import {
-  type Clock,
-  type Entropy,
-  type KubeApi,
-  KubeError,
-  type KubeObject,
-  type Log,
-  type Resource,
-} from '../../engine/ports.ts';
-import { Backoff } from '../backoff.ts';
-import { sameJson } from '../../base/same-json.ts';
+import type { Clock, Entropy } from '../../base/clock.ts';
+import { type KubeApi, KubeError, type KubeObject, type Log, type Resource } from '../../engine/ports.ts';
+import { Backoff } from '../../base/backoff.ts';
+import { sameJson } from '../../base/json.ts';
 import { pause, within } from '../wait.ts';
 
 const writeMs = 45_000;

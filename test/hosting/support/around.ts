@@ -1,4 +1,5 @@
-import type { Entropy, Log, Metrics } from '../../../src/engine/ports.ts';
+import type { Entropy } from '../../../src/base/clock.ts';
+import type { Log, Metrics } from '../../../src/engine/ports.ts';
 import type { HostRules } from '../../../src/hosting/wire/hosts.ts';
 
 /** Randomness that repeats itself. */

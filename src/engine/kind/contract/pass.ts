@@ -1,4 +1,5 @@
-import type { Json, Read, ReadProblem, Snapshot } from '../../ports.ts';
+import type { Json } from '../../../base/json.ts';
+import type { Read, ReadProblem, Snapshot } from '../../ports.ts';
 import type { Secret } from '../../../base/secret.ts';
 import type { Memory, Notes, Ownership } from './step.ts';
 

@@ -1,4 +1,5 @@
-import type { Json, Outcome, Read, Request, Urgency } from '../../ports.ts';
+import type { Json } from '../../../base/json.ts';
+import type { Outcome, Read, Request, Urgency } from '../../ports.ts';
 import type { Reason } from './reasons.ts';
 
 /** Who made the object in the service, and how sure that is. */

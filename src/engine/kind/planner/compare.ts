@@ -1,6 +1,6 @@
-import { isDeepStrictEqual } from 'node:util';
+import { sameJson } from '../../../base/json.ts';
+import type { Json } from '../../../base/json.ts';
 import { Secret } from '../../../base/secret.ts';
-import type { Json } from '../../ports.ts';
 import type { Pass } from '../contract/pass.ts';
 import type { Fields, ObjectPlan } from './plan.ts';
 import { isInDoubt } from './sent-fingerprints.ts';
@@ -23,7 +23,7 @@ export interface Difference {
 
 /** Whether two values are the same, looking into secrets. */
 export function sameValue(a: Json | undefined, b: Json | undefined): boolean {
-  return isDeepStrictEqual(revealed(a), revealed(b));
+  return sameJson(revealed(a), revealed(b));
 }
 
 function revealed(value: Json | undefined): unknown {

@@ -1,4 +1,5 @@
-import type { Json, Read, Request } from '../../ports.ts';
+import type { Json } from '../../../base/json.ts';
+import type { Read, Request } from '../../ports.ts';
 import type { Pass } from '../contract/pass.ts';
 import type { Notice, OwnCondition, Refusal, Step } from '../contract/step.ts';
 

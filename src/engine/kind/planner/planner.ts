@@ -4,7 +4,7 @@
  * Order: deletion, an open create, the binding (confirmed, adopted or made), the object's absence, its difference from the
  * spec, and what the kind itself still wants. Everything it knows comes in with the pass, so the same pass gives the same step.
  */
-import type { Json } from '../../ports.ts';
+import type { Json } from '../../../base/json.ts';
 import { leftoverOf, meanwhile, only, part, whole } from './applied.ts';
 import { asFound } from './binding.ts';
 import { compare, type Difference } from './compare.ts';

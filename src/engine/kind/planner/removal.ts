@@ -3,6 +3,7 @@
  *
  * Guarantees: what we did not create, or only presume to be ours, is never deleted; an open create is resolved before.
  */
+import { growingMs } from '../../../base/backoff.ts';
 import type { Pass } from '../contract/pass.ts';
 import { releasedWithPlace } from './place.ts';
 import type { ObjectPlan } from './plan.ts';
@@ -116,7 +117,7 @@ function blocked<Spec, Facts, Item>(
     is: 'wait',
     reason: 'DeletionBlocked',
     message: `${plan.noun} ${id} cannot be deleted: ${obstacle}`,
-    retryInMs: Math.min(blockedRetryMs * 2 ** before, longestBlockedRetryMs),
+    retryInMs: growingMs(before, { firstMs: blockedRetryMs, longestMs: longestBlockedRetryMs }),
     note: { ...pass.notes, blocked: before + 1 },
   };
 }

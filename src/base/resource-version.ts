@@ -19,3 +19,8 @@ export function isVersion(text: string): boolean {
 export function newerVersion(a: string | undefined, b: string): string {
   return a === undefined || compareVersions(a, b) < 0 ? b : a;
 }
+
+/** Whether version `a` is older than `b`. */
+export function isOlderVersion(a: string, b: string): boolean {
+  return compareVersions(a, b) < 0;
+}
