@@ -101,7 +101,7 @@ export function desired(pass: AppPass): Fields {
     'source.git.repo': source?.git?.repo,
     'source.git.installationId': source?.git?.installationId,
     'source.cliDeployment': source?.cliDeployment === true ? true : undefined,
-    'source.contextDir': source?.contextDir ?? (source && cleared('source.contextDir', '..')),
+    'source.contextDir': source?.contextDir ?? (source && cleared('source.contextDir', './')),
     ...dockerfile(pass),
     'source.buildArgs': source?.buildArgs,
     builder: spec.builder,
