@@ -8,25 +8,26 @@ import { sameJson } from '../base/json.ts';
 import { isOlderVersion } from '../base/resource-version.ts';
 import { Accounts } from './account/accounts.ts';
 import { ObjectIndex, isClaim, tie, type Stored } from './objects/object-index.ts';
-import { metricsSnapshot, type MetricsSnapshot } from './status/metrics-snapshot.ts';
+import { metricsSnapshot, type MetricsSnapshot } from './objects/metrics-snapshot.ts';
 import { DroppedReferences } from './objects/dropped-references.ts';
 import { Subscriptions } from './objects/subscriptions.ts';
 import { keyOf, keyOfObject, partsOfKey, reconcileToken } from './objects/names.ts';
 import type { CacheEvent, KubeObject, Service, WalkListener } from './ports.ts';
-import type { EngineOptions, Parts } from './parts.ts';
+import type { EngineOptions, EngineParts } from './context/parts.ts';
 import { urgencies, WorkQueue, type QueueUrgency } from './queue/work-queue.ts';
 import { InProcessStates } from './objects/in-process.ts';
+import { OpenCreates } from './objects/open-creates.ts';
 import { Reconciler } from './reconcile/reconcile.ts';
 import { AccountGate } from './account/gate.ts';
 import { isReady } from './account/usage.ts';
-import { recovered } from './call/call-backoff.ts';
+import { recovered } from './objects/call-backoff.ts';
 import { Workers } from './queue/workers.ts';
 
 /** Two who write the same status must not answer each other as fast as they can. */
 const foreignStatusMs = 1_000;
 
 export class Engine {
-  readonly #parts: Parts;
+  readonly #parts: EngineParts;
   readonly #queue: WorkQueue;
   readonly #reconciler: Reconciler;
   /** The version of our last write of an object, by uid, until the watch has told it. */
@@ -34,7 +35,7 @@ export class Engine {
   readonly #askers = new WeakMap<Service, Map<string, Set<string>>>();
   readonly #workers: Workers;
   readonly #failing = new WeakMap<Service, Set<string>>();
-  readonly #standing: AccountGate;
+  readonly #gate: AccountGate;
   readonly #dropped = new DroppedReferences();
   #quarantinedUntil = Number.NEGATIVE_INFINITY;
   /** Whether what was not in the first list is new: a label, or a cluster that went back in time, can bring up what is old. */
@@ -46,9 +47,11 @@ export class Engine {
     const onTaken = (ms: number) => options.metrics.observe('apphosting_queue_wait_seconds', {}, ms / 1_000);
     this.#queue = new WorkQueue(clock, entropy, (key) => partsOfKey(key).namespace, onTaken);
     const onWalk: WalkListener = (event) => this.#walked(event);
+    const objects = new ObjectIndex(options.kinds, options.operatorNamespace);
     this.#parts = {
       ...options,
-      objects: new ObjectIndex(options.kinds, options.operatorNamespace),
+      objects,
+      openCreates: new OpenCreates(objects, clock, options.settings.horizonMs),
       accounts: new Accounts({
         ...options,
         onWalk,
@@ -57,16 +60,21 @@ export class Engine {
       }),
       subscriptions: new Subscriptions(),
       inProcessStates: new InProcessStates(clock),
-      wrote: (entry) => this.#wrote(entry),
+      wrote: (stored) => this.#wrote(stored),
       asked: (service, readKey, objectKey) => this.#ask(service, readKey, objectKey),
       quarantinedUntil: () => this.#quarantinedUntil,
-      concluded: (entry, verdict) => this.#standing.concluded(entry, verdict),
-      throttled: (account, ms) => this.#standing.throttled(account, ms),
+      concluded: (stored, verdict) => this.#gate.concluded(stored, verdict),
+      throttled: (account, ms) => this.#gate.throttled(account, ms),
     };
-    this.#standing = new AccountGate({ ...this.#parts, queue: this.#queue, wake: (name) => this.#wake(name) });
+    this.#gate = new AccountGate({ ...this.#parts, queue: this.#queue, wake: (name) => this.#wake(name) });
     this.#reconciler = new Reconciler(this.#parts);
-    const urgencyOf = (key: string) => this.#urgencyOf(key);
-    this.#workers = new Workers({ parts: this.#parts, queue: this.#queue, reconciler: this.#reconciler, urgencyOf });
+    this.#workers = new Workers({
+      ...options,
+      queue: this.#queue,
+      reconcile: (key) => this.#reconciler.reconcile(key),
+      sayFailed: (key, error) => this.#reconciler.sayFailed(key, error),
+      urgencyOf: (key) => this.#urgencyOf(key),
+    });
   }
 
   /** Takes what a cache of one of our kinds tells. */
@@ -96,9 +104,9 @@ export class Engine {
 
   /** A namespace was made or labelled anew; shared accounts may let it in now, or no longer. */
   namespaceChanged(namespace: string): void {
-    for (const entry of this.#parts.objects.values()) {
-      const isShared = entry.account !== entry.key && partsOfKey(entry.account).namespace === '';
-      if (isShared && entry.object.metadata.namespace === namespace) this.#queue.enqueue(entry.key, urgencies.change);
+    for (const stored of this.#parts.objects.values()) {
+      const isShared = stored.account !== stored.key && partsOfKey(stored.account).namespace === '';
+      if (isShared && stored.object.metadata.namespace === namespace) this.#queue.enqueue(stored.key, urgencies.change);
     }
   }
 
@@ -114,7 +122,8 @@ export class Engine {
 
   /** Looks again at those of these keys that are objects of ours. */
   again(keys: readonly string[]): void {
-    for (const key of keys) if (this.#parts.objects.get(key) !== undefined) this.#queue.enqueue(key, this.#urgencyOf(key));
+    for (const key of keys)
+      if (this.#parts.objects.get(key) !== undefined) this.#queue.enqueue(key, this.#urgencyOf(key));
   }
 
   get idle(): boolean {
@@ -130,7 +139,7 @@ export class Engine {
     this.#written.clear();
     this.#tellsBirths = false;
     this.quarantine(this.#parts.settings.horizonMs);
-    for (const entry of this.#parts.objects.values()) this.#queue.enqueue(entry.key, urgencies.change);
+    for (const stored of this.#parts.objects.values()) this.#queue.enqueue(stored.key, urgencies.change);
   }
 
   /** What is wrong with the loop itself; undefined while every pass comes to an end. */
@@ -167,11 +176,11 @@ export class Engine {
   #note(object: KubeObject, { initial = false, own }: { initial?: boolean; own?: Stored['status'] }): void {
     const key = keyOfObject(object);
     const before = this.#parts.objects.get(key);
-    const entry = this.#parts.objects.apply(object, own);
-    if (entry === undefined) return;
+    const stored = this.#parts.objects.apply(object, own);
+    if (stored === undefined) return;
     const isNew = before?.object.metadata.uid !== object.metadata.uid && own === undefined && !initial;
     if (isNew && this.#tellsBirths) this.#parts.inProcessStates.of(object.metadata.uid).isYounger = true;
-    this.#noteForced(entry);
+    this.#noteForced(stored);
     const change = changeOf(object, before);
     // A pass is about to end with what it wrote itself.
     if (own === undefined || change === 'wish')
@@ -180,16 +189,16 @@ export class Engine {
         urgencyOf(object, before, initial),
         change === 'status' && !initial ? foreignStatusMs : 0,
       );
-    if (before === undefined || isReady(before) !== isReady(entry)) this.#standing.recount(entry);
-    this.#wakeBlocked(this.#dropped.noted(before, entry));
-    for (const name of entry.ties) if (isClaim(name) && before?.ties.includes(name) !== true) this.#wake(name);
-    if (!sameTarget(before, entry))
-      this.#wake(tie.object(entry.kind.kind, object.metadata.namespace, object.metadata.name));
+    if (before === undefined || isReady(before) !== isReady(stored)) this.#gate.recount(stored);
+    this.#wakeBlocked(this.#dropped.noted(before, stored));
+    for (const name of stored.ties) if (isClaim(name) && before?.ties.includes(name) !== true) this.#wake(name);
+    if (!sameTarget(before, stored))
+      this.#wake(tie.object(stored.kind.kind, object.metadata.namespace, object.metadata.name));
   }
 
   #forget(key: string, object: KubeObject): void {
-    const entry = this.#parts.objects.get(key);
-    if (entry !== undefined && entry.object.metadata.uid !== object.metadata.uid) return;
+    const stored = this.#parts.objects.get(key);
+    if (stored !== undefined && stored.object.metadata.uid !== object.metadata.uid) return;
     this.#parts.objects.remove(key);
     this.#parts.subscriptions.drop(key);
     this.#parts.inProcessStates.forget(object.metadata.uid);
@@ -197,15 +206,15 @@ export class Engine {
     this.#queue.drop(key);
     this.#workers.went(key);
     this.#wake(tie.object(object.kind, object.metadata.namespace, object.metadata.name));
-    if (entry === undefined) return;
-    this.#reconciler.bury(entry);
-    this.#parts.accounts.unlearn(entry.account, key);
-    for (const name of entry.ties) if (isClaim(name)) this.#wake(name);
-    this.#wakeBlocked(this.#dropped.forget(entry));
-    if (entry.kind.life === 'account') {
+    if (stored === undefined) return;
+    this.#reconciler.bury(stored);
+    this.#parts.accounts.unlearn(stored.account, key);
+    for (const name of stored.ties) if (isClaim(name)) this.#wake(name);
+    this.#wakeBlocked(this.#dropped.forget(stored));
+    if (stored.kind.life === 'account') {
       void this.#parts.accounts.forget(key);
       this.#wake(tie.account(key));
-    } else this.#standing.recount(entry);
+    } else this.#gate.recount(stored);
   }
 
   /** What is referred to no longer may have been kept from being deleted by that. */
@@ -225,7 +234,7 @@ export class Engine {
   #walked({ service, key, changed, problem }: Parameters<WalkListener>[0]): void {
     const askers = this.#askers.get(service)?.get(key) ?? new Set<string>();
     this.#askers.get(service)?.delete(key);
-    if (problem === undefined) this.#standing.walked(service, key);
+    if (problem === undefined) this.#gate.walked(service, key);
     const turned = this.#turned(service, key, problem !== undefined);
     const concerned = this.#parts.subscriptions.concerned(service, key, changed, turned);
     if (turned && problem === undefined) this.#recovered(concerned);
@@ -243,9 +252,9 @@ export class Engine {
 
   /** What was not made yet stays behind what is there, but ahead of what nobody has looked at yet. */
   #urgencyOf(key: string): QueueUrgency {
-    const entry = this.#parts.objects.get(key);
-    const isNew = entry?.kind.life === 'long' && entry.status.memory.id === undefined;
-    return isNew && entry.object.metadata.deletionTimestamp === undefined ? urgencies.begun : urgencies.change;
+    const stored = this.#parts.objects.get(key);
+    const isNew = stored?.kind.life === 'long' && stored.status.memory.id === undefined;
+    return isNew && stored.object.metadata.deletionTimestamp === undefined ? urgencies.begun : urgencies.change;
   }
 
   /** Whether a read that worked fails now, or the other way round. */
@@ -260,12 +269,12 @@ export class Engine {
     for (const key of this.#parts.objects.tiedBy(name)) this.#queue.enqueue(key, urgencies.change);
   }
 
-  #noteForced(entry: Stored): void {
-    const { metadata } = entry.object;
-    const token = reconcileToken(entry.object);
+  #noteForced(stored: Stored): void {
+    const { metadata } = stored.object;
+    const token = reconcileToken(stored.object);
     const inProcess = this.#parts.inProcessStates.of(metadata.uid);
-    this.#standing.noteAccepted(entry);
-    if (token === undefined || token === entry.status.lastHandledReconcileAt) inProcess.forced = undefined;
+    this.#gate.noteAccepted(stored);
+    if (token === undefined || token === stored.status.lastHandledReconcileAt) inProcess.forced = undefined;
     else if (inProcess.forced?.token !== token) inProcess.forced = { token, since: this.#parts.clock.monotonic() };
   }
 }

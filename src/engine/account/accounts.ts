@@ -48,7 +48,7 @@ export interface Session {
   /** The Secret went before the account: until then (monotonic) the token serves what is being deleted, and nothing else. */
   readonly farewellUntil: number | undefined;
   /** What the account's own last pass said; undefined before the first. */
-  standing: Admission | undefined;
+  admission: Admission | undefined;
   /** Why nothing may be created or deleted, when owned objects stopped showing. */
   frozen: string | undefined;
   /** Until when (monotonic) the service last asked to wait, where that was long enough to be worth a word. */
@@ -118,36 +118,36 @@ export class Accounts {
   }
 
   /** Opens the service of an account, or says why it cannot be. */
-  async open(entry: Stored): Promise<Session | Closed> {
-    const opened = await this.#open(entry);
-    if ('reason' in opened) this.#closed.set(entry.key, opened);
-    else this.#closed.delete(entry.key);
+  async open(stored: Stored): Promise<Session | Closed> {
+    const opened = await this.#open(stored);
+    if ('reason' in opened) this.#closed.set(stored.key, opened);
+    else this.#closed.delete(stored.key);
     return opened;
   }
 
-  async #open(entry: Stored): Promise<Session | Closed> {
-    const current = await settingsOf(entry, specOf(entry).credentialsRef.name, this.#around(entry));
-    const farewell = 'reason' in current ? this.#farewell(entry, current) : undefined;
+  async #open(stored: Stored): Promise<Session | Closed> {
+    const current = await settingsOf(stored, specOf(stored).credentialsRef.name, this.#around(stored));
+    const farewell = 'reason' in current ? this.#farewell(stored, current) : undefined;
     if ('reason' in current && farewell === undefined) {
-      await this.close(entry.key);
+      await this.close(stored.key);
       return current;
     }
     const settings = farewell?.settings ?? current;
     if ('reason' in settings) return settings;
-    if (farewell === undefined) this.#last.set(entry.key, { settings, goneAt: undefined });
-    const special = await dangerousSettingsOf(entry, settings, this.#around(entry));
+    if (farewell === undefined) this.#last.set(stored.key, { settings, goneAt: undefined });
+    const special = await dangerousSettingsOf(stored, settings, this.#around(stored));
     const tokens = special === undefined || 'reason' in special ? [settings.token] : [settings.token, special.token];
-    this.know(entry.key, 'the account itself', tokens, true);
+    this.know(stored.key, 'the account itself', tokens, true);
     const print = this.#options.print([printable(settings), special === undefined ? null : printable(special)]);
-    const known = this.#sessions.get(entry.key);
-    const spec = specOf(entry);
+    const known = this.#sessions.get(stored.key);
+    const spec = specOf(stored);
     if (known !== undefined && known.print === print) {
       return Object.assign(known, { spec, farewellUntil: farewell?.until });
     }
     // Before the old one is closed: what is known of a credential lasts while somebody uses it, a pause among it.
-    const service = await this.#openPinned(entry, settings);
+    const service = await this.#openPinned(stored, settings);
     if ('reason' in service) {
-      await this.close(entry.key);
+      await this.close(stored.key);
       return service;
     }
     const dangerous = this.#openDangerous(special);
@@ -156,16 +156,16 @@ export class Accounts {
       dangerous,
       print,
       spec,
-      scope: entry.kind.scope,
+      scope: stored.kind.scope,
       farewellUntil: farewell?.until,
-      standing: undefined,
+      admission: undefined,
       frozen: undefined,
       throttledUntil: known?.throttledUntil === undefined ? undefined : service.health().throttledUntil,
       suspects: new Map(),
       isSuspicious: false,
-      acceptedMissing: acceptedMissingOf(entry),
+      acceptedMissing: acceptedMissingOf(stored),
     };
-    this.#sessions.set(entry.key, session);
+    this.#sessions.set(stored.key, session);
     // Nobody waits for calls that are under way with the old one; each ends as what it is.
     if (known !== undefined) void this.#end(known);
     return session;
@@ -254,8 +254,8 @@ export class Accounts {
     return isAllowed(specOf(account).allowedNamespaces, namespace, this.#options.labelsOf(namespace));
   }
 
-  #around(entry: Stored): SettingsSources {
-    return { ...this.#options, secrets: this.#secretsOf(entry.key) };
+  #around(stored: Stored): SettingsSources {
+    return { ...this.#options, secrets: this.#secretsOf(stored.key) };
   }
 
   #secretsOf(account: string): KnownSecrets {
@@ -264,10 +264,10 @@ export class Accounts {
     return known;
   }
 
-  async #openPinned(entry: Stored, settings: ServiceSettings): Promise<Service | Closed> {
+  async #openPinned(stored: Stored, settings: ServiceSettings): Promise<Service | Closed> {
     const service = this.#options.hosting.open(settings, this.#options.onWalk);
     if ('refused' in service) return { reason: 'HostNotAllowed', message: service.refused };
-    const mismatch = pinned(entry, service.endpoint);
+    const mismatch = pinned(stored, service.endpoint);
     if (mismatch !== undefined) await service.close();
     return mismatch ?? service;
   }
@@ -281,17 +281,17 @@ export class Accounts {
   }
 
   /** In a namespace that is being deleted the Secret may go first: what was opened with it last serves for a while. */
-  #farewell(entry: Stored, { reason }: Closed): { settings: ServiceSettings; until: number } | undefined {
-    const last = this.#last.get(entry.key);
+  #farewell(stored: Stored, { reason }: Closed): { settings: ServiceSettings; until: number } | undefined {
+    const last = this.#last.get(stored.key);
     if (reason !== 'SecretMissing' || last === undefined) return undefined;
     const now = this.#options.clock.monotonic();
     const goneAt = last.goneAt ?? now;
     const until = goneAt + farewellMs;
     if (until <= now) {
-      this.#last.delete(entry.key);
+      this.#last.delete(stored.key);
       return undefined;
     }
-    this.#last.set(entry.key, { ...last, goneAt });
-    return entry.object.metadata.deletionTimestamp === undefined ? undefined : { settings: last.settings, until };
+    this.#last.set(stored.key, { ...last, goneAt });
+    return stored.object.metadata.deletionTimestamp === undefined ? undefined : { settings: last.settings, until };
   }
 }

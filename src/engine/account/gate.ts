@@ -4,8 +4,11 @@
  * Guarantees: dependents are woken exactly when their account begins or ceases to serve them, or serves by other rules; an account whose lists suddenly
  * lack what we own is frozen until that is explained; counting what uses an account costs one pass for many changes.
  */
-import { tie, type Stored } from '../objects/object-index.ts';
-import type { Parts } from '../parts.ts';
+import type { Clock } from '../../base/clock.ts';
+import type { InProcessStates } from '../objects/in-process.ts';
+import { tie, type ObjectIndex, type Stored } from '../objects/object-index.ts';
+import type { Subscriptions } from '../objects/subscriptions.ts';
+import type { Accounts } from './accounts.ts';
 import type { Reason } from '../kind/contract/reasons.ts';
 import type { Verdict } from '../kind/contract/step.ts';
 import { acceptMissingToken } from '../objects/names.ts';
@@ -30,10 +33,13 @@ const passing: ReadonlySet<string> = new Set<Reason>([
 ]);
 
 /** What is shared with the engine. */
-export interface GateParts extends Pick<
-  Parts,
-  'objects' | 'accounts' | 'subscriptions' | 'inProcessStates' | 'clock' | 'settings'
-> {
+export interface GateParts {
+  readonly objects: ObjectIndex;
+  readonly accounts: Accounts;
+  readonly subscriptions: Subscriptions;
+  readonly inProcessStates: InProcessStates;
+  readonly clock: Clock;
+  readonly settings: { readonly horizonMs: number };
   readonly queue: Pick<WorkQueue, 'enqueue'>;
   /** Looks again at everything that a tie holds. */
   readonly wake: (name: string) => void;
@@ -84,12 +90,12 @@ export class AccountGate {
   }
 
   #owned(object: string, id: string, items: ReadonlyMap<string, unknown>): readonly Owned[] {
-    const entry = this.#parts.objects.get(object);
-    if (entry === undefined || entry.status.memory.id !== id) return [];
+    const stored = this.#parts.objects.get(object);
+    if (stored === undefined || stored.status.memory.id !== id) return [];
     // What is being deleted may be gone by our own hand.
-    if (entry.object.metadata.deletionTimestamp !== undefined) return [];
+    if (stored.object.metadata.deletionTimestamp !== undefined) return [];
     if (this.#parts.objects.tiedBy(tie.wipe(id)).length > 0) return [];
-    const { wrote, notes, looks } = this.#parts.inProcessStates.of(entry.object.metadata.uid);
+    const { wrote, notes, looks } = this.#parts.inProcessStates.of(stored.object.metadata.uid);
     // What is held up, by a missing reference for instance, could never be proved gone: the account would stay frozen for good.
     if (!looks) return [];
     const young = wrote !== undefined && this.#parts.clock.monotonic() - wrote.at < this.#parts.settings.horizonMs;
@@ -97,40 +103,40 @@ export class AccountGate {
   }
 
   /** The annotation that accepts a loss counts once per token. */
-  noteAccepted(entry: Stored): void {
-    const token = acceptMissingToken(entry.object);
-    const session = this.#parts.accounts.session(entry.key);
+  noteAccepted(stored: Stored): void {
+    const token = acceptMissingToken(stored.object);
+    const session = this.#parts.accounts.session(stored.key);
     if (token === undefined || session === undefined || session.acceptedMissing === token) return;
     session.acceptedMissing = token;
     // It is written to status, or it would count once more in the next process.
-    this.#parts.queue.enqueue(entry.key, urgencies.change);
+    this.#parts.queue.enqueue(stored.key, urgencies.change);
     if (session.frozen === undefined) return;
     this.#visibility.accept(session.service);
     session.frozen = undefined;
-    this.#parts.wake(tie.account(entry.key));
+    this.#parts.wake(tie.account(stored.key));
   }
 
   /** What an account says decides whether its dependents may go on. */
-  concluded(entry: Stored, verdict: Verdict<unknown>): void {
+  concluded(stored: Stored, verdict: Verdict<unknown>): void {
     const { accounts, queue, settings, wake } = this.#parts;
-    if (entry.kind.life !== 'account') return;
-    const session = accounts.session(entry.key);
+    if (stored.kind.life !== 'account') return;
+    const session = accounts.session(stored.key);
     // An account that waits for those who use it must still serve them, or neither would ever go.
-    const isKnown = session?.standing?.admitted === true || entry.status.memory.binding !== undefined;
+    const isKnown = session?.admission?.admitted === true || stored.status.memory.binding !== undefined;
     const admitted = verdict.is === 'ready' || (isKnown && passing.has(verdict.reason ?? 'InSync'));
-    const before = session?.standing;
+    const before = session?.admission;
     const throttledMs = session && accounts.throttledMs(session);
-    if (throttledMs !== undefined && throttledMs > 0) queue.enqueue(entry.key, urgencies.change, throttledMs + 1);
+    if (throttledMs !== undefined && throttledMs > 0) queue.enqueue(stored.key, urgencies.change, throttledMs + 1);
     if (session?.isSuspicious === true) {
       const afterMs = settings.horizonMs + 2 * session.service.health().pollIntervalMs;
-      queue.enqueue(entry.key, urgencies.resync, afterMs);
+      queue.enqueue(stored.key, urgencies.resync, afterMs);
     }
     if (session !== undefined) {
       const { mode, adoption, allowedNamespaces } = session.spec;
       const rules = JSON.stringify([mode, adoption, allowedNamespaces]);
-      session.standing = { admitted, reason: verdict.reason ?? 'InSync', message: verdict.message ?? '', rules };
+      session.admission = { admitted, reason: verdict.reason ?? 'InSync', message: verdict.message ?? '', rules };
     }
-    const isSame = before?.admitted === admitted && before.rules === session?.standing?.rules;
-    if (!isSame || session === undefined) wake(tie.account(entry.key));
+    const isSame = before?.admitted === admitted && before.rules === session?.admission?.rules;
+    if (!isSame || session === undefined) wake(tie.account(stored.key));
   }
 }

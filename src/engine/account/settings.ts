@@ -34,13 +34,13 @@ export interface SettingsSources {
 
 /** What a Secret says that an account names, together with the account's own spec. */
 export async function settingsOf(
-  entry: Stored,
+  stored: Stored,
   name: string,
   { material, operatorNamespace, secrets }: SettingsSources,
 ): Promise<ServiceSettings | Closed> {
-  if (entry.spec.is === 'invalid') return { reason: 'InvalidSpec', message: entry.spec.message };
-  const spec = specOf(entry);
-  const namespace = partsOfKey(entry.key).namespace || operatorNamespace;
+  if (stored.spec.is === 'invalid') return { reason: 'InvalidSpec', message: stored.spec.message };
+  const spec = specOf(stored);
+  const namespace = partsOfKey(stored.key).namespace || operatorNamespace;
   const secret = await material.secret(namespace, name);
   const where = `Secret ${namespace}/${name}`;
   if (secret === undefined)
@@ -60,7 +60,7 @@ export async function settingsOf(
     accountId: spec.accountId,
     pollSeconds: spec.pollSeconds ?? 60,
     ...allowanceOf(spec),
-    name: accountLabel(entry.object.metadata),
+    name: accountLabel(stored.object.metadata),
     secrets,
   };
 }
@@ -75,13 +75,13 @@ function tokenFlaw(token: string): string | undefined {
 
 /** The second credential is for the same host and the same account; without a Secret that says so it is not used. */
 export async function dangerousSettingsOf(
-  entry: Stored,
+  stored: Stored,
   main: ServiceSettings,
   sources: SettingsSources,
 ): Promise<ServiceSettings | Closed | undefined> {
-  const name = specOf(entry).dangerousCredentialsRef?.name;
+  const name = specOf(stored).dangerousCredentialsRef?.name;
   if (name === undefined) return undefined;
-  const settings = await settingsOf(entry, name, sources);
+  const settings = await settingsOf(stored, name, sources);
   const reason = 'DangerousCredential';
   if ('reason' in settings) return { reason, message: `spec.dangerousCredentialsRef: ${settings.message}` };
   if (settings.baseUrl === main.baseUrl) return settings;
@@ -104,8 +104,8 @@ export function printable(settings: ServiceSettings | Closed): Json {
 }
 
 /** The spec of an account, which its schema has checked. */
-export function specOf(entry: Stored): AccountSpec {
-  if (entry.spec.is === 'valid' && isAccountSpec(entry.spec.value)) return entry.spec.value;
+export function specOf(stored: Stored): AccountSpec {
+  if (stored.spec.is === 'valid' && isAccountSpec(stored.spec.value)) return stored.spec.value;
   return { accountId: '', credentialsRef: { name: '' } };
 }
 
@@ -121,13 +121,13 @@ export function acceptedMissingOf({ status }: Stored): string | undefined {
 }
 
 /** An account stays with the endpoint of its first success until its owner accepts another by annotation. */
-export function pinned(entry: Stored, endpoint: string): Closed | undefined {
-  const pin = entry.status.memory.binding?.endpoint;
+export function pinned(stored: Stored, endpoint: string): Closed | undefined {
+  const pin = stored.status.memory.binding?.endpoint;
   if (pin === undefined || pin === endpoint) return undefined;
-  const accepted = entry.object.metadata.annotations?.[annotations.acceptEndpoint];
+  const accepted = stored.object.metadata.annotations?.[annotations.acceptEndpoint];
   if (accepted === endpoint) return undefined;
   return {
     reason: 'EndpointChanged',
-    message: `${storedInWords(entry)} belongs to ${pin}, and the Secret now names ${endpoint}; nothing is sent there until the annotation ${annotations.acceptEndpoint}: ${endpoint} accepts it`,
+    message: `${storedInWords(stored)} belongs to ${pin}, and the Secret now names ${endpoint}; nothing is sent there until the annotation ${annotations.acceptEndpoint}: ${endpoint} accepts it`,
   };
 }

@@ -21,10 +21,10 @@ export class DroppedReferences {
   }
 
   /** An object has gone; the keys of everything that it let go of by that. */
-  forget(entry: Stored): ReadonlySet<string> {
-    const dropped = this.#byObject.get(entry.key) ?? [];
-    this.#byObject.delete(entry.key);
-    return new Set([...dropped, ...referredBy(entry)]);
+  forget(stored: Stored): ReadonlySet<string> {
+    const dropped = this.#byObject.get(stored.key) ?? [];
+    this.#byObject.delete(stored.key);
+    return new Set([...dropped, ...referredBy(stored)]);
   }
 }
 

@@ -1,9 +1,30 @@
 import type { Json } from '../../base/json.ts';
 import type { Clock } from '../../base/clock.ts';
-import type { OperatorKey } from '../status/fingerprint.ts';
+import type { OperatorKey } from './fingerprint.ts';
 import { withoutMisses } from '../kind/planner/observe.ts';
-import type { JournalEntry, Memory, Notes } from '../kind/contract/step.ts';
-import type { LeftMarks, FailedCall } from '../call/call-backoff.ts';
+import type { JournalEntry, Memory, Notes, Verdict } from '../kind/contract/step.ts';
+
+/** A call that came to nothing. */
+export interface FailedCall {
+  /** Stands for what is sent; undefined where the answer changed what that is, until it is known. */
+  readonly digest: string | undefined;
+  readonly at: number;
+  /** The service said no to it; otherwise it failed, or nobody knows. */
+  readonly isNo: boolean;
+  /** What status says as long as it is not sent again. */
+  readonly verdict: Verdict<unknown>;
+  readonly until: number;
+}
+
+/**
+ * What was left in status for the sake of a call that was certainly not carried out and is about to be sent again, and what is
+ * known in its place: taken away and put there again, it would cost two writes a try.
+ */
+export interface LeftMarks {
+  readonly digest: string;
+  readonly marked: Partial<Memory<unknown>>;
+  readonly known: Partial<Memory<unknown>>;
+}
 
 /** What this process remembers of one object between passes. Losing all of it only costs time. */
 export interface InProcess {
@@ -143,7 +164,12 @@ export function corrected(inProcess: InProcess, generation: number, fields: read
 }
 
 /** The answer to a correction was lost: it counts as one when the service shows what it was to set (`wentThrough`). */
-export function correctedPerhaps(inProcess: InProcess, generation: number, fields: readonly string[], now: number): void {
+export function correctedPerhaps(
+  inProcess: InProcess,
+  generation: number,
+  fields: readonly string[],
+  now: number,
+): void {
   inProcess.contest = { ...contestOf(inProcess, generation), lost: { fields, at: now } };
 }
 

@@ -65,15 +65,15 @@ export class ObjectIndex {
     if (kind === undefined) return undefined;
     const key = keyOfObject(object);
     const before = this.#entries.get(key);
-    const entry = this.#read(kind, key, object, before, status);
-    this.#entries.set(key, entry);
+    const stored = this.#read(kind, key, object, before, status);
+    this.#entries.set(key, stored);
     this.#untie(key, before?.ties ?? []);
-    for (const name of entry.ties) {
+    for (const name of stored.ties) {
       const keys = this.#tied.get(name);
       if (keys === undefined) this.#tied.set(name, new Set([key]));
       else keys.add(key);
     }
-    return entry;
+    return stored;
   }
 
   remove(key: string): void {
@@ -141,14 +141,14 @@ function accountOf(kind: AnyKind, key: string, object: KubeObject): string {
   return keyOf('HostingAccount', object.metadata.namespace, name);
 }
 
-function tiesOf(entry: Omit<Stored, 'ties'>, operatorNamespace: string): readonly string[] {
-  const { kind, object, spec, needs, claims, status } = entry;
+function tiesOf(stored: Omit<Stored, 'ties'>, operatorNamespace: string): readonly string[] {
+  const { kind, object, spec, needs, claims, status } = stored;
   const namespace = object.metadata.namespace ?? operatorNamespace;
   const { id, journal, facts } = status.memory;
   const own = [...claims, ...(kind.made?.(facts) ?? []), ...(id === undefined ? [] : [id])];
   const wiped = spec.is === 'valid' ? (kind.wipes?.(spec.value, facts) ?? []) : [];
   const names = new Set<string>([
-    ...(kind.life === 'account' ? [] : [tie.account(entry.account)]),
+    ...(kind.life === 'account' ? [] : [tie.account(stored.account)]),
     ...(needs.secrets ?? []).map((need) => tie.secret(namespace, need.name)),
     ...(needs.configMaps ?? []).map((need) => tie.configMap(namespace, need.name)),
     ...(needs.references ?? []).map((need) => tie.object(need.kind, object.metadata.namespace, need.name)),
@@ -165,8 +165,8 @@ export function isClaim(name: string): boolean {
 }
 
 /** An entry in the words of a message. */
-export function storedInWords(entry: Stored): string {
-  return inWords(entry.kind.kind, entry.object.metadata);
+export function storedInWords(stored: Stored): string {
+  return inWords(stored.kind.kind, stored.object.metadata);
 }
 
 /** Whether the first of two objects goes before the second where only one can have something. */

@@ -1,10 +1,9 @@
+import type { Condition, Drift, JournalEntry, Memory } from '../kind/contract/step.ts';
 import { isRecord } from '../../base/json.ts';
 import { z } from 'zod';
-import type { Condition } from '../status/conditions.ts';
 import type { AnyKind } from '../kind/contract/define.ts';
 import { fit, type Cut } from '../kind/schema/fit.ts';
 import { CommonStatus } from '../kind/schema/status.ts';
-import type { Drift, JournalEntry, Memory } from '../kind/contract/step.ts';
 
 const JournalFields = z.object({
   operation: z.string(),

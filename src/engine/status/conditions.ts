@@ -1,16 +1,6 @@
 import { isoSeconds } from '../../base/time.ts';
 import type { Reason } from '../kind/contract/reasons.ts';
-import type { OwnCondition, Verdict } from '../kind/contract/step.ts';
-
-/** A condition as it stands in status. */
-export interface Condition {
-  readonly type: string;
-  readonly status: 'True' | 'False' | 'Unknown';
-  readonly reason: string;
-  readonly message: string;
-  readonly observedGeneration: number;
-  readonly lastTransitionTime: string;
-}
+import type { Condition, OwnCondition, Verdict } from '../kind/contract/step.ts';
 
 const longestMessage = 1_024;
 

@@ -168,6 +168,16 @@ export interface Drift {
   readonly observed: string;
 }
 
+/** A condition as it stands in status. */
+export interface Condition {
+  readonly type: string;
+  readonly status: 'True' | 'False' | 'Unknown';
+  readonly reason: string;
+  readonly message: string;
+  readonly observedGeneration: number;
+  readonly lastTransitionTime: string;
+}
+
 /** A condition besides Ready, Reconciling, Stalled and Synced. */
 export interface OwnCondition {
   readonly type: string;

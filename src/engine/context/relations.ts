@@ -9,42 +9,42 @@ import type { Service } from '../ports.ts';
 
 /** Who else claims an id: objects of the same kind in the same account of the service. */
 export function claimantOf(
-  entry: Stored,
+  stored: Stored,
   objects: ObjectIndex,
   accounts: Accounts,
   id: string,
 ): ReturnType<Pass<unknown, unknown>['claimant']> {
-  const mine = accounts.session(entry.account)?.service;
+  const mine = accounts.session(stored.account)?.service;
   const others = objects
-    .tiedBy(tie.claim(entry.kind.kind, id))
-    .flatMap((key) => (key === entry.key ? [] : [objects.get(key)]))
+    .tiedBy(tie.claim(stored.kind.kind, id))
+    .flatMap((key) => (key === stored.key ? [] : [objects.get(key)]))
     .filter((other) => other !== undefined)
     .filter((other) => sameAccount(other, mine, accounts) && mayClaim(other, accounts, id));
   const [first] = others.toSorted((a, b) => (goesFirst(a.object, b.object) ? -1 : 1));
   if (first === undefined) return undefined;
-  return { name: storedInWords(first), goesFirst: goesFirst(first.object, entry.object) };
+  return { name: storedInWords(first), goesFirst: goesFirst(first.object, stored.object) };
 }
 
 /** Resources of another kind in the same account of the service that claim an id. */
 export function relatedTo(
-  entry: Stored,
+  stored: Stored,
   objects: ObjectIndex,
   accounts: Accounts,
   wanted: { readonly kind: string; readonly id: string },
 ): readonly Related[] {
-  const mine = accounts.session(entry.account)?.service;
+  const mine = accounts.session(stored.account)?.service;
   return objects
     .tiedBy(tie.claim(wanted.kind, wanted.id))
-    .flatMap((key) => (key === entry.key ? [] : (objects.get(key) ?? [])))
+    .flatMap((key) => (key === stored.key ? [] : (objects.get(key) ?? [])))
     .filter((other) => sameAccount(other, mine, accounts))
     .map((other) => relation(other));
 }
 
 /** Resources of a kind that use the same account of the service, through whatever account resource. */
-export function inAccount(entry: Stored, objects: ObjectIndex, accounts: Accounts, kind: string): readonly Related[] {
-  const mine = accounts.session(entry.account)?.service;
+export function inAccount(stored: Stored, objects: ObjectIndex, accounts: Accounts, kind: string): readonly Related[] {
+  const mine = accounts.session(stored.account)?.service;
   const others = [...accounts.sessions()].filter(([, { service }]) => mine !== undefined && samePlace(service, mine));
-  const keys = new Set([entry.account, ...others.map(([key]) => key)]);
+  const keys = new Set([stored.account, ...others.map(([key]) => key)]);
   const users = [...keys].flatMap((key) => objects.tiedBy(tie.account(key))).flatMap((key) => objects.get(key) ?? []);
   return users.filter((other) => other.kind.kind === kind).map((other) => relation(other));
 }
@@ -97,10 +97,10 @@ export function usersOf({ objects }: { readonly objects: ObjectIndex }, { object
 /** Resources of a kind whose spec refers to this object. */
 export function referrersOf(
   { objects }: { readonly objects: ObjectIndex },
-  entry: Stored,
+  stored: Stored,
   kind: string,
 ): ReturnType<Pass<unknown, unknown>['referrers']> {
-  return usersOf({ objects }, entry).flatMap((key) => {
+  return usersOf({ objects }, stored).flatMap((key) => {
     const other = objects.get(key);
     if (other === undefined || other.kind.kind !== kind || other.spec.is !== 'valid') return [];
     return [{ name: other.object.metadata.name, spec: other.spec.value }];
@@ -110,12 +110,12 @@ export function referrersOf(
 /** Resources that use this account, the first few in words. One that names it in vain keeps nobody from deleting it. */
 export function dependentsOf(
   { objects, accounts }: { readonly objects: ObjectIndex; readonly accounts: Pick<Accounts, 'allows'> },
-  entry: Stored,
+  stored: Stored,
 ): { count: number; first: readonly string[] } {
-  const named = objects.tiedBy(tie.account(entry.key)).flatMap((key) => objects.get(key) ?? []);
+  const named = objects.tiedBy(tie.account(stored.key)).flatMap((key) => objects.get(key) ?? []);
   const users = named.filter(
     ({ object: { metadata } }) =>
-      metadata.finalizers?.includes(finalizer) === true || accounts.allows(entry, metadata.namespace ?? ''),
+      metadata.finalizers?.includes(finalizer) === true || accounts.allows(stored, metadata.namespace ?? ''),
   );
   return { count: users.length, first: users.slice(0, 3).map((user) => storedInWords(user)) };
 }

@@ -47,7 +47,13 @@ export function metricsSnapshot(entries: Iterable<Stored>, wallMs: number): Metr
     for (const other of status.conditions.filter((one) => one.type !== 'Ready')) {
       const line = `${kind.kind}/${other.type}/${other.status}/${other.reason}`;
       const { type, reason: why } = other;
-      others.set(line, { kind: kind.kind, type, status: other.status, reason: why, count: (others.get(line)?.count ?? 0) + 1 });
+      others.set(line, {
+        kind: kind.kind,
+        type,
+        status: other.status,
+        reason: why,
+        count: (others.get(line)?.count ?? 0) + 1,
+      });
     }
     const failedAt = kind.life === 'request' ? stalledSince(status.conditions) : undefined;
     if (failedAt !== undefined) {

@@ -7,11 +7,11 @@ import type { Needs } from '../kind/contract/define.ts';
 import type { Referred, Subject } from '../kind/contract/pass.ts';
 import type { Verdict } from '../kind/contract/step.ts';
 import { annotations, finalizer, inWords } from '../objects/names.ts';
-import type { Material, Service } from '../ports.ts';
+import type { KubeObject, Material, Service } from '../ports.ts';
 import type { Secret } from '../../base/secret.ts';
 
-/** What surrounds an object: its account, and the Secrets, ConfigMaps and objects that its spec asks for. */
-export interface Surroundings {
+/** What an object needs to be worked on: its account's session, and the Secrets, ConfigMaps and objects that its spec names. */
+export interface Resources {
   readonly session: Session;
   readonly secrets: ReadonlyMap<string, Secret>;
   readonly configMaps: ReadonlyMap<string, string>;
@@ -23,7 +23,7 @@ export interface Unready {
   readonly verdict: Verdict<unknown> | undefined;
 }
 
-export interface Gathering {
+export interface ResourceSources {
   readonly clock: Clock;
   readonly objects: ObjectIndex;
   readonly accounts: Accounts;
@@ -33,27 +33,27 @@ export interface Gathering {
 }
 
 /** Brings together what an object needs, or says what is missing. */
-export function gather(entry: Stored, gathering: Gathering): Promise<Surroundings | Unready> {
-  const isLeaving = entry.object.metadata.deletionTimestamp !== undefined;
-  return gatherFor(isLeaving ? lastNeeds(entry.needs) : entry.needs, entry, gathering);
+export function gather(stored: Stored, sources: ResourceSources): Promise<Resources | Unready> {
+  const isLeaving = stored.object.metadata.deletionTimestamp !== undefined;
+  return gatherNeeds(isLeaving ? lastNeeds(stored.needs) : stored.needs, stored, sources);
 }
 
 /** What there is of what an object needs: enough to look, though not to act. */
-export function gatherWhatThereIs(entry: Stored, gathering: Gathering): Promise<Surroundings | Unready> {
-  return gatherFor(optionalNeeds(entry.needs), entry, gathering);
+export function gatherPresent(stored: Stored, sources: ResourceSources): Promise<Resources | Unready> {
+  return gatherNeeds(optionalNeeds(stored.needs), stored, sources);
 }
 
-async function gatherFor(needs: Needs, entry: Stored, gathering: Gathering): Promise<Surroundings | Unready> {
-  const session = await sessionOf(entry, gathering);
+async function gatherNeeds(needs: Needs, stored: Stored, sources: ResourceSources): Promise<Resources | Unready> {
+  const session = await sessionOf(stored, sources);
   if (!('service' in session)) return session;
-  const referred = referencesOf(entry, needs, gathering.objects);
+  const referred = referencesOf(stored, needs, sources.objects);
   if (!(referred instanceof Map)) return { verdict: referred };
-  const secrets = await materialOf(entry, 'Secret', needs.secrets ?? [], gathering);
+  const secrets = await materialOf(stored, 'Secret', needs.secrets ?? [], sources);
   if (!(secrets instanceof Map)) return { verdict: secrets };
   // Before anything of the service is looked at: its answers may speak of them, and of those of what is being deleted still.
-  const stays = gathering.objects.get(entry.key) !== undefined && entry.object.metadata.deletionTimestamp === undefined;
-  if (stays) gathering.accounts.know(entry.account, entry.key, [...secrets.values()]);
-  const configMaps = await materialOf(entry, 'ConfigMap', needs.configMaps ?? [], gathering);
+  const stays = sources.objects.get(stored.key) !== undefined && stored.object.metadata.deletionTimestamp === undefined;
+  if (stays) sources.accounts.know(stored.account, stored.key, [...secrets.values()]);
+  const configMaps = await materialOf(stored, 'ConfigMap', needs.configMaps ?? [], sources);
   if (!(configMaps instanceof Map)) return { verdict: configMaps };
   return { session, secrets, configMaps, referred };
 }
@@ -71,38 +71,38 @@ function optionalNeeds({ references = [], secrets = [], configMaps = [] }: Needs
   };
 }
 
-async function sessionOf(entry: Stored, gathering: Gathering): Promise<Session | Unready> {
-  const { objects, accounts, clock, settings } = gathering;
-  if (entry.kind.life === 'account') {
-    if (!accounts.hasLearned(entry.key)) await learnSecrets(entry, gathering);
-    const opened = await accounts.open(entry);
+async function sessionOf(stored: Stored, sources: ResourceSources): Promise<Session | Unready> {
+  const { objects, accounts, clock, settings } = sources;
+  if (stored.kind.life === 'account') {
+    if (!accounts.hasLearned(stored.key)) await learnSecrets(stored, sources);
+    const opened = await accounts.open(stored);
     return 'service' in opened ? opened : { verdict: { is: 'stall', ...opened } };
   }
-  const account = objects.get(entry.account);
+  const account = objects.get(stored.account);
   if (account === undefined) {
-    const name = entry.account.replace('/', ' ');
+    const name = stored.account.replace('/', ' ');
     const missing = settings.seesAll
       ? 'does not exist; create it, or name another in spec.accountRef'
       : "does not exist, or lacks the labels that this operator's --selector asks for; an account has the labels of what uses it";
     return unready(`${name} ${missing}`);
   }
-  const namespace = entry.object.metadata.namespace ?? '';
+  const namespace = stored.object.metadata.namespace ?? '';
   if (!accounts.allows(account, namespace)) {
     return unready(`${storedInWords(account)} does not allow namespace ${namespace} in spec.allowedNamespaces`);
   }
   const session = accounts.session(account.key);
   if (session === undefined) return { verdict: closedVerdict(account, accounts.whyClosed(account.key)) };
-  if (session.standing === undefined) return { verdict: undefined };
+  if (session.admission === undefined) return { verdict: undefined };
   if (session.farewellUntil !== undefined) {
-    const serves = entry.object.metadata.deletionTimestamp !== undefined && clock.monotonic() < session.farewellUntil;
+    const serves = stored.object.metadata.deletionTimestamp !== undefined && clock.monotonic() < session.farewellUntil;
     if (!serves) return unready(`${storedInWords(account)} is being deleted, and its Secret has gone`);
   }
-  if (!session.standing.admitted) return unready(`${storedInWords(account)}: ${session.standing.message}`);
-  return mismatch(entry, account, session.service) ?? session;
+  if (!session.admission.admitted) return unready(`${storedInWords(account)}: ${session.admission.message}`);
+  return mismatch(stored, account, session.service) ?? session;
 }
 
 /** What a process before this one gave to the service for the objects of an account is known before the first answer comes. */
-async function learnSecrets(account: Stored, { objects, accounts, material }: Gathering): Promise<void> {
+async function learnSecrets(account: Stored, { objects, accounts, material }: ResourceSources): Promise<void> {
   accounts.learns(account.key);
   const users = objects.tiedBy(tie.account(account.key)).flatMap((key) => objects.get(key) ?? []);
   await Promise.allSettled(
@@ -127,12 +127,12 @@ function closedVerdict(account: Stored, closed: Closed | undefined): Verdict<unk
 }
 
 /** What is bound stays with the endpoint and account it was bound in, unless the account's owner accepted another endpoint. */
-function mismatch(entry: Stored, account: Stored, service: Service): Unready | undefined {
-  const { binding, journal } = entry.status.memory;
+function mismatch(stored: Stored, account: Stored, service: Service): Unready | undefined {
+  const { binding, journal } = stored.status.memory;
   const bound = binding ?? journal;
   if (bound === undefined || (bound.endpoint === service.endpoint && bound.accountId === service.accountId))
     return undefined;
-  const moves = entry.kind.life !== 'request';
+  const moves = stored.kind.life !== 'request';
   const accepted = moves && account.object.metadata.annotations?.[annotations.acceptEndpoint] === service.endpoint;
   if (accepted && bound.accountId === service.accountId) return undefined;
   const message = `this object belongs to account ${bound.accountId} at ${bound.endpoint}, and its account is now ${service.accountId} at ${service.endpoint}; nothing is sent`;
@@ -143,10 +143,10 @@ function unready(message: string): { readonly verdict: Verdict<unknown> } {
   return { verdict: { is: 'wait', reason: 'AccountNotReady', message } };
 }
 
-function referencesOf(entry: Stored, needs: Needs, objects: ObjectIndex): Map<string, Referred> | Verdict<unknown> {
+function referencesOf(stored: Stored, needs: Needs, objects: ObjectIndex): Map<string, Referred> | Verdict<unknown> {
   const found = new Map<string, Referred>();
   for (const need of needs.references ?? []) {
-    const { namespace } = entry.object.metadata;
+    const { namespace } = stored.object.metadata;
     const [, key = ''] = tie.object(need.kind, namespace, need.name).split(':', 2);
     const target = objects.get(key);
     const words = inWords(need.kind, { name: need.name });
@@ -154,7 +154,7 @@ function referencesOf(entry: Stored, needs: Needs, objects: ObjectIndex): Map<st
     const lacks =
       target === undefined
         ? 'does not exist'
-        : target.account !== entry.account
+        : target.account !== stored.account
           ? 'belongs to another account'
           : id === undefined && need.withoutId !== true
             ? 'has no id in the service yet'
@@ -175,12 +175,12 @@ function notReady(message: string): Verdict<unknown> {
 }
 
 async function materialOf<Kind extends 'Secret' | 'ConfigMap'>(
-  entry: Stored,
+  stored: Stored,
   kind: Kind,
   needs: NonNullable<Needs['secrets']>,
-  { material, operatorNamespace }: Gathering,
+  { material, operatorNamespace }: ResourceSources,
 ): Promise<Map<string, Kind extends 'Secret' ? Secret : string> | Verdict<unknown>> {
-  const namespace = entry.object.metadata.namespace ?? operatorNamespace;
+  const namespace = stored.object.metadata.namespace ?? operatorNamespace;
   const found = new Map<string, Secret | string>();
   for (const need of needs) {
     const keys = await (kind === 'Secret'
@@ -198,10 +198,10 @@ async function materialOf<Kind extends 'Secret' | 'ConfigMap'>(
 }
 
 /** The object as decisions see it. */
-export function subjectOf(entry: Stored): Subject {
-  const { metadata } = entry.object;
+export function subjectOf(stored: Stored): Subject {
+  const { metadata } = stored.object;
   return {
-    kind: entry.kind.kind,
+    kind: stored.kind.kind,
     namespace: metadata.namespace,
     name: metadata.name,
     uid: metadata.uid,
@@ -209,8 +209,13 @@ export function subjectOf(entry: Stored): Subject {
     createdAtMs: Date.parse(metadata.creationTimestamp),
     annotations: metadata.annotations ?? {},
     deleting: metadata.deletionTimestamp !== undefined,
-    held: metadata.finalizers?.includes(finalizer) === true,
+    held: isHeldByUs(stored.object),
   };
+}
+
+/** True while our finalizer is on. */
+export function isHeldByUs({ metadata }: KubeObject): boolean {
+  return metadata.finalizers?.includes(finalizer) === true;
 }
 
 /** The fingerprint of a request, by which the same one is known again. */

@@ -8,36 +8,14 @@
  * pause after a failure. All of it is kept in memory: losing it costs one try.
  */
 import { sameJson } from '../../base/json.ts';
-import type { Memory, Verdict } from '../kind/contract/step.ts';
-import { annotations, group } from '../objects/names.ts';
+import type { Referred } from '../kind/contract/pass.ts';
+import type { Memory } from '../kind/contract/step.ts';
+import { annotations, group } from './names.ts';
 import type { KubeObject } from '../ports.ts';
-import type { InProcess } from '../objects/in-process.ts';
-import type { Surroundings } from '../reconcile/surroundings.ts';
+import type { FailedCall, InProcess } from './in-process.ts';
 
 /** What was refused is sent again after this long, should nothing end the pause before. */
 const refusedForMs = 600_000;
-
-/** A call that came to nothing. */
-export interface FailedCall {
-  /** Stands for what is sent; undefined where the answer changed what that is, until it is known. */
-  readonly digest: string | undefined;
-  readonly at: number;
-  /** The service said no to it; otherwise it failed, or nobody knows. */
-  readonly isNo: boolean;
-  /** What status says as long as it is not sent again. */
-  readonly verdict: Verdict<unknown>;
-  readonly until: number;
-}
-
-/**
- * What was left in status for the sake of a call that was certainly not carried out and is about to be sent again, and what is
- * known in its place: taken away and put there again, it would cost two writes a try.
- */
-export interface LeftMarks {
-  readonly digest: string;
-  readonly marked: Partial<Memory<unknown>>;
-  readonly known: Partial<Memory<unknown>>;
-}
 
 /** What is known, where status says what would count if the call were under way. */
 export function asKnown(memory: Memory<unknown>, { marks }: InProcess): Memory<unknown> {
@@ -73,7 +51,12 @@ export function refused(inProcess: InProcess, failedCall: Omit<FailedCall, 'isNo
   const pauseMs = verdict.is === 'wait' ? (verdict.retryInMs ?? refusedForMs) : refusedForMs;
   // What else was remembered with it was remembered when it was said first, and is old when it is said again.
   const ended = 'journal' in remember ? { remember: { journal: remember.journal } } : {};
-  inProcess.failedCall = { ...failedCall, verdict: { ...verdict, ...ended }, isNo: true, until: failedCall.at + pauseMs };
+  inProcess.failedCall = {
+    ...failedCall,
+    verdict: { ...verdict, ...ended },
+    isNo: true,
+    until: failedCall.at + pauseMs,
+  };
   inProcess.failures += 1;
 }
 
@@ -103,7 +86,10 @@ export function isSeenTooEarly({ failedCall, askedAt }: InProcess, digest: strin
 export function noteCircumstances(
   inProcess: InProcess,
   { metadata }: KubeObject,
-  { session, referred }: Pick<Surroundings, 'session' | 'referred'>,
+  {
+    session,
+    referred,
+  }: { readonly session: { readonly print: string }; readonly referred: ReadonlyMap<string, Referred> },
   holders: readonly string[],
 ): void {
   // Annotations of others say nothing to the operator, however often they change.

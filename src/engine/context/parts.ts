@@ -1,11 +1,11 @@
-import type { Clock, Entropy } from '../base/clock.ts';
-import type { Accounts } from './account/accounts.ts';
-import type { ObjectIndex, Stored } from './objects/object-index.ts';
-import type { OperatorKey } from './status/fingerprint.ts';
-import type { Subscriptions } from './objects/subscriptions.ts';
-import type { AnyKind } from './kind/contract/define.ts';
-import type { Powers } from './kind/contract/pass.ts';
-import type { Verdict } from './kind/contract/step.ts';
+import type { Clock, Entropy } from '../../base/clock.ts';
+import type { Accounts } from '../account/accounts.ts';
+import type { ObjectIndex, Stored } from '../objects/object-index.ts';
+import type { OperatorKey } from '../objects/fingerprint.ts';
+import type { Subscriptions } from '../objects/subscriptions.ts';
+import type { AnyKind } from '../kind/contract/define.ts';
+import type { Powers } from '../kind/contract/pass.ts';
+import type { Verdict } from '../kind/contract/step.ts';
 import type {
   EventRecorder,
   Hosting,
@@ -16,8 +16,9 @@ import type {
   ObjectWriter,
   Service,
   Troubles,
-} from './ports.ts';
-import type { InProcessStates } from './objects/in-process.ts';
+} from '../ports.ts';
+import type { InProcessStates } from '../objects/in-process.ts';
+import type { OpenCreates } from '../objects/open-creates.ts';
 
 /** What the engine is started with. */
 export interface EngineOptions {
@@ -49,12 +50,13 @@ export interface EngineOptions {
   readonly serverDate?: () => { readonly dateMs: number; readonly seenAt: number } | undefined;
 }
 
-/** What the parts of a pass share. */
-export interface Parts extends EngineOptions {
+/** What is shared by everything that works on objects. */
+export interface EngineParts extends EngineOptions {
   readonly objects: ObjectIndex;
   readonly accounts: Accounts;
   readonly subscriptions: Subscriptions;
   readonly inProcessStates: InProcessStates;
+  readonly openCreates: OpenCreates;
   /** An object is there in this form from now on. */
   wrote(entry: Stored): void;
   /** An object waits for the next walk of a read. */

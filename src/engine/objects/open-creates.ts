@@ -47,14 +47,14 @@ export class OpenCreates {
    * An object went: the name stays taken until a create in doubt can no longer arrive, and until what a create has just made
    * shows in every list.
    */
-  bury(entry: Stored): void {
-    const { journal } = entry.status.memory;
-    const words = storedInWords(entry);
-    const reserved = this.#reserved.get(entry.key);
+  bury(stored: Stored): void {
+    const { journal } = stored.status.memory;
+    const words = storedInWords(stored);
+    const reserved = this.#reserved.get(stored.key);
     const now = this.#clock.monotonic();
     if (reserved !== undefined)
       this.#buried.add({ ...reserved, words, until: (reserved.overAt ?? now) + this.#horizonMs });
-    this.#reserved.delete(entry.key);
+    this.#reserved.delete(stored.key);
     if (journal?.create === undefined) return;
     const until = now + journal.deadlineSeconds * 1_000 + this.#horizonMs;
     const { collection, name } = journal.create;
@@ -62,7 +62,7 @@ export class OpenCreates {
   }
 
   /** Another object with an open create of this name, in this process or in a journal. */
-  other(entry: Stored, where: Place, collection: string, name: string): Holder | undefined {
+  other(stored: Stored, where: Place, collection: string, name: string): Holder | undefined {
     const wanted = tie.create(collection, name);
     const place = placeOf(where);
     for (const buried of this.#buried) {
@@ -72,7 +72,7 @@ export class OpenCreates {
       }
     }
     for (const [key, reserved] of this.#reserved) {
-      if (key === entry.key || reserved.tie !== wanted || reserved.where !== place) continue;
+      if (key === stored.key || reserved.tie !== wanted || reserved.where !== place) continue;
       const holder = this.#objects.get(key);
       if (holder === undefined) this.#reserved.delete(key);
       else if (reserved.overAt === undefined) return { words: storedInWords(holder), isUsual: true };
@@ -80,7 +80,7 @@ export class OpenCreates {
     for (const key of this.#objects.tiedBy(wanted)) {
       const holder = this.#objects.get(key);
       const journal = holder?.status.memory.journal;
-      if (holder === undefined || journal === undefined || key === entry.key) continue;
+      if (holder === undefined || journal === undefined || key === stored.key) continue;
       if (placeOf(journal) === place) return heldBy(holder);
     }
     return undefined;
