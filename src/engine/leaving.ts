@@ -1,4 +1,8 @@
-/** Letting go of an object whose deletion cannot be carried out as usual. */
+/**
+ * Letting go of an object whose deletion cannot be carried out as usual.
+ *
+ * Why: docs/design/ownership.md#a-deletion-can-always-be-let-go
+ */
 import type { View } from './kind/pass.ts';
 import type { Reason } from './kind/reasons.ts';
 import type { Step, Verdict } from './kind/step.ts';

@@ -1,4 +1,8 @@
-/** Who is creating what: at most one object may have an open create of one name in one collection of one account. */
+/**
+ * Who is creating what: at most one object may have an open create of one name in one collection of one account.
+ *
+ * Why: docs/design/at-most-once.md#one-name-has-one-open-create
+ */
 import { entryInWords, tie, type Book, type Entry } from './book.ts';
 import type { Reason } from './kind/reasons.ts';
 import type { JournalEntry } from './kind/step.ts';

@@ -3,6 +3,8 @@
  *
  * Guarantees: whatever must not happen twice stands in status, with uid and resourceVersion, before the first byte is sent;
  * an id that came back is written before anything else is done; nothing is sent by a process that may no longer act.
+ *
+ * Why: docs/design/at-most-once.md
  */
 import { conclude } from './conditions.ts';
 import type { Pass } from './kind/pass.ts';

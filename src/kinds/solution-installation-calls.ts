@@ -1,4 +1,8 @@
-/** Installing a solution: the calls that must not happen twice unseen, and what becomes of one when its answer is lost. */
+/**
+ * Installing a solution: the calls that must not happen twice unseen, and what becomes of one when its answer is lost.
+ *
+ * Why: docs/design/deployments.md#solutions
+ */
 import { boundTo } from '../engine/kind/binding.ts';
 import { definedOf } from '../engine/kind/plan.ts';
 import { readOf } from '../engine/kind/reading.ts';

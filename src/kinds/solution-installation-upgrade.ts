@@ -1,4 +1,8 @@
-/** Going on with an installation whose id is known, and giving one that is complete another agent image. */
+/**
+ * Going on with an installation whose id is known, and giving one that is complete another agent image.
+ *
+ * Why: docs/design/deployments.md#an-upgrade-is-sent-at-most-twice
+ */
 import type { JournalEntry, Step } from '../engine/kind/step.ts';
 import { awaitDoubts } from './others-in-doubt.ts';
 import { agentImage, inputsOf, installing, overAt, takeOver } from './solution-installation-calls.ts';
