@@ -1,6 +1,6 @@
 import { posix } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { linksIn, rowsOf } from '../support/documents.ts';
+import { anchorsOf, linksIn, rowsOf } from '../support/documents.ts';
 import { filesUnder } from './files.ts';
 
 const ofFolder = (folder: string) =>
@@ -19,6 +19,16 @@ function missingFiles(page: string, paths: readonly string[]): readonly string[]
   return named.filter((file) => !paths.some((path) => path === file || path.endsWith(`/${file}`)));
 }
 
+/** Rules that code points to and that are nowhere: `docs/design/page.md`, or a heading of it. */
+function missingRules(code: string, pages: ReadonlyMap<string, string>): readonly string[] {
+  const named = [...code.matchAll(/docs\/design\/([\w-]+\.md)(?:#([\w-]+))?/gu)];
+  return named.flatMap(([whole, name = '', heading]) => {
+    const page = pages.get(name);
+    const isThere = page !== undefined && (heading === undefined || anchorsOf(page).includes(heading));
+    return isThere ? [] : [whole];
+  });
+}
+
 describe('docs/design', () => {
   const paths = [...filesUnder('src', 'test', 'bench').keys()];
 
@@ -31,6 +41,19 @@ describe('docs/design', () => {
       'gone.ts',
       'ere.ts',
     ]);
+  });
+
+  it('has every rule that code points to', () => {
+    const pages = new Map(pagesIn('docs/design'));
+    const code = [...filesUnder('src', 'test')].filter(([path]) => path !== 'test/repository/design.test.ts');
+
+    expect(code.flatMap(([path, text]) => missingRules(text, pages).map((rule) => `${path}: ${rule}`))).toEqual([]);
+  });
+
+  it('would not be pointed to in vain unnoticed', () => {
+    const code = 'docs/design/a.md docs/design/a.md#one docs/design/a.md#two docs/design/b.md';
+
+    expect(missingRules(code, new Map([['a.md', '## One']]))).toEqual(['docs/design/a.md#two', 'docs/design/b.md']);
   });
 
   it('lists every page', () => {
