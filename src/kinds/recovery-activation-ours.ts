@@ -1,7 +1,7 @@
 /**
  * What counts as our own activation: by its id, its result, or a lost answer.
  *
- * Why: docs/design/recovery-requests.md#an-operation-is-ours-by-receipt-ledger-or-content
+ * Why: docs/design/recovery-requests.md#an-operation-is-ours-by-receipt-by-the-protections-list-or-by-content
  */
 import { isoSeconds } from '../engine/kind/moment.ts';
 import type { JournalEntry, Memory } from '../engine/kind/step.ts';
