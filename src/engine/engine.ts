@@ -4,22 +4,23 @@
  * Guarantees: one pass per object at a time; every change of an object, of what it refers to, of a Secret it uses or of what
  * the service shows of it leads to a pass; nothing is acted on that is older than our own last write.
  */
-import { isDeepStrictEqual } from 'node:util';
-import { Accounts } from './accounts.ts';
-import { Book, isClaim, tie, type Entry } from './book.ts';
-import { census, type Census } from './census.ts';
-import { Dropped } from './dropped.ts';
-import { Interests } from './interests.ts';
-import { isOlder, keyOf, keyOfObject, partsOfKey, reconcileToken } from './names.ts';
+import { sameJson } from '../base/json.ts';
+import { isOlderVersion } from '../base/resource-version.ts';
+import { Accounts } from './account/accounts.ts';
+import { Book, isClaim, tie, type Entry } from './objects/object-index.ts';
+import { census, type Census } from './status/metrics-snapshot.ts';
+import { Dropped } from './objects/dropped-references.ts';
+import { Interests } from './objects/subscriptions.ts';
+import { keyOf, keyOfObject, partsOfKey, reconcileToken } from './objects/names.ts';
 import type { CacheEvent, KubeObject, Service, WalkListener } from './ports.ts';
 import type { EngineOptions, Parts } from './parts.ts';
-import { urgencies, WorkQueue, type QueueUrgency } from './queue.ts';
-import { Recalls } from './recall.ts';
-import { Reconciler } from './reconcile.ts';
-import { Standing } from './standing.ts';
-import { isReady } from './tally.ts';
-import { recovered } from './vain.ts';
-import { Workers } from './workers.ts';
+import { urgencies, WorkQueue, type QueueUrgency } from './queue/work-queue.ts';
+import { Recalls } from './objects/in-process.ts';
+import { Reconciler } from './reconcile/reconcile.ts';
+import { Standing } from './account/gate.ts';
+import { isReady } from './account/usage.ts';
+import { recovered } from './call/call-backoff.ts';
+import { Workers } from './queue/workers.ts';
 
 /** Two who write the same status must not answer each other as fast as they can. */
 const foreignStatusMs = 1_000;
@@ -78,7 +79,7 @@ export class Engine {
     const { uid, resourceVersion } = event.object.metadata;
     const written = this.#written.get(uid);
     // What we wrote is in hand already, and so is all that was before it.
-    if (written !== undefined && isOlder(resourceVersion, written)) return;
+    if (written !== undefined && isOlderVersion(resourceVersion, written)) return;
     this.#written.delete(uid);
     if (written !== resourceVersion) this.#note(event.object, { initial: event.initial });
   }
@@ -157,7 +158,7 @@ export class Engine {
   #wrote({ object, recollection }: Entry): void {
     const { uid, resourceVersion } = object.metadata;
     const known = this.#parts.book.get(keyOfObject(object))?.object.metadata;
-    if (known?.uid !== uid || !isOlder(known.resourceVersion, resourceVersion)) return;
+    if (known?.uid !== uid || !isOlderVersion(known.resourceVersion, resourceVersion)) return;
     this.#written.set(uid, resourceVersion);
     this.#note(object, { own: recollection });
   }
@@ -277,9 +278,9 @@ function changeOf(object: KubeObject, before: Entry | undefined): 'wish' | 'fina
     old.uid !== fresh.uid ||
     old.generation !== fresh.generation ||
     old.deletionTimestamp !== fresh.deletionTimestamp ||
-    !isDeepStrictEqual(old.annotations, fresh.annotations);
+    !sameJson(old.annotations, fresh.annotations);
   if (isWished) return 'wish';
-  return isDeepStrictEqual(old.finalizers, fresh.finalizers) ? 'status' : 'finalizers';
+  return sameJson(old.finalizers, fresh.finalizers) ? 'status' : 'finalizers';
 }
 
 /** Changing what is there goes before making what is new: one edit does not wait for ten thousand new objects. */

@@ -1,13 +1,12 @@
-import type { Accounts } from './accounts.ts';
-import type { Book, Entry } from './book.ts';
-import type { OperatorKey } from './fingerprint.ts';
-import type { Interests } from './interests.ts';
-import type { AnyKind } from './kind/define.ts';
-import type { Powers } from './kind/pass.ts';
-import type { Verdict } from './kind/step.ts';
+import type { Clock, Entropy } from '../base/clock.ts';
+import type { Accounts } from './account/accounts.ts';
+import type { Book, Entry } from './objects/object-index.ts';
+import type { OperatorKey } from './status/fingerprint.ts';
+import type { Interests } from './objects/subscriptions.ts';
+import type { AnyKind } from './kind/contract/define.ts';
+import type { Powers } from './kind/contract/pass.ts';
+import type { Verdict } from './kind/contract/step.ts';
 import type {
-  Clock,
-  Entropy,
   EventRecorder,
   Hosting,
   Leadership,
@@ -18,7 +17,7 @@ import type {
   Service,
   Troubles,
 } from './ports.ts';
-import type { Recalls } from './recall.ts';
+import type { Recalls } from './objects/in-process.ts';
 
 /** What the engine is started with. */
 export interface EngineOptions {

@@ -3,29 +3,8 @@
  *
  * `hosting` and `kube` implement them, `main` puts them together, and tests pass small objects. Nothing here does I/O.
  */
-import type { Secret } from '../secret.ts';
-
-/** Anything that JSON can say, with secrets still wrapped. */
-export type Json = null | boolean | number | string | Secret | readonly Json[] | { readonly [key: string]: Json };
-export type JsonObject = { readonly [key: string]: Json };
-
-/** Time as the engine sees it: the wall for what people read, the monotonic clock for every decision. */
-export interface Clock {
-  /** Milliseconds since the epoch. */
-  wall(): number;
-  /** Milliseconds that never step back and never jump. */
-  monotonic(): number;
-  /** Runs `wake` once after `delayMs`; the returned function cancels it. */
-  after(delayMs: number, wake: () => void): () => void;
-}
-
-/** Randomness as the engine sees it, so that a test can repeat it. */
-export interface Entropy {
-  /** A number in [0, 1). */
-  fraction(): number;
-  /** A version 4 UUID. */
-  uuid(): string;
-}
+import type { JsonObject } from '../base/json.ts';
+import type { Secret } from '../base/secret.ts';
 
 // ---- the service ----------------------------------------------------------------------------------------------
 

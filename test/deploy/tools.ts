@@ -5,8 +5,8 @@ import { mkdir, readdir, readFile, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import process from 'node:process';
 import { createInterface } from 'node:readline';
-import { whyNotGo } from '../../src/cli/control-plane/go-build.ts';
-import type { Progress } from '../../src/cli/control-plane/progress.ts';
+import { whyNotGo } from '../../src/sandbox/binaries/go-build.ts';
+import type { Progress } from '../../src/sandbox/binaries/progress.ts';
 import { environmentWith } from '../../src/config.ts';
 import { NotRun } from './report.ts';
 

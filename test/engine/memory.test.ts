@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { recollect, renderStatus, type StatusParts } from '../../src/engine/memory.ts';
-import { contactPoint } from '../../src/kinds/contact-point.ts';
+import { recollect, renderStatus, type StatusParts } from '../../src/engine/objects/stored-status.ts';
+import { contactPoint } from '../../src/kinds/contact-point/contact-point.ts';
 
 const journal = {
   operation: 'activate',

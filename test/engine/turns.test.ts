@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { Turns } from '../../src/engine/turns.ts';
+import { Turns } from '../../src/engine/call/exclusive-locks.ts';
 
 describe('a turn', () => {
   it('is had by one at a time, at all of its names', () => {

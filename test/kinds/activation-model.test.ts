@@ -5,11 +5,11 @@
  * second activation whenever none is running.
  */
 import { describe, expect, it } from 'vitest';
-import type { JournalEntry, Memory } from '../../src/engine/kind/step.ts';
+import type { JournalEntry, Memory } from '../../src/engine/kind/contract/step.ts';
 import type { Outcome } from '../../src/engine/ports.ts';
-import { settle } from '../../src/engine/settle.ts';
-import { recoveryActivation } from '../../src/kinds/recovery-activation.ts';
-import type { Facts, Spec } from '../../src/kinds/schema/recovery-activation.ts';
+import { settle } from '../../src/engine/call/interpret-outcome.ts';
+import { recoveryActivation } from '../../src/kinds/recovery-activation/recovery-activation.ts';
+import type { Facts, Spec } from '../../src/kinds/recovery-activation/schema.ts';
 import {
   aConfiguration,
   aPass,

@@ -1,0 +1,92 @@
+/**
+ * What an account is used for: how many resources it has, and what in the service carries our mark without a resource.
+ *
+ * Nothing is read for it: only lists that some resource looks at are searched. A mark is taken for ours only when our key made
+ * it, and an object for an orphan only when a walk that began a horizon after the first sight still shows it without a
+ * resource: a list may lag behind a deletion, and a resource may be about to learn its id.
+ */
+import type { Session } from './accounts.ts';
+import { tie, type Book, type Entry } from '../objects/object-index.ts';
+import type { OperatorKey } from '../status/fingerprint.ts';
+import type { Interests } from '../objects/subscriptions.ts';
+import type { AnyKind } from '../kind/contract/define.ts';
+import type { Orphan, Tally, Use } from '../kind/contract/pass.ts';
+import { markOf, type Recalls } from '../objects/in-process.ts';
+
+/** What counting takes. */
+export interface Tallying {
+  readonly book: Book;
+  readonly interests: Interests;
+  readonly kinds: readonly AnyKind[];
+  readonly recalls: Recalls;
+  readonly key: OperatorKey;
+  readonly settings: { readonly horizonMs: number; readonly seesAll: boolean };
+}
+
+/** What an account is used for. With a selector nothing is called an orphan: its resource may have gone to another operator. */
+export function tallyOf(around: Tallying, account: Entry, session: Session | undefined): Tally {
+  const searched = around.settings.seesAll ? session : undefined;
+  return {
+    counts: usesOf(around.book, account),
+    orphans: searched === undefined ? [] : around.kinds.flatMap((kind) => orphansOf(around, searched, kind)),
+  };
+}
+
+function usesOf(book: Book, account: Entry): readonly Use[] {
+  const uses = new Map<string, Use>();
+  for (const key of book.tiedBy(tie.account(account.key))) {
+    const entry = book.get(key);
+    if (entry === undefined) continue;
+    const { kind } = entry.kind;
+    const { total, ready } = uses.get(kind) ?? { total: 0, ready: 0 };
+    uses.set(kind, { kind, total: total + 1, ready: ready + (isReady(entry) ? 1 : 0) });
+  }
+  return [...uses.values()].toSorted((a, b) => (a.kind < b.kind ? -1 : 1));
+}
+
+/** Whether a resource is Ready, as its status says. */
+export function isReady({ recollection }: Entry): boolean {
+  return recollection.conditions.some(({ type, status }) => type === 'Ready' && status === 'True');
+}
+
+function orphansOf(around: Tallying, session: Session, kind: AnyKind): readonly Orphan[] {
+  const { marks } = kind;
+  if (marks === undefined) return [];
+  const { book, interests, key, settings } = around;
+  const holders = holdersOf(around, session, kind);
+  const suspects = new Map<string, number>();
+  const found: Orphan[] = [];
+  for (const read of interests.readsOf(session.service)) {
+    const walk = read.key.startsWith(`${marks.collection}/`) ? session.service.snapshot(read) : undefined;
+    for (const [id, item] of walk?.items ?? []) {
+      const { mark, name } = marks.read(item);
+      if (walk === undefined || mark === undefined || !key.isOwn(mark)) continue;
+      const isKnown = book.tiedBy(tie.claim(kind.kind, id)).length > 0;
+      const isAwaited = holders.has(mark) && holders.get(mark) === undefined;
+      if (isKnown || isAwaited) continue;
+      const since = session.suspects.get(id) ?? walk.begunAt;
+      suspects.set(id, since);
+      if (walk.begunAt - since >= settings.horizonMs) found.push({ type: marks.noun, id, name });
+    }
+  }
+  session.suspects = suspects;
+  session.isSuspicious = suspects.size > found.length;
+  return found.toSorted((a, b) => (a.id < b.id ? -1 : 1));
+}
+
+/** Who made what carries a mark, by mark; with the id it has bound since. */
+function holdersOf(
+  { book, recalls, key }: Tallying,
+  { service }: Session,
+  kind: AnyKind,
+): ReadonlyMap<string, string | undefined> {
+  const holders = new Map<string, string | undefined>();
+  for (const { kind: other, object, recollection } of book.values()) {
+    if (other !== kind) continue;
+    const { id, binding } = recollection.memory;
+    const isElsewhere =
+      binding !== undefined && (binding.endpoint !== service.endpoint || binding.accountId !== service.accountId);
+    if (!isElsewhere) holders.set(markOf(recalls.of(object.metadata.uid), key, service, object.metadata.uid), id);
+  }
+  return holders;
+}

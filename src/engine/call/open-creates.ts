@@ -1,0 +1,138 @@
+/**
+ * Who is creating what: at most one object may have an open create of one name in one collection of one account.
+ *
+ * Why: docs/design/at-most-once.md#one-name-has-one-open-create
+ */
+import type { Clock } from '../../base/clock.ts';
+import { entryInWords, tie, type Book, type Entry } from '../objects/object-index.ts';
+import type { Reason } from '../kind/contract/reasons.ts';
+import type { JournalEntry } from '../kind/contract/step.ts';
+
+const usual: ReadonlySet<string> = new Set<Reason>(['Creating', 'CreateInProgress', 'ReadingService']);
+
+/** The creates under way in this process, together with those that stand in a journal. */
+export class OpenCreates {
+  readonly #book: Book;
+  readonly #clock: Clock;
+  readonly #horizonMs: number;
+  readonly #reserved = new Map<string, Reserved>();
+  readonly #buried = new Set<Buried>();
+
+  constructor(book: Book, clock: Clock, horizonMs: number) {
+    this.#book = book;
+    this.#clock = clock;
+    this.#horizonMs = horizonMs;
+  }
+
+  /** Takes the right to create; it is kept until the call has ended, and known for a horizon more. */
+  reserve(key: string, { endpoint, accountId, create }: JournalEntry): void {
+    if (create === undefined) return;
+    this.#prune();
+    this.#reserved.set(key, {
+      tie: tie.create(create.collection, create.name),
+      where: placeOf({ endpoint, accountId }),
+      overAt: undefined,
+    });
+  }
+
+  /** The call has ended: the journal tells what is still open. */
+  unreserve(key: string): void {
+    const reserved = this.#reserved.get(key);
+    if (reserved === undefined || reserved.overAt !== undefined) return;
+    this.#reserved.set(key, { ...reserved, overAt: this.#clock.monotonic() });
+  }
+
+  /** What the object made is gone, too, so that nothing of it is left to be seen. */
+  forget(key: string): void {
+    this.#reserved.delete(key);
+  }
+
+  /**
+   * An object went: the name stays taken until a create in doubt can no longer arrive, and until what a create has just made
+   * shows in every list.
+   */
+  bury(entry: Entry): void {
+    const { journal } = entry.recollection.memory;
+    const words = entryInWords(entry);
+    const reserved = this.#reserved.get(entry.key);
+    const now = this.#clock.monotonic();
+    if (reserved !== undefined)
+      this.#buried.add({ ...reserved, words, until: (reserved.overAt ?? now) + this.#horizonMs });
+    this.#reserved.delete(entry.key);
+    if (journal?.create === undefined) return;
+    const until = now + journal.deadlineSeconds * 1_000 + this.#horizonMs;
+    const { collection, name } = journal.create;
+    this.#buried.add({ tie: tie.create(collection, name), where: placeOf(journal), words, until });
+  }
+
+  /** Another object with an open create of this name, in this process or in a journal. */
+  other(entry: Entry, where: Place, collection: string, name: string): Holder | undefined {
+    const wanted = tie.create(collection, name);
+    const place = placeOf(where);
+    for (const buried of this.#buried) {
+      if (buried.until <= this.#clock.monotonic()) this.#buried.delete(buried);
+      else if (buried.tie === wanted && buried.where === place) {
+        return { words: `${buried.words}, which is gone,`, isUsual: false };
+      }
+    }
+    for (const [key, reserved] of this.#reserved) {
+      if (key === entry.key || reserved.tie !== wanted || reserved.where !== place) continue;
+      const holder = this.#book.get(key);
+      if (holder === undefined) this.#reserved.delete(key);
+      else if (reserved.overAt === undefined) return { words: entryInWords(holder), isUsual: true };
+    }
+    for (const key of this.#book.tiedBy(wanted)) {
+      const holder = this.#book.get(key);
+      const journal = holder?.recollection.memory.journal;
+      if (holder === undefined || journal === undefined || key === entry.key) continue;
+      if (placeOf(journal) === place) return heldBy(holder);
+    }
+    return undefined;
+  }
+
+  /** Forgets what is over for so long that every list shows what came of it; the oldest come first. */
+  #prune(): void {
+    const now = this.#clock.monotonic();
+    for (const [key, { overAt }] of this.#reserved) {
+      if (overAt === undefined || overAt + this.#horizonMs > now) return;
+      this.#reserved.delete(key);
+    }
+  }
+}
+
+/** Who has an open create, and why it takes its time, where its own status gives another reason than that. */
+function heldBy(holder: Entry): Holder {
+  const { reason } = holder.recollection.conditions.find(({ type }) => type === 'Ready') ?? {};
+  const isUsual = reason === undefined || usual.has(reason);
+  return { words: `${entryInWords(holder)}${isUsual ? '' : `, which says ${reason},`}`, isUsual };
+}
+
+/** Who has the right to create. */
+export interface Holder {
+  readonly words: string;
+  /** It is at it as usual: soon another one has it. */
+  readonly isUsual: boolean;
+}
+
+interface Reserved {
+  readonly tie: string;
+  readonly where: string;
+  /** When the call had ended; undefined while it is under way. */
+  readonly overAt: number | undefined;
+}
+
+interface Buried {
+  readonly tie: string;
+  readonly where: string;
+  readonly words: string;
+  readonly until: number;
+}
+
+interface Place {
+  readonly endpoint: string;
+  readonly accountId: string;
+}
+
+function placeOf({ endpoint, accountId }: Place): string {
+  return `${endpoint}|${accountId}`;
+}

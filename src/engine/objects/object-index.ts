@@ -1,0 +1,177 @@
+/**
+ * Every object the operator watches, and what ties them together: accounts, references, Secrets, ids, open creates.
+ *
+ * Guarantees: an entry is the newest form that is known of its object, which is what the watch told last or our own later write;
+ * the ties of an object are those of that form; a key is in the book exactly while its object exists.
+ */
+import { isRecord } from '../../base/json.ts';
+import type { AnyKind, Needs } from '../kind/contract/define.ts';
+import { recollect, type Recollection } from './stored-status.ts';
+import { inWords, keyOf, keyOfObject } from './names.ts';
+import type { KubeObject } from '../ports.ts';
+
+/** An object with its spec parsed and its status taken apart. */
+export interface Entry {
+  readonly key: string;
+  readonly kind: AnyKind;
+  readonly object: KubeObject;
+  readonly spec:
+    | { readonly is: 'valid'; readonly value: unknown }
+    | { readonly is: 'invalid'; readonly message: string }
+    /** Taking it apart failed by a mistake of ours, which the next pass throws on. */
+    | { readonly is: 'broken'; readonly cause: unknown };
+  readonly needs: Needs;
+  /** Ids of the service that the spec names as its own. */
+  readonly claims: readonly string[];
+  readonly recollection: Recollection<unknown>;
+  /** The account it belongs to; its own key for an account. */
+  readonly account: string;
+  readonly ties: readonly string[];
+}
+
+/** Ties by name; each says what changing the named thing concerns. */
+export const tie = {
+  account: (key: string) => `account:${key}`,
+  object: (kind: string, namespace: string | undefined, name: string) => `object:${keyOf(kind, namespace, name)}`,
+  secret: (namespace: string, name: string) => `secret:${namespace}/${name}`,
+  configMap: (namespace: string, name: string) => `configMap:${namespace}/${name}`,
+  claim: (kind: string, id: string) => `claim:${kind}/${id}`,
+  wipe: (id: string) => `wipe:${id}`,
+  create: (collection: string, name: string) => `create:${collection}/${name}`,
+} as const;
+
+export class Book {
+  readonly #kinds: ReadonlyMap<string, AnyKind>;
+  readonly #operatorNamespace: string;
+  readonly #entries = new Map<string, Entry>();
+  readonly #tied = new Map<string, Set<string>>();
+
+  constructor(kinds: readonly AnyKind[], operatorNamespace: string) {
+    this.#kinds = new Map(kinds.map((kind) => [kind.kind, kind]));
+    this.#operatorNamespace = operatorNamespace;
+  }
+
+  get(key: string): Entry | undefined {
+    return this.#entries.get(key);
+  }
+
+  values(): Iterable<Entry> {
+    return this.#entries.values();
+  }
+
+  /** Writes down the newest form of an object; a status that was taken apart already is not taken apart again. */
+  apply(object: KubeObject, recollection?: Recollection<unknown>): Entry | undefined {
+    const kind = this.#kinds.get(object.kind);
+    if (kind === undefined) return undefined;
+    const key = keyOfObject(object);
+    const before = this.#entries.get(key);
+    const entry = this.#read(kind, key, object, before, recollection);
+    this.#entries.set(key, entry);
+    this.#untie(key, before?.ties ?? []);
+    for (const name of entry.ties) {
+      const keys = this.#tied.get(name);
+      if (keys === undefined) this.#tied.set(name, new Set([key]));
+      else keys.add(key);
+    }
+    return entry;
+  }
+
+  remove(key: string): void {
+    this.#untie(key, this.#entries.get(key)?.ties ?? []);
+    this.#entries.delete(key);
+  }
+
+  /** The keys of the objects that a tie holds. */
+  tiedBy(name: string): readonly string[] {
+    return [...(this.#tied.get(name) ?? [])];
+  }
+
+  #untie(key: string, names: readonly string[]): void {
+    for (const name of names) {
+      const keys = this.#tied.get(name);
+      if (keys?.delete(key) === true && keys.size === 0) this.#tied.delete(name);
+    }
+  }
+
+  #read(
+    kind: AnyKind,
+    key: string,
+    object: KubeObject,
+    before: Entry | undefined,
+    known: Recollection<unknown> | undefined,
+  ): Entry {
+    const unchanged =
+      before?.object.metadata.uid === object.metadata.uid &&
+      before.object.metadata.generation === object.metadata.generation &&
+      object.metadata.generation !== undefined;
+    const { spec, needs, claims } = unchanged ? before : takeApart(kind, object);
+    const recollection = known ?? recollect(kind, object.status);
+    const account = unchanged ? before.account : accountOf(kind, key, object);
+    const partial = { key, kind, object, spec, needs, claims, recollection, account };
+    return { ...partial, ties: tiesOf(partial, this.#operatorNamespace) };
+  }
+}
+
+/** What a spec says and asks for. One object that cannot be taken apart must not keep the others from being heard. */
+function takeApart(kind: AnyKind, object: KubeObject): Pick<Entry, 'spec' | 'needs' | 'claims'> {
+  try {
+    const spec = parseSpec(kind, object);
+    if (spec.is !== 'valid') return { spec, needs: {}, claims: [] };
+    return { spec, needs: kind.needs(spec.value), claims: kind.claims?.(spec.value) ?? [] };
+  } catch (cause) {
+    return { spec: { is: 'broken', cause }, needs: {}, claims: [] };
+  }
+}
+
+function parseSpec(kind: AnyKind, object: KubeObject): Entry['spec'] {
+  const parsed = kind.spec.safeParse(object.spec ?? {});
+  if (parsed.success) return { is: 'valid', value: parsed.data };
+  const [issue] = parsed.error.issues;
+  const path = ['spec', ...(issue?.path ?? [])].join('.');
+  return { is: 'invalid', message: `${path}: ${issue?.message ?? 'not valid'}` };
+}
+
+/** The account an object belongs to: what `spec.accountRef` names, or the HostingAccount `default` beside it. */
+function accountOf(kind: AnyKind, key: string, object: KubeObject): string {
+  if (kind.life === 'account') return key;
+  const spec = isRecord(object.spec) ? object.spec : {};
+  const ref = isRecord(spec['accountRef']) ? spec['accountRef'] : {};
+  const name = typeof ref['name'] === 'string' ? ref['name'] : 'default';
+  if (ref['kind'] === 'ClusterHostingAccount') return keyOf('ClusterHostingAccount', undefined, name);
+  return keyOf('HostingAccount', object.metadata.namespace, name);
+}
+
+function tiesOf(entry: Omit<Entry, 'ties'>, operatorNamespace: string): readonly string[] {
+  const { kind, object, spec, needs, claims, recollection } = entry;
+  const namespace = object.metadata.namespace ?? operatorNamespace;
+  const { id, journal, facts } = recollection.memory;
+  const own = [...claims, ...(kind.made?.(facts) ?? []), ...(id === undefined ? [] : [id])];
+  const wiped = spec.is === 'valid' ? (kind.wipes?.(spec.value, facts) ?? []) : [];
+  const names = new Set<string>([
+    ...(kind.life === 'account' ? [] : [tie.account(entry.account)]),
+    ...(needs.secrets ?? []).map((need) => tie.secret(namespace, need.name)),
+    ...(needs.configMaps ?? []).map((need) => tie.configMap(namespace, need.name)),
+    ...(needs.references ?? []).map((need) => tie.object(need.kind, object.metadata.namespace, need.name)),
+    ...own.map((one) => tie.claim(kind.kind, one)),
+    ...wiped.map((one) => tie.wipe(one)),
+    ...(journal?.create === undefined ? [] : [tie.create(journal.create.collection, journal.create.name)]),
+  ]);
+  return [...names];
+}
+
+/** Whether a tie is a claim to an id of the service, which only one object can have. */
+export function isClaim(name: string): boolean {
+  return name.startsWith('claim:');
+}
+
+/** An entry in the words of a message. */
+export function entryInWords(entry: Entry): string {
+  return inWords(entry.kind.kind, entry.object.metadata);
+}
+
+/** Whether the first of two objects goes before the second where only one can have something. */
+export function goesFirst(a: KubeObject, b: KubeObject): boolean {
+  const [left, right] = [a.metadata, b.metadata];
+  if (left.creationTimestamp !== right.creationTimestamp) return left.creationTimestamp < right.creationTimestamp;
+  return left.uid < right.uid;
+}
