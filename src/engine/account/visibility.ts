@@ -3,6 +3,8 @@
  *
  * Guarantees: while it is open nothing is created or deleted in the account; it closes by itself once every object that is
  * missing was either shown again or proved gone one by one, or when the account's owner accepts the loss.
+ *
+ * Why: docs/design/absence-and-visibility.md#too-many-missing-at-once-freeze-the-account
  */
 import { annotations } from '../objects/names.ts';
 import type { Service } from '../ports.ts';

@@ -4,6 +4,8 @@
  * Guarantees: nothing but reads is sent, and nothing is let go of. The entry ends as it would have ended otherwise: that of a
  * create with the id of what was found, or, where the kind would create once more, with the proof that the lost call made
  * nothing; that of a change with what the object shows of it.
+ *
+ * Why: docs/design/at-most-once.md#find-out-about-a-lost-call-even-while-nothing-else-may-be-done
  */
 import type { ReconcileContext } from '../context/context.ts';
 import { isLost, isOpen } from '../context/doubt.ts';

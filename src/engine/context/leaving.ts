@@ -1,4 +1,8 @@
-/** Letting go of an object whose deletion cannot be carried out as usual. */
+/**
+ * Letting go of an object whose deletion cannot be carried out as usual.
+ *
+ * Why: docs/design/ownership.md#a-deletion-can-always-be-let-go
+ */
 import type { View } from '../kind/contract/pass.ts';
 import type { Reason } from '../kind/contract/reasons.ts';
 import type { Memory, Step, Verdict } from '../kind/contract/step.ts';

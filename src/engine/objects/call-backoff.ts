@@ -6,6 +6,8 @@
  * sent at once. An edit of the object or of what it refers to, an annotation of ours and another credential end the pause and
  * the count, and so does another set of those that refer to what is being deleted; a service that can be read again ends the
  * pause after a failure. All of it is kept in memory: losing it costs one try.
+ *
+ * Why: docs/design/at-most-once.md#a-failed-call-waits-the-object-does-not
  */
 import { sameJson } from '../../base/json.ts';
 import type { Referred } from '../kind/contract/pass.ts';

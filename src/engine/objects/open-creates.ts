@@ -1,4 +1,8 @@
-/** Who is creating what: at most one object may have an open create of one name in one collection of one account. */
+/**
+ * Who is creating what: at most one object may have an open create of one name in one collection of one account.
+ *
+ * Why: docs/design/at-most-once.md#one-name-has-one-open-create
+ */
 import type { Clock } from '../../base/clock.ts';
 import { storedInWords, tie, type ObjectIndex, type Stored } from '../objects/object-index.ts';
 import type { Reason } from '../kind/contract/reasons.ts';
