@@ -14,7 +14,8 @@ import { Subscriptions } from './objects/subscriptions.ts';
 import { keyOf, keyOfObject, partsOfKey, reconcileToken } from './objects/names.ts';
 import type { CacheEvent, KubeObject, Service, WalkListener } from './ports.ts';
 import type { EngineOptions, EngineParts } from './context/parts.ts';
-import { urgencies, WorkQueue, type QueueUrgency } from './queue/work-queue.ts';
+import { urgencies, WorkQueue, type Place, type QueueUrgency } from './queue/work-queue.ts';
+import { allowanceOf } from './account/settings.ts';
 import { InProcessStates } from './objects/in-process.ts';
 import { OpenCreates } from './objects/open-creates.ts';
 import { Reconciler } from './reconcile/reconcile.ts';
@@ -32,6 +33,8 @@ export class Engine {
   readonly #reconciler: Reconciler;
   /** The version of our last write of an object, by uid, until the watch has told it. */
   readonly #written = new Map<string, string>();
+  /** Calls that have begun and not ended, by account. */
+  readonly #calls = new Map<string, number>();
   readonly #askers = new WeakMap<Service, Map<string, Set<string>>>();
   readonly #workers: Workers;
   readonly #failing = new WeakMap<Service, Set<string>>();
@@ -45,7 +48,13 @@ export class Engine {
     const { clock, entropy } = options;
     this.#tellsBirths = options.settings.seesAll;
     const onTaken = (ms: number) => options.metrics.observe('apphosting_queue_wait_seconds', {}, ms / 1_000);
-    this.#queue = new WorkQueue(clock, entropy, (key) => partsOfKey(key).namespace, onTaken);
+    this.#queue = new WorkQueue({
+      clock,
+      entropy,
+      onTaken,
+      placeOf: (key) => this.#placeOf(key),
+      isHeld: (account) => this.#isHeld(account),
+    });
     const onWalk: WalkListener = (event) => this.#walked(event);
     const objects = new ObjectIndex(options.kinds, options.operatorNamespace);
     this.#parts = {
@@ -65,6 +74,8 @@ export class Engine {
       quarantinedUntil: () => this.#quarantinedUntil,
       concluded: (stored, verdict) => this.#gate.concluded(stored, verdict),
       throttled: (account, ms) => this.#gate.throttled(account, ms),
+      calling: (account) => this.#calling(account),
+      away: (wait) => this.#workers.away(wait),
     };
     this.#gate = new AccountGate({ ...this.#parts, queue: this.#queue, wake: (name) => this.#wake(name) });
     this.#reconciler = new Reconciler(this.#parts);
@@ -223,6 +234,31 @@ export class Engine {
       if (this.#parts.objects.get(key)?.object.metadata.deletionTimestamp !== undefined)
         this.#queue.enqueue(key, urgencies.deletion);
     }
+  }
+
+  /** Accounts themselves are never held: they say what is wrong with the service. */
+  #placeOf(key: string): Place {
+    const stored = this.#parts.objects.get(key);
+    const account = stored === undefined || stored.kind.life === 'account' ? '' : stored.account;
+    return { namespace: partsOfKey(key).namespace, account };
+  }
+
+  #calling(account: string): () => void {
+    this.#calls.set(account, (this.#calls.get(account) ?? 0) + 1);
+    return () => {
+      const left = (this.#calls.get(account) ?? 1) - 1;
+      if (left > 0) this.#calls.set(account, left);
+      else this.#calls.delete(account);
+      this.#queue.resume();
+    };
+  }
+
+  /** An account with this many calls begun gets no more of its objects looked at, so that a service that hangs holds up nobody else. */
+  #isHeld(account: string): boolean {
+    const calls = this.#calls.get(account) ?? 0;
+    if (calls === 0) return false;
+    const session = this.#parts.accounts.session(account);
+    return session !== undefined && calls >= 2 * allowanceOf(session.spec).concurrency + 2;
   }
 
   #ask(service: Service, readKey: string, objectKey: string): void {

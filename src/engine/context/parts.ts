@@ -63,6 +63,10 @@ export interface EngineParts extends EngineOptions {
   asked(service: Service, readKey: string, objectKey: string): void;
   quarantinedUntil(): number;
   concluded(entry: Stored, verdict: Verdict<unknown>): void;
+  /** A call of an account begins; the returned function says that it has ended. */
+  calling(account: string): () => void;
+  /** Waits for the service without keeping a worker. */
+  away<T>(wait: () => Promise<T>): Promise<T>;
   /** The service asked for a pause on the credential of an account. */
   throttled(account: string, ms: number): void;
 }
