@@ -14,7 +14,7 @@ import { retryPauseMs } from '../../base/backoff.ts';
 import type { Clock, Entropy } from '../../base/clock.ts';
 import { DelayHeap } from './delay-heap.ts';
 
-/** Why a key is looked at; lower goes first, but what is begun and what is new take turns by namespace. */
+/** The reason a key is reconciled; lower goes first. Begun and new objects share a lane. */
 export const urgencies = { deletion: 0, edit: 1, change: 2, begun: 3, initial: 4, resync: 5 } as const;
 export type QueueUrgency = (typeof urgencies)[keyof typeof urgencies];
 
@@ -56,7 +56,7 @@ class FairLane {
         const [key] = keys.begun.size > 0 ? keys.begun : keys.others;
         if (key === undefined) continue;
         this.remove({ namespace, account }, key);
-        // What is left goes to the end of the row.
+        // The rest of this namespace waits for its next turn.
         if (accounts.delete(account)) accounts.set(account, keys);
         if (this.#groups.delete(namespace)) this.#groups.set(namespace, accounts);
         return key;
@@ -96,12 +96,12 @@ export class WorkQueue {
     this.#options = options;
   }
 
-  /** Keys that wait for a worker now. */
+  /** How many keys wait for a worker now. */
   get depth(): number {
     return this.#waiting.size;
   }
 
-  /** Keys that wait for their time. */
+  /** How many keys wait for a later time. */
   get delayed(): number {
     return this.#delayed.size;
   }
@@ -140,7 +140,7 @@ export class WorkQueue {
     if (again !== undefined && !this.#closed) this.#wait(key, again);
   }
 
-  /** Looks at the key again after a pause that grows with each failure in a row; returns the pause. */
+  /** Enqueues the key after a pause that grows with each failure in a row; returns the pause. */
   retry(key: string, urgency: QueueUrgency): number {
     const failures = this.#failures.get(key) ?? 0;
     this.#failures.set(key, failures + 1);
@@ -149,7 +149,7 @@ export class WorkQueue {
     return delayMs;
   }
 
-  /** The key fared well: the next failure starts with the shortest pause. */
+  /** Forgets the failures of a key: the next pause is the shortest one. */
   forget(key: string): void {
     this.#failures.delete(key);
   }
@@ -161,7 +161,7 @@ export class WorkQueue {
     this.#delayedUrgency.delete(key);
   }
 
-  /** No key is given out any more; those being worked on may finish. */
+  /** Gives out no more keys; those being worked on may finish. */
   close(): void {
     this.#closed = true;
     this.#cancelTimer?.();
@@ -231,7 +231,7 @@ export class WorkQueue {
   }
 }
 
-/** What is begun waits in the lane of what is new, or one namespace could hold up the new objects of all others. */
+/** Begun objects wait in the lane of new ones, or one namespace could hold up the new objects of all others. */
 function laneOf(urgency: QueueUrgency): QueueUrgency {
   return urgency === urgencies.begun ? urgencies.initial : urgency;
 }

@@ -70,7 +70,7 @@ export class Workers {
     }
   }
 
-  /** What is wrong with the loop itself; undefined while every reconcile comes to an end. */
+  /** Why the process should be restarted; undefined while every reconcile comes to an end. */
   stuck(): string | undefined {
     const now = this.#options.clock.monotonic();
     const oldest = [...this.#running].find(([, since]) => now - since > stuckAfterMs);
@@ -124,7 +124,7 @@ export class Workers {
     this.#running.set(key, startedAt);
     try {
       const ended = await this.#options.reconcile(key);
-      // What is put off has asked Kubernetes nothing.
+      // A reconcile that was put off has asked Kubernetes nothing.
       if (ended.is !== 'quiet') this.went(key);
       metrics.count('apphosting_passes_total', { kind, result: ended.is });
       this.#giveBack(key, ended);
