@@ -83,7 +83,7 @@ describe('a change of an app whose answer was lost and that was taken back', () 
       await world.run(1_000);
       world.apply('HostedApp', 'api', first);
       await world.crash(120_000);
-      await world.run(130_000);
+      await world.run(300_000);
 
       expect(conditionOf(world, 'HostedApp', 'api')).toBe('True/InSync');
       const app = await held(world);
