@@ -16,11 +16,11 @@
  * them), lists come from `listed(call, …)`, and pages end with `nextCursor(world, …)`. Times that the clock of the world should not
  * rule (delays, rate windows) belong to the pipeline, not to an area.
  */
-import type { AnyCollection } from './collection.ts';
-import type { Fields } from './fields.ts';
-import type { Membership, Scope, Token } from './records.ts';
-import type { Refusal } from './refusal.ts';
-import type { World } from './store.ts';
+import type { AnyCollection } from './store/collection.ts';
+import type { Fields } from './http/fields.ts';
+import type { Membership, Scope, Token } from './accounts/records.ts';
+import type { Refusal } from './http/refusal.ts';
+import type { World } from './store/store.ts';
 
 /** A verb of HTTP that the service knows. */
 export type Method = 'GET' | 'POST' | 'PATCH' | 'DELETE';

@@ -3,13 +3,13 @@
  * it is told to advance; either way every timer fires in the order of time, in a transaction of its own at its own moment.
  */
 import type { Area, Fires } from './area.ts';
-import type { AnyCollection } from './collection.ts';
-import { faults } from './faults.ts';
-import type { Journal } from './journal.ts';
-import { accounts, credentials, memberships, regions, tokens } from './records.ts';
-import { type SavedWorld, settings, type Step } from './saved.ts';
-import { type Cause, Store, type World } from './store.ts';
-import { type Timer, timers } from './timers.ts';
+import type { AnyCollection } from './store/collection.ts';
+import { faults } from './public/faults.ts';
+import type { Journal } from './store/journal.ts';
+import { accounts, credentials, memberships, regions, tokens } from './accounts/records.ts';
+import { type SavedWorld, settings, type Step } from './store/saved.ts';
+import { type Cause, Store, type World } from './store/store.ts';
+import { type Timer, timers } from './store/timers.ts';
 
 /** The collections that belong to no single area. */
 const common: readonly AnyCollection[] = [

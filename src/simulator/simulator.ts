@@ -1,22 +1,22 @@
 /**
  * The service in a box, without sockets: `handle` takes a request and gives what a client would get. Over a network it is served by
- * http.ts; tests call it directly, on a virtual clock.
+ * http/listen.ts; tests call it directly, on a virtual clock.
  */
 import { areas } from './areas.ts';
 import { Clockwork, type ClockMode, collectionNames, collectionsOf, virtualStart } from './clockwork.ts';
 import { controlRoutes } from './control/routes.ts';
 import { ownRoutes, shownCommit, shownRequest } from './control/own.ts';
 import { ControlSurface, controlPrefix } from './control/surface.ts';
-import { addressOf, type Reply, type Request, type Stream } from './exchange.ts';
-import { faults } from './faults.ts';
-import type { Journal } from './journal.ts';
+import { addressOf, type Reply, type Request, type Stream } from './http/exchange.ts';
+import { faults } from './public/faults.ts';
+import type { Journal } from './store/journal.ts';
 import { servePage } from './page/serve.ts';
-import { PublicInterface, publicPrefix } from './public.ts';
+import { PublicInterface, publicPrefix } from './public/interface.ts';
 import { changeReadings, defaultReadings, type Readings } from './readings.ts';
-import { RequestLog } from './requests.ts';
-import { type SavedWorld, settings, type Step } from './saved.ts';
-import { Store } from './store.ts';
-import { type Timer, timers } from './timers.ts';
+import { RequestLog } from './public/requests.ts';
+import { type SavedWorld, settings, type Step } from './store/saved.ts';
+import { Store } from './store/store.ts';
+import { type Timer, timers } from './store/timers.ts';
 import { namedWorld, type StartWorld } from './worlds.ts';
 
 /** How a simulator is made; everything has a default. */

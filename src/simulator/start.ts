@@ -3,9 +3,9 @@ import { dirname, resolve } from 'node:path';
 
 import { areas } from './areas.ts';
 import { collectionNames } from './clockwork.ts';
-import { listen, type Listening, type ListenOptions } from './http.ts';
-import { Journal, readState } from './journal.ts';
-import { savedWorld, type SavedWorld } from './saved.ts';
+import { listen, type Listening, type ListenOptions } from './http/listen.ts';
+import { Journal, readState } from './store/journal.ts';
+import { savedWorld, type SavedWorld } from './store/saved.ts';
 import { BadOption, createSimulator, type SimulatorOptions } from './simulator.ts';
 
 /** How a simulator is started on a socket. */

@@ -1,8 +1,8 @@
-import { collection } from '../collection.ts';
+import { collection } from '../store/collection.ts';
 import { contactPoints } from '../contact-points/contact-point.ts';
-import { notFound } from '../refusal.ts';
-import { date } from '../shape.ts';
-import type { World } from '../store.ts';
+import { notFound } from '../http/refusal.ts';
+import { date } from '../public/shape.ts';
+import type { World } from '../store/store.ts';
 import type { Aggregation, MetricName } from './metrics.ts';
 
 /** How long a condition must hold before an alert fires. */

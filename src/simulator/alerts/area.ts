@@ -1,8 +1,8 @@
-import { adminOf } from '../access.ts';
+import { adminOf } from '../accounts/access.ts';
 import { type Answer, type Area, type Call, ok } from '../area.ts';
 import { environmentFor, environmentForAdmin } from '../environments/environment.ts';
-import { flag, required, text } from '../fields.ts';
-import { date, listed, rejected, single } from '../shape.ts';
+import { flag, required, text } from '../http/fields.ts';
+import { date, listed, rejected, single } from '../public/shape.ts';
 import { alertNamed, alerts, shownAlert } from './alert.ts';
 import { metricRoutes } from './control.ts';
 import { engine, evaluateOnTime, toggled } from './evaluation.ts';

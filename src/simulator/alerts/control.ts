@@ -1,7 +1,7 @@
 import { type ControlRoute, ok } from '../area.ts';
 import { environmentNamed } from '../environments/environment.ts';
-import { choice, list, number, onlyFields, optional, type Reads, required, text } from '../fields.ts';
-import { invalid } from '../refusal.ts';
+import { choice, list, number, onlyFields, optional, type Reads, required, text } from '../http/fields.ts';
+import { invalid } from '../http/refusal.ts';
 import { evaluateAll } from './evaluation.ts';
 import { type Metric, metricNames, metrics } from './metrics.ts';
 

@@ -1,5 +1,5 @@
-import { collection } from '../collection.ts';
-import type { World } from '../store.ts';
+import { collection } from '../store/collection.ts';
+import type { World } from '../store/store.ts';
 import { type Alert, alerts, type AlertState } from './alert.ts';
 import { metricKey, metrics, observed } from './metrics.ts';
 

@@ -1,4 +1,4 @@
-import { collection } from '../collection.ts';
+import { collection } from '../store/collection.ts';
 
 /** Everything that can be watched; the numbers are the thresholds that the service suggests. */
 export const metricThresholds = {

@@ -1,13 +1,13 @@
 import { appNamed, kindOf } from '../apps/app.ts';
 import { type Answer, type Call, ok } from '../area.ts';
 import { contactPointNamed, contactPoints, usedIn } from '../contact-points/contact-point.ts';
-import { adminOf } from '../access.ts';
+import { adminOf } from '../accounts/access.ts';
 import { type Environment, environmentForAdmin, environmentNamed } from '../environments/environment.ts';
 import { environmentMeant } from '../environments/lifecycle.ts';
-import { choice, type Fields, flag, list, number, optional, present, required, sent, text } from '../fields.ts';
-import { invalid, notFound } from '../refusal.ts';
-import { patched, rejected } from '../shape.ts';
-import type { World } from '../store.ts';
+import { choice, type Fields, flag, list, number, optional, present, required, sent, text } from '../http/fields.ts';
+import { invalid, notFound } from '../http/refusal.ts';
+import { patched, rejected } from '../public/shape.ts';
+import type { World } from '../store/store.ts';
 import { type Alert, alertNamed, alerts, durations, queryRanges, shownAlert, shownContactPoints } from './alert.ts';
 import { keepEvaluating, toggled } from './evaluation.ts';
 import { type MetricName, metricNames } from './metrics.ts';

@@ -1,9 +1,9 @@
-import { collection } from '../collection.ts';
-import { accountNamed } from '../access.ts';
-import { invalid, notFound } from '../refusal.ts';
-import { isDatabase } from '../presets.ts';
-import { rejected } from '../shape.ts';
-import type { World } from '../store.ts';
+import { collection } from '../store/collection.ts';
+import { accountNamed } from '../accounts/access.ts';
+import { invalid, notFound } from '../http/refusal.ts';
+import { isDatabase } from './presets.ts';
+import { rejected } from '../public/shape.ts';
+import type { World } from '../store/store.ts';
 
 /** What a job runs by default; the name of the concurrency setting is open, so other plain settings are kept too. */
 export type JobConfig = Readonly<Record<string, string | number | boolean>>;

@@ -1,11 +1,11 @@
-import { adminOf, currentAccount, isRestricted, maySee, memberOf } from '../access.ts';
+import { adminOf, currentAccount, isRestricted, maySee, memberOf } from '../accounts/access.ts';
 import { type Answer, type Area, type Call, ok } from '../area.ts';
 import { deleteEnvironment, environments, environmentsOf } from '../environments/environment.ts';
-import { choice, optional, required, text } from '../fields.ts';
-import type { Membership } from '../records.ts';
-import { forbidden } from '../refusal.ts';
-import { date, listed, rejected, single } from '../shape.ts';
-import type { World } from '../store.ts';
+import { choice, optional, required, text } from '../http/fields.ts';
+import type { Membership } from '../accounts/records.ts';
+import { forbidden } from '../http/refusal.ts';
+import { date, listed, rejected, single } from '../public/shape.ts';
+import type { World } from '../store/store.ts';
 import { type App, appNamed, apps, kindOf } from './app.ts';
 import { postApp, provision } from './create.ts';
 import { patchApp } from './update.ts';

@@ -1,13 +1,13 @@
-import { maySee, memberOf } from '../access.ts';
+import { maySee, memberOf } from '../accounts/access.ts';
 import { type Answer, type Call, ok } from '../area.ts';
 import { environments, environmentsOf, regionNamed, requireRunnable } from '../environments/environment.ts';
 import { deploy } from '../environments/deployment.ts';
-import { choice, type Fields, flag, optional, present, record, required, sent, text } from '../fields.ts';
-import { isDatabase, knownPresets } from '../presets.ts';
-import { credentials } from '../records.ts';
-import { forbidden, invalid, notFound, Refusal } from '../refusal.ts';
-import { rejected } from '../shape.ts';
-import type { World } from '../store.ts';
+import { choice, type Fields, flag, optional, present, record, required, sent, text } from '../http/fields.ts';
+import { isDatabase, knownPresets } from './presets.ts';
+import { credentials } from '../accounts/records.ts';
+import { forbidden, invalid, notFound, Refusal } from '../http/refusal.ts';
+import { rejected } from '../public/shape.ts';
+import type { World } from '../store/store.ts';
 import { type App, appNamed, apps } from './app.ts';
 import { anyText, imageReference, jobConfigFor, port, refuseStartup } from './create.ts';
 

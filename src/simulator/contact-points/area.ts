@@ -1,11 +1,11 @@
-import { adminOf, memberOf, permittedIn } from '../access.ts';
+import { adminOf, memberOf, permittedIn } from '../accounts/access.ts';
 import { alertsUsing } from '../alerts/alert.ts';
 import { type Answer, type Area, type Call, ok } from '../area.ts';
-import { choice, list, object, optional, queryFlag, required, sent, text } from '../fields.ts';
-import { regions } from '../records.ts';
+import { choice, list, object, optional, queryFlag, required, sent, text } from '../http/fields.ts';
+import { regions } from '../accounts/records.ts';
 import { regionNamed } from '../environments/environment.ts';
-import { date, listed, patched, rejected, single } from '../shape.ts';
-import type { World } from '../store.ts';
+import { date, listed, patched, rejected, single } from '../public/shape.ts';
+import type { World } from '../store/store.ts';
 import { changedConfig, contactPointTypes, newConfig } from './config.ts';
 import {
   arrive,

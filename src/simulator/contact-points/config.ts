@@ -1,5 +1,5 @@
-import { type Fields, list, onlyFields, optional, type Reads, required, sent, text } from '../fields.ts';
-import { invalid } from '../refusal.ts';
+import { type Fields, list, onlyFields, optional, type Reads, required, sent, text } from '../http/fields.ts';
+import { invalid } from '../http/refusal.ts';
 
 /** What a contact point is told about its destination. */
 export type Config = Readonly<Record<string, string | readonly string[]>>;

@@ -1,6 +1,6 @@
-import { collection } from '../collection.ts';
-import { notFound } from '../refusal.ts';
-import type { World } from '../store.ts';
+import { collection } from '../store/collection.ts';
+import { notFound } from '../http/refusal.ts';
+import type { World } from '../store/store.ts';
 import type { Config, ContactPointType } from './config.ts';
 
 /** Where a contact point is deployed. */

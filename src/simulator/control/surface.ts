@@ -4,10 +4,10 @@
  */
 import type { Answer, ControlRoute } from '../area.ts';
 import type { Clockwork } from '../clockwork.ts';
-import { addressOf, type Answered, type Reply, type Request, type Stream } from '../exchange.ts';
-import { bodyOf, queryOf } from '../input.ts';
-import { Refusal } from '../refusal.ts';
-import { Router } from '../router.ts';
+import { addressOf, type Answered, type Reply, type Request, type Stream } from '../http/exchange.ts';
+import { bodyOf, queryOf } from '../http/input.ts';
+import { Refusal } from '../http/refusal.ts';
+import { Router } from '../http/router.ts';
 
 /** A route that acts on the simulator itself, outside of any transaction. */
 export interface OwnRoute extends Omit<ControlRoute, 'handle'> {

@@ -1,9 +1,9 @@
-import { accountNamed } from '../access.ts';
+import { accountNamed } from '../accounts/access.ts';
 import { type ControlCall, type ControlRoute, ok } from '../area.ts';
-import { choice, type Fields, list, object, onlyFields, optional, required, sent, text } from '../fields.ts';
-import { everyScope, memberships, type Membership, type Token, tokens } from '../records.ts';
-import { invalid, notFound, taken } from '../refusal.ts';
-import type { World } from '../store.ts';
+import { choice, type Fields, list, object, onlyFields, optional, required, sent, text } from '../http/fields.ts';
+import { everyScope, memberships, type Membership, type Token, tokens } from '../accounts/records.ts';
+import { invalid, notFound, taken } from '../http/refusal.ts';
+import type { World } from '../store/store.ts';
 
 /** Tokens and what they are in which account. */
 export const tokenRoutes: readonly ControlRoute[] = [

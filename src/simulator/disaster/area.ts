@@ -1,11 +1,11 @@
 import type { Area } from '../area.ts';
-import type { World } from '../store.ts';
-import { tick } from './clockwork.ts';
-import { configure } from './configure.ts';
-import { takeSnapshots, tellConfiguration } from './control.ts';
-import { activate, discardActivation, validate } from './operating.ts';
-import { points, protections, sources } from './reading.ts';
-import { reset } from './reset.ts';
+import type { World } from '../store/store.ts';
+import { tick } from './progress/schedule.ts';
+import { configure } from './calls/configure.ts';
+import { takeSnapshots, tellConfiguration } from './control/routes.ts';
+import { activate, discardActivation, validate } from './calls/validate-and-activate.ts';
+import { points, protections, sources } from './lists/list.ts';
+import { reset } from './calls/reset.ts';
 import {
   clearDisks,
   configurationOf,

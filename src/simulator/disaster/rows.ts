@@ -1,8 +1,8 @@
 // Disaster readiness in the world: its rows, and the thin layer between them and the pure functions. Points are rows of
 // their own, so that a snapshot writes one small row.
-import { collection } from '../collection.ts';
-import type { World } from '../store.ts';
-import { nextDueAt } from './clockwork.ts';
+import { collection } from '../store/collection.ts';
+import type { World } from '../store/store.ts';
+import { nextDueAt } from './progress/schedule.ts';
 import { DISK_RETENTION_MS } from './durations.ts';
 import type { Configuration, JournalEntry, RecoveryPoint, RetainedDisk } from './model.ts';
 import type { Happening, Outcome } from './operations.ts';

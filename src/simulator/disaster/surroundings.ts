@@ -3,17 +3,17 @@
 import { type App, apps, createApp } from '../apps/app.ts';
 import type { Call } from '../area.ts';
 import { createEnvironment, type Environment, environments } from '../environments/environment.ts';
-import { isDatabase } from '../presets.ts';
-import { regions } from '../records.ts';
-import { date, listed } from '../shape.ts';
-import type { World } from '../store.ts';
-import type { ActivationFacts } from './admission.ts';
-import type { RegionFacts, SourceFacts } from './eligibility.ts';
-import type { TargetEnvironment } from './items.ts';
+import { isDatabase } from '../apps/presets.ts';
+import { regions } from '../accounts/records.ts';
+import { date, listed } from '../public/shape.ts';
+import type { World } from '../store/store.ts';
+import type { ActivationFacts } from './activation/admission.ts';
+import type { RegionFacts, SourceFacts } from './protection/eligibility.ts';
+import type { TargetEnvironment } from './lists/items.ts';
 import type { Configuration, Pinned, RetainedSource, Sizing, TargetNames } from './model.ts';
 import type { Moment } from './operations.ts';
 import { runningActivation } from './operations.ts';
-import { nativeEngine } from './promotion.ts';
+import { nativeEngine } from './activation/promotion.ts';
 
 const VOLUME_CAPACITY = '10Gi';
 

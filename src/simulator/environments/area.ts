@@ -1,10 +1,10 @@
-import { currentAccount, maySee, memberOf } from '../access.ts';
+import { currentAccount, maySee, memberOf } from '../accounts/access.ts';
 import { appNamed } from '../apps/app.ts';
 import { type Answer, type Area, type Call, ok, type Route } from '../area.ts';
-import { optional, text } from '../fields.ts';
-import { notFound } from '../refusal.ts';
-import { date, listed } from '../shape.ts';
-import type { World } from '../store.ts';
+import { optional, text } from '../http/fields.ts';
+import { notFound } from '../http/refusal.ts';
+import { date, listed } from '../public/shape.ts';
+import type { World } from '../store/store.ts';
 import { environmentRoutes } from './control.ts';
 import { pass, settle, statusWord } from './deployment.ts';
 import { contents, type Environment, environments } from './environment.ts';

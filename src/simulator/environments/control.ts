@@ -11,10 +11,10 @@ import {
   type Reads,
   required,
   text,
-} from '../fields.ts';
-import { memberships, tokens } from '../records.ts';
-import { invalid, notFound, taken } from '../refusal.ts';
-import type { World } from '../store.ts';
+} from '../http/fields.ts';
+import { memberships, tokens } from '../accounts/records.ts';
+import { invalid, notFound, taken } from '../http/refusal.ts';
+import type { World } from '../store/store.ts';
 import { toldStatus } from './deployment.ts';
 import {
   addContent,

@@ -1,6 +1,6 @@
 import { appNamed } from '../apps/app.ts';
-import { rejected } from '../shape.ts';
-import type { World } from '../store.ts';
+import { rejected } from '../public/shape.ts';
+import type { World } from '../store/store.ts';
 import { type Environment, environments } from './environment.ts';
 
 /** What a deployment comes to: the text says so for stop and start, and leaves it open for the others. */

@@ -1,10 +1,10 @@
-import { adminOf, maySee, memberOf } from '../access.ts';
+import { adminOf, maySee, memberOf } from '../accounts/access.ts';
 import { type App, appNamed, freeSlug, type JobConfig, kindOf } from '../apps/app.ts';
 import type { Call } from '../area.ts';
-import { collection } from '../collection.ts';
-import { memberships, type Region, regions } from '../records.ts';
-import { forbidden, invalid, notFound } from '../refusal.ts';
-import type { World } from '../store.ts';
+import { collection } from '../store/collection.ts';
+import { memberships, type Region, regions } from '../accounts/records.ts';
+import { forbidden, invalid, notFound } from '../http/refusal.ts';
+import type { World } from '../store/store.ts';
 
 /** How the container is started instead of as its image says. */
 export interface StartupConfig {

@@ -1,11 +1,11 @@
-import { currentAccount } from '../access.ts';
+import { currentAccount } from '../accounts/access.ts';
 import { type App, appNamed, kindOf } from '../apps/app.ts';
 import { imageReference } from '../apps/create.ts';
 import { type Answer, type Call, ok } from '../area.ts';
-import { type Fields, flag, optional, required, sent, text } from '../fields.ts';
-import { invalid, notFound } from '../refusal.ts';
-import { rejected } from '../shape.ts';
-import type { World } from '../store.ts';
+import { type Fields, flag, optional, required, sent, text } from '../http/fields.ts';
+import { invalid, notFound } from '../http/refusal.ts';
+import { rejected } from '../public/shape.ts';
+import type { World } from '../store/store.ts';
 import { deploy, requireIdle, type Settles, statusWord } from './deployment.ts';
 import {
   addContent,

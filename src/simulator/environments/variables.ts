@@ -1,6 +1,6 @@
 import { type App, kindOf } from '../apps/app.ts';
-import { type Fields, number, object, onlyFields, optional, record, text } from '../fields.ts';
-import { invalid } from '../refusal.ts';
+import { type Fields, number, object, onlyFields, optional, record, text } from '../http/fields.ts';
+import { invalid } from '../http/refusal.ts';
 import type { Environment, EnvVar } from './environment.ts';
 
 /** The environment with variables merged by name; what is new is a secret of the runtime. */

@@ -1,6 +1,6 @@
-import { adminOf, memberOf } from '../access.ts';
+import { adminOf, memberOf } from '../accounts/access.ts';
 import { type Answer, type Area, type Call, ok } from '../area.ts';
-import { required, text } from '../fields.ts';
+import { required, text } from '../http/fields.ts';
 import { postSolution } from './create.ts';
 import { catalog } from './catalog.ts';
 import { installations } from './installation.ts';

@@ -8,11 +8,11 @@ import {
   environments,
   regionNamed,
 } from '../environments/environment.ts';
-import { type Fields, optional, required, text } from '../fields.ts';
-import { accounts, type Membership, type Region } from '../records.ts';
-import { notFound, Refusal } from '../refusal.ts';
-import { rejected } from '../shape.ts';
-import type { World } from '../store.ts';
+import { type Fields, optional, required, text } from '../http/fields.ts';
+import { accounts, type Membership, type Region } from '../accounts/records.ts';
+import { notFound, Refusal } from '../http/refusal.ts';
+import { rejected } from '../public/shape.ts';
+import type { World } from '../store/store.ts';
 import { agentRepository, catalog, type Component, type Solution } from './catalog.ts';
 import { differingInput, newInputs, requireProviderKey, sentInputs } from './inputs.ts';
 import { type Inputs, type Installation, installations, type Installed } from './installation.ts';

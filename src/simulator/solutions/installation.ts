@@ -1,4 +1,4 @@
-import { collection } from '../collection.ts';
+import { collection } from '../store/collection.ts';
 
 /** What an installation was asked to use. */
 export interface Inputs {

@@ -1,0 +1,199 @@
+/**
+ * The pipeline of the public interface. In order: an injected fault is taken, delays pass, timers that are due fire, then in one step
+ * without waiting: token (401), rate (429), path (404, 405), scopes (403), form of the request (400, 413), the handler in its
+ * transaction. What was committed is on disk before the answer, or the fault that replaces it, goes out.
+ */
+import { authenticate, requireScopes } from '../accounts/access.ts';
+import type { Answer, Call, Caller, Route } from '../area.ts';
+import type { Clockwork } from '../clockwork.ts';
+import { type Address, addressOf, type Answered, bytesOf, type Reply, type Request } from '../http/exchange.ts';
+import { type Effect, faults, nameOf, takeFault } from './faults.ts';
+import { bodyOf, queryOf } from '../http/input.ts';
+import { RateLimit } from './rate.ts';
+import { Refusal } from '../http/refusal.ts';
+import type { RequestLog } from './requests.ts';
+import { Router } from '../http/router.ts';
+import { bodyText, errorBody } from './shape.ts';
+
+/** What every public path begins with. */
+export const publicPrefix = '/api/public/v1';
+
+interface Parts {
+  readonly clockwork: Clockwork;
+  readonly routes: readonly Route[];
+  readonly requests: RequestLog;
+  readonly latencyMs: number;
+  readonly wait: (ms: number) => Promise<void>;
+  readonly wallNow: () => number;
+  readonly log: (line: string) => void;
+}
+
+/** Serves everything under the public prefix. */
+export class PublicInterface {
+  readonly #parts: Parts;
+  readonly #router: Router<Route>;
+  readonly #rate = new RateLimit();
+  #seq = 0;
+
+  constructor(parts: Parts) {
+    this.#parts = parts;
+    this.#router = new Router(parts.routes);
+  }
+
+  /** Numbers requests from here on. */
+  reset(lastSeq: number): void {
+    this.#seq = lastSeq;
+    this.#rate.clear();
+  }
+
+  async handle(request: Request): Promise<Reply> {
+    const { clockwork, latencyMs, wait, wallNow } = this.#parts;
+    const arrived = wallNow();
+    const address = addressOf(request.url);
+    const path = address.path.slice(publicPrefix.length);
+    if (latencyMs > 0) await wait(latencyMs);
+    const taken = this.#takeFault(request, path);
+    let effect = taken;
+    while (effect?.delayMs !== undefined) {
+      await wait(effect.delayMs);
+      effect = effect.then;
+    }
+
+    this.#seq += 1;
+    const seq = this.#seq;
+    clockwork.catchUp();
+    const early = effect === undefined ? undefined : instead(effect);
+    const answered = early ?? this.#perform(request, { ...address, path }, effect, seq);
+    const reply = effect === undefined || answered.kind !== 'answered' ? answered : delivered(answered, effect);
+    this.#parts.requests.add({
+      seq,
+      at: clockwork.now,
+      method: request.method,
+      path,
+      query: Object.fromEntries(address.query),
+      status: reply.kind === 'answered' ? reply.status : 0,
+      durationMs: Math.max(0, Math.round(wallNow() - arrived)),
+      committed: answered.kind === 'answered' && answered.committed,
+      ...(taken === undefined ? {} : { fault: nameOf(taken) }),
+    });
+    const durable = clockwork.durable();
+    if (durable !== undefined) await durable;
+    return reply;
+  }
+
+  /** The answer to what never became a request. */
+  broken(status: number, message: string): Answered {
+    return this.#refused(new Refusal(status, message));
+  }
+
+  #takeFault(request: Request, path: string): Effect | undefined {
+    const { clockwork } = this.#parts;
+    if (clockwork.store.of(faults).size === 0) return undefined;
+    const body = Buffer.from(bytesOf(request.body)).toString('utf8');
+    return clockwork.transact(undefined, (world) => takeFault(world, { method: request.method, path, body })).result;
+  }
+
+  #perform(request: Request, address: Address, effect: Effect | undefined, seq: number): Answered {
+    try {
+      return this.#answer(request, address, effect, seq);
+    } catch (error) {
+      if (error instanceof Refusal) return this.#refused(error);
+      this.#parts.log(`${request.method} ${address.path}: ${String(error instanceof Error ? error.stack : error)}`);
+      return this.#refused(new Refusal(500, 'the simulator has a bug: see its log'));
+    }
+  }
+
+  #answer(request: Request, address: Address, effect: Effect | undefined, seq: number): Answered {
+    const { clockwork, wallNow } = this.#parts;
+    const caller = authenticate(clockwork.store, request.headers['authorization']);
+    this.#rate.take(caller.token.token, clockwork.store.readings, wallNow());
+    const { route } = this.#router.find(request.method, address.path);
+    requireScopes(caller, route.scopes);
+    const call = this.#callOf(request, address, route, caller, effect);
+    const cause = { requestSeq: seq, token: caller.token.token };
+    const { result, committed } = clockwork.transact(cause, (world) => route.handle({ ...call, world }));
+    return this.#rendered(result, committed);
+  }
+
+  #callOf(request: Request, address: Address, route: Route, caller: Caller, effect: Effect | undefined): Call {
+    const carries = route.method === 'POST' || route.method === 'PATCH';
+    if (!carries && request.tooLarge === true) bodyOf(request, { type: false, empty: true });
+    return {
+      world: this.#parts.clockwork.store,
+      caller,
+      query: queryOf(address.query),
+      body: carries ? bodyOf(request, { type: true, empty: false }) : {},
+      ...(effect?.staleList === undefined ? {} : { staleListMs: effect.staleList }),
+      ...(effect?.failAfterComponents === undefined ? {} : { failAfterComponents: effect.failAfterComponents }),
+    };
+  }
+
+  #rendered(answer: Answer, committed: boolean): Answered {
+    const { readings } = this.#parts.clockwork.store;
+    if (answer.refusal !== undefined) return { ...this.#refused(answer.refusal), committed };
+    const body = answer.body === undefined ? '' : bodyText(readings, answer.body);
+    return { kind: 'answered', status: answer.status, headers: typed('application/json', body), body, committed };
+  }
+
+  #refused(refusal: Refusal): Answered {
+    const { type, text } = errorBody(this.#parts.clockwork.store.readings, refusal);
+    const headers = { ...typed(type, text), ...refusal.headers };
+    return { kind: 'answered', status: refusal.status, headers, body: text, committed: false };
+  }
+}
+
+function typed(type: string, body: string): Readonly<Record<string, string>> {
+  return body === '' ? {} : { 'content-type': type };
+}
+
+function bodyOfEffect(body: unknown): Pick<Answered, 'body' | 'headers'> {
+  if (body === undefined) return { body: '', headers: {} };
+  const text = typeof body === 'string' ? body : JSON.stringify(body);
+  return {
+    body: text,
+    headers: typed(typeof body === 'string' ? 'text/plain; charset=utf-8' : 'application/json', text),
+  };
+}
+
+/** What an effect does instead of handling the request. */
+function instead(effect: Effect): Reply | undefined {
+  const committed = false;
+  if (effect.status !== undefined) {
+    const { body, headers } = bodyOfEffect(effect.body);
+    return {
+      kind: 'answered',
+      status: effect.status,
+      body,
+      headers: { ...headers, ...lowered(effect.headers) },
+      committed,
+    };
+  }
+  if (effect.dropBefore === true) return { kind: 'reset', committed };
+  if (effect.hang === true) return { kind: 'silent', committed };
+  if (effect.redirect !== undefined) {
+    return { kind: 'answered', status: 307, headers: { location: effect.redirect }, body: '', committed };
+  }
+  return undefined;
+}
+
+/** What an effect does with the answer of a request that was handled. */
+function delivered(answered: Answered, effect: Effect): Reply {
+  const { committed } = answered;
+  if (effect.commitThen !== undefined) {
+    return { kind: 'answered', status: effect.commitThen.status, ...bodyOfEffect(effect.commitThen.body), committed };
+  }
+  if (effect.dropAfter === true) return { kind: 'reset', committed };
+  if (effect.hangAfterCommit === true) return { kind: 'silent', committed };
+  if (effect.truncate !== undefined) return { ...answered, truncate: effect.truncate };
+  if (effect.garbage === true) return { ...answered, status: 200, headers: {}, body: '<html>{not json' };
+  if (effect.emptyBody === true) return { ...answered, headers: {}, body: '' };
+  if (effect.slowBodyMsPerByte !== undefined) return { ...answered, msPerByte: effect.slowBodyMsPerByte };
+  if (effect.hugeBody !== undefined) {
+    return { ...answered, status: 200, headers: { 'content-type': 'application/json' }, hugeBody: effect.hugeBody };
+  }
+  return answered;
+}
+
+function lowered(headers: Readonly<Record<string, string>> = {}): Readonly<Record<string, string>> {
+  return Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]));
+}
