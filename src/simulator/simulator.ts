@@ -3,11 +3,13 @@
  * http/listen.ts; tests call it directly, on a virtual clock.
  */
 import { areas } from './areas.ts';
+import { BadOption } from './bad-option.ts';
 import { Clockwork, type ClockMode, collectionNames, collectionsOf, virtualStart } from './clockwork.ts';
 import { controlRoutes } from './control/routes.ts';
 import { ownRoutes, shownCommit, shownRequest } from './control/own.ts';
-import { ControlSurface, controlPrefix } from './control/surface.ts';
-import { addressOf, type Reply, type Request, type Stream } from './http/exchange.ts';
+import { ControlSurface, controlPrefix, longestControlBody } from './control/surface.ts';
+import { addressOf, type Served, type Stream } from './http/exchange.ts';
+import { longestBody } from './http/input.ts';
 import { faults } from './public/faults.ts';
 import type { Journal } from './store/journal.ts';
 import { servePage } from './page/serve.ts';
@@ -43,9 +45,7 @@ export interface SimulatorOptions {
 }
 
 /** A running simulator. */
-export interface Simulator {
-  /** Serves one request: of the public interface or of the control surface. */
-  handle(request: Request): Promise<Reply>;
+export interface Simulator extends Served {
   /** Lets virtual time pass. */
   advance(ms: number): void;
   /** The time of its clock. */
@@ -54,14 +54,6 @@ export interface Simulator {
   reset(world?: StartWorld): void;
   /** What may be read: the world, the ledger. */
   readonly store: Store;
-  /** An error for a request that could not even be read, in the form of the readings. */
-  broken(status: number, message: string): Reply;
-  close(): Promise<void>;
-}
-
-/** A reading or a world on the command line that makes no sense. */
-export class BadOption extends Error {
-  override readonly name = 'BadOption';
 }
 
 /** Makes a simulator. */
@@ -106,6 +98,7 @@ export function createSimulator(options: SimulatorOptions = {}): Simulator {
     now: () => clockwork.now,
     reset,
     store: clockwork.store,
+    longestBody: (url) => (url.startsWith(controlPrefix) ? longestControlBody : longestBody),
     broken: (status, message) => service.broken(status, message),
     close: () => clockwork.close(),
   };

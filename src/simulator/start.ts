@@ -2,11 +2,12 @@ import { accessSync, constants, readFileSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 
 import { areas } from './areas.ts';
+import { BadOption } from './bad-option.ts';
 import { collectionNames } from './clockwork.ts';
-import { listen, type Listening, type ListenOptions } from './http/listen.ts';
+import { listen, type ListeningTo, type ListenOptions } from './http/listen.ts';
 import { Journal, readState } from './store/journal.ts';
 import { savedWorld, type SavedWorld } from './store/saved.ts';
-import { BadOption, createSimulator, type SimulatorOptions } from './simulator.ts';
+import { createSimulator, type Simulator, type SimulatorOptions } from './simulator.ts';
 
 /** How a simulator is started on a socket. */
 export interface StartOptions extends Omit<SimulatorOptions, 'world' | 'journal' | 'resume'>, Partial<ListenOptions> {
@@ -15,6 +16,9 @@ export interface StartOptions extends Omit<SimulatorOptions, 'world' | 'journal'
   /** A file that keeps every commit. */
   readonly state?: string;
 }
+
+/** A simulator that listens. */
+export type Listening = ListeningTo<Simulator>;
 
 /** Starts a simulator in this process; `127.0.0.1` and a free port unless said otherwise. */
 export async function startSimulator(options: StartOptions = {}): Promise<Listening> {

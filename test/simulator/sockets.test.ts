@@ -6,8 +6,7 @@ import { writeFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
 import { simulator } from '../../src/simulator/main.ts';
-import type { Listening } from '../../src/simulator/http/listen.ts';
-import { startSimulator } from '../../src/simulator/start.ts';
+import { type Listening, startSimulator } from '../../src/simulator/start.ts';
 import { ended, running } from './process.ts';
 
 let started: Listening;

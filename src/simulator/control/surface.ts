@@ -20,6 +20,9 @@ export interface OwnRoute extends Omit<ControlRoute, 'handle'> {
 /** What every control path begins with. */
 export const controlPrefix = '/_sim';
 
+/** The longest body of a control request: a whole saved world fits. */
+export const longestControlBody = 64 * 1024 * 1024;
+
 interface Parts {
   readonly clockwork: Clockwork;
   readonly routes: readonly (ControlRoute | OwnRoute)[];

@@ -47,6 +47,16 @@ export interface Stream {
   readonly subscribe: (send: (event: string) => void) => () => void;
 }
 
+/** What a socket needs of whoever answers the requests. */
+export interface Served {
+  handle(request: Request): Promise<Reply>;
+  /** The longest body that this address takes, in bytes. */
+  longestBody(url: string): number;
+  /** The answer to what could not even be read as a request. */
+  broken(status: number, message: string): Reply;
+  close(): Promise<void>;
+}
+
 /** Path and query of a request, apart. */
 export interface Address {
   readonly path: string;

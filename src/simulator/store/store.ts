@@ -5,7 +5,7 @@
 import { createHash } from 'node:crypto';
 
 import { type AnyCollection, type Collection, type Rows, Table } from './collection.ts';
-import { History } from './history.ts';
+import { type Change, History } from './history.ts';
 import { type Commit, type Entry, Log } from './ledger.ts';
 import type { Readings } from '../readings.ts';
 import { RecentChanges } from './recent.ts';
@@ -31,14 +31,6 @@ export interface World {
   forget(appEnvId: string): void;
   /** Writes a line into the ledger. */
   record(entry: Entry): void;
-}
-
-/** One row before and after a transaction. */
-export interface Change {
-  readonly collection: Collection<object>;
-  readonly id: string;
-  readonly before: object | undefined;
-  after: object | undefined;
 }
 
 /** Who a transaction is for: the ledger names them. */
