@@ -62,6 +62,11 @@ export interface Route {
   readonly path: string;
   /** All of them are needed. */
   readonly scopes: readonly Scope[];
+  /**
+   * What the interface names for this request: fields of the body for POST and PATCH, parameters of the query for GET and DELETE. The
+   * reading `fields.unknown` decides about others. Absent where the interface itself says that others are not accepted.
+   */
+  readonly takes?: readonly string[];
   readonly handle: (call: Call) => Answer;
 }
 

@@ -444,6 +444,20 @@ describe('GET /apps and GET /app-envs', () => {
     expect((await on.get('/app-envs?appId=app_none')).status).toBe(404);
     expect((await on.get('/app-envs?appId=app_fn&accountId=acc_demo')).status).toBe(200);
     expect((await on.get('/app-envs?accountId=acc_other')).status).toBe(403);
+  });
+
+  it('look for an app in the current account only, unless another one is named', async () => {
+    const on = box();
+    const memberships = [
+      { accountId: 'acc_demo', role: 'admin' },
+      { accountId: 'acc_other', role: 'admin' },
+    ];
+    await on.control('POST', '/tokens', { token: 'adrift', memberships });
+    await on.control('POST', '/tokens', { token: 'elsewhere', memberships, currentAccountId: 'acc_other' });
+
+    expect((await on.get('/app-envs?appId=app_web', 'adrift')).status).toBe(404);
+    expect((await on.get('/app-envs?appId=app_web', 'elsewhere')).status).toBe(404);
+    expect((await on.get('/app-envs?appId=app_web&accountId=acc_demo', 'elsewhere')).status).toBe(200);
     expect((await on.get('/apps?accountId=acc_none')).status).toBe(404);
   });
 });

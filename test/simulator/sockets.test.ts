@@ -168,6 +168,28 @@ describe('faults on a socket', () => {
   });
 });
 
+describe('a request target in absolute form', () => {
+  it('is served, and the host that it names counts in the place of the Host header', async () => {
+    const base = `http://127.0.0.1:${started.port}`;
+    const table: readonly (readonly [target: string, host: string, status: number])[] = [
+      [`${base}/api/public/v1/apps?accountId=acc_demo`, 'x', 200],
+      [`HTTP://LocalHost/api/public/v1/apps`, 'x', 200],
+      [`${base}/_sim/clock`, 'evil.example', 200],
+      [`http://evil.example/_sim/clock`, `127.0.0.1:${started.port}`, 403],
+      [base, 'x', 200],
+      [`${base}?a=1`, 'x', 200],
+      ['ftp://127.0.0.1/_sim/clock', '127.0.0.1', 404],
+      ['*', '127.0.0.1', 404],
+    ];
+
+    for (const [target, host, status] of table) {
+      const socket = open();
+      socket.write(`GET ${target} HTTP/1.1\r\nHost: ${host}\r\nAuthorization: demo-admin\r\nConnection: close\r\n\r\n`);
+      expect(await told(socket), target).toMatch(new RegExp(`^HTTP/1.1 ${status} `));
+    }
+  });
+});
+
 describe('GET /_sim/events', () => {
   it('tells the ledger and the requests as they happen', async () => {
     const stop = new AbortController();

@@ -45,6 +45,16 @@ export function evaluateAll(world: World): void {
   }
 }
 
+/** The alert after a change of its rule: the time a condition has been met counts for that condition only. */
+export function withNewCondition(before: Alert, changed: Alert): Alert {
+  const isSame = conditionFields.every((field) => before[field] === changed[field]);
+  if (isSame) return changed;
+  const { metSince: _, ...rest } = changed;
+  return rest;
+}
+
+const conditionFields = ['metric', 'operator', 'threshold', 'aggregation'] as const;
+
 /** An alert that goes on after a pause cannot know that its condition held all the while. */
 export function toggled(alert: Alert, enabled: boolean): Alert {
   const resumes = enabled && !alert.enabled;

@@ -37,6 +37,9 @@ const settable = [
   'jobConfig',
 ] as const;
 
+/** What PATCH /app takes. */
+export const patchFields: readonly string[] = ['appId', ...settable, 'applyImmediately'];
+
 /** PATCH /app. */
 export function patchApp(call: Call): Answer {
   const { body, world } = call;

@@ -2,7 +2,7 @@ import { type ControlRoute, ok, type Route } from '../area.ts';
 import type { Clockwork } from '../clockwork.ts';
 import type { Stream } from '../http/exchange.ts';
 import { effects } from '../public/faults.ts';
-import { type Fields, number, object, optional, queryNumber, required, sent } from '../http/fields.ts';
+import { type Fields, number, object, onlyFields, optional, queryNumber, required, sent } from '../http/fields.ts';
 import type { Commit } from '../store/ledger.ts';
 import { changeReadings, type ReadingName, registry, shownReadings, valuesOf } from '../readings.ts';
 import { invalid, taken } from '../http/refusal.ts';
@@ -53,6 +53,7 @@ function worldRoutes({ clockwork, collections, reset }: Parts): readonly OwnRout
       path: '/reset',
       does: 'the start world again, or {world}: demo, empty or a saved one',
       own: ({ body }) => {
+        onlyFields(body, '', ['world']);
         reset(startWorldFrom(body, collections));
         return ok({});
       },
@@ -63,6 +64,7 @@ function worldRoutes({ clockwork, collections, reset }: Parts): readonly OwnRout
       path: '/clock/advance',
       does: 'lets {ms} of virtual time pass',
       own: ({ body }) => {
+        onlyFields(body, '', ['ms']);
         const ms = required(body, 'ms', number({ min: 0, max: longestAdvanceMs, whole: true }));
         if (clockwork.mode === 'real') throw taken('the clock is real: it advances by itself');
         clockwork.advance(ms);

@@ -57,6 +57,17 @@ export interface Served {
   close(): Promise<void>;
 }
 
+/**
+ * A request target as path and query. A target in absolute form (`GET http://host/path`) names its host itself: that host then counts
+ * in the place of the Host header.
+ */
+export function originForm(target: string): { readonly url: string; readonly host?: string } {
+  if (target.startsWith('/')) return { url: target };
+  const [, host, rest = ''] = /^https?:\/\/([^/?#]+)(.*)$/i.exec(target) ?? [];
+  if (host === undefined) return { url: target };
+  return { url: rest.startsWith('/') ? rest : `/${rest}`, host };
+}
+
 /** Path and query of a request, apart. */
 export interface Address {
   readonly path: string;

@@ -6,7 +6,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo, Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 
-import type { Answered, Reply, Request, Served, Stream } from './exchange.ts';
+import { type Answered, originForm, type Reply, type Request, type Served, type Stream } from './exchange.ts';
 import { BadOption } from '../bad-option.ts';
 
 /** Where to listen. */
@@ -87,11 +87,11 @@ async function closed(server: Server, simulator: Served): Promise<void> {
 async function serve(simulator: Served, incoming: IncomingMessage, outgoing: ServerResponse): Promise<void> {
   outgoing.on('error', () => outgoing.destroy());
   try {
-    const url = incoming.url ?? '/';
+    const { url, host } = originForm(incoming.url ?? '/');
     const body = await bodyWithin(incoming, simulator.longestBody(url));
     const hasHost = incoming.headers.host !== undefined || incoming.httpVersion === '1.0';
     const reply = hasHost
-      ? await simulator.handle(requestOf(incoming, url, body))
+      ? await simulator.handle(requestOf(incoming, url, host, body))
       : simulator.broken(400, 'the request needs a Host');
     await deliver(reply, incoming, outgoing, body === undefined);
   } catch {
@@ -100,9 +100,19 @@ async function serve(simulator: Served, incoming: IncomingMessage, outgoing: Ser
   }
 }
 
-function requestOf(incoming: IncomingMessage, url: string, body: Buffer | undefined): Request {
-  const { host, origin, authorization } = incoming.headers;
-  const headers = { host, origin, authorization, 'content-type': incoming.headers['content-type'] };
+function requestOf(
+  incoming: IncomingMessage,
+  url: string,
+  host: string | undefined,
+  body: Buffer | undefined,
+): Request {
+  const { origin, authorization } = incoming.headers;
+  const headers = {
+    host: host ?? incoming.headers.host,
+    origin,
+    authorization,
+    'content-type': incoming.headers['content-type'],
+  };
   const request = { method: incoming.method ?? 'GET', url, headers };
   return body === undefined ? { ...request, tooLarge: true } : { ...request, body };
 }

@@ -12,6 +12,8 @@ export interface LoggedRequest {
   readonly durationMs: number;
   readonly committed: boolean;
   readonly fault?: string;
+  /** What was sent although the interface does not name it. */
+  readonly unknownFields?: readonly string[];
 }
 
 interface Count {
