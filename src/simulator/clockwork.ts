@@ -6,8 +6,10 @@ import type { Area, Fires } from './area.ts';
 import type { AnyCollection } from './store/collection.ts';
 import { faults } from './public/faults.ts';
 import type { Journal } from './store/journal.ts';
+import type { Commit } from './store/ledger.ts';
 import { accounts, credentials, memberships, regions, tokens } from './accounts/records.ts';
-import { type SavedWorld, settings, type Step } from './store/saved.ts';
+import type { KeptRequests, LoggedRequest, RequestLog } from './store/requests.ts';
+import { type RequestLine, type SavedWorld, settings, type Step } from './store/saved.ts';
 import { type Cause, Store, type World } from './store/store.ts';
 import { type Timer, timers } from './store/timers.ts';
 
@@ -47,6 +49,7 @@ interface Parts {
   readonly mode: ClockMode;
   readonly wallNow: () => number;
   readonly journal: Journal | undefined;
+  readonly requests: RequestLog;
   readonly log: (line: string) => void;
 }
 
@@ -70,24 +73,43 @@ export class Clockwork {
       for (const area of parts.areas) area.forgetEnvironment?.(this.store, appEnvId);
     };
     this.store.onStep = (step) => parts.journal?.append(step);
+    parts.requests.onKept = (request) => this.#keep(request);
   }
 
   get now(): number {
     return this.mode === 'virtual' ? this.store.now : Math.max(this.store.now, this.#parts.wallNow());
   }
 
-  /** Replaces the world, and what is on disk, by another one. */
-  load(world: SavedWorld, steps: readonly Step[] = []): void {
+  /** Replaces the world, and what is on disk, by another one; the request log begins anew. */
+  load(world: SavedWorld): void {
     this.store.load(world);
-    for (const step of steps) this.store.replay(step);
-    this.#parts.journal?.rewrite(this.store.save());
+    this.#parts.requests.clear();
+    this.#parts.requests.skipTo(lastRequestOf(world.ledger));
+    this.#rewrite();
+    this.catchUp();
+  }
+
+  /** Goes on from a state that was left on disk. */
+  resume(world: SavedWorld, kept: KeptRequests | undefined, lines: readonly (Step | RequestLine)[]): void {
+    const { requests } = this.#parts;
+    this.store.load(world);
+    requests.resume(kept ?? noRequests(lastRequestOf(world.ledger)));
+    for (const line of lines) {
+      if ('request' in line) {
+        requests.replay(line.request);
+      } else {
+        this.store.replay(line);
+        requests.skipTo(lastRequestOf(line.ledger));
+      }
+    }
+    this.#rewrite();
     this.catchUp();
   }
 
   /** One transaction, now. */
   transact<R>(cause: Cause | undefined, work: (world: World) => R): { result: R; committed: boolean } {
     const done = this.store.transact(this.now, cause, work);
-    if (this.#parts.journal?.overgrown === true) this.#parts.journal.rewrite(this.store.save());
+    this.#rewriteIfOvergrown();
     this.#arm();
     return done;
   }
@@ -113,8 +135,22 @@ export class Clockwork {
   async close(): Promise<void> {
     this.#closed = true;
     clearTimeout(this.#sleep);
-    this.#parts.journal?.rewrite(this.store.save());
+    this.#rewrite();
     await this.#parts.journal?.close();
+  }
+
+  #keep(request: LoggedRequest): void {
+    this.#parts.journal?.appendLazily({ request });
+    this.#rewriteIfOvergrown();
+  }
+
+  #rewrite(): void {
+    const { journal, requests } = this.#parts;
+    journal?.rewrite({ ...this.store.head(), ledger: this.store.ledger.packed(), requests: requests.kept() });
+  }
+
+  #rewriteIfOvergrown(): void {
+    if (this.#parts.journal?.overgrown === true) this.#rewrite();
   }
 
   #fireUntil(until: number): void {
@@ -148,4 +184,14 @@ export class Clockwork {
     const ms = Math.min(Math.max(0, next.at - this.now), longestSleepMs);
     this.#sleep = setTimeout(() => this.catchUp(), ms).unref();
   }
+}
+
+/** The number of the last request that committed something; 0 when none did. */
+function lastRequestOf(ledger: readonly Commit[]): number {
+  return ledger.reduce((last, { requestSeq }) => Math.max(last, requestSeq ?? 0), 0);
+}
+
+/** The request log of a state that was written without one: everything so far is gone. */
+function noRequests(lastSeq: number): KeptRequests {
+  return { lastSeq, counts: [], lines: { gone: lastSeq, sealed: [], open: [] } };
 }

@@ -6,7 +6,7 @@ import { BadOption } from './bad-option.ts';
 import { collectionNames } from './clockwork.ts';
 import { listen, type ListeningTo, type ListenOptions } from './http/listen.ts';
 import { Journal, readState } from './store/journal.ts';
-import { savedWorld, type SavedWorld } from './store/saved.ts';
+import { type SavedState, savedWorld, type SavedWorld } from './store/saved.ts';
 import { createSimulator, type Simulator, type SimulatorOptions } from './simulator.ts';
 
 /** How a simulator is started on a socket. */
@@ -50,9 +50,11 @@ function stateFrom(path: string): Pick<SimulatorOptions, 'journal' | 'resume'> {
   const kept = keptIn(path);
   requireWritable(path);
   if (kept === undefined) return { journal };
-  const world = savedWorld(kept.world, collectionNames(areas));
+  const { state, lines } = kept;
+  const world = savedWorld(state, collectionNames(areas));
   if (typeof world === 'string') throw new BadOption(`--state ${path}: ${world}; the file is left as it is`);
-  return { journal, resume: { world, steps: kept.steps } };
+  const { requests } = state as Partial<SavedState>;
+  return { journal, resume: { world, lines, ...(requests === undefined ? {} : { requests }) } };
 }
 
 function keptIn(path: string): ReturnType<typeof readState> {

@@ -39,6 +39,11 @@ async function create(url: string, name: string): Promise<boolean> {
   }
 }
 
+/** How many commits stand behind the world in a state file. */
+function commitsIn(path: string): number {
+  return readState(path)?.lines.filter((line) => 'rows' in line).length ?? 0;
+}
+
 /** A state file with a few commits behind the world. */
 async function written(commits = 5): Promise<Buffer> {
   const journal = new Journal(file);
@@ -107,7 +112,7 @@ describe('--state', () => {
     for (let end = head; end <= bytes.length; end += 3) {
       writeFileSync(file, bytes.subarray(0, end));
       const whole = bytes.subarray(head, end).filter((byte) => byte === 10).length;
-      expect(readState(file)?.steps).toHaveLength(whole);
+      expect(readState(file)?.lines).toHaveLength(whole);
     }
   });
 
@@ -138,7 +143,7 @@ describe('--state', () => {
     await expect(startSimulator({ state: file, port: one.port })).rejects.toThrow('cannot listen');
     await create(one.url, 'second');
 
-    expect(readState(file)?.steps).toHaveLength(2);
+    expect(commitsIn(file)).toBe(2);
     await one.close();
   });
 
@@ -161,7 +166,7 @@ describe('--state', () => {
     await create(one.url, 'next');
     await one.close();
 
-    expect(readState(file)?.steps).toEqual([]);
+    expect(commitsIn(file)).toBe(0);
     const two = await startSimulator({ state: file });
     expect(await names(two.url)).toEqual(['point 0', 'point 1', 'next']);
     await two.close();
@@ -181,9 +186,9 @@ describe('--state', () => {
       await on.post('/app-env/deploy-image', { appEnvId: 'env_web_prod', image: 'x', envVars: many });
     }
 
-    const kept = readState(file);
+    const kept = commitsIn(file);
 
-    expect(kept?.steps.length).toBeLessThan(60);
+    expect(kept).toBeLessThan(60);
     await on.simulator.close();
     const again = await startSimulator({ state: file });
     expect(again.simulator.store.save().collections['environments']?.[0]).toMatchObject({ versions: 61 });

@@ -19,8 +19,18 @@ const aggregation = choice(['mean', 'max', 'min', 'last']);
 
 /** What POST /app-env/alert takes. */
 export const creationFields: readonly string[] = [
-  ...['appEnvId', 'envName', 'name', 'description', 'metric', 'operator', 'threshold', 'duration'],
-  ...['aggregation', 'queryRange', 'contactPointIds', 'contactPointNames'],
+  'appEnvId',
+  'envName',
+  'name',
+  'description',
+  'metric',
+  'operator',
+  'threshold',
+  'duration',
+  'aggregation',
+  'queryRange',
+  'contactPointIds',
+  'contactPointNames',
 ];
 
 /** POST /app-env/alert. */

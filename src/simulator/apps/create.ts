@@ -27,12 +27,30 @@ export const port = number({ min: 1, max: 65_535, whole: true });
 /** Text that may be empty. */
 export const anyText = text({ min: 0 });
 
-/** What POST /app takes; the last line is for Databases & Services. */
+/** What POST /app takes. */
 export const creationFields: readonly string[] = [
-  ...['name', 'accountId', 'port', 'dockerPreset', 'dockerPresetVersion', 'useImage', 'image'],
-  ...['gitNamespace', 'gitRepo', 'gitInstallationId', 'buildArgs', 'contextDir'],
-  ...['dockerfilePath', 'customDockerfileContent', 'isCliDeployment', 'jobConfig', 'startupConfig'],
-  ...['containers', 'disk', 'withPersistence', 'databaseSettings'],
+  'name',
+  'accountId',
+  'port',
+  'dockerPreset',
+  'dockerPresetVersion',
+  'useImage',
+  'image',
+  'gitNamespace',
+  'gitRepo',
+  'gitInstallationId',
+  'buildArgs',
+  'contextDir',
+  'dockerfilePath',
+  'customDockerfileContent',
+  'isCliDeployment',
+  'jobConfig',
+  'startupConfig',
+  // For Databases & Services.
+  'containers',
+  'disk',
+  'withPersistence',
+  'databaseSettings',
 ];
 
 /** POST /app. */

@@ -5,8 +5,9 @@ import { effects } from '../public/faults.ts';
 import { type Fields, number, object, onlyFields, optional, queryNumber, required, sent } from '../http/fields.ts';
 import type { Commit } from '../store/ledger.ts';
 import { changeReadings, type ReadingName, registry, shownReadings, valuesOf } from '../readings.ts';
-import { invalid, taken } from '../http/refusal.ts';
-import type { LoggedRequest, RequestLog } from '../public/requests.ts';
+import { invalid, Refusal, taken } from '../http/refusal.ts';
+import type { PackedLog } from '../store/packed-log.ts';
+import type { LoggedRequest, RequestLog } from '../store/requests.ts';
 import { savedWorld, settings } from '../store/saved.ts';
 import type { StartWorld } from '../worlds.ts';
 import { viewOf } from '../page/view.ts';
@@ -91,13 +92,13 @@ function logRoutes({ clockwork, requests }: Parts): readonly OwnRoute[] {
       method: 'GET',
       path: '/ledger',
       does: 'every commit after=SEQ',
-      own: ({ query }) => ok({ items: clockwork.store.ledger.after(after(query)).map(shownCommit) }),
+      own: ({ query }) => ok({ items: linesAfter(clockwork.store.ledger, after(query)).map(shownCommit) }),
     },
     {
       method: 'GET',
       path: '/requests',
       does: 'every public request after=SEQ',
-      own: ({ query }) => ok({ items: requests.log.after(after(query)).map(shownRequest) }),
+      own: ({ query }) => ok({ items: linesAfter(requests.log, after(query)).map(shownRequest) }),
     },
     {
       method: 'GET',
@@ -106,6 +107,14 @@ function logRoutes({ clockwork, requests }: Parts): readonly OwnRoute[] {
       own: () => ok({ items: requests.counts() }),
     },
   ];
+}
+
+/** The lines above a number: 410, naming the first that is there, when some of them are gone. */
+function linesAfter<T extends { readonly seq: number }>(log: PackedLog<T>, seq: number): readonly T[] {
+  const { gone } = log;
+  if (seq < gone)
+    throw new Refusal(410, `the lines up to ${gone} are gone: ask with after=${gone}`, { first: gone + 1 });
+  return log.after(seq);
 }
 
 function readingRoutes(clockwork: Clockwork): readonly OwnRoute[] {

@@ -94,6 +94,6 @@ function json(answer: Answer): Answered {
 
 /** A refusal as the control surface answers it. */
 export function refused(refusal: Refusal): Answered {
-  const answered = json({ status: refusal.status, body: { error: refusal.message } });
+  const answered = json({ status: refusal.status, body: { error: refusal.message, ...refusal.kept } });
   return { ...answered, headers: { ...answered.headers, ...refusal.headers } };
 }

@@ -12,7 +12,7 @@ import { bodyOf, queryOf } from '../http/input.ts';
 import { RateLimit } from './rate.ts';
 import { invalid, Refusal } from '../http/refusal.ts';
 import type { World } from '../store/store.ts';
-import type { RequestLog } from './requests.ts';
+import type { RequestLog } from '../store/requests.ts';
 import { Router } from '../http/router.ts';
 import { bodyText, errorBody } from './shape.ts';
 
@@ -44,16 +44,14 @@ export class PublicInterface {
   readonly #parts: Parts;
   readonly #router: Router<Route>;
   readonly #rate = new RateLimit();
-  #seq = 0;
 
   constructor(parts: Parts) {
     this.#parts = parts;
     this.#router = new Router(parts.routes);
   }
 
-  /** Numbers requests from here on. */
-  reset(lastSeq: number): void {
-    this.#seq = lastSeq;
+  /** Gives every token its whole share of this second again. */
+  reset(): void {
     this.#rate.clear();
   }
 
@@ -70,8 +68,7 @@ export class PublicInterface {
       effect = effect.then;
     }
 
-    this.#seq += 1;
-    const seq = this.#seq;
+    const seq = this.#parts.requests.next();
     clockwork.catchUp();
     const early = effect === undefined ? undefined : instead(effect);
     const noted: Noted = { unknownFields: [] };

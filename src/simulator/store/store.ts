@@ -6,7 +6,8 @@ import { createHash } from 'node:crypto';
 
 import { type AnyCollection, type Collection, type Rows, Table } from './collection.ts';
 import { type Change, History } from './history.ts';
-import { type Commit, type Entry, Log } from './ledger.ts';
+import type { Commit, Entry } from './ledger.ts';
+import { PackedLog } from './packed-log.ts';
 import type { Readings } from '../readings.ts';
 import { RecentChanges } from './recent.ts';
 import { type SavedWorld, settings, type Step } from './saved.ts';
@@ -44,8 +45,6 @@ interface Open {
   readonly entries: Entry[];
 }
 
-const ledgerLength = 100_000;
-
 /** Holds the tables, the ledger and the timer queue; writes each commit to whoever listens. */
 export class Store implements World {
   readonly #tables = new Map<string, Table<object>>();
@@ -57,7 +56,7 @@ export class Store implements World {
   #seed = '';
   #now = 0;
   #seq = 0;
-  readonly ledger = new Log<Commit>(ledgerLength);
+  readonly ledger = new PackedLog<Commit>();
   /** Which rows changed of late. */
   readonly recent = new RecentChanges();
   /** Called, inside the transaction, with the id of an environment that is being deleted. */
@@ -89,7 +88,7 @@ export class Store implements World {
     this.#now = saved.now;
     this.#seq = saved.ledgerSeq;
     this.recent.startAgain();
-    this.ledger.clear();
+    this.ledger.clear((saved.ledger[0]?.seq ?? saved.ledgerSeq + 1) - 1);
     for (const commit of saved.ledger) this.ledger.push(commit);
     for (const collection of this.#collections) {
       const table = new Table(collection);
@@ -101,8 +100,12 @@ export class Store implements World {
 
   /** The whole world as plain JSON. */
   save(): SavedWorld {
+    return { ...this.head(), ledger: this.ledger.after(0) };
+  }
+
+  /** The world without its ledger. */
+  head(): Omit<SavedWorld, 'ledger'> {
     const collections = Object.fromEntries([...this.#tables].map(([name, table]) => [name, table.all()]));
-    const ledger = this.ledger.after(0);
     return {
       format: 'apphosting-simulator',
       version: 1,
@@ -110,7 +113,6 @@ export class Store implements World {
       now: this.#now,
       ledgerSeq: this.#seq,
       collections,
-      ledger,
     };
   }
 
