@@ -97,5 +97,10 @@ export interface Area {
   readonly routes: readonly Route[];
   readonly control?: readonly ControlRoute[];
   readonly timers?: Readonly<Record<string, Fires>>;
+  /**
+   * How much work its timers are in so much time, in firings of a small timer: roughly, and only for what comes again and again. The
+   * clock refuses to advance by what would take minutes.
+   */
+  readonly workIn?: (world: World, ms: number) => number;
   readonly forgetEnvironment?: (world: World, appEnvId: string) => void;
 }

@@ -43,6 +43,12 @@ export const virtualStart = Date.UTC(2026, 0, 1);
 
 const longestSleepMs = 2 ** 31 - 1;
 const mostFirings = 20_000_000;
+const mostAtOnce = 1_000_000;
+/** About a minute on a slow machine. */
+const mostWork = 5_000_000;
+const sliceMs = 20;
+/** The last moment whose date has four digits for its year. */
+const lastMoment = Date.UTC(9999, 11, 31);
 
 interface Parts {
   readonly areas: readonly Area[];
@@ -61,6 +67,9 @@ export class Clockwork {
   readonly #fires = new Map<string, Fires>();
   #sleep: NodeJS.Timeout | undefined;
   #closed = false;
+  #stopped = false;
+  /** Settles when the clock advances no more: one request after the other lets time pass. */
+  #advancing: Promise<unknown> = Promise.resolve();
 
   constructor(parts: Parts) {
     this.#parts = parts;
@@ -120,11 +129,34 @@ export class Clockwork {
     this.#arm();
   }
 
-  /** Lets virtual time pass. */
+  /** Lets virtual time pass, all of it before anything else happens. */
   advance(ms: number): void {
     const until = this.store.now + ms;
     this.#fireUntil(until);
     this.store.transact(until, undefined, (world) => world.of(settings).put({ key: 'clock', value: until }));
+  }
+
+  /** The most virtual time that can pass at once; undefined when so much can. */
+  tooMuchFor(ms: number): number | undefined {
+    const left = lastMoment - this.store.now;
+    const work = this.#parts.areas.reduce((sum, area) => sum + (area.workIn?.(this.store, ms) ?? 0), 0);
+    if (ms <= left && work <= mostWork) return undefined;
+    return Math.max(0, Math.min(left, work === 0 ? left : Math.floor((ms * mostWork) / work)));
+  }
+
+  /**
+   * Lets virtual time pass in slices: between two of them other requests are served, and it stops when the simulator ends, when the world
+   * is replaced or when `isGivenUp` says so. However it stops, everything due by the time of the clock has happened, and nothing else.
+   */
+  async advanceInSlices(ms: number, isGivenUp: () => boolean): Promise<'arrived' | 'stopped'> {
+    const turn = this.#advancing.then(() => this.#advanceSlices(ms, isGivenUp));
+    this.#advancing = turn.catch(() => undefined);
+    return turn;
+  }
+
+  /** Stops what takes long: the simulator is about to close. */
+  stop(): void {
+    this.#stopped = true;
   }
 
   /** Resolves when everything that has happened is on disk; undefined when it is. */
@@ -134,7 +166,9 @@ export class Clockwork {
 
   async close(): Promise<void> {
     this.#closed = true;
+    this.#stopped = true;
     clearTimeout(this.#sleep);
+    await this.#advancing;
     this.#rewrite();
     await this.#parts.journal?.close();
   }
@@ -151,6 +185,33 @@ export class Clockwork {
 
   #rewriteIfOvergrown(): void {
     if (this.#parts.journal?.overgrown === true) this.#rewrite();
+  }
+
+  async #advanceSlices(ms: number, isGivenUp: () => boolean): Promise<'arrived' | 'stopped'> {
+    if (this.#stopped) return 'stopped';
+    const { epoch } = this.store.recent;
+    const until = this.store.now + ms;
+    while (this.#fireSlice(until)) {
+      this.#rewriteIfOvergrown();
+      await this.durable();
+      await new Promise((resolve) => setImmediate(resolve));
+      if (this.#stopped || isGivenUp() || this.store.recent.epoch !== epoch) return 'stopped';
+    }
+    this.store.transact(until, undefined, (world) => world.of(settings).put({ key: 'clock', value: until }));
+    return 'arrived';
+  }
+
+  /** Fires what is due for some milliseconds of wall time; says whether something is left. */
+  #fireSlice(until: number): boolean {
+    const end = performance.now() + sliceMs;
+    let [moment, firedThen] = [0, 0];
+    for (let timer = this.store.nextTimer(); timer !== undefined && timer.at <= until; timer = this.store.nextTimer()) {
+      if (performance.now() > end) return true;
+      [moment, firedThen] = [timer.at, timer.at === moment ? firedThen + 1 : 0];
+      if (firedThen > mostAtOnce) throw new Error('timers without end');
+      this.#fire(timer);
+    }
+    return false;
   }
 
   #fireUntil(until: number): void {

@@ -103,6 +103,7 @@ export function createSimulator(options: SimulatorOptions = {}): Simulator {
     reset,
     store: clockwork.store,
     longestBody: (url) => (url.startsWith(controlPrefix) ? longestControlBody : longestBody),
+    stop: () => clockwork.stop(),
     broken: (status, message) => service.broken(status, message),
     close: () => clockwork.close(),
   };

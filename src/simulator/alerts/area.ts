@@ -5,7 +5,7 @@ import { flag, required, text } from '../http/fields.ts';
 import { date, listed, rejected, single } from '../public/shape.ts';
 import { alertNamed, alerts, shownAlert } from './alert.ts';
 import { metricRoutes } from './control.ts';
-import { engine, evaluateOnTime, toggled } from './evaluation.ts';
+import { engine, evaluateOnTime, evaluationWorkIn, toggled } from './evaluation.ts';
 import { metricKey, metrics } from './metrics.ts';
 import { creationFields, patchable, patchAlert, postAlert } from './write.ts';
 
@@ -35,6 +35,7 @@ export const alertsArea: Area = {
     { method: 'POST', path: '/alert/refresh', scopes: ['svc:read'], takes: ['alertId'], handle: refreshAlert },
   ],
   timers: { 'alerts.evaluates': evaluateOnTime },
+  workIn: evaluationWorkIn,
   control: metricRoutes,
   forgetEnvironment: (world, appEnvId) => {
     for (const alert of world.of(alerts).where('environment', appEnvId)) {

@@ -30,6 +30,12 @@ export function keepEvaluating(world: World): void {
   world.of(engine).put({ engineId: 'engine', timerId: world.schedule('alerts.evaluates', next, {}) });
 }
 
+/** The work of evaluating every rule each quarter of a minute. */
+export function evaluationWorkIn(world: World, ms: number): number {
+  const { size } = world.of(alerts);
+  return size === 0 ? 0 : (ms / evaluationMs) * (1 + size / 20);
+}
+
 /** A quarter of a minute has passed. */
 export function evaluateOnTime(world: World): void {
   world.of(engine).remove('engine');

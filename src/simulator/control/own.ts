@@ -64,11 +64,15 @@ function worldRoutes({ clockwork, collections, reset }: Parts): readonly OwnRout
       method: 'POST',
       path: '/clock/advance',
       does: 'lets {ms} of virtual time pass',
-      own: ({ body }) => {
+      own: async ({ body, isGivenUp }) => {
         onlyFields(body, '', ['ms']);
         const ms = required(body, 'ms', number({ min: 0, max: longestAdvanceMs, whole: true }));
         if (clockwork.mode === 'real') throw taken('the clock is real: it advances by itself');
-        clockwork.advance(ms);
+        const atMost = clockwork.tooMuchFor(ms);
+        if (atMost !== undefined)
+          throw invalid(`ms is more than can be done at once: advance by at most ${atMost} at a time`);
+        const end = await clockwork.advanceInSlices(ms, isGivenUp);
+        if (end === 'stopped') throw new Refusal(503, `stopped on the way: the clock stands at ${iso(clockwork.now)}`);
         return clock();
       },
     },

@@ -8,6 +8,8 @@ export interface Request {
   readonly body?: Uint8Array | string;
   /** The body was longer than allowed and was not kept. */
   readonly tooLarge?: boolean;
+  /** Says whether the client went away. */
+  readonly isGivenUp?: () => boolean;
 }
 
 /** What the client gets: an answer, a connection that breaks, or silence. */
@@ -52,6 +54,8 @@ export interface Served {
   handle(request: Request): Promise<Reply>;
   /** The longest body that this address takes, in bytes. */
   longestBody(url: string): number;
+  /** Stops what takes long: it is about to be closed. */
+  stop(): void;
   /** The answer to what could not even be read as a request. */
   broken(status: number, message: string): Reply;
   close(): Promise<void>;

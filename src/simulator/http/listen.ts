@@ -75,6 +75,7 @@ function madeOrClosed<S>(make: () => S, server: Server): S {
 }
 
 async function closed(server: Server, simulator: Served): Promise<void> {
+  simulator.stop();
   const ended = new Promise<void>((resolve) => server.close(() => resolve()));
   server.closeIdleConnections();
   // Answers that are under way get a moment; whoever hangs or streams does not.
@@ -91,7 +92,7 @@ async function serve(simulator: Served, incoming: IncomingMessage, outgoing: Ser
     const body = await bodyWithin(incoming, simulator.longestBody(url));
     const hasHost = incoming.headers.host !== undefined || incoming.httpVersion === '1.0';
     const reply = hasHost
-      ? await simulator.handle(requestOf(incoming, url, host, body))
+      ? await simulator.handle(requestOf(incoming, url, host, body, () => outgoing.destroyed))
       : simulator.broken(400, 'the request needs a Host');
     await deliver(reply, incoming, outgoing, body === undefined);
   } catch {
@@ -105,6 +106,7 @@ function requestOf(
   url: string,
   host: string | undefined,
   body: Buffer | undefined,
+  isGivenUp: () => boolean,
 ): Request {
   const { origin, authorization } = incoming.headers;
   const headers = {
@@ -113,7 +115,7 @@ function requestOf(
     authorization,
     'content-type': incoming.headers['content-type'],
   };
-  const request = { method: incoming.method ?? 'GET', url, headers };
+  const request = { method: incoming.method ?? 'GET', url, headers, isGivenUp };
   return body === undefined ? { ...request, tooLarge: true } : { ...request, body };
 }
 
