@@ -1,4 +1,4 @@
-import { appendFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { appendFileSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
@@ -145,6 +145,41 @@ describe('--state', () => {
 
     expect(commitsIn(file)).toBe(2);
     await one.close();
+  });
+
+  it('belongs to one process: a second one gives up with one line and exit code 2', async () => {
+    const one = await running('--state', file);
+    await create(one.url, 'kept');
+    const second = await ended('--listen', '127.0.0.1:0', '--state', file);
+    await expect(startSimulator({ state: file })).rejects.toThrow('is in use');
+    await create(one.url, 'kept too');
+    await one.end('SIGTERM');
+
+    expect([second.code, second.stdout, second.stderr.trim().split('\n').length]).toEqual([2, '', 1]);
+    expect(second.stderr).toContain(`process ${one.child.pid}`);
+    const two = await startSimulator({ state: file });
+    await expect(startSimulator({ state: file })).rejects.toThrow('is in use');
+    expect(await names(two.url)).toEqual(['kept', 'kept too']);
+    await two.close();
+    expect(readdirSync(folder)).toEqual(['state']);
+  });
+
+  it('is taken over from a process that is gone, or whose number another process has now', async () => {
+    const gone = { pid: 2 ** 22 + 1 };
+    const other = { pid: process.pid, started: 'long ago' };
+    for (const owner of [gone, other]) {
+      writeFileSync(`${file}.lock`, JSON.stringify(owner));
+      await (await startSimulator({ state: file })).close();
+    }
+    writeFileSync(`${file}.lock`, 'hello');
+    await expect(startSimulator({ state: file })).rejects.toThrow('remove it');
+  });
+
+  it('is a file and nothing else', async () => {
+    for (const path of ['/proc/x', '/dev/null', folder]) {
+      const { code, stderr } = await ended('--listen', '127.0.0.1:0', '--state', path);
+      expect([code, stderr.trim().split('\n').length], path).toEqual([2, 1]);
+    }
   });
 
   it('begins anew in a file that is missing or empty', async () => {
