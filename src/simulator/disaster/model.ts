@@ -176,6 +176,8 @@ export interface PendingCleanup {
 export interface Told {
   readonly readiness?: ToldReadiness;
   readonly failSteps: number;
+  /** The operation that was under way when failSteps was told: its steps fail in every phase. */
+  readonly failingOperationId?: string;
   readonly hold: boolean;
   readonly engineUnavailableReason?: string;
   readonly nextValidation?: CheckResult;
