@@ -13,7 +13,7 @@ interface Amount {
   readonly kind: 'amount';
   readonly does: string;
   readonly initial: number;
-  /** Whether `off` (kept as 0) is a value too. */
+  /** Set where `off` (kept as 0) is a value too. */
   readonly off: boolean;
 }
 

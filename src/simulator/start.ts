@@ -11,7 +11,7 @@ import { InUse, lock } from './store/lock.ts';
 import { type SavedState, savedWorld, type SavedWorld } from './store/saved.ts';
 import { createSimulator, type Simulator, type SimulatorOptions } from './simulator.ts';
 
-/** How a simulator is started on a socket. */
+/** The options of a simulator on a socket. */
 export interface StartOptions extends Omit<SimulatorOptions, 'world' | 'journal' | 'resume'>, Partial<ListenOptions> {
   /** `demo`, `empty`, or a file that holds a saved world. */
   readonly world?: string;

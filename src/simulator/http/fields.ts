@@ -6,7 +6,7 @@ export type Fields = Readonly<Record<string, unknown>>;
 /** Turns a value from outside into one of ours, or refuses it in the name of its field. */
 export type Reads<T> = (value: unknown, name: string) => T;
 
-/** Whether a field was sent at all. */
+/** Tells if a field was sent at all. */
 export function sent(from: Fields, name: string): boolean {
   return Object.hasOwn(from, name) && from[name] !== undefined;
 }

@@ -38,7 +38,7 @@ export class PackedLog<T extends { readonly seq: number }> {
     if (this.#open.length >= 2 * linesSealed) this.#seal();
   }
 
-  /** Everything numbered above `seq`, oldest first, as far as it is still there. */
+  /** The lines above `seq`, oldest first, as far as they are still there. */
   after(seq: number): readonly T[] {
     const unsealed = this.#sealed.filter(({ last }) => last > seq).flatMap(({ data }) => unpacked(data) as T[]);
     return [...unsealed, ...this.#open].filter((line) => line.seq > seq);

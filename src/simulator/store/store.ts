@@ -34,7 +34,7 @@ export interface World {
   record(entry: Entry): void;
 }
 
-/** Who a transaction is for: the ledger names them. */
+/** The request and the token behind a transaction: the ledger names them. */
 export interface Cause {
   readonly requestSeq: number;
   readonly token: string;

@@ -1,4 +1,4 @@
-// The control surface's word to one configuration: circumstances first, then what happens at once, then readiness, so
+// One request of the control surface to a configuration: circumstances first, then immediate events, then readiness, so
 // that one request can set the stage, take a step and say what readiness is afterwards.
 import { beginCheckCleanup, completeCheck, returnToProtection, step } from '../progress/steps.ts';
 import { completeEnrolment } from '../protection/enrolment.ts';
@@ -11,7 +11,7 @@ import { promote } from '../activation/promotion.ts';
 import { applyNext, finishChange, withFirstCopyAgain } from '../evidence/standby.ts';
 import { withoutToldReadiness } from '../evidence/told.ts';
 
-/** Everything one configuration can be told; null takes back what was told before. */
+/** A request of the control surface to one configuration; null takes back an earlier word. */
 export interface Telling {
   readonly readiness?: ToldReadiness | null;
   readonly standby?: { readonly shape?: StandbyShape; readonly reason?: string | null; readonly caughtUp?: boolean };
