@@ -93,7 +93,7 @@ export type Readings = {
   readonly [N in ReadingName]: Registry[N] extends Words<infer W> ? W : number;
 };
 
-/** The readings nobody has changed. */
+/** The readings with their defaults. */
 export function defaultReadings(): Readings {
   const all = Object.entries(registry).map(([name, entry]) => [
     name,

@@ -45,7 +45,7 @@ function withState(path: string, options: SimulatorOptions): Simulator {
   }
 }
 
-/** The state file under its real name, so that nobody has it twice; it is a file, or there is nothing yet. */
+/** The real path of the state file, so that two names of one file share a lock. It must be a file, or not exist yet. */
 function fileFor(path: string): string {
   const stats = statSync(path, { throwIfNoEntry: false });
   if (stats !== undefined && !stats.isFile()) throw new BadOption(`--state ${path} cannot be used: it is no file`);

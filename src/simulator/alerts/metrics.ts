@@ -36,7 +36,7 @@ export interface Metric {
   readonly pods: readonly number[];
 }
 
-/** The values that are set; a metric that nobody set has no data. */
+/** The values that were set; any other metric has no data. */
 export const metrics = collection<Metric>('metrics', metricKey, {
   indexes: { environment: ({ appEnvId }) => appEnvId },
 });

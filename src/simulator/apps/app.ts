@@ -101,7 +101,7 @@ export function requireFreeAppName(world: World, accountId: string, name: string
   }
 }
 
-/** A name as it stands in addresses; numbered when somebody has it already. */
+/** A name as a part of addresses; with a number where the name is taken. */
 export function freeSlug(name: string, taken: (slug: string) => boolean): string {
   const words = name.toLowerCase().match(/[a-z0-9]+/g) ?? ['app'];
   const base = words.join('-').slice(0, 40);

@@ -254,7 +254,7 @@ export interface Refused {
   readonly message: string;
 }
 
-/** A rule of the interface says no. */
+/** A refusal by a rule of the interface. */
 export function ruledOut(message: string): Refused {
   return { refused: 'rule', message };
 }

@@ -117,7 +117,7 @@ export function waitUntil(configuration: Configuration, operation: Operation, at
   return unchanged(withOperation(configuration, { ...operation, stepDueAt: Math.max(at, now + SECOND) }));
 }
 
-/** Ends an operation and gives its lock back: to the receiver where one goes on receiving, else to nobody. */
+/** Ends an operation and releases its lock; a receiver that goes on receiving becomes the active operation again. */
 export function end(
   configuration: Configuration,
   operation: Operation,

@@ -117,7 +117,7 @@ export function settle(world: World, { appEnvId, settlesTo: settles }: Settling)
   world.record({ kind: 'environment.settled', id: appEnvId, accountId: environment.accountId, detail: { status } });
 }
 
-/** The environment with a status somebody tells it, whatever was going on. */
+/** The environment with a status from the control surface: it ends a deployment under way. */
 export function toldStatus(world: World, environment: Environment, status: string): Environment {
   const { deployment, ...rest } = environment;
   for (const timerId of deployment?.timerIds ?? []) world.cancel(timerId);

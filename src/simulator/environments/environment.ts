@@ -233,7 +233,7 @@ export function requireRunnable(
   if (app.dockerPreset === 'COUCHDB' && at.containers > 1) throw invalid('CouchDB is a single node: use containers 1');
 }
 
-/** The image of an app as long as nobody has deployed one. */
+/** The image of an app before the first deployment. */
 export function imageOf(app: App): string {
   return app.image ?? (kindOf(app) === 'database' ? app.dockerPreset.toLowerCase() : `${app.slug}:first`);
 }

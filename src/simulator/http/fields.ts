@@ -90,7 +90,7 @@ export function list<T>(reads: Reads<T>, options: { readonly min?: number; reado
   };
 }
 
-/** An object; its fields are read by whoever asked. */
+/** An object, with its fields still unread. */
 export const object: Reads<Fields> = (value, name) => {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) throw invalid(`${name} must be an object`);
   return value as Fields;

@@ -2,7 +2,7 @@
 export class Refusal extends Error {
   override readonly name = 'Refusal';
   readonly status: number;
-  /** Fields the text promises at the top of the body, whatever the shape of errors is. */
+  /** Fields that stand at the top of the body under every form of errors, as the interface promises. */
   readonly kept: Readonly<Record<string, unknown>>;
   readonly headers: Readonly<Record<string, string>>;
 

@@ -9,7 +9,7 @@ export interface ChangedRow {
 
 const longest = 50_000;
 
-/** Which rows changed of late, for whoever follows the world without reading all of it again; bounded. */
+/** The newest changes of rows, for a client that follows the world without reading all of it again; bounded. */
 export class RecentChanges {
   #changes: ChangedRow[] = [];
   #seq = 0;

@@ -45,7 +45,7 @@ interface Open {
   readonly entries: Entry[];
 }
 
-/** Holds the tables, the ledger and the timer queue; writes each commit to whoever listens. */
+/** Holds the tables, the ledger and the timer queue, and passes each commit on. */
 export class Store implements World {
   readonly #tables = new Map<string, Table<object>>();
   readonly #facades = new Map<string, Rows<object>>();

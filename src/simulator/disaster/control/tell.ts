@@ -27,7 +27,7 @@ export interface Telling {
   readonly firstCopyBytes?: number;
 }
 
-/** Carries out what a configuration is told. */
+/** Applies one request of the control surface to a configuration. */
 export function tell(configuration: Configuration, telling: Telling, moment: Moment): Outcome | Refused {
   const circumstances = { ...configuration, told: toldFrom(configuration, telling) };
   const shaped = tellStandby(circumstances, telling, moment.now);
