@@ -1,13 +1,13 @@
 import { alerts } from '../alerts/alert.ts';
 import { metrics } from '../alerts/metrics.ts';
 import { apps } from '../apps/app.ts';
-import type { Collection } from '../collection.ts';
+import type { Collection } from '../store/collection.ts';
 import { contactPoints } from '../contact-points/contact-point.ts';
 import { configurations } from '../disaster/rows.ts';
 import { environments } from '../environments/environment.ts';
-import { faults, nameOf } from '../faults.ts';
-import { accounts, memberships, regions } from '../records.ts';
-import type { World } from '../store.ts';
+import { faults, nameOf } from '../public/faults.ts';
+import { accounts, memberships, regions } from '../accounts/records.ts';
+import type { World } from '../store/store.ts';
 import { shownConfiguration } from './recovery.ts';
 
 /** A row as the page shows it: `id`, and nothing that is a secret. */

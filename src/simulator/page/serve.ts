@@ -2,8 +2,8 @@ import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 
 import { refused, requireLoopback } from '../control/surface.ts';
-import type { Answered, Request } from '../exchange.ts';
-import { Refusal } from '../refusal.ts';
+import type { Answered, Request } from '../http/exchange.ts';
+import { Refusal } from '../http/refusal.ts';
 
 const file = new URL('./page.html', import.meta.url);
 
