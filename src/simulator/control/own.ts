@@ -9,7 +9,7 @@ import { invalid, taken } from '../http/refusal.ts';
 import type { LoggedRequest, RequestLog } from '../public/requests.ts';
 import { savedWorld, settings } from '../store/saved.ts';
 import type { StartWorld } from '../worlds.ts';
-import { viewOf } from '../page/view.ts';
+import { pageRoutes } from '../page/routes.ts';
 import type { OwnRoute } from './surface.ts';
 
 interface Parts {
@@ -33,12 +33,7 @@ export function ownRoutes(parts: Parts): readonly OwnRoute[] {
     ...worldRoutes(parts),
     ...logRoutes(parts),
     ...readingRoutes(parts.clockwork),
-    {
-      method: 'GET',
-      path: '/view',
-      does: 'the world as the page shows it, without secrets; with epoch= and after=REVISION only what changed',
-      own: ({ query }) => ok(viewOf(parts.clockwork, parts.requests, query)),
-    },
+    ...pageRoutes(parts),
     { method: 'GET', path: '/events', does: 'the ledger and the requests as they happen', own: () => parts.events },
   ];
   return routes;
