@@ -205,10 +205,11 @@ const isWithin = (inner: string, outer: string) => inner === outer || inner.star
 function readBy(on: Box, route: Route, request: Filled): ReadonlySet<string> {
   const read = new Set<string>();
   const { store } = on.simulator;
+  const sent: object = request.body ?? {};
   const call = {
     caller: authenticate(store, token),
     query: noting(request.query, '', read),
-    body: noting((request.body ?? {}) as object, '', read) as Fields,
+    body: noting(sent, '', read) as Fields,
   };
   store.transact(on.simulator.now(), undefined, (world) => route.handle({ world, ...call }));
   const own = [undefined, 'sourceAppEnvId', 'requestId', 'expectedGeneration', 'target'];
