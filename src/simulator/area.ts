@@ -62,6 +62,11 @@ export interface Route {
   readonly path: string;
   /** All of them are needed. */
   readonly scopes: readonly Scope[];
+  /**
+   * What the interface names for this request: fields of the body for POST and PATCH, parameters of the query for GET and DELETE. The
+   * reading `fields.unknown` decides about others. Absent where the interface itself says that others are not accepted.
+   */
+  readonly takes?: readonly string[];
   readonly handle: (call: Call) => Answer;
 }
 
@@ -92,5 +97,10 @@ export interface Area {
   readonly routes: readonly Route[];
   readonly control?: readonly ControlRoute[];
   readonly timers?: Readonly<Record<string, Fires>>;
+  /**
+   * How much work its timers are in so much time, in firings of a small timer: roughly, and only for what comes again and again. The
+   * clock refuses to advance by what would take minutes.
+   */
+  readonly workIn?: (world: World, ms: number) => number;
   readonly forgetEnvironment?: (world: World, appEnvId: string) => void;
 }

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { stderr, stdout } from 'node:process';
 import { parseArgs } from 'node:util';
 
-import { BadOption } from './simulator.ts';
+import { BadOption } from './bad-option.ts';
 import { type StartOptions, startSimulator } from './start.ts';
 
 const usage = `apphosting simulator [options]: the hosting service in a box

@@ -54,6 +54,11 @@ export const registry = {
   'cursor.end': words('nextCursor on the last page', 'absent', 'null', 'empty'),
   'dates.form': words('whether dates carry milliseconds', 'ms', 'seconds'),
   'fields.extra': words('whether every object carries a field nobody knows', 'off', 'on'),
+  'fields.unknown': words(
+    'a field or parameter that the interface does not name, outside of disaster readiness: ignored and shown in the request log, or refused',
+    'ignored',
+    'refused',
+  ),
   'fields.nulls': words('whether optional fields without a value are null', 'off', 'on'),
   'points.order': words('the order of recovery points', 'shuffled', 'chronological'),
   'dr.phases': words('the phase words of disaster readiness', 'named', 'opaque'),

@@ -10,6 +10,7 @@ import {
   conditionOf,
   disaster,
   editedByHand,
+  failingActivation,
   protection,
   sentenceOf,
   target,
@@ -76,10 +77,7 @@ describe('a journal that somebody damaged', () => {
 describe('an answer that says yes without a receipt', () => {
   it('is no proof of a discard', async () => {
     const world = await aProtectedWorld();
-    const { configurationId } = protection(world);
-    await world.control('PATCH', `/configurations/${configurationId}`, { failSteps: 1_000 });
-    world.apply('RecoveryActivation', 'now', anActivation(world));
-    await world.run(1_500_000);
+    await failingActivation(world);
     let count = 0;
     world.interference = ({ path }) =>
       path === `${disaster}/discard-activation` && (count += 1) === 1
@@ -95,9 +93,7 @@ describe('an answer that says yes without a receipt', () => {
   it('is one when it names an operation of its own', async () => {
     const world = await aProtectedWorld({ readings: { 'rejection.status': '409' } });
     const { configurationId, generation } = protection(world);
-    await world.control('PATCH', `/configurations/${configurationId}`, { failSteps: 1_000 });
-    world.apply('RecoveryActivation', 'now', anActivation(world));
-    await world.run(1_500_000);
+    await failingActivation(world);
     const receipt = { configurationId, generation, operationId: 'op_cleanup', phase: 'queued' };
     world.interference = ({ path }) =>
       path === `${disaster}/discard-activation`

@@ -3,11 +3,12 @@ import type { InProcess } from '../support/in-process.ts';
 import {
   aDiscard,
   anActivation,
-  aReset,
   aProtectedWorld,
+  aReset,
   committed,
   conditionOf,
   disaster,
+  failingActivation,
   flaws,
   protection,
   sentenceOf,
@@ -126,9 +127,7 @@ describe('a discard whose answer was lost', () => {
   /** A world whose activation keeps failing, so that it may be discarded. */
   async function failing(options: ConstructorParameters<typeof InProcess>[0]): Promise<InProcess> {
     const world = await aProtectedWorld(options);
-    await world.control('PATCH', `/configurations/${protection(world).configurationId}`, { failSteps: 1_000 });
-    world.apply(activation, 'now', anActivation(world));
-    await world.run(1_500_000);
+    await failingActivation(world);
     return world;
   }
 

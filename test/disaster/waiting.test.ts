@@ -9,6 +9,7 @@ import {
   committed,
   conditionOf,
   disaster,
+  failingActivation,
   protection,
   statusOf,
   validUntil,
@@ -64,9 +65,7 @@ describe('the end of a request', () => {
     const world = await aProtectedWorld();
     const { configurationId } = protection(world);
     const tell = (what: object) => world.control('PATCH', `/configurations/${configurationId}`, what);
-    await tell({ failSteps: 1_000 });
-    world.apply('RecoveryActivation', 'now', anActivation(world));
-    await world.run(1_500_000);
+    await failingActivation(world);
     world.apply('ActivationDiscard', 'stop', aDiscard(world));
     await world.run(5_000);
     await tell({ pendingCleanup: cleaning });

@@ -44,8 +44,8 @@ async function protect(on: Box): Promise<void> {
 async function failSixTimes(on: Box): Promise<void> {
   await protect(on);
   const [{ id }] = (await on.control('GET', '/view')).body.rows.configurations;
-  await on.control('PATCH', `/configurations/${id}`, { failSteps: 6 });
   await sendFilled(on, 'POST /disaster-readiness/activate');
+  await on.control('PATCH', `/configurations/${id}`, { setPhase: 'promoting', failSteps: 6 });
   on.advance(880_000);
 }
 

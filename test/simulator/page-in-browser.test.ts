@@ -4,8 +4,7 @@ import { join } from 'node:path';
 
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 
-import type { Listening } from '../../src/simulator/http/listen.ts';
-import { startSimulator } from '../../src/simulator/start.ts';
+import { type Listening, startSimulator } from '../../src/simulator/start.ts';
 import type { Json } from './box.ts';
 import { type Browser, findBrowser, type Page, startBrowser } from './browser.ts';
 

@@ -12,8 +12,20 @@ export const memberAccess: Area = {
   name: 'member access',
   collections: [],
   routes: [
-    { method: 'GET', path: '/member/env-access', scopes: ['svc:read'], handle: getAccess },
-    { method: 'PATCH', path: '/member/env-access', scopes: ['svc:write:config'], handle: patchAccess },
+    {
+      method: 'GET',
+      path: '/member/env-access',
+      scopes: ['svc:read'],
+      takes: ['accountId', 'membershipId'],
+      handle: getAccess,
+    },
+    {
+      method: 'PATCH',
+      path: '/member/env-access',
+      scopes: ['svc:write:config'],
+      takes: ['accountId', 'membershipId', 'allowedAppEnvIds'],
+      handle: patchAccess,
+    },
   ],
 };
 

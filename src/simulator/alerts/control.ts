@@ -31,7 +31,8 @@ export const metricRoutes: readonly ControlRoute[] = [
     method: 'POST',
     path: '/alerts/evaluate',
     does: 'evaluates every rule now',
-    handle: ({ world }) => {
+    handle: ({ world, body }) => {
+      onlyFields(body, '', []);
       evaluateAll(world);
       return ok({});
     },

@@ -27,6 +27,32 @@ export const port = number({ min: 1, max: 65_535, whole: true });
 /** Text that may be empty. */
 export const anyText = text({ min: 0 });
 
+/** What POST /app takes. */
+export const creationFields: readonly string[] = [
+  'name',
+  'accountId',
+  'port',
+  'dockerPreset',
+  'dockerPresetVersion',
+  'useImage',
+  'image',
+  'gitNamespace',
+  'gitRepo',
+  'gitInstallationId',
+  'buildArgs',
+  'contextDir',
+  'dockerfilePath',
+  'customDockerfileContent',
+  'isCliDeployment',
+  'jobConfig',
+  'startupConfig',
+  // For Databases & Services.
+  'containers',
+  'disk',
+  'withPersistence',
+  'databaseSettings',
+];
+
 /** POST /app. */
 export function postApp(call: Call): Answer {
   const { body, world } = call;

@@ -89,6 +89,7 @@ export const presets: Area = {
       method: 'GET',
       path: '/app-presets',
       scopes: ['svc:read'],
+      takes: [],
       handle: () =>
         ok({
           presets: appPresets.map(({ name, label, versions, isCustom, isFunction, isJob, requiresDockerfile }) => ({
@@ -108,6 +109,7 @@ export const presets: Area = {
       method: 'GET',
       path: '/database-presets',
       scopes: ['svc:read'],
+      takes: [],
       handle: () =>
         ok({
           presets: databasePresets.map(({ name, label, versions, protocols, limits }) => ({

@@ -1,7 +1,14 @@
 import { maySee, memberOf } from '../accounts/access.ts';
 import { type Answer, type Call, ok } from '../area.ts';
-import { environments, environmentsOf, regionNamed, requireRunnable } from '../environments/environment.ts';
-import { deploy } from '../environments/deployment.ts';
+import {
+  type Environment,
+  environments,
+  environmentsOf,
+  regionNamed,
+  requireRunnable,
+} from '../environments/environment.ts';
+import { begin } from '../environments/deployment.ts';
+import { versionForChanges } from '../environments/versions.ts';
 import { choice, type Fields, flag, optional, present, record, required, sent, text } from '../http/fields.ts';
 import { isDatabase, knownPresets } from './presets.ts';
 import { credentials } from '../accounts/records.ts';
@@ -30,6 +37,9 @@ const settable = [
   'jobConfig',
 ] as const;
 
+/** What PATCH /app takes. */
+export const patchFields: readonly string[] = ['appId', ...settable, 'applyImmediately'];
+
 /** PATCH /app. */
 export function patchApp(call: Call): Answer {
   const { body, world } = call;
@@ -54,11 +64,18 @@ function save(world: World, app: App, names: readonly string[], applyImmediately
   for (const environment of environmentsOf(world, id)) {
     const pendingChanges = [...new Set([...environment.pendingChanges, ...names])];
     const pending = { ...environment, pendingChanges, updatedAt: world.now };
-    // What is stopped or was never deployed takes the changes with its next deployment.
+    // An environment that is stopped or was never deployed takes the changes with its next deployment.
     const deploys = applyImmediately && environment.deployed && environment.status !== 'stopped';
-    if (deploys) deploy(world, pending, { settlesTo: 'deployment' });
+    if (deploys) apply(world, pending, app);
     else world.of(environments).put(pending);
   }
+}
+
+/** Deploys the pending changes of an environment: with a new version where they change the image or how it is built. */
+function apply(world: World, pending: Environment, app: App): void {
+  const made = versionForChanges(world, pending, app);
+  if (made === undefined) begin(world, pending, 'restart', 'apply');
+  else begin(world, made.environment, 'newVersion', 'apply', made.content);
 }
 
 function changed(world: World, app: App, body: Fields): App {

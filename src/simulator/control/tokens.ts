@@ -32,6 +32,7 @@ function create({ world, body }: ControlCall) {
   const given = optional(body, 'token', text({ max: 1000 }));
   if (given !== undefined && world.of(tokens).has(given)) throw taken('the token exists already');
   if (given !== undefined && /[^\x21-\x7e]/.test(given)) throw invalid('a token is one word of a header');
+  if (given === '.' || given === '..') throw invalid('a token of dots only cannot be part of an address');
   const token = given ?? world.id('token');
   const blank = { token, kind: 'user', scopes: everyScope } as const;
   world.of(tokens).put(tokenFrom(world, blank, body));

@@ -109,6 +109,7 @@ export interface Operation {
   readonly startedAt: number;
   readonly endedAt?: number;
   readonly outcome?: 'succeeded' | 'failed' | 'discarded' | 'superseded';
+  /** Steps that failed in a row in this phase. */
   readonly failedSteps: number;
   readonly stepDueAt?: number;
   readonly pinned?: Pinned;

@@ -73,6 +73,11 @@ export function withOperation(configuration: Configuration, changed: Operation):
   return { ...configuration, operations };
 }
 
+/** Only these two phases count failed steps towards a discard: they build the recovered environment. */
+export function countsFailedSteps(phase: Phase): boolean {
+  return phase === 'promoting' || phase === 'starting';
+}
+
 /** Journals a new operation; who holds the configuration's lock is the caller's to say. */
 export function begin(
   configuration: Configuration,

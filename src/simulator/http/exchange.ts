@@ -8,6 +8,8 @@ export interface Request {
   readonly body?: Uint8Array | string;
   /** The body was longer than allowed and was not kept. */
   readonly tooLarge?: boolean;
+  /** Says whether the client went away. */
+  readonly isGivenUp?: () => boolean;
 }
 
 /** What the client gets: an answer, a connection that breaks, or silence. */
@@ -45,6 +47,29 @@ export interface Stream {
   readonly kind: 'stream';
   /** Sends each event as it happens; returns what ends it. */
   readonly subscribe: (send: (event: string) => void) => () => void;
+}
+
+/** What a socket needs of whoever answers the requests. */
+export interface Served {
+  handle(request: Request): Promise<Reply>;
+  /** The longest body that this address takes, in bytes. */
+  longestBody(url: string): number;
+  /** Stops what takes long: it is about to be closed. */
+  stop(): void;
+  /** The answer to what could not even be read as a request. */
+  broken(status: number, message: string): Reply;
+  close(): Promise<void>;
+}
+
+/**
+ * A request target as path and query. A target in absolute form (`GET http://host/path`) names its host itself: that host then counts
+ * in the place of the Host header.
+ */
+export function originForm(target: string): { readonly url: string; readonly host?: string } {
+  if (target.startsWith('/')) return { url: target };
+  const [, host, rest = ''] = /^https?:\/\/([^/?#]+)(.*)$/i.exec(target) ?? [];
+  if (host === undefined) return { url: target };
+  return { url: rest.startsWith('/') ? rest : `/${rest}`, host };
 }
 
 /** Path and query of a request, apart. */

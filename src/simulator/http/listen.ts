@@ -6,10 +6,8 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo, Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 
-import { controlPrefix } from '../control/surface.ts';
-import type { Answered, Reply, Request, Stream } from './exchange.ts';
-import { longestBody } from './input.ts';
-import { BadOption, type Simulator } from '../simulator.ts';
+import { type Answered, originForm, type Reply, type Request, type Served, type Stream } from './exchange.ts';
+import { BadOption } from '../bad-option.ts';
 
 /** Where to listen. */
 export interface ListenOptions {
@@ -17,9 +15,9 @@ export interface ListenOptions {
   readonly port: number;
 }
 
-/** A simulator that listens. */
-export interface Listening {
-  readonly simulator: Simulator;
+/** Somebody who answers requests on a socket. */
+export interface ListeningTo<S extends Served> {
+  readonly simulator: S;
   readonly url: string;
   readonly port: number;
   close(): Promise<void>;
@@ -28,7 +26,6 @@ export interface Listening {
 const headersDeadlineMs = 5000;
 const requestDeadlineMs = 15_000;
 const longestHeaders = 32 * 1024;
-const longestControlBody = 64 * 1024 * 1024;
 const mostDrained = 64 * 1024 * 1024;
 const mostWaiting = 1024 * 1024;
 const stalledMs = 30_000;
@@ -38,7 +35,7 @@ const longestUnread = 16 * 1024;
  * Serves a simulator on a socket. It is made only when the address is ours, so that a second start by mistake never comes to touch the
  * state of the first.
  */
-export async function listen(make: () => Simulator, options: ListenOptions): Promise<Listening> {
+export async function listen<S extends Served>(make: () => S, options: ListenOptions): Promise<ListeningTo<S>> {
   const server = createServer({
     headersTimeout: headersDeadlineMs,
     requestTimeout: requestDeadlineMs,
@@ -68,7 +65,7 @@ export async function listen(make: () => Simulator, options: ListenOptions): Pro
   return { simulator, url: `http://${host}:${port}`, port, close: () => closed(server, simulator) };
 }
 
-function madeOrClosed(make: () => Simulator, server: Server): Simulator {
+function madeOrClosed<S>(make: () => S, server: Server): S {
   try {
     return make();
   } catch (error) {
@@ -77,7 +74,8 @@ function madeOrClosed(make: () => Simulator, server: Server): Simulator {
   }
 }
 
-async function closed(server: Server, simulator: Simulator): Promise<void> {
+async function closed(server: Server, simulator: Served): Promise<void> {
+  simulator.stop();
   const ended = new Promise<void>((resolve) => server.close(() => resolve()));
   server.closeIdleConnections();
   // Answers that are under way get a moment; whoever hangs or streams does not.
@@ -87,15 +85,14 @@ async function closed(server: Server, simulator: Simulator): Promise<void> {
   await simulator.close();
 }
 
-async function serve(simulator: Simulator, incoming: IncomingMessage, outgoing: ServerResponse): Promise<void> {
+async function serve(simulator: Served, incoming: IncomingMessage, outgoing: ServerResponse): Promise<void> {
   outgoing.on('error', () => outgoing.destroy());
   try {
-    const url = incoming.url ?? '/';
-    const limit = url.startsWith(controlPrefix) ? longestControlBody : longestBody;
-    const body = await bodyWithin(incoming, limit);
+    const { url, host } = originForm(incoming.url ?? '/');
+    const body = await bodyWithin(incoming, simulator.longestBody(url));
     const hasHost = incoming.headers.host !== undefined || incoming.httpVersion === '1.0';
     const reply = hasHost
-      ? await simulator.handle(requestOf(incoming, url, body))
+      ? await simulator.handle(requestOf(incoming, url, host, body, () => outgoing.destroyed))
       : simulator.broken(400, 'the request needs a Host');
     await deliver(reply, incoming, outgoing, body === undefined);
   } catch {
@@ -104,10 +101,21 @@ async function serve(simulator: Simulator, incoming: IncomingMessage, outgoing: 
   }
 }
 
-function requestOf(incoming: IncomingMessage, url: string, body: Buffer | undefined): Request {
-  const { host, origin, authorization } = incoming.headers;
-  const headers = { host, origin, authorization, 'content-type': incoming.headers['content-type'] };
-  const request = { method: incoming.method ?? 'GET', url, headers };
+function requestOf(
+  incoming: IncomingMessage,
+  url: string,
+  host: string | undefined,
+  body: Buffer | undefined,
+  isGivenUp: () => boolean,
+): Request {
+  const { origin, authorization } = incoming.headers;
+  const headers = {
+    host: host ?? incoming.headers.host,
+    origin,
+    authorization,
+    'content-type': incoming.headers['content-type'],
+  };
+  const request = { method: incoming.method ?? 'GET', url, headers, isGivenUp };
   return body === undefined ? { ...request, tooLarge: true } : { ...request, body };
 }
 
@@ -246,13 +254,13 @@ const brokenWords: Readonly<Record<string, readonly [status: number, message: st
 };
 
 /** Answers what is not a request of HTTP, or did not arrive in time. */
-function refuseBroken(simulator: Simulator, error: NodeJS.ErrnoException, socket: Socket): void {
+function refuseBroken(simulator: Served, error: NodeJS.ErrnoException, socket: Socket): void {
   if (error.code === 'ECONNRESET' || !socket.writable) return void socket.destroy();
   const [status, message] = brokenWords[error.code ?? ''] ?? [400, 'this is not a request of HTTP'];
   refuse(simulator, status, message, socket);
 }
 
-function refuse(simulator: Simulator, status: number, message: string, socket: Socket): void {
+function refuse(simulator: Served, status: number, message: string, socket: Socket): void {
   const reply = simulator.broken(status, message);
   if (reply.kind !== 'answered') return void socket.destroy();
   const headers = { ...reply.headers, 'content-length': String(Buffer.byteLength(reply.body)), connection: 'close' };

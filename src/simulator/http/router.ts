@@ -54,8 +54,9 @@ export class Router<R extends Routed> {
     if (exact !== undefined) return [exact, ''];
     for (const { before, after, methods } of this.#patterns) {
       if (!path.startsWith(before) || !path.endsWith(after)) continue;
-      const id = decoded(path.slice(before.length, path.length - after.length));
-      if (id !== undefined && id !== '' && !id.includes('/')) return [methods, id];
+      const segment = path.slice(before.length, path.length - after.length);
+      const id = segment.includes('/') ? undefined : decoded(segment);
+      if (id !== undefined && id !== '') return [methods, id];
     }
     return [undefined, ''];
   }

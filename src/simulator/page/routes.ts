@@ -1,7 +1,7 @@
 import { ok } from '../area.ts';
 import type { Clockwork } from '../clockwork.ts';
 import type { OwnRoute } from '../control/surface.ts';
-import type { RequestLog } from '../public/requests.ts';
+import type { RequestLog } from '../store/requests.ts';
 import { fill, shownForms } from './forms/fill.ts';
 import { viewOf } from './view.ts';
 

@@ -124,7 +124,6 @@ function shownEnvironment(environment: Environment, world: World): Readonly<Reco
     deployed: environment.deployed,
     image: content?.image,
     version: content?.version,
-    versions: environment.versions,
     resources: environment.resources,
     volumes: environment.volumes,
     preventDestroy: environment.preventDestroy,

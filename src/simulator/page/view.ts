@@ -1,7 +1,7 @@
 import type { Clockwork } from '../clockwork.ts';
 import { type Fields, optional, queryNumber, text } from '../http/fields.ts';
 import { defaultReadings, type Readings, shownReadings } from '../readings.ts';
-import type { RequestLog } from '../public/requests.ts';
+import type { RequestLog } from '../store/requests.ts';
 import type { World } from '../store/store.ts';
 import { type ShownCollection, shownCollections, type ShownRow } from './rows.ts';
 

@@ -10,8 +10,9 @@ import { type Address, addressOf, type Answered, bytesOf, type Reply, type Reque
 import { type Effect, faults, nameOf, takeFault } from './faults.ts';
 import { bodyOf, queryOf } from '../http/input.ts';
 import { RateLimit } from './rate.ts';
-import { Refusal } from '../http/refusal.ts';
-import type { RequestLog } from './requests.ts';
+import { invalid, Refusal } from '../http/refusal.ts';
+import type { World } from '../store/store.ts';
+import type { RequestLog } from '../store/requests.ts';
 import { Router } from '../http/router.ts';
 import { bodyText, errorBody } from './shape.ts';
 
@@ -28,21 +29,29 @@ interface Parts {
   readonly log: (line: string) => void;
 }
 
+/** What the request log says of a request beside its answer. */
+interface Noted {
+  unknownFields: readonly string[];
+}
+
+interface About {
+  readonly seq: number;
+  readonly noted: Noted;
+}
+
 /** Serves everything under the public prefix. */
 export class PublicInterface {
   readonly #parts: Parts;
   readonly #router: Router<Route>;
   readonly #rate = new RateLimit();
-  #seq = 0;
 
   constructor(parts: Parts) {
     this.#parts = parts;
     this.#router = new Router(parts.routes);
   }
 
-  /** Numbers requests from here on. */
-  reset(lastSeq: number): void {
-    this.#seq = lastSeq;
+  /** Gives every token its whole share of this second again. */
+  reset(): void {
     this.#rate.clear();
   }
 
@@ -59,11 +68,11 @@ export class PublicInterface {
       effect = effect.then;
     }
 
-    this.#seq += 1;
-    const seq = this.#seq;
+    const seq = this.#parts.requests.next();
     clockwork.catchUp();
     const early = effect === undefined ? undefined : instead(effect);
-    const answered = early ?? this.#perform(request, { ...address, path }, effect, seq);
+    const noted: Noted = { unknownFields: [] };
+    const answered = early ?? this.#perform(request, { ...address, path }, effect, { seq, noted });
     const reply = effect === undefined || answered.kind !== 'answered' ? answered : delivered(answered, effect);
     this.#parts.requests.add({
       seq,
@@ -75,6 +84,7 @@ export class PublicInterface {
       durationMs: Math.max(0, Math.round(wallNow() - arrived)),
       committed: answered.kind === 'answered' && answered.committed,
       ...(taken === undefined ? {} : { fault: nameOf(taken) }),
+      ...(noted.unknownFields.length === 0 ? {} : { unknownFields: noted.unknownFields }),
     });
     const durable = clockwork.durable();
     if (durable !== undefined) await durable;
@@ -93,9 +103,9 @@ export class PublicInterface {
     return clockwork.transact(undefined, (world) => takeFault(world, { method: request.method, path, body })).result;
   }
 
-  #perform(request: Request, address: Address, effect: Effect | undefined, seq: number): Answered {
+  #perform(request: Request, address: Address, effect: Effect | undefined, about: About): Answered {
     try {
-      return this.#answer(request, address, effect, seq);
+      return this.#answer(request, address, effect, about);
     } catch (error) {
       if (error instanceof Refusal) return this.#refused(error);
       this.#parts.log(`${request.method} ${address.path}: ${String(error instanceof Error ? error.stack : error)}`);
@@ -103,7 +113,7 @@ export class PublicInterface {
     }
   }
 
-  #answer(request: Request, address: Address, effect: Effect | undefined, seq: number): Answered {
+  #answer(request: Request, address: Address, effect: Effect | undefined, { seq, noted }: About): Answered {
     const { clockwork, wallNow } = this.#parts;
     const caller = authenticate(clockwork.store, request.headers['authorization']);
     this.#rate.take(caller.token.token, clockwork.store.readings, wallNow());
@@ -111,7 +121,12 @@ export class PublicInterface {
     requireScopes(caller, route.scopes);
     const call = this.#callOf(request, address, route, caller, effect);
     const cause = { requestSeq: seq, token: caller.token.token };
-    const { result, committed } = clockwork.transact(cause, (world) => route.handle({ ...call, world }));
+    noted.unknownFields = unknownFields(route, call);
+    const { result, committed } = clockwork.transact(cause, (world) => {
+      const answer = route.handle({ ...call, world });
+      requireNamed(world, noted.unknownFields);
+      return answer;
+    });
     return this.#rendered(result, committed);
   }
 
@@ -140,6 +155,23 @@ export class PublicInterface {
     const headers = { ...typed(type, text), ...refusal.headers };
     return { kind: 'answered', status: refusal.status, headers, body: text, committed: false };
   }
+}
+
+const none: readonly string[] = [];
+
+/** What a request carries although the interface does not name it for this route. */
+function unknownFields({ takes, method }: Route, { body, query }: Call): readonly string[] {
+  if (takes === undefined) return none;
+  const carries = method === 'POST' || method === 'PATCH';
+  const unknown = Object.keys(carries ? body : query).filter((name) => !takes.includes(name));
+  return carries ? [...unknown, ...Object.keys(query)] : unknown;
+}
+
+/** Undoes a request with unknown fields where the reading refuses them: after 403 and 404, as the order of statuses wants it. */
+function requireNamed(world: World, unknown: readonly string[]): void {
+  const [first] = unknown;
+  if (first !== undefined && world.readings['fields.unknown'] === 'refused')
+    throw invalid(`${first} is not a known field`);
 }
 
 function typed(type: string, body: string): Readonly<Record<string, string>> {

@@ -10,11 +10,12 @@ export const solutionsArea: Area = {
   name: 'solutions',
   collections: [installations],
   routes: [
-    { method: 'GET', path: '/solutions', scopes: ['svc:read'], handle: listSolutions },
+    { method: 'GET', path: '/solutions', scopes: ['svc:read'], takes: ['accountId'], handle: listSolutions },
     {
       method: 'POST',
       path: '/solutions',
       scopes: ['svc:write:config', 'svc:write:deploy'],
+      takes: ['accountId', 'solutionSlug', 'appName', 'region', 'installationId', 'inputs'],
       handle: (call) => {
         const accountId = required(call.body, 'accountId', text());
         return postSolution(call, adminOf(call, accountId));

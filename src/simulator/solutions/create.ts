@@ -1,13 +1,8 @@
 import { type Answer, type Call, ok } from '../area.ts';
 import { appNamed, apps, createApp, requireFreeAppName } from '../apps/app.ts';
 import { deploy } from '../environments/deployment.ts';
-import {
-  addContent,
-  createEnvironment,
-  environmentNamed,
-  environments,
-  regionNamed,
-} from '../environments/environment.ts';
+import { addImage } from '../environments/versions.ts';
+import { createEnvironment, environmentNamed, environments, regionNamed } from '../environments/environment.ts';
 import { type Fields, optional, required, text } from '../http/fields.ts';
 import { accounts, type Membership, type Region } from '../accounts/records.ts';
 import { notFound, Refusal } from '../http/refusal.ts';
@@ -135,7 +130,7 @@ function createComponent(world: World, installation: Installation, component: Co
   const { appId } = createApp(world, { accountId, name: appNameOf(installation, name), dockerPreset, port, ...runs });
   const volumes = image === undefined ? 1 : 0;
   const environment = createEnvironment(world, { appId, name: 'production', region, deployed: true, volumes });
-  deploy(world, environment, { settlesTo: 'deployment' });
+  deploy(world, environment, 'newVersion');
   return { name, appId, appEnvId: environment.appEnvId };
 }
 
@@ -146,8 +141,8 @@ function upgrade(world: World, solution: Solution, before: Installation, agentIm
   const app = appNamed(world, control.appId);
   world.of(apps).put({ ...app, image: agentImage, updatedAt: world.now });
   const environment = environmentNamed(world, control.appEnvId);
-  const { environment: next, content } = addContent(world, environment, agentImage, world.hash('image', agentImage));
-  deploy(world, next, { settlesTo: 'deployment' });
+  const { environment: next, content } = addImage(world, environment, agentImage);
+  deploy(world, next, 'newVersion');
   const installation = { ...before, inputs: { ...before.inputs, agentImage } };
   world.of(installations).put(installation);
   const { installationId: id, accountId } = before;

@@ -1,4 +1,12 @@
-import type { Change } from './store.ts';
+import type { Collection } from './collection.ts';
+
+/** One row before and after a transaction. */
+export interface Change {
+  readonly collection: Collection<object>;
+  readonly id: string;
+  readonly before: object | undefined;
+  after: object | undefined;
+}
 
 interface Undo {
   readonly at: number;

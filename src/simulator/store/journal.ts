@@ -1,7 +1,8 @@
 /**
- * The state on disk. The first line of the file is the whole world, each further line one commit, all with checksums. A commit is on
- * disk before anything that knows of it is answered. The file is only ever replaced as a whole, by rename. A last line without its end
- * was being written when the process died: it was never answered, and is dropped. Any other damage is refused.
+ * The state on disk. The first line of the file is the whole state, each further line one commit or one request, all with checksums. A
+ * commit is on disk before anything that knows of it is answered; the line of a request that committed nothing follows within a second.
+ * The file is only ever replaced as a whole, by rename. A last line without its end was being written when the process died: it was
+ * never answered, and is dropped. Any other damage is refused.
  */
 import {
   closeSync,
@@ -18,15 +19,15 @@ import { dirname } from 'node:path';
 import { promisify } from 'node:util';
 import { crc32 } from 'node:zlib';
 
-import type { SavedWorld, Step } from './saved.ts';
+import type { RequestLine, SavedState, Step } from './saved.ts';
 
 const writeTo = promisify(write);
 const syncTo = promisify(fdatasync);
 
 /** What a state file holds. */
 export interface Kept {
-  readonly world: unknown;
-  readonly steps: readonly Step[];
+  readonly state: unknown;
+  readonly lines: readonly (Step | RequestLine)[];
   /** Where the last whole line ends. */
   readonly bytes: number;
 }
@@ -40,15 +41,16 @@ export class Unreadable extends Error {
 export function readState(path: string): Kept | undefined {
   const bytes = contentOf(path);
   if (bytes === undefined || bytes.length === 0) return undefined;
-  const lines: string[] = [];
+  const texts: string[] = [];
   let start = 0;
   for (let end = bytes.indexOf(10); end >= 0; end = bytes.indexOf(10, start)) {
-    lines.push(bytes.toString('utf8', start, end));
+    texts.push(bytes.toString('utf8', start, end));
     start = end + 1;
   }
-  const [head, ...rest] = lines;
+  const [head, ...rest] = texts;
   if (head === undefined) throw new Unreadable('it does not begin with a world');
-  return { world: parse(head, 1), steps: rest.map((line, i) => parse(line, i + 2) as Step), bytes: start };
+  const lines = rest.map((line, i) => parse(line, i + 2) as Step | RequestLine);
+  return { state: parse(head, 1), lines, bytes: start };
 }
 
 function contentOf(path: string): Buffer | undefined {
@@ -81,6 +83,8 @@ function parse(line: string, number: number): unknown {
 
 const smallestGrowth = 16 * 1024 * 1024;
 const longestBuffer = 4 * 1024 * 1024;
+const longestLazy = 64 * 1024;
+const lazyMs = 1000;
 
 /** The open state file. */
 export class Journal {
@@ -88,6 +92,9 @@ export class Journal {
   #fd = -1;
   #buffer: string[] = [];
   #buffered = 0;
+  /** Says whether the buffer holds a commit: an answer waits for those, and not for the lines of requests. */
+  #holdsCommit = false;
+  #lazyTimer: NodeJS.Timeout | undefined;
   #running: Promise<void> | undefined;
   #grown = 0;
   #base = 0;
@@ -102,9 +109,9 @@ export class Journal {
     return this.#grown > Math.max(smallestGrowth, 2 * this.#base);
   }
 
-  /** Replaces the file by a world, at once and as a whole. */
-  rewrite(world: SavedWorld): void {
-    const line = lineOf(world);
+  /** Replaces the file by a state, at once and as a whole. */
+  rewrite(state: SavedState): void {
+    const line = lineOf(state);
     const temporary = `${this.#path}.new`;
     const fd = openSync(temporary, 'w', 0o600);
     writeFully(fd, line);
@@ -113,8 +120,7 @@ export class Journal {
     syncDirectory(dirname(this.#path));
     const before = this.#fd;
     this.#fd = fd;
-    this.#buffer = [];
-    this.#buffered = 0;
+    this.#emptied();
     this.#grown = 0;
     this.#base = line.length;
     if (before >= 0) void this.#settled().then(() => closeSync(before));
@@ -122,24 +128,49 @@ export class Journal {
 
   /** Adds a commit; it is on disk once `flushed()` resolves. */
   append(step: Step): void {
-    const line = lineOf(step);
-    this.#buffer.push(line);
-    this.#buffered += line.length;
-    this.#grown += line.length;
+    this.#add(step);
+    this.#holdsCommit = true;
     if (this.#buffered > longestBuffer && this.#running === undefined) this.#flushNow();
   }
 
-  /** Undefined when everything is on disk already. */
+  /** Adds the line of a request, which nobody waits for: it is on disk with the next commit, or a second later. */
+  appendLazily(line: RequestLine): void {
+    this.#add(line);
+    if (this.#buffered > longestLazy) this.#flushBehind();
+    else this.#lazyTimer ??= setTimeout(() => this.#flushBehind(), lazyMs).unref();
+  }
+
+  /** Undefined when every commit is on disk already. */
   flushed(): Promise<void> | undefined {
     if (this.#failure !== undefined) return Promise.reject(this.#failure);
-    if (this.#buffer.length === 0 && this.#running === undefined) return undefined;
-    return this.#flush();
+    return this.#holdsCommit ? this.#flush() : this.#running;
   }
 
   /** Writes what is left and closes the file. */
   async close(): Promise<void> {
-    await this.flushed();
+    clearTimeout(this.#lazyTimer);
+    await this.#flush();
     closeSync(this.#fd);
+  }
+
+  #add(line: Step | RequestLine): void {
+    const text = lineOf(line);
+    this.#buffer.push(text);
+    this.#buffered += text.length;
+    this.#grown += text.length;
+  }
+
+  #emptied(): void {
+    this.#buffer = [];
+    this.#buffered = 0;
+    this.#holdsCommit = false;
+    clearTimeout(this.#lazyTimer);
+    this.#lazyTimer = undefined;
+  }
+
+  /** Writes without anybody waiting; a failure is kept, and the next commit meets it. */
+  #flushBehind(): void {
+    this.#flush().catch(() => undefined);
   }
 
   async #settled(): Promise<void> {
@@ -157,8 +188,7 @@ export class Journal {
   async #write(): Promise<void> {
     const bytes = Buffer.from(this.#buffer.join(''));
     const fd = this.#fd;
-    this.#buffer = [];
-    this.#buffered = 0;
+    this.#emptied();
     try {
       for (let at = 0; at < bytes.length;) at += (await writeTo(fd, bytes, at)).bytesWritten;
       await syncTo(fd);
@@ -171,8 +201,7 @@ export class Journal {
   #flushNow(): void {
     writeFully(this.#fd, this.#buffer.join(''));
     fdatasyncSync(this.#fd);
-    this.#buffer = [];
-    this.#buffered = 0;
+    this.#emptied();
   }
 }
 

@@ -22,33 +22,3 @@ export interface Commit extends Entry {
   /** The first characters of the caller's token. */
   readonly token: string | null;
 }
-
-/** A growing list of numbered things that forgets the oldest. */
-export class Log<T extends { readonly seq: number }> {
-  readonly #longest: number;
-  #items: T[] = [];
-
-  constructor(longest: number) {
-    this.#longest = longest;
-  }
-
-  push(item: T): void {
-    this.#items.push(item);
-    if (this.#items.length > this.#longest) this.#items = this.#items.slice(-Math.ceil(this.#longest * 0.8));
-  }
-
-  /** Everything numbered above `seq`, oldest first. */
-  after(seq: number): readonly T[] {
-    const first = this.#items[0];
-    return first === undefined ? [] : this.#items.slice(Math.max(0, seq + 1 - first.seq));
-  }
-
-  /** The number of the newest; 0 when there is none. */
-  get lastSeq(): number {
-    return this.#items.at(-1)?.seq ?? 0;
-  }
-
-  clear(): void {
-    this.#items = [];
-  }
-}

@@ -1,7 +1,5 @@
 import { randomUUID } from 'node:crypto';
 
-import { Log } from './ledger.ts';
-
 /** A row that changed: what it is now is for the reader to look up. */
 export interface ChangedRow {
   readonly seq: number;
@@ -13,7 +11,7 @@ const longest = 50_000;
 
 /** Which rows changed of late, for whoever follows the world without reading all of it again; bounded. */
 export class RecentChanges {
-  readonly #log = new Log<ChangedRow>(longest);
+  #changes: ChangedRow[] = [];
   #seq = 0;
   #epoch: string = randomUUID();
 
@@ -29,18 +27,19 @@ export class RecentChanges {
 
   note(collection: string, id: string): void {
     this.#seq += 1;
-    this.#log.push({ seq: this.#seq, collection, id });
+    this.#changes.push({ seq: this.#seq, collection, id });
+    if (this.#changes.length > longest) this.#changes = this.#changes.slice(-longest / 2);
   }
 
   /** What changed above `seq`; undefined when that is too long ago to be known. */
   after(seq: number): readonly ChangedRow[] | undefined {
-    if (seq > this.#seq) return undefined;
-    const changed = this.#log.after(seq);
-    return changed.length === this.#seq - seq ? changed : undefined;
+    const missing = this.#seq - seq;
+    if (missing < 0 || missing > this.#changes.length) return undefined;
+    return missing === 0 ? [] : this.#changes.slice(-missing);
   }
 
   startAgain(): void {
-    this.#log.clear();
+    this.#changes = [];
     this.#seq = 0;
     this.#epoch = randomUUID();
   }

@@ -1,5 +1,7 @@
 import { collection } from './collection.ts';
 import type { Commit } from './ledger.ts';
+import { linesOf, type PackedLines } from './packed-log.ts';
+import type { KeptRequests, LoggedRequest } from './requests.ts';
 
 /** A value of the simulator itself that is part of its world: counters, readings. */
 export interface Setting {
@@ -28,6 +30,17 @@ export interface Step {
   readonly ledger: readonly Commit[];
 }
 
+/** The first line of a state file: the world with its ledger packed, and the request log, which is no part of the world. */
+export interface SavedState extends Omit<SavedWorld, 'ledger'> {
+  readonly ledger: PackedLines;
+  readonly requests: KeptRequests;
+}
+
+/** One public request as it is kept on disk until the state is written anew. */
+export interface RequestLine {
+  readonly request: LoggedRequest;
+}
+
 function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
@@ -36,7 +49,9 @@ function isObject(value: unknown): value is Record<string, unknown> {
 export function savedWorld(value: unknown, known: ReadonlySet<string>): SavedWorld | string {
   if (!isObject(value) || value['format'] !== 'apphosting-simulator') return 'it is not a world of this simulator';
   if (value['version'] !== 1) return 'it was written by another version of the simulator';
-  const { seed, now, ledgerSeq, collections, ledger } = value;
+  const { seed, now, ledgerSeq, collections } = value;
+  const ledger = linesOf(value['ledger']);
+  if (ledger === undefined) return 'its ledger is damaged';
   if (typeof seed !== 'string' || typeof now !== 'number' || !isObject(collections)) return 'its head is incomplete';
   for (const [name, rows] of Object.entries(collections)) {
     if (!known.has(name)) return `it has a collection "${name}" that nobody knows`;
@@ -49,6 +64,6 @@ export function savedWorld(value: unknown, known: ReadonlySet<string>): SavedWor
     now,
     ledgerSeq: typeof ledgerSeq === 'number' ? ledgerSeq : 0,
     collections: collections as SavedWorld['collections'],
-    ledger: Array.isArray(ledger) ? (ledger as Commit[]) : [],
+    ledger: ledger as readonly Commit[],
   };
 }

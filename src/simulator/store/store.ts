@@ -5,8 +5,9 @@
 import { createHash } from 'node:crypto';
 
 import { type AnyCollection, type Collection, type Rows, Table } from './collection.ts';
-import { History } from './history.ts';
-import { type Commit, type Entry, Log } from './ledger.ts';
+import { type Change, History } from './history.ts';
+import type { Commit, Entry } from './ledger.ts';
+import { PackedLog } from './packed-log.ts';
 import type { Readings } from '../readings.ts';
 import { RecentChanges } from './recent.ts';
 import { type SavedWorld, settings, type Step } from './saved.ts';
@@ -33,14 +34,6 @@ export interface World {
   record(entry: Entry): void;
 }
 
-/** One row before and after a transaction. */
-export interface Change {
-  readonly collection: Collection<object>;
-  readonly id: string;
-  readonly before: object | undefined;
-  after: object | undefined;
-}
-
 /** Who a transaction is for, a request or the control surface: the ledger names them. */
 export type Cause = { readonly requestSeq: number; readonly token: string } | 'control';
 
@@ -48,8 +41,6 @@ interface Open {
   readonly changes: Map<string, Change>;
   readonly entries: Entry[];
 }
-
-const ledgerLength = 100_000;
 
 /** Holds the tables, the ledger and the timer queue; writes each commit to whoever listens. */
 export class Store implements World {
@@ -62,7 +53,7 @@ export class Store implements World {
   #seed = '';
   #now = 0;
   #seq = 0;
-  readonly ledger = new Log<Commit>(ledgerLength);
+  readonly ledger = new PackedLog<Commit>();
   /** Which rows changed of late. */
   readonly recent = new RecentChanges();
   /** Called, inside the transaction, with the id of an environment that is being deleted. */
@@ -94,7 +85,7 @@ export class Store implements World {
     this.#now = saved.now;
     this.#seq = saved.ledgerSeq;
     this.recent.startAgain();
-    this.ledger.clear();
+    this.ledger.clear((saved.ledger[0]?.seq ?? saved.ledgerSeq + 1) - 1);
     for (const commit of saved.ledger) this.ledger.push(commit);
     for (const collection of this.#collections) {
       const table = new Table(collection);
@@ -106,8 +97,12 @@ export class Store implements World {
 
   /** The whole world as plain JSON. */
   save(): SavedWorld {
+    return { ...this.head(), ledger: this.ledger.after(0) };
+  }
+
+  /** The world without its ledger. */
+  head(): Omit<SavedWorld, 'ledger'> {
     const collections = Object.fromEntries([...this.#tables].map(([name, table]) => [name, table.all()]));
-    const ledger = this.ledger.after(0);
     return {
       format: 'apphosting-simulator',
       version: 1,
@@ -115,7 +110,6 @@ export class Store implements World {
       now: this.#now,
       ledgerSeq: this.#seq,
       collections,
-      ledger,
     };
   }
 

@@ -7,8 +7,7 @@ import { parseAllDocuments, stringify } from 'yaml';
 import { poll } from '../../../src/cli/control-plane/deadline.ts';
 import type { Condition } from '../../../src/engine/conditions.ts';
 import { identities } from '../../../src/kinds/schema/index.ts';
-import type { Listening } from '../../../src/simulator/http/listen.ts';
-import { startSimulator } from '../../../src/simulator/start.ts';
+import { type Listening, startSimulator } from '../../../src/simulator/start.ts';
 import type { Answer, Api } from './kubernetes.ts';
 
 const root = join(import.meta.dirname, '..', '..', '..');

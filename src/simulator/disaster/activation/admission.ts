@@ -2,7 +2,7 @@
 import { DISCARD_AFTER_FAILED_STEPS } from '../durations.ts';
 import type { Configuration, Operation, Refused, TargetNames } from '../model.ts';
 import { ruledOut } from '../model.ts';
-import { busyOperation, operationOf, runningActivation } from '../operations.ts';
+import { busyOperation, countsFailedSteps, operationOf, runningActivation } from '../operations.ts';
 import type { SelectablePoint } from '../evidence/points.ts';
 import { protectedPoint, selectablePoints } from '../evidence/points.ts';
 import { sameNames } from '../protection/settings.ts';
@@ -37,6 +37,8 @@ export interface ActivationRequest {
   readonly pointId: string;
   readonly cutoffAt: number;
   readonly target: TargetNames;
+  /** An app name that was sent although no app is created: it names nothing, but it is part of what was asked for. */
+  readonly unusedAppName?: string;
   readonly writerSafetyAcknowledged: boolean;
 }
 
@@ -59,7 +61,7 @@ export function admitActivation(
     refusedAtAll(configuration, request.expectedGeneration) ??
     refusedWhileBusy(configuration) ??
     refusedRecovery(configuration) ??
-    refusedTarget(configuration, request.target, facts);
+    refusedTarget(configuration, request, facts);
   if (refusal !== undefined) return refusal;
   if (!facts.sourceRegionUp && !request.writerSafetyAcknowledged) {
     return ruledOut('the source cannot be fenced: writerSafetyAcknowledged is needed');
@@ -80,11 +82,14 @@ function refusedRecovery(configuration: Configuration): Refused | undefined {
   return caughtUp(standby) ? undefined : ruledOut('the warm standby has not caught up');
 }
 
-function refusedTarget(configuration: Configuration, target: TargetNames, facts: ActivationFacts): Refused | undefined {
+function refusedTarget(
+  configuration: Configuration,
+  { target, unusedAppName }: ActivationRequest,
+  facts: ActivationFacts,
+): Refused | undefined {
   const { settings, target: warmDestination } = configuration;
-  if (settings.mode === 'warm' && warmDestination !== undefined && !sameNames(warmDestination, target)) {
-    return ruledOut('target differs from warmDestination');
-  }
+  const differs = warmDestination !== undefined && (unusedAppName !== undefined || !sameNames(warmDestination, target));
+  if (settings.mode === 'warm' && differs) return ruledOut('target differs from warmDestination');
   return facts.obstacle === undefined ? undefined : ruledOut(facts.obstacle);
 }
 
@@ -124,8 +129,8 @@ export function admitDiscard(
   return ruledOut('this activation is not yet past promotion');
 }
 
-function keepsFailing({ failedSteps }: Operation): boolean {
-  return failedSteps >= DISCARD_AFTER_FAILED_STEPS;
+function keepsFailing({ phase, failedSteps }: Operation): boolean {
+  return countsFailedSteps(phase) && failedSteps >= DISCARD_AFTER_FAILED_STEPS;
 }
 
 /** Why a reset may not wipe this configuration: an activation in progress, unless it keeps failing before promotion. */

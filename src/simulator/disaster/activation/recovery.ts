@@ -31,7 +31,10 @@ export function acceptActivation(
   };
 }
 
-/** The worker loses its lease at once; what the activation built is cleaned up on the clock. */
+/**
+ * The worker loses its lease at once, and with it ends what the control surface said of its steps; what the activation built is cleaned
+ * up on the clock.
+ */
 export function acceptDiscard(configuration: Configuration, operation: Operation, now: number): Outcome {
   const cleaning: Operation = {
     ...operation,
@@ -41,7 +44,7 @@ export function acceptDiscard(configuration: Configuration, operation: Operation
     stepDueAt: now + stepLengthMs('activation', 'cleaning'),
   };
   return {
-    configuration: withOperation(configuration, cleaning),
+    configuration: { ...withOperation(configuration, cleaning), told: { ...configuration.told, failSteps: 0 } },
     happenings: [{ kind: 'discard.accepted', operationId: operation.operationId }],
   };
 }

@@ -66,7 +66,9 @@ function activationRequest(world: World, configuration: Configuration, body: Act
   const target = settleNames(body.target, configuration.source);
   if (target === undefined) throw invalid('target needs envName, and appName where a new app is created');
   const { expectedGeneration, selectedOperationId, pointId, cutoffAt, writerSafetyAcknowledged } = body;
-  return { expectedGeneration, selectedOperationId, pointId, cutoffAt, target, writerSafetyAcknowledged };
+  const appName = body.target.appName?.trim() ?? '';
+  const unused = target.createNewApp || appName === '' ? {} : { unusedAppName: appName };
+  return { expectedGeneration, selectedOperationId, pointId, cutoffAt, target, ...unused, writerSafetyAcknowledged };
 }
 
 function activationReceipt(world: World, receipt: Receipt): unknown {

@@ -12,7 +12,7 @@ import type {
   RetainedDisk,
   ValidationCleanup,
 } from '../model.ts';
-import { operationOf } from '../operations.ts';
+import { countsFailedSteps, operationOf } from '../operations.ts';
 import type { SelectablePoint } from '../evidence/points.ts';
 import { hash, keepsContract } from '../evidence/points.ts';
 import { readinessAt } from '../evidence/readiness.ts';
@@ -133,7 +133,7 @@ function activeOf(configuration: Configuration, view: View): Item {
     operationId,
     kind,
     phase: phaseWord(phase, view),
-    failedSteps,
+    failedSteps: countsFailedSteps(phase) ? failedSteps : 0,
     cutoffAt: dated(pinned?.cutoffAt, view),
     validationCleanup: cleanup === undefined ? undefined : validationCleanupOf(cleanup, view),
   };

@@ -1,11 +1,11 @@
-// The step engine: what one step of an operation does. A step that fails leaves the operation where it is and is tried
-// again; a step that succeeds moves it on. Only `promoting` and `starting` count failed steps, because only they build
-// the recovered environment in the destination; an activation cannot fail before them.
+// One step of an operation. A step that succeeds moves the operation on. A step that fails leaves it in its phase and is
+// tried again. In any phase a step fails as often as the control surface said; by itself a step fails only where it needs
+// a region that is down, or a name that is taken.
 import { DISK_RETENTION_MS, STEP_RETRY_MS } from '../durations.ts';
 import type { Configuration, Operation, ValidationCleanup } from '../model.ts';
 import { completeEnrolment, startCopying } from '../protection/enrolment.ts';
 import type { Moment, Outcome } from '../operations.ts';
-import { andThen, end, enter, unchanged, waitUntil, withOperation } from '../operations.ts';
+import { andThen, countsFailedSteps, end, enter, unchanged, waitUntil, withOperation } from '../operations.ts';
 import { promote } from '../activation/promotion.ts';
 import { withEvidence } from '../evidence/told.ts';
 
@@ -27,29 +27,34 @@ function succeedStep(configuration: Configuration, operation: Operation, moment:
   }
 }
 
-const COUNTED: readonly string[] = ['promoting', 'starting'];
-
 function stepFails({ told }: Configuration, { kind, phase }: Operation, moment: Moment): boolean {
+  if (told.failSteps > 0) return true;
   switch (kind) {
     case 'enrolment':
       if (phase === 'queued') return false;
-      return told.failSteps > 0 || !moment.destinationUp || (phase === 'preparing' && !moment.sourceReachable);
+      return !moment.destinationUp || (phase === 'preparing' && !moment.sourceReachable);
     case 'validation':
-      return phase === 'validating' && (told.failSteps > 0 || !moment.destinationUp);
+      return phase === 'validating' && !moment.destinationUp;
     case 'activation':
-      if (!COUNTED.includes(phase)) return false;
-      return told.failSteps > 0 || !moment.destinationUp || (phase === 'starting' && !moment.handoffPossible);
+      if (!countsFailedSteps(phase)) return false;
+      return !moment.destinationUp || (phase === 'starting' && !moment.handoffPossible);
   }
 }
 
 function failStep(configuration: Configuration, operation: Operation, now: number): Outcome {
-  const failedSteps = operation.failedSteps + (COUNTED.includes(operation.phase) ? 1 : 0);
+  const failedSteps = operation.failedSteps + 1;
   const failed = withOperation(configuration, { ...operation, failedSteps, stepDueAt: now + STEP_RETRY_MS });
   const told = { ...failed.told, failSteps: Math.max(0, failed.told.failSteps - 1) };
   const { operationId, phase, kind } = operation;
   return {
     configuration: { ...failed, told },
-    happenings: [{ kind: `${kind}.stepFailed`, operationId, detail: { phase, failedSteps } }],
+    happenings: [
+      {
+        kind: `${kind}.stepFailed`,
+        operationId,
+        detail: { phase, failedSteps: countsFailedSteps(phase) ? failedSteps : 0 },
+      },
+    ],
   };
 }
 

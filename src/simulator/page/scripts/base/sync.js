@@ -11,8 +11,8 @@ export async function ask(method, path, body) {
   });
   const text = await answer.text();
   const value = text === '' ? {} : JSON.parse(text);
-  if (!answer.ok) throw new Error(value.error ?? `it answered ${answer.status}`);
-  return value;
+  if (answer.ok) return value;
+  throw Object.assign(new Error(value.error ?? `it answered ${answer.status}`), { first: value.first });
 }
 
 /** Does something through the control surface, and says what came of it: a text, or a text made from the answer. */
@@ -88,16 +88,21 @@ const reading = {};
 
 /** Reads what the stream did not bring: before it was open, or while it was broken. */
 function readMissing(name) {
-  reading[name] ??= (async () => {
-    try {
-      const log = logs[name];
-      const { items } = await ask('GET', `/${name}?after=${log.last}`);
-      for (const item of items.slice(-log.longest)) keep(name, item);
-    } finally {
-      reading[name] = undefined;
-    }
-  })();
+  reading[name] ??= linesOfLog(name).finally(() => (reading[name] = undefined));
   return reading[name];
+}
+
+async function linesOfLog(name) {
+  const log = logs[name];
+  try {
+    const { items } = await ask('GET', `/${name}?after=${log.last}`);
+    for (const item of items.slice(-log.longest)) keep(name, item);
+  } catch (error) {
+    // The simulator does not keep every line for ever: the first that it has is the next to read.
+    if (error.first === undefined || error.first - 1 <= log.last) throw error;
+    log.last = error.first - 1;
+    await linesOfLog(name);
+  }
 }
 
 function keep(name, item) {
