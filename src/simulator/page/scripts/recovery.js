@@ -5,7 +5,7 @@ import { menuButton } from './base/menu.js';
 import { openRequest } from './request/try.js';
 import { drawOn } from './base/schedule.js';
 import { lanesOf, operationNode, operationsOf } from './lanes.js';
-import { applied, now, phases, rowsOf } from './base/state.js';
+import { applied, now, phases, rowsOf, tables } from './base/state.js';
 import { act } from './base/sync.js';
 import { sayingRow, windowedList } from './base/windowed.js';
 import { chipFor, count, readinessOf, span } from './base/words.js';
@@ -109,12 +109,14 @@ function protectionNode(first) {
   return el('li', {}, article);
 }
 
-/** What came of one step of the active operation: it may have failed. */
+/** What came of one step of the operation under way: it may have failed. */
 function stepped(before) {
-  const failed = before.operations.find(({ operationId }) => operationId === before.busy)?.failedSteps ?? 0;
-  return ({ activeOperation }) => {
-    if ((activeOperation?.failedSteps ?? 0) > failed) return 'One step failed';
-    return activeOperation === undefined ? 'One step done' : `One step done: ${activeOperation.phase}`;
+  const operationOf = (row) => row?.operations.find(({ operationId }) => operationId === before.busy);
+  const failed = operationOf(before)?.failedSteps ?? 0;
+  return () => {
+    const operation = operationOf(tables.configurations.get(before.id));
+    if (operation === undefined) return 'One step done';
+    return operation.failedSteps > failed ? 'One step failed' : `One step done: ${operation.phase}`;
   };
 }
 

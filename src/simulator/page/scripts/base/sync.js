@@ -15,12 +15,13 @@ export async function ask(method, path, body) {
   throw Object.assign(new Error(value.error ?? `it answered ${answer.status}`), { first: value.first });
 }
 
-/** Does something through the control surface, and says what came of it: a text, or a text made from the answer. */
+/** Does something through the control surface, and says what came of it: a text, or one that is made when the world was read again. */
 export async function act(done, method, path, body) {
   try {
-    const answer = await ask(method, path, body);
-    say(typeof done === 'function' ? done(answer) : done);
+    await ask(method, path, body);
+    if (typeof done === 'string') say(done);
     await sync();
+    if (typeof done === 'function') say(done());
   } catch (error) {
     say(`Not done: ${error.message}`);
   }

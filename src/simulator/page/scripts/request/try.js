@@ -120,23 +120,31 @@ function fillWhatLacked() {
 }
 
 let asking = 0;
+/** Until the fields are filled in nothing is sent. */
+let filling = Promise.resolve();
 
 /** Fills in what nobody chose. */
-async function fillIn() {
+function fillIn() {
+  filling = fillFrom(form, byId('t-token').value);
+  return filling;
+}
+
+async function fillFrom({ method, path }, token) {
   asking += 1;
   const mine = asking;
-  const token = byId('t-token').value;
-  const { method, path } = form;
+  byId('try-form').setAttribute('aria-busy', 'true');
   try {
     const filled = await ask('POST', '/forms', { method, path, given: chosen, ...(token === '' ? {} : { token }) });
     if (mine !== asking) return;
     draft = { id: idIn(filled.path), query: filled.query, body: filled.body };
     ({ choices, lacks } = filled);
     byId('t-body').value = bodyTextOf(form, draft);
+    byId('t-note').textContent = '';
     drawForm();
   } catch (error) {
     say(`The request could not be filled in: ${error.message}`);
   }
+  if (mine === asking) byId('try-form').removeAttribute('aria-busy');
 }
 
 function idIn(path) {
@@ -271,6 +279,7 @@ async function copy() {
 }
 
 async function sendIt() {
+  await filling;
   const text = textNow();
   const token = byId('t-token').value;
   drawAddress();
