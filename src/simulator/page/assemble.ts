@@ -25,7 +25,7 @@ function styles(): string {
 }
 
 /** The scripts in the order in which they need each other, beginning with what `start.js` needs first. */
-export function scripts(): readonly string[] {
+function scripts(): readonly string[] {
   const taken = new Set<string>();
   const ordered: string[] = [];
   const take = (url: URL) => {
