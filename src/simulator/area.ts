@@ -25,7 +25,7 @@ import type { World } from './store/store.ts';
 /** A verb of HTTP that the service knows. */
 export type Method = 'GET' | 'POST' | 'PATCH' | 'DELETE';
 
-/** Who is asking. */
+/** The caller of a public request. */
 export interface Caller {
   readonly token: Token;
   readonly memberships: readonly Membership[];
@@ -43,7 +43,7 @@ export interface Call {
   readonly failAfterComponents?: number;
 }
 
-/** What a handler answers; the body is shaped by the readings before it is sent. */
+/** The answer of a handler; the readings shape its body before it is sent. */
 export interface Answer {
   readonly status: number;
   readonly body?: unknown;
@@ -73,7 +73,7 @@ export interface Route {
 /** One request to the control surface. */
 export interface ControlCall {
   readonly world: World;
-  /** What stands in the path for `:id`, or an empty string. */
+  /** The part of the path where the route says `:id`, or an empty string. */
   readonly id: string;
   readonly query: Fields;
   readonly body: Fields;
@@ -87,7 +87,7 @@ export interface ControlRoute {
   readonly handle: (call: ControlCall) => Answer;
 }
 
-/** What happens when a timer fires. */
+/** The function that runs when a timer fires. */
 export type Fires = (world: World, data: never) => void;
 
 /** One area of the interface. */

@@ -38,7 +38,7 @@ export function collectionNames(areas: readonly Area[]): ReadonlySet<string> {
 /** Which of the two clocks runs. */
 export type ClockMode = 'real' | 'virtual';
 
-/** Where a virtual clock starts. */
+/** The moment at which a virtual clock starts. */
 export const virtualStart = Date.UTC(2026, 0, 1);
 
 const longestSleepMs = 2 ** 31 - 1;
@@ -123,7 +123,7 @@ export class Clockwork {
     return done;
   }
 
-  /** Fires what is due; what happens next must not overtake it. */
+  /** Fires the timers that are due, before anything else happens. */
   catchUp(): void {
     this.#fireUntil(this.now);
     this.#arm();
@@ -154,7 +154,7 @@ export class Clockwork {
     return turn;
   }
 
-  /** Stops what takes long: the simulator is about to close. */
+  /** Stops long work: the simulator is about to close. */
   stop(): void {
     this.#stopped = true;
   }
@@ -201,7 +201,7 @@ export class Clockwork {
     return 'arrived';
   }
 
-  /** Fires what is due for some milliseconds of wall time; says whether something is left. */
+  /** Fires due timers for some milliseconds of wall time; tells if any are left. */
   #fireSlice(until: number): boolean {
     const end = performance.now() + sliceMs;
     let [moment, firedThen] = [0, 0];

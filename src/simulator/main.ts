@@ -16,7 +16,7 @@ const usage = `apphosting simulator [options]: the hosting service in a box
   --latency MS           added to every public request
 `;
 
-/** Where the command speaks. */
+/** The outputs of the command. */
 interface Speaks {
   readonly out: (text: string) => void;
   readonly err: (text: string) => void;

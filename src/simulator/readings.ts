@@ -13,7 +13,7 @@ interface Amount {
   readonly kind: 'amount';
   readonly does: string;
   readonly initial: number;
-  /** Whether `off` (kept as 0) is a value too. */
+  /** Set where `off` (kept as 0) is a value too. */
   readonly off: boolean;
 }
 
@@ -93,7 +93,7 @@ export type Readings = {
   readonly [N in ReadingName]: Registry[N] extends Words<infer W> ? W : number;
 };
 
-/** The readings nobody has changed. */
+/** The readings with their defaults. */
 export function defaultReadings(): Readings {
   const all = Object.entries(registry).map(([name, entry]) => [
     name,

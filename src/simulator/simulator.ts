@@ -21,7 +21,7 @@ import { Store } from './store/store.ts';
 import { type Timer, timers } from './store/timers.ts';
 import { namedWorld, type StartWorld } from './worlds.ts';
 
-/** How a simulator is made; everything has a default. */
+/** The options of a simulator; each has a default. */
 export interface SimulatorOptions {
   /** The world it starts with and that a reset brings back. */
   readonly world?: StartWorld;
@@ -32,7 +32,7 @@ export interface SimulatorOptions {
   readonly readings?: Readonly<Record<string, unknown>>;
   /** The same seed gives the same ids. */
   readonly seed?: string;
-  /** Where every commit is kept. */
+  /** The file that keeps every commit. */
   readonly journal?: Journal;
   /** Added to every public request, on wall time. */
   readonly latencyMs?: number;
@@ -40,7 +40,7 @@ export interface SimulatorOptions {
   readonly wait?: (ms: number) => Promise<void>;
   /** Wall time: the real clock, rate windows, durations. */
   readonly wallNow?: () => number;
-  /** Takes what should not happen. */
+  /** Takes a line about every bug. */
   readonly log?: (line: string) => void;
 }
 
@@ -59,7 +59,7 @@ export interface Simulator extends Served {
   now(): number;
   /** The start world again, or another one. */
   reset(world?: StartWorld): void;
-  /** What may be read: the world, the ledger. */
+  /** The world and the ledger, for reading. */
   readonly store: Store;
 }
 
@@ -132,7 +132,7 @@ function moveTimers(world: SavedWorld, now: number): SavedWorld {
   return { ...world, now, collections: { ...world.collections, [timers.name]: moved } };
 }
 
-/** What a reset does not bring back: the ledger and the faults of a saved world. */
+/** The world without its ledger and faults: a reset does not bring those back. */
 function forgetful(world: SavedWorld): SavedWorld {
   return { ...world, ledger: [], ledgerSeq: 0, collections: { ...world.collections, [faults.name]: [] } };
 }

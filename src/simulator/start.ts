@@ -11,7 +11,7 @@ import { InUse, lock } from './store/lock.ts';
 import { type SavedState, savedWorld, type SavedWorld } from './store/saved.ts';
 import { createSimulator, type Simulator, type SimulatorOptions } from './simulator.ts';
 
-/** How a simulator is started on a socket. */
+/** The options of a simulator on a socket. */
 export interface StartOptions extends Omit<SimulatorOptions, 'world' | 'journal' | 'resume'>, Partial<ListenOptions> {
   /** `demo`, `empty`, or a file that holds a saved world. */
   readonly world?: string;
@@ -45,7 +45,7 @@ function withState(path: string, options: SimulatorOptions): Simulator {
   }
 }
 
-/** The state file under its real name, so that nobody has it twice; it is a file, or there is nothing yet. */
+/** The real path of the state file, so that two names of one file share a lock. It must be a file, or not exist yet. */
 function fileFor(path: string): string {
   const stats = statSync(path, { throwIfNoEntry: false });
   if (stats !== undefined && !stats.isFile()) throw new BadOption(`--state ${path} cannot be used: it is no file`);

@@ -5,7 +5,7 @@ import { accounts, everyScope, memberships, type Permission, regions, type Scope
 import type { SavedWorld } from './store/saved.ts';
 import type { Store, World } from './store/store.ts';
 
-/** What a simulator starts with: a world with a name, or one that was saved. */
+/** The world a simulator starts with: one with a name, or one that was saved. */
 export type StartWorld = 'demo' | 'empty' | SavedWorld;
 
 /** A saved world with nothing in it. */

@@ -7,7 +7,6 @@ import {
   aProtectedWorld,
   committed,
   conditionOf,
-  failingActivation,
   protection,
   sentenceOf,
   statusOf,
@@ -103,7 +102,9 @@ describe('an activation after one that was given up', () => {
     const world = await aProtectedWorld();
     const { configurationId } = protection(world);
     const spec = anActivation(world);
-    await failingActivation(world, 'first', spec);
+    await world.control('PATCH', `/configurations/${configurationId}`, { failSteps: 1_000 });
+    world.apply(kind, 'first', spec);
+    await world.run(1_500_000);
     world.apply('ActivationDiscard', 'stop', aDiscard(world));
     await world.run(600_000);
     expect(conditionOf(world, 'ActivationDiscard', 'stop', 'Succeeded')).toBe('True/Succeeded');

@@ -9,7 +9,6 @@ import {
   committed,
   conditionOf,
   disaster,
-  failingActivation,
   protection,
   sentenceOf,
 } from './support.ts';
@@ -42,7 +41,10 @@ describe('a conflict about what was done', () => {
 
   it('is no refusal: discard-activation', async () => {
     const world = await aProtectedWorld();
-    await failingActivation(world);
+    const { configurationId } = protection(world);
+    await world.control('PATCH', `/configurations/${configurationId}`, { failSteps: 1_000 });
+    world.apply('RecoveryActivation', 'now', anActivation(world));
+    await world.run(1_500_000);
     const sent = conflicting(world, 'discard-activation');
     world.apply('ActivationDiscard', 'x', aDiscard(world));
     await world.run(900_000);

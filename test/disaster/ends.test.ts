@@ -1,12 +1,12 @@
 import { describe, expect, it } from 'vitest';
 import type { InProcess } from '../support/in-process.ts';
 import {
+  anActivation,
   aProtectedWorld,
   aReset,
   committed,
   conditionOf,
   disaster,
-  failingActivation,
   flaws,
   protection,
   sentenceOf,
@@ -93,7 +93,9 @@ describe('a discard', () => {
   async function failing(): Promise<{ world: InProcess; spec: Readonly<Record<string, unknown>> }> {
     const world = await aProtectedWorld();
     const { configurationId } = protection(world);
-    await failingActivation(world);
+    await world.control('PATCH', `/configurations/${configurationId}`, { failSteps: 1_000 });
+    world.apply('RecoveryActivation', 'now', anActivation(world));
+    await world.run(1_500_000);
     const { operationId } = statusOf<{ operationId: string }>(world, 'RecoveryActivation', 'now');
     const spec = {
       protectionRef: { name: 'orders' },

@@ -9,7 +9,6 @@ import {
   committed,
   conditionOf,
   disaster,
-  failingActivation,
   protection,
   statusOf,
   validUntil,
@@ -104,7 +103,9 @@ const rows: readonly Row[] = [
     what: ['ActivationDiscard', 'stop'],
     asked: async (world) => {
       const { configurationId } = protection(world);
-      await failingActivation(world);
+      await world.control('PATCH', `/configurations/${configurationId}`, { failSteps: 1_000 });
+      world.apply('RecoveryActivation', 'now', anActivation(world));
+      await world.run(1_500_000);
       await world.control('PATCH', `/configurations/${configurationId}`, { hold: true });
       world.apply('ActivationDiscard', 'stop', aDiscard(world));
       await world.run(5_000);

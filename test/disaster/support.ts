@@ -51,19 +51,6 @@ export async function aProtectedWorld(options: Options = {}, protection: object 
   return world;
 }
 
-/** Asks for an activation that keeps failing while it promotes, for so long that it may be discarded. */
-export async function failingActivation(
-  world: InProcess,
-  name = 'now',
-  spec: object = anActivation(world),
-): Promise<void> {
-  world.apply('RecoveryActivation', name, spec);
-  await world.run(5_000);
-  const { configurationId } = protection(world);
-  await world.control('PATCH', `/configurations/${configurationId}`, { setPhase: 'promoting', failSteps: 1_000 });
-  await world.run(1_500_000);
-}
-
 /** The status of an object, as what the test takes it for. */
 export function statusOf<Status = Readonly<Record<string, unknown>>>(
   world: InProcess,

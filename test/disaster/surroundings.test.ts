@@ -7,7 +7,7 @@ import {
   aReset,
   committed,
   conditionOf,
-  failingActivation,
+  protection,
   sentenceOf,
   target,
 } from './support.ts';
@@ -45,7 +45,9 @@ describe('the dangerous credential', () => {
     });
     world.secret('dangerous', { baseUrl: 'http://127.0.0.1:8088', token: 'zzzz-dangerous' });
     world.account({ dangerousCredentialsRef: { name: 'dangerous' } });
-    await failingActivation(world);
+    await world.control('PATCH', `/configurations/${protection(world).configurationId}`, { failSteps: 1_000 });
+    world.apply(kind, 'now', anActivation(world));
+    await world.run(1_500_000);
     world.apply('ActivationDiscard', 'stop', aDiscard(world));
     await world.run(300_000);
     world.apply('DisasterReset', 'wipe', aReset(world));

@@ -10,7 +10,6 @@ import {
   conditionOf,
   disaster,
   editedByHand,
-  failingActivation,
   protection,
   sentenceOf,
   target,
@@ -77,7 +76,10 @@ describe('a journal that somebody damaged', () => {
 describe('an answer that says yes without a receipt', () => {
   it('is no proof of a discard', async () => {
     const world = await aProtectedWorld();
-    await failingActivation(world);
+    const { configurationId } = protection(world);
+    await world.control('PATCH', `/configurations/${configurationId}`, { failSteps: 1_000 });
+    world.apply('RecoveryActivation', 'now', anActivation(world));
+    await world.run(1_500_000);
     let count = 0;
     world.interference = ({ path }) =>
       path === `${disaster}/discard-activation` && (count += 1) === 1
@@ -93,7 +95,9 @@ describe('an answer that says yes without a receipt', () => {
   it('is one when it names an operation of its own', async () => {
     const world = await aProtectedWorld({ readings: { 'rejection.status': '409' } });
     const { configurationId, generation } = protection(world);
-    await failingActivation(world);
+    await world.control('PATCH', `/configurations/${configurationId}`, { failSteps: 1_000 });
+    world.apply('RecoveryActivation', 'now', anActivation(world));
+    await world.run(1_500_000);
     const receipt = { configurationId, generation, operationId: 'op_cleanup', phase: 'queued' };
     world.interference = ({ path }) =>
       path === `${disaster}/discard-activation`

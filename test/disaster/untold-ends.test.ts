@@ -3,12 +3,11 @@ import type { InProcess } from '../support/in-process.ts';
 import {
   aDiscard,
   anActivation,
-  aProtectedWorld,
   aReset,
+  aProtectedWorld,
   committed,
   conditionOf,
   disaster,
-  failingActivation,
   flaws,
   protection,
   sentenceOf,
@@ -127,7 +126,9 @@ describe('a discard whose answer was lost', () => {
   /** A world whose activation keeps failing, so that it may be discarded. */
   async function failing(options: ConstructorParameters<typeof InProcess>[0]): Promise<InProcess> {
     const world = await aProtectedWorld(options);
-    await failingActivation(world);
+    await world.control('PATCH', `/configurations/${protection(world).configurationId}`, { failSteps: 1_000 });
+    world.apply(activation, 'now', anActivation(world));
+    await world.run(1_500_000);
     return world;
   }
 

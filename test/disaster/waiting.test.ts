@@ -9,7 +9,6 @@ import {
   committed,
   conditionOf,
   disaster,
-  failingActivation,
   protection,
   statusOf,
   validUntil,
@@ -65,7 +64,9 @@ describe('the end of a request', () => {
     const world = await aProtectedWorld();
     const { configurationId } = protection(world);
     const tell = (what: object) => world.control('PATCH', `/configurations/${configurationId}`, what);
-    await failingActivation(world);
+    await tell({ failSteps: 1_000 });
+    world.apply('RecoveryActivation', 'now', anActivation(world));
+    await world.run(1_500_000);
     world.apply('ActivationDiscard', 'stop', aDiscard(world));
     await world.run(5_000);
     await tell({ pendingCleanup: cleaning });

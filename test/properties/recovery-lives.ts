@@ -35,6 +35,7 @@ async function failingActivation(world: InProcess): Promise<void> {
   await protectedDatabase(world);
   const { configurationId, generation, recoveryPoints } = protectionOf(world);
   const [point] = recoveryPoints;
+  await world.control('PATCH', `/configurations/${configurationId}`, { failSteps: 1_000 });
   const { status } = await world.request('POST', '/disaster-readiness/activate', {
     accountId: 'acc_demo',
     configurationId,
@@ -47,7 +48,6 @@ async function failingActivation(world: InProcess): Promise<void> {
     writerSafetyAcknowledged: true,
   });
   if (status !== 200) throw new Error(`the activation was answered with ${status}`);
-  await world.control('PATCH', `/configurations/${configurationId}`, { setPhase: 'promoting', failSteps: 1_000 });
   await world.run(1_000_000);
 }
 

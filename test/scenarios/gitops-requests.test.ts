@@ -2,13 +2,7 @@ import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import { describe, expect, it } from 'vitest';
 import { identities } from '../../src/kinds/schema/index.ts';
-import {
-  aProtectedWorld,
-  anActivation,
-  failingActivation,
-  statusOf,
-  type ProtectionStatus,
-} from '../disaster/support.ts';
+import { aProtectedWorld, anActivation, statusOf, type ProtectionStatus } from '../disaster/support.ts';
 import { kubectl } from './support/kubernetes.ts';
 import { aStage } from './support/stage.ts';
 import type { Manifest, Team } from './support/team.ts';
@@ -107,7 +101,9 @@ async function finalStatuses(): Promise<ReadonlyMap<string, object>> {
     validUntil: new Date(world.clock.wall() + 3_600_000).toISOString(),
   });
   const status = (kind: string) => statusOf<object>(world, kind, 'now');
-  await failingActivation(world, 'failing');
+  await world.control('PATCH', `/configurations/${protection().configurationId}`, { failSteps: 1_000 });
+  world.apply('RecoveryActivation', 'failing', anActivation(world));
+  await world.run(1_500_000);
   const { operationId } = statusOf<{ operationId: string }>(world, 'RecoveryActivation', 'failing');
   const acknowledgement = 'DiscardsRecoveredData';
   world.apply('ActivationDiscard', 'now', {

@@ -2,6 +2,18 @@ import { describe, expect, it } from 'vitest';
 import { type Fields, HOUR, MINUTE, setting, SETTLED, WARM } from './disaster-setting.ts';
 
 describe('failSteps', () => {
+  it('waits for the phases that count towards a discard when nothing is under way', async () => {
+    const at = setting();
+    const configurationId = await at.protect();
+    await at.tell(configurationId, { failSteps: 6 });
+    const operationId = await at.activate(configurationId);
+    at.advance(880_000);
+
+    const { activeOperation } = await at.configuration(configurationId);
+    expect(activeOperation).toMatchObject({ phase: 'promoting', failedSteps: 6 });
+    expect((await at.discard(configurationId, operationId)).status).toBe(200);
+  });
+
   it('fails the steps of an enrolment from the first one on, and of a check while it cleans up', async () => {
     const at = setting();
     const { configurationId } = await at.configureOne();

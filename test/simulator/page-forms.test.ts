@@ -130,6 +130,17 @@ describe('the forms of the page', () => {
     },
   );
 
+  it.each(
+    areas
+      .flatMap(({ routes }) => routes)
+      .flatMap((route) => (route.takes === undefined ? [] : [[nameOf(route), route.takes] as const])),
+  )('asks for what the interface names for %s, and for nothing else', (name, takes) => {
+    const names = new Set(formCalled(name).fields.map((field) => field.name.split('/')[0]));
+
+    expect([...names].filter((field) => !takes.includes(field ?? ''))).toEqual([]);
+    expect(takes.filter((field) => !names.has(field) && !takenUnread.includes(field))).toEqual([]);
+  });
+
   it('fills in what belongs to the choice that was made', async () => {
     const on = box();
     await contactPoint(on);
@@ -195,6 +206,9 @@ const wholly: Readonly<Record<string, object>> = {
   },
   'POST /disaster-readiness/configure': { 'common/mode': 'warm' },
 };
+
+/** What POST /app takes for the environment of a service, and the simulator does nothing with. */
+const takenUnread = ['containers', 'disk', 'withPersistence', 'databaseSettings', 'startupConfig'];
 
 /** Only looked for so that it can be refused. */
 const refusedAlways = 'startupConfig';

@@ -69,13 +69,13 @@ export function currentAccount(call: Pick<Call, 'world' | 'caller'>): string {
   return accountId;
 }
 
-/** Whether this member sees only the environments assigned to them. */
+/** Tells if this member sees only the environments assigned to them. */
 export function isRestricted(world: World, membership: Membership): boolean {
   if (membership.role === 'admin' || membership.allowedAppEnvIds.length === 0) return false;
   return world.of(accounts).get(membership.accountId)?.memberEnvAccess === true;
 }
 
-/** Whether this member may see and touch an environment. */
+/** Tells if this member may see and change an environment. */
 export function maySee(world: World, membership: Membership, appEnvId: string): boolean {
   return !isRestricted(world, membership) || membership.allowedAppEnvIds.includes(appEnvId);
 }

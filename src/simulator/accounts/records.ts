@@ -1,6 +1,6 @@
 import { collection } from '../store/collection.ts';
 
-/** What a token may do. */
+/** A scope of a token. */
 export type Scope = 'svc:read' | 'svc:write:config' | 'svc:write:deploy' | 'svc:write:dangerous';
 
 /** Every scope there is. */
@@ -20,7 +20,7 @@ export interface Account {
 /** All customers. */
 export const accounts = collection<Account>('accounts', (account) => account.accountId);
 
-/** What a caller proves who they are with. */
+/** A token: the proof of who is calling. */
 export interface Token {
   readonly token: string;
   readonly kind: 'user' | 'environment';
@@ -31,7 +31,7 @@ export interface Token {
 /** All tokens. */
 export const tokens = collection<Token>('tokens', (token) => token.token);
 
-/** What a token is in one account. */
+/** The role and permissions of a token in one account. */
 export interface Membership {
   readonly membershipId: string;
   readonly accountId: string;
@@ -50,7 +50,7 @@ export const memberships = collection<Membership>('memberships', (membership) =>
   },
 });
 
-/** Where environments run. */
+/** A region of the service. */
 export interface Region {
   readonly name: string;
   readonly up: boolean;
@@ -64,7 +64,7 @@ export interface Region {
 /** All regions. */
 export const regions = collection<Region>('regions', (region) => region.name);
 
-/** Something kept by the Credentials API: requests name it by id only. */
+/** A credential of the Credentials API: requests name it by id only. */
 export interface Credential {
   readonly credentialId: string;
   readonly accountId: string;

@@ -11,7 +11,7 @@ const metricValue: Reads<Metric['value']> = (value, name) => {
   return number()(value, name);
 };
 
-/** What the alert engine sees, and when it looks. */
+/** Sets metrics, and has the alert engine evaluate at once. */
 export const metricRoutes: readonly ControlRoute[] = [
   {
     method: 'POST',

@@ -9,7 +9,7 @@ interface Engine {
   readonly timerId: string;
 }
 
-/** Whether the engine runs. */
+/** The engine's row: there while it runs. */
 export const engine = collection<Engine>('alertEngine', (row) => row.engineId);
 
 const evaluationMs = 15_000;

@@ -17,7 +17,7 @@ const description = text({ min: 0, max: 500 });
 const operator = choice(['gt', 'lt']);
 const aggregation = choice(['mean', 'max', 'min', 'last']);
 
-/** What POST /app-env/alert takes. */
+/** The fields of POST /app-env/alert. */
 export const creationFields: readonly string[] = [
   'appEnvId',
   'envName',

@@ -27,7 +27,7 @@ export const port = number({ min: 1, max: 65_535, whole: true });
 /** Text that may be empty. */
 export const anyText = text({ min: 0 });
 
-/** What POST /app takes. */
+/** The fields of POST /app. */
 export const creationFields: readonly string[] = [
   'name',
   'accountId',

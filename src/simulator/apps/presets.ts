@@ -19,7 +19,7 @@ interface DatabasePreset {
   readonly limits: { readonly maxDisk: number; readonly maxReplicas: number };
 }
 
-/** What an app can be made from, other than managed services. The last version is the default. */
+/** The presets of apps, without managed services. The last version is the default. */
 export const appPresets: readonly AppPreset[] = [
   { name: 'NEXT_JS', label: 'Next.js', versions: ['NEXT_JS_NODE_JS_20', 'NEXT_JS_NODE_JS_22'] },
   { name: 'REMIX', label: 'Remix', versions: ['REMIX_NODE_JS_20', 'REMIX_NODE_JS_22'] },
@@ -70,7 +70,7 @@ export const creatablePresets: readonly string[] = [...appPresets, ...databasePr
 /** The values of dockerPreset that PATCH /app takes: responses and updates also know the older words. */
 export const knownPresets: readonly string[] = [...creatablePresets, 'NODE', 'METEOR', 'PYTHON'];
 
-/** Whether a preset is a managed service. */
+/** Tells if a preset is a managed service. */
 export function isDatabase(preset: string): boolean {
   return databasePresets.some((each) => each.name === preset);
 }

@@ -37,7 +37,7 @@ const settable = [
   'jobConfig',
 ] as const;
 
-/** What PATCH /app takes. */
+/** The fields of PATCH /app. */
 export const patchFields: readonly string[] = ['appId', ...settable, 'applyImmediately'];
 
 /** PATCH /app. */
@@ -150,7 +150,7 @@ function mergedJobConfig(app: App, preset: string, body: Fields): App['jobConfig
   return given === undefined ? app.jobConfig : { ...app.jobConfig, ...given };
 }
 
-/** What an app may not become, and what may not change on the way to a Function and back. */
+/** Refuses conversions that the interface forbids, and other changes together with one to or from a Function. */
 function requireConvertible(world: World, app: App, next: App, body: Fields): void {
   const isConversion = app.dockerPreset !== next.dockerPreset;
   if (isConversion && (isDatabase(app.dockerPreset) || isDatabase(next.dockerPreset))) {

@@ -14,12 +14,12 @@ export interface OwnRoute extends Omit<ControlRoute, 'handle'> {
   readonly own: (call: {
     readonly query: ReturnType<typeof queryOf>;
     readonly body: ReturnType<typeof bodyOf>;
-    /** Says whether nobody waits for the answer any more. */
+    /** Tells if the client went away. */
     readonly isGivenUp: () => boolean;
   }) => Answer | Stream | Promise<Answer>;
 }
 
-/** What every control path begins with. */
+/** The prefix of every control path. */
 export const controlPrefix = '/_sim';
 
 /** The longest body of a control request: a whole saved world fits. */

@@ -39,7 +39,7 @@ export const retainedDisks = collection<RetainedDisk>('retainedDisks', (row) => 
   indexes: { source: (row) => row.sourceAppEnvId },
 });
 
-/** Where a call is journaled. */
+/** The key under which a call is journaled. */
 export function callId(accountId: string, requestId: string): string {
   return JSON.stringify([accountId, requestId]);
 }

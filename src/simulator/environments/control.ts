@@ -30,7 +30,7 @@ import {
   type Resources,
 } from './environment.ts';
 
-/** What only the console of the service can do with environments. */
+/** Creates, shows, changes and deletes environments: in the service only its console can. */
 export const environmentRoutes: readonly ControlRoute[] = [
   { method: 'POST', path: '/environments', does: 'creates an environment', handle: create },
   {

@@ -4,10 +4,10 @@ import type { World } from '../store/store.ts';
 import { type Content, type Environment, environments } from './environment.ts';
 import { needsNewVersion } from './versions.ts';
 
-/** What a deployment does: run a version made for it, run a version that was there already, or start or stop the current one. */
+/** The kinds of deployment: run a version made for it, run a version that is there already, start or stop the current one. */
 export type DeploymentKind = 'newVersion' | 'restart' | 'start' | 'stop';
 
-/** What a deployment comes to: the interface says so for stop and start, and leaves it open for the others. */
+/** The end of a deployment: the interface says it for stop and start, and leaves it open for the others. */
 type Settles = 'deployment' | 'running' | 'stopped';
 
 const settlesTo: Readonly<Record<DeploymentKind, Settles>> = {
@@ -117,7 +117,7 @@ export function settle(world: World, { appEnvId, settlesTo: settles }: Settling)
   world.record({ kind: 'environment.settled', id: appEnvId, accountId: environment.accountId, detail: { status } });
 }
 
-/** The environment with a status somebody tells it, whatever was going on. */
+/** The environment with a status from the control surface: it ends a deployment under way. */
 export function toldStatus(world: World, environment: Environment, status: string): Environment {
   const { deployment, ...rest } = environment;
   for (const timerId of deployment?.timerIds ?? []) world.cancel(timerId);

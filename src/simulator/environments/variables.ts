@@ -16,7 +16,7 @@ export function withEnvVars(environment: Environment, body: Fields): Environment
   return { ...environment, envVars: Object.fromEntries(envVars) };
 }
 
-/** What functions may ask for: the limits of every account of this simulator. */
+/** The limits of functions, the same for every account of this simulator. */
 const functionLimits = {
   containerConcurrency: { min: 0, max: 1000, whole: true },
   timeoutSeconds: { min: 1, max: 3600 },

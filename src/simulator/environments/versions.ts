@@ -29,7 +29,7 @@ export function addBuild(
   return addContent(world, environment, image, buildHash);
 }
 
-/** Says whether an environment of this app can be built: from source, with a branch to take it from. */
+/** Tells if an environment of this app can be built: it needs source mode and a git branch. */
 export function isBuiltFromGit(app: App, environment: Environment): boolean {
   return !app.useImage && kindOf(app) !== 'database' && environment.gitBranch !== undefined;
 }
@@ -61,7 +61,7 @@ export function versionForChanges(world: World, environment: Environment, app: A
   return isBuiltFromGit(app, environment) ? addBuild(world, environment, app) : undefined;
 }
 
-/** What makes two builds the same: the source and how it is built, not how it is started. */
+/** The inputs of a build: the source and how it is built, not how it is started. */
 function buildInputs(app: App, gitBranch: string): readonly string[] {
   const { gitNamespace = '', gitRepo = '', dockerPreset, dockerPresetVersion = '', builder, contextDir } = app;
   const { dockerfilePath = '', customDockerfileContent = '', buildArgs = '' } = app;

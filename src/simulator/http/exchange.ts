@@ -8,11 +8,11 @@ export interface Request {
   readonly body?: Uint8Array | string;
   /** The body was longer than allowed and was not kept. */
   readonly tooLarge?: boolean;
-  /** Says whether the client went away. */
+  /** Tells if the client went away. */
   readonly isGivenUp?: () => boolean;
 }
 
-/** What the client gets: an answer, a connection that breaks, or silence. */
+/** The reply to a client: an answer, a connection that breaks, silence, or a stream. */
 export type Reply = Answered | Reset | Silent | Stream;
 
 /** An answer, and how it is delivered. */
@@ -49,12 +49,12 @@ export interface Stream {
   readonly subscribe: (send: (event: string) => void) => () => void;
 }
 
-/** What a socket needs of whoever answers the requests. */
+/** A service as a socket needs it. */
 export interface Served {
   handle(request: Request): Promise<Reply>;
   /** The longest body that this address takes, in bytes. */
   longestBody(url: string): number;
-  /** Stops what takes long: it is about to be closed. */
+  /** Stops long work before it is closed. */
   stop(): void;
   /** The answer to what could not even be read as a request. */
   broken(status: number, message: string): Reply;

@@ -6,7 +6,7 @@ export type Fields = Readonly<Record<string, unknown>>;
 /** Turns a value from outside into one of ours, or refuses it in the name of its field. */
 export type Reads<T> = (value: unknown, name: string) => T;
 
-/** Whether a field was sent at all. */
+/** Tells if a field was sent at all. */
 export function sent(from: Fields, name: string): boolean {
   return Object.hasOwn(from, name) && from[name] !== undefined;
 }
@@ -90,7 +90,7 @@ export function list<T>(reads: Reads<T>, options: { readonly min?: number; reado
   };
 }
 
-/** An object; its fields are read by whoever asked. */
+/** An object, with its fields still unread. */
 export const object: Reads<Fields> = (value, name) => {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) throw invalid(`${name} must be an object`);
   return value as Fields;

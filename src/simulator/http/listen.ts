@@ -9,13 +9,13 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { type Answered, originForm, type Reply, type Request, type Served, type Stream } from './exchange.ts';
 import { BadOption } from '../bad-option.ts';
 
-/** Where to listen. */
+/** The address to listen on. */
 export interface ListenOptions {
   readonly host: string;
   readonly port: number;
 }
 
-/** Somebody who answers requests on a socket. */
+/** A server that listens on a socket. */
 export interface ListeningTo<S extends Served> {
   readonly simulator: S;
   readonly url: string;
@@ -42,7 +42,7 @@ export async function listen<S extends Served>(make: () => S, options: ListenOpt
     connectionsCheckingInterval: 500,
     maxHeaderSize: longestHeaders,
     keepAliveTimeout: 60_000,
-    // A missing Host is answered here, in the form of errors.
+    // The simulator itself answers a request without Host, in the form of its errors.
     requireHostHeader: false,
   });
   await new Promise<void>((resolve, reject) => {
@@ -78,7 +78,7 @@ async function closed(server: Server, simulator: Served): Promise<void> {
   simulator.stop();
   const ended = new Promise<void>((resolve) => server.close(() => resolve()));
   server.closeIdleConnections();
-  // Answers that are under way get a moment; whoever hangs or streams does not.
+  // Answers under way get a moment to end; hanging requests and streams do not.
   const impatient = setTimeout(() => server.closeAllConnections(), 300).unref();
   await ended;
   clearTimeout(impatient);
@@ -98,7 +98,7 @@ async function serve(simulator: Served, incoming: IncomingMessage, outgoing: Ser
       : simulator.broken(400, 'the request needs a Host');
     await deliver(reply, incoming, outgoing, body === undefined);
   } catch {
-    // The client went away, or the state could not be kept: either way nothing may look like a success.
+    // The client went away, or the state could not be written: nothing may look like a success.
     outgoing.destroy();
   }
 }
@@ -242,7 +242,7 @@ function stream(reply: Stream, outgoing: ServerResponse): void {
   outgoing.writeHead(200, { 'content-type': 'text/event-stream', 'cache-control': 'no-store' });
   outgoing.write(': listening\n\n');
   const stop = reply.subscribe((event) => {
-    // Whoever does not read is let go; the page comes back by itself and asks for what it missed.
+    // A client that does not read is cut off; the page reconnects by itself and asks for the events it missed.
     if (outgoing.writableLength > mostWaiting) outgoing.destroy();
     else outgoing.write(event);
   });
@@ -268,7 +268,7 @@ function refuse(simulator: Served, status: number, message: string, socket: Sock
   const headers = { ...reply.headers, 'content-length': String(Buffer.byteLength(reply.body)), connection: 'close' };
   const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}`);
   socket.end([`HTTP/1.1 ${status} Refused`, ...lines, '', reply.body].join('\r\n'));
-  // The sender may still be talking: let it, for a moment, so that it can read the answer.
+  // Read on for a moment, so that a client that is still sending gets to see the answer.
   socket.removeAllListeners('data');
   socket.on('data', () => undefined);
   setTimeout(() => socket.destroy(), 1000).unref();

@@ -2,7 +2,7 @@
 export class Refusal extends Error {
   override readonly name = 'Refusal';
   readonly status: number;
-  /** Fields the text promises at the top of the body, whatever the shape of errors is. */
+  /** Fields that stand at the top of the body under every form of errors, as the interface promises. */
   readonly kept: Readonly<Record<string, unknown>>;
   readonly headers: Readonly<Record<string, string>>;
 
@@ -19,22 +19,22 @@ export class Refusal extends Error {
   }
 }
 
-/** The request breaks the form the text gives: 400. */
+/** Refuses a request that breaks the form the interface gives: 400. */
 export function invalid(message: string): Refusal {
   return new Refusal(400, message);
 }
 
-/** The caller may not do this: 403. */
+/** Refuses a caller who may not do this: 403. */
 export function forbidden(message: string): Refusal {
   return new Refusal(403, message);
 }
 
-/** What the request names does not exist: 404. */
+/** Refuses a request that names something unknown: 404. */
 export function notFound(message: string): Refusal {
   return new Refusal(404, message);
 }
 
-/** The id is taken already: 409, on the control surface only. */
+/** Refuses an id that exists already: 409, on the control surface only. */
 export function taken(message: string): Refusal {
   return new Refusal(409, message);
 }

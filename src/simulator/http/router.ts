@@ -7,7 +7,7 @@ interface Routed {
 
 interface Found<R> {
   readonly route: R;
-  /** What stands in the path where the route says `:id`. */
+  /** The part of the path where the route says `:id`. */
   readonly id: string;
 }
 

@@ -16,7 +16,7 @@ import {
 import { invalid, notFound } from '../http/refusal.ts';
 import type { World } from '../store/store.ts';
 
-/** What a fault does to a request; exactly one of these fields is there (and `then` beside delayMs). */
+/** The effect of a fault on a request: exactly one of these fields (and `then` beside delayMs). */
 export interface Effect {
   readonly status?: number;
   readonly body?: unknown;

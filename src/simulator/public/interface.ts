@@ -16,7 +16,7 @@ import type { RequestLog } from '../store/requests.ts';
 import { Router } from '../http/router.ts';
 import { bodyText, errorBody } from './shape.ts';
 
-/** What every public path begins with. */
+/** The prefix of every public path. */
 export const publicPrefix = '/api/public/v1';
 
 interface Parts {
@@ -29,7 +29,7 @@ interface Parts {
   readonly log: (line: string) => void;
 }
 
-/** What the request log says of a request beside its answer. */
+/** Facts about a request that only the request log tells. */
 interface Noted {
   unknownFields: readonly string[];
 }
@@ -159,7 +159,7 @@ export class PublicInterface {
 
 const none: readonly string[] = [];
 
-/** What a request carries although the interface does not name it for this route. */
+/** The fields and parameters of a request that the interface does not name for this route. */
 function unknownFields({ takes, method }: Route, { body, query }: Call): readonly string[] {
   if (takes === undefined) return none;
   const carries = method === 'POST' || method === 'PATCH';
@@ -187,7 +187,7 @@ function bodyOfEffect(body: unknown): Pick<Answered, 'body' | 'headers'> {
   };
 }
 
-/** What an effect does instead of handling the request. */
+/** The reply of an effect that replaces the handling of a request; undefined for other effects. */
 function instead(effect: Effect): Reply | undefined {
   const committed = false;
   if (effect.status !== undefined) {
@@ -208,7 +208,7 @@ function instead(effect: Effect): Reply | undefined {
   return undefined;
 }
 
-/** What an effect does with the answer of a request that was handled. */
+/** The reply after an effect has changed the answer of a request that was handled. */
 function delivered(answered: Answered, effect: Effect): Reply {
   const { committed } = answered;
   if (effect.commitThen !== undefined) {

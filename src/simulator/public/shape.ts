@@ -13,7 +13,7 @@ export function date(world: World, ms: number | undefined): string | undefined {
   return world.readings['dates.form'] === 'seconds' ? `${iso.slice(0, 19)}Z` : iso;
 }
 
-/** A business rule says no; the text does not show the status. */
+/** A refusal by a business rule, with the status of the reading: the interface does not show it. */
 export function rejected(world: World, message: string, kept: Readonly<Record<string, unknown>> = {}): Refusal {
   return new Refusal(Number(world.readings['rejection.status']), message, kept);
 }

@@ -75,7 +75,7 @@ function requireAvailable(world: World, solution: Solution, accountId: string, r
     throw rejected(world, `region ${region.name} is not ready for agent sandboxes`);
 }
 
-/** Whoever comes back to an installation repeats what it was made with. */
+/** Refuses to resume an installation with other values than it was made with. */
 function requireSame(
   world: World,
   before: Installation,

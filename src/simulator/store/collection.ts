@@ -1,4 +1,4 @@
-/** What a row is filed under in one index: a key, several, or nothing. */
+/** The keys of a row in one index: one, several, or none. */
 export type Filed<T> = (row: T) => string | readonly string[] | undefined;
 
 /** One kind of row of the world: its name in the saved state, its identity, and how it is looked up. */
@@ -6,7 +6,7 @@ export interface Collection<T extends object> {
   readonly name: string;
   readonly id: (row: T) => string;
   readonly indexes: Readonly<Record<string, Filed<T>>>;
-  /** Whether a list may have to show it as it was a while ago. */
+  /** Set where a list may have to show the rows as they were a while ago. */
   readonly remembered: boolean;
 }
 

@@ -17,7 +17,7 @@ interface Undo {
 
 const longest = 50_000;
 
-/** What rows were before each commit, for lists that lag; bounded, and it costs one small entry per change. */
+/** The rows before each commit, for lists that lag; bounded, with one small entry for each change. */
 export class History {
   #undos: Undo[] = [];
 
@@ -28,7 +28,7 @@ export class History {
     if (this.#undos.length > longest) this.#undos = this.#undos.slice(-longest / 2);
   }
 
-  /** Whether a collection has changed after a moment: only then is a copy needed. */
+  /** Tells if a collection has changed after a moment: only then is a copy needed. */
   changedAfter(collection: string, at: number): boolean {
     const last = this.#undos.findLast((undo) => undo.collection === collection);
     return last !== undefined && last.at > at;

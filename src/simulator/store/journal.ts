@@ -24,11 +24,11 @@ import type { RequestLine, SavedState, Step } from './saved.ts';
 const writeTo = promisify(write);
 const syncTo = promisify(fdatasync);
 
-/** What a state file holds. */
+/** The content of a state file. */
 export interface Kept {
   readonly state: unknown;
   readonly lines: readonly (Step | RequestLine)[];
-  /** Where the last whole line ends. */
+  /** The end of the last whole line. */
   readonly bytes: number;
 }
 
@@ -92,7 +92,7 @@ export class Journal {
   #fd = -1;
   #buffer: string[] = [];
   #buffered = 0;
-  /** Says whether the buffer holds a commit: an answer waits for those, and not for the lines of requests. */
+  /** Set while the buffer holds a commit: answers wait for those, and not for the lines of requests. */
   #holdsCommit = false;
   #lazyTimer: NodeJS.Timeout | undefined;
   #running: Promise<void> | undefined;
@@ -104,7 +104,7 @@ export class Journal {
     this.#path = path;
   }
 
-  /** Whether the commits weigh so much more than the world that writing it anew pays. */
+  /** Tells if the lines have grown so far beyond the state that it pays to write the file anew. */
   get overgrown(): boolean {
     return this.#grown > Math.max(smallestGrowth, 2 * this.#base);
   }
@@ -133,7 +133,7 @@ export class Journal {
     if (this.#buffered > longestBuffer && this.#running === undefined) this.#flushNow();
   }
 
-  /** Adds the line of a request, which nobody waits for: it is on disk with the next commit, or a second later. */
+  /** Adds the line of a request without waiting: it is on disk with the next commit, or a second later. */
   appendLazily(line: RequestLine): void {
     this.#add(line);
     if (this.#buffered > longestLazy) this.#flushBehind();
@@ -168,7 +168,7 @@ export class Journal {
     this.#lazyTimer = undefined;
   }
 
-  /** Writes without anybody waiting; a failure is kept, and the next commit meets it. */
+  /** Writes in the background; a failure is kept, and the next commit fails with it. */
   #flushBehind(): void {
     this.#flush().catch(() => undefined);
   }
@@ -179,7 +179,7 @@ export class Journal {
   }
 
   async #flush(): Promise<void> {
-    // Whoever comes while a write runs waits for it, and then for the write that carries their own commit.
+    // During a write, wait for it, and then for the write with the lines that came meanwhile.
     if (this.#running !== undefined) await this.#running;
     if (this.#buffer.length > 0) this.#running ??= this.#write().finally(() => (this.#running = undefined));
     if (this.#running !== undefined) await this.#running;

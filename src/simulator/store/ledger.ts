@@ -1,4 +1,4 @@
-/** What a handler reports when it changes the world. */
+/** A change of the world as a handler reports it. */
 export interface Entry {
   /** For example `contactPoint.created`. */
   readonly kind: string;
@@ -7,7 +7,7 @@ export interface Entry {
   readonly accountId: string;
   /** The caller's own reference, where the request carries one. */
   readonly requestId?: string;
-  /** What changed, without secrets. */
+  /** The details of the change, without secrets. */
   readonly detail?: Readonly<Record<string, unknown>>;
 }
 

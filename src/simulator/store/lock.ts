@@ -36,7 +36,7 @@ function removeIfStale(file: string): void {
   const owner = ownerIn(text);
   if (owner === undefined) throw new InUse(`${file} names no process: remove it when nobody has the file`);
   if (isAlive(owner)) throw new InUse(`process ${owner.pid} has it`);
-  // Another process may take the stale lock over at the same moment: whoever moved something else than the stale one puts it back.
+  // Another process may take over the same stale lock at this moment: a fresh lock that was moved by mistake is put back.
   const aside = `${file}.${ownPid}`;
   try {
     renameSync(file, aside);

@@ -8,7 +8,7 @@ interface Sealed {
 
 /** A log as it is kept on disk. */
 export interface PackedLines {
-  /** The number of the newest line that was given up; 0 when none was. */
+  /** The number of the newest line that was dropped; 0 when none was. */
   readonly gone: number;
   readonly sealed: readonly string[];
   readonly open: readonly unknown[];
@@ -19,7 +19,7 @@ const mostLines = 500_000;
 
 /**
  * A log of numbered lines that is kept compactly: the newest lines as they are, all before them compressed. It holds half a million
- * lines; beyond that it gives up the oldest, and says so to whoever asks for them.
+ * lines. Beyond that it drops the oldest; `gone` is the number of the newest line that was dropped.
  */
 export class PackedLog<T extends { readonly seq: number }> {
   readonly #mostSealed: number;
@@ -38,13 +38,13 @@ export class PackedLog<T extends { readonly seq: number }> {
     if (this.#open.length >= 2 * linesSealed) this.#seal();
   }
 
-  /** Everything numbered above `seq`, oldest first, as far as it is still there. */
+  /** The lines above `seq`, oldest first, as far as they are still there. */
   after(seq: number): readonly T[] {
     const unsealed = this.#sealed.filter(({ last }) => last > seq).flatMap(({ data }) => unpacked(data) as T[]);
     return [...unsealed, ...this.#open].filter((line) => line.seq > seq);
   }
 
-  /** The number of the newest line that was given up; 0 when none was. */
+  /** The number of the newest line that was dropped; 0 when none was. */
   get gone(): number {
     return this.#gone;
   }

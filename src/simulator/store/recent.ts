@@ -9,7 +9,7 @@ export interface ChangedRow {
 
 const longest = 50_000;
 
-/** Which rows changed of late, for whoever follows the world without reading all of it again; bounded. */
+/** The newest changes of rows, for a client that follows the world without reading all of it again; bounded. */
 export class RecentChanges {
   #changes: ChangedRow[] = [];
   #seq = 0;
@@ -31,7 +31,7 @@ export class RecentChanges {
     if (this.#changes.length > longest) this.#changes = this.#changes.slice(-longest / 2);
   }
 
-  /** What changed above `seq`; undefined when that is too long ago to be known. */
+  /** The changes above `seq`; undefined when some of them are too long ago to be known. */
   after(seq: number): readonly ChangedRow[] | undefined {
     const missing = this.#seq - seq;
     if (missing < 0 || missing > this.#changes.length) return undefined;

@@ -12,11 +12,11 @@ export interface LoggedRequest {
   readonly durationMs: number;
   readonly committed: boolean;
   readonly fault?: string;
-  /** What was sent although the interface does not name it. */
+  /** The fields and parameters that were sent although the interface does not name them. */
   readonly unknownFields?: readonly string[];
 }
 
-/** How often a route was asked for, and how often that committed something. */
+/** The number of requests to a route, and of those that committed something. */
 interface Count {
   readonly method: string;
   readonly path: string;

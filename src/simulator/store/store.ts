@@ -34,7 +34,7 @@ export interface World {
   record(entry: Entry): void;
 }
 
-/** Who a transaction is for, a request or the control surface: the ledger names them. */
+/** What is behind a transaction, a request with its token or the control surface: the ledger names them. */
 export type Cause = { readonly requestSeq: number; readonly token: string } | 'control';
 
 interface Open {
@@ -42,7 +42,7 @@ interface Open {
   readonly entries: Entry[];
 }
 
-/** Holds the tables, the ledger and the timer queue; writes each commit to whoever listens. */
+/** Holds the tables, the ledger and the timer queue, and passes each commit on. */
 export class Store implements World {
   readonly #tables = new Map<string, Table<object>>();
   readonly #facades = new Map<string, Rows<object>>();

@@ -1,6 +1,6 @@
 import { collection } from './collection.ts';
 
-/** Something that happens by itself later; part of the world, so that it survives a restart. */
+/** A future event that happens by itself; part of the world, so that it survives a restart. */
 export interface Timer {
   readonly timerId: string;
   readonly at: number;

@@ -1,4 +1,4 @@
-// Who may do what to a protection now: the rules of validate, activate, discard and reset, without their effects.
+// The rules of validate, activate, discard and reset: each says yes, or why not, and changes nothing.
 import { DISCARD_AFTER_FAILED_STEPS } from '../durations.ts';
 import type { Configuration, Operation, Refused, TargetNames } from '../model.ts';
 import { ruledOut } from '../model.ts';
@@ -23,14 +23,14 @@ function refusedWhileBusy(configuration: Configuration): Refused | undefined {
   return undefined;
 }
 
-/** Why a check may not be asked for now. A failed check that is cleaned up does not stand in the way of another one. */
+/** The reason to refuse a check now, if any. A failed check that is cleaned up does not block another one. */
 export function refusedValidation(configuration: Configuration, expectedGeneration: number): Refused | undefined {
   const refusal = refusedAtAll(configuration, expectedGeneration) ?? refusedWhileBusy(configuration);
   if (refusal !== undefined) return refusal;
   return protectedPoint(configuration) === undefined ? ruledOut('there is no recovery point to validate') : undefined;
 }
 
-/** What an activation names. */
+/** The fields of an activation that its rules look at. */
 export interface ActivationRequest {
   readonly expectedGeneration: number;
   readonly selectedOperationId: string;
@@ -42,12 +42,12 @@ export interface ActivationRequest {
   readonly writerSafetyAcknowledged: boolean;
 }
 
-/** What the outside says about an activation. */
+/** The circumstances of an activation outside of its configuration. */
 export interface ActivationFacts {
   readonly sourceRegionUp: boolean;
-  /** What stands in the way of a recovered environment with these names. */
+  /** The reason why no recovered environment can have these names, if any. */
   readonly obstacle?: string;
-  /** Whether two instants read the same to a client. */
+  /** Tells if two instants look the same to a client. */
   readonly sameInstant: (one: number, other: number) => boolean;
 }
 
@@ -133,7 +133,7 @@ function keepsFailing({ phase, failedSteps }: Operation): boolean {
   return countsFailedSteps(phase) && failedSteps >= DISCARD_AFTER_FAILED_STEPS;
 }
 
-/** Why a reset may not wipe this configuration: an activation in progress, unless it keeps failing before promotion. */
+/** The reason to refuse a reset, if any: an activation in progress, unless it keeps failing before promotion. */
 export function refusedReset(configuration: Configuration): Refused | undefined {
   const activation = runningActivation(configuration);
   if (activation === undefined) return undefined;

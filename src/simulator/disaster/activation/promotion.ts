@@ -39,7 +39,7 @@ export function nativeEngine({ dockerPreset }: RetainedSource): 'postgresql' | '
   }
 }
 
-/** A warm standby that went live is nobody's standby any more, and its schedules end. */
+/** The configuration without the standby that went live: its schedules end, too. */
 function withoutStandby(configuration: Configuration, now: number): Configuration {
   if (configuration.settings.mode === 'cold') return configuration;
   const {

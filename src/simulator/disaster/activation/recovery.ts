@@ -1,4 +1,4 @@
-// What an accepted activation, discard or reset does at once; the rest of it happens on the clock.
+// The immediate effects of an accepted activation, discard or reset; the rest happens on the clock.
 import { stepLengthMs } from '../durations.ts';
 import type { Configuration, Operation, Pinned, TargetNames } from '../model.ts';
 import type { Happening, Moment, Outcome } from '../operations.ts';
@@ -60,7 +60,7 @@ export function ownedDestinations(configuration: Configuration): number {
   return configuration.standby !== undefined || runningActivation(configuration) !== undefined ? 1 : 0;
 }
 
-/** What wiping a configuration leaves behind: the disks of the destinations it owned. */
+/** The disks that stay after a configuration is wiped: one for each destination it owned. */
 export function wiped(configuration: Configuration): readonly Happening[] {
   const disk = ownedDestinations(configuration) > 0 ? ({ retainsDisk: true } as const) : {};
   return [{ kind: 'configuration.wiped', ...disk }];

@@ -1,4 +1,4 @@
-// The bodies of the calls on disaster readiness: their form only. A field nobody knows is refused everywhere.
+// The bodies of the calls on disaster readiness: their form only. Unknown fields are refused everywhere.
 import type { Fields, Reads } from '../../http/fields.ts';
 import {
   choice,

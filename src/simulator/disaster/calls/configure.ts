@@ -62,7 +62,7 @@ function configureOne(
   return receipt;
 }
 
-/** What counts as the same payload: the settings that are in effect, wherever in the request they stood. */
+/** The payload that a repeated requestId is compared by: the effective settings, common or per item. */
 function payloadOf({ sourceAppEnvId, expectedGeneration }: ConfigureItem, asked: AskedSettings): string {
   const { target } = asked;
   const { envName, createNewApp, appName } = target ?? {};

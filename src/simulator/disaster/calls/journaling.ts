@@ -27,7 +27,7 @@ export function journal(world: World, reference: Reference, receipt: Receipt): v
   world.of(journaledCalls).put({ ...reference, receipt });
 }
 
-/** What says no here, as the answer to a whole request. */
+/** Turns a refusal of the rules into the answer to a request. */
 export function asRefusal(world: World, { refused, message }: Refused): Refusal {
   return refused === 'unknown' ? notFound(message) : rejected(world, message);
 }
@@ -47,7 +47,7 @@ export function configurationNamed(world: World, accountId: string, configuratio
   return configuration;
 }
 
-/** How the service words things under the readings of now. */
+/** The present readings that shape items and receipts. */
 export function viewOf(world: World): View {
   return {
     now: world.now,

@@ -1,4 +1,4 @@
-// The control surface of disaster readiness: what a test tells a configuration, and snapshots on demand.
+// The control surface of disaster readiness: changes the circumstances of a configuration, and takes snapshots.
 import type { Answer, ControlCall } from '../../area.ts';
 import { ok } from '../../area.ts';
 import type { Fields, Reads } from '../../http/fields.ts';
@@ -29,7 +29,7 @@ import { tell, type Telling } from './tell.ts';
 
 const MOST_SNAPSHOTS = 1_000;
 
-/** Tells a configuration what its circumstances are. */
+/** Changes the circumstances of a configuration. */
 export function tellConfiguration(call: ControlCall): Answer {
   const { world } = call;
   const configuration = named(call);

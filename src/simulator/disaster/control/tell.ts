@@ -1,4 +1,4 @@
-// The control surface's word to one configuration: circumstances first, then what happens at once, then readiness, so
+// One request of the control surface to a configuration: circumstances first, then immediate events, then readiness, so
 // that one request can set the stage, take a step and say what readiness is afterwards.
 import { beginCheckCleanup, completeCheck, returnToProtection, step } from '../progress/steps.ts';
 import { completeEnrolment } from '../protection/enrolment.ts';
@@ -11,7 +11,7 @@ import { promote } from '../activation/promotion.ts';
 import { applyNext, finishChange, withFirstCopyAgain } from '../evidence/standby.ts';
 import { withoutToldReadiness } from '../evidence/told.ts';
 
-/** Everything one configuration can be told; null takes back what was told before. */
+/** A request of the control surface to one configuration; null takes back an earlier word. */
 export interface Telling {
   readonly readiness?: ToldReadiness | null;
   readonly standby?: { readonly shape?: StandbyShape; readonly reason?: string | null; readonly caughtUp?: boolean };
@@ -27,9 +27,9 @@ export interface Telling {
   readonly firstCopyBytes?: number;
 }
 
-/** Carries out what a configuration is told. */
+/** Applies one request of the control surface to a configuration. */
 export function tell(configuration: Configuration, telling: Telling, moment: Moment): Outcome | Refused {
-  const circumstances = { ...configuration, told: toldFrom(configuration.told, telling) };
+  const circumstances = { ...configuration, told: toldFrom(configuration, telling) };
   const shaped = tellStandby(circumstances, telling, moment.now);
   if ('refused' in shaped) return shaped;
   let outcome: Outcome | Refused = { configuration: shaped, happenings: [{ kind: 'configuration.told' }] };
@@ -51,11 +51,15 @@ function thenIfBusy(
   return andThen(outcome, (configuration) => next(configuration, busy));
 }
 
-function toldFrom(told: Told, telling: Telling): Told {
-  const { engineUnavailableReason, nextValidation, pendingCleanup, validationCleanup, ...rest } = told;
+function toldFrom(configuration: Configuration, telling: Telling): Told {
+  const { told } = configuration;
+  const { engineUnavailableReason, nextValidation, pendingCleanup, validationCleanup, failingOperationId, ...rest } =
+    told;
+  const failing = telling.failSteps === undefined ? failingOperationId : busyOperation(configuration)?.operationId;
   return {
     ...rest,
     failSteps: telling.failSteps ?? told.failSteps,
+    ...(failing === undefined ? {} : { failingOperationId: failing }),
     hold: telling.hold ?? told.hold,
     applySeconds: telling.applySeconds ?? told.applySeconds,
     firstCopyBytes: telling.firstCopyBytes ?? told.firstCopyBytes,
@@ -120,7 +124,8 @@ function verifyCleanup(configuration: Configuration, now: number): Outcome {
 }
 
 function stepNow(configuration: Configuration, busy: Operation, moment: Moment): Outcome {
-  if (configuration.told.failSteps > 0) return step(configuration, busy, moment);
+  const { failSteps, failingOperationId } = configuration.told;
+  if (failSteps > 0 && failingOperationId === busy.operationId) return step(configuration, busy, moment);
   if (busy.phase === 'cleaning' && busy.kind === 'validation') return completeCheck(configuration, busy, moment.now);
   const waitsForCopy = busy.kind === 'enrolment' && busy.phase === 'restoring';
   const copied = waitsForCopy && configuration.standby?.firstCopyDone === false;

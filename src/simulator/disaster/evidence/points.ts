@@ -4,7 +4,7 @@ import type { Configuration, RecoveryPoint } from '../model.ts';
 import type { Moment, Outcome } from '../operations.ts';
 import { withoutToldReadiness } from './told.ts';
 
-/** How many points a configuration keeps. */
+/** The number of points that a configuration keeps. */
 const KEPT = 1_000;
 
 const FULL_COPY_BYTES = 100_000_000;
@@ -64,7 +64,7 @@ export function selectablePoints(configuration: Configuration): readonly Selecta
   return [{ ...point, selectedOperationId: receiverOperationId }];
 }
 
-/** Whether the contract a point was frozen with is the one the protection was set up with. */
+/** Tells if a point was frozen under the contract that the protection was set up with. */
 export function keepsContract(configuration: Configuration, point: RecoveryPoint): boolean {
   const contract = configuration.source.sizing;
   return contract !== undefined && JSON.stringify(contract) === JSON.stringify(point.sizing);

@@ -5,7 +5,7 @@ import { protectedPoint } from './points.ts';
 import { fallenBehind, makesNoProgress } from './standby.ts';
 import { isExcuse } from './told.ts';
 
-/** Whether a recovery could be relied on now, and why not. */
+/** The readiness of a protection: its state, and the reason where it is not ready. */
 export interface Readiness {
   readonly state: string;
   readonly reason?: string;
@@ -14,7 +14,7 @@ export interface Readiness {
   readonly recoveryPointAgeMs?: number;
 }
 
-/** What the evidence says about a configuration at this moment. */
+/** Evaluates the readiness of a configuration from its evidence at this moment. */
 export function readinessAt(configuration: Configuration, now: number): Readiness {
   const point = protectedPoint(configuration);
   const age = point === undefined ? {} : { cutoffAt: point.cutoffAt, recoveryPointAgeMs: now - point.cutoffAt };

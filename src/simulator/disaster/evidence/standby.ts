@@ -129,12 +129,12 @@ function nextShape(shape: StandbyShape, pace: Pace): Pick<Standby, 'shape' | 're
   }
 }
 
-/** Nothing is left to apply. */
+/** Tells if nothing is left to apply. */
 export function caughtUp(standby: Standby): boolean {
   return standby.firstCopyDone && standby.backlog.length === 0 && !standby.heldBehind;
 }
 
-/** More is left to apply than the one change that is always on its way. */
+/** Tells if more is left to apply than the one change that is always on its way. */
 export function fallenBehind(standby: Standby): boolean {
   return !standby.firstCopyDone || standby.heldBehind || standby.backlog.length > 1;
 }

@@ -1,4 +1,4 @@
-// What the control surface told a configuration about its readiness, and how long that holds.
+// The readiness that the control surface told a configuration, and how long it holds.
 import type { Configuration } from '../model.ts';
 
 /** A rollover of the chain, or a standby catching up: the reasons that excuse a missed RPO target for a while. */

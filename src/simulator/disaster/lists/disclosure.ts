@@ -1,4 +1,4 @@
-// The least a service may tell: a source or a configuration without every optional field, an operation without what the interface
+// The least a service may disclose: sources and configurations without optional fields, operations without the fields that the interface
 // does not name.
 import type { Readings } from '../../readings.ts';
 import type { Item } from './items.ts';
@@ -30,7 +30,7 @@ const READINESS = ['state', 'warnings'];
 const VOLUME = ['name', 'eligible'];
 const ACTIVITY = ['operationId', 'kind', 'phase', 'startedAt'];
 
-/** What the interface names of the operation under way and of one in the history. */
+/** The fields that the interface names of the operation under way and of one in the history. */
 const NAMED_ACTIVE = ['cutoffAt', 'validationCleanup'];
 const NAMED_ACTIVITY = ['cutoffAt'];
 

@@ -1,4 +1,4 @@
-// What clients see of disaster readiness: the items of the lists, receipts and points. Nothing here is stored. Optional
+// Disaster readiness as clients see it: the items of the lists, receipts and points. Nothing here is stored. Optional
 // fields without a value are there with the value undefined; how those are shown is decided for all areas at once.
 import { warmHints } from '../activation/admission.ts';
 import type { RegionFacts, SourceFacts } from '../protection/eligibility.ts';
@@ -22,7 +22,7 @@ import { caughtUp } from '../evidence/standby.ts';
 /** A JSON object on its way out. */
 export type Item = Readonly<Record<string, unknown>>;
 
-/** How the service words things at this moment. */
+/** The present moment and the readings that shape items and receipts. */
 export interface View {
   readonly now: number;
   readonly date: (at: number) => string;

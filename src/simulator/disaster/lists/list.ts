@@ -18,7 +18,7 @@ import { factsOf, listedEnvironments, regionFacts, targetOf } from '../surroundi
 
 const DEFAULT_LIMIT = 50;
 
-/** Everything in an account that could be protected, and how it is. */
+/** Lists the environments of an account as sources of protection. */
 export function sources(call: Call): Answer {
   const { world } = call;
   const { membership } = asked(call, []);
@@ -74,7 +74,7 @@ export function points(call: Call): Answer {
   return ok({ generation: configuration.generation, items, ...nextCursor(world, page.next) });
 }
 
-/** Who is asking about what: the caller must be a member of the account. */
+/** Reads the query of a list; the caller must be a member of the account. */
 function asked(
   call: Call,
   more: readonly string[],

@@ -14,12 +14,12 @@ interface Due {
   readonly happen: (configuration: Configuration, moment: Moment) => Outcome;
 }
 
-/** When something happens next to this configuration by itself; undefined while it is held or fenced. */
+/** The time of the next thing that happens to this configuration by itself; undefined while it is held or fenced. */
 export function nextDueAt(configuration: Configuration): number | undefined {
   return earliest(configuration)?.at;
 }
 
-/** Everything that is due by now, in order. */
+/** Does everything that is due by now, in order. */
 export function tick(configuration: Configuration, moment: Moment): Outcome {
   let outcome = unchanged(configuration);
   for (let due = earliest(configuration); due !== undefined && due.at <= moment.now;) {

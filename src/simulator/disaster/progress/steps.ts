@@ -1,6 +1,7 @@
 // One step of an operation. A step that succeeds moves the operation on. A step that fails leaves it in its phase and is
-// tried again. In any phase a step fails as often as the control surface said; by itself a step fails only where it needs
-// a region that is down, or a name that is taken.
+// tried again. By itself a step fails only where it needs a region that is down, or a name that is taken. The steps of an
+// operation that was under way when the control surface said how many are to fail do so in any phase; when nothing was
+// under way, the next steps do that could fail by themselves.
 import { DISK_RETENTION_MS, STEP_RETRY_MS } from '../durations.ts';
 import type { Configuration, Operation, ValidationCleanup } from '../model.ts';
 import { completeEnrolment, startCopying } from '../protection/enrolment.ts';
@@ -27,17 +28,18 @@ function succeedStep(configuration: Configuration, operation: Operation, moment:
   }
 }
 
-function stepFails({ told }: Configuration, { kind, phase }: Operation, moment: Moment): boolean {
-  if (told.failSteps > 0) return true;
+function stepFails({ told }: Configuration, { operationId, kind, phase }: Operation, moment: Moment): boolean {
+  const toldToFail = told.failSteps > 0;
+  if (toldToFail && told.failingOperationId === operationId) return true;
   switch (kind) {
     case 'enrolment':
       if (phase === 'queued') return false;
-      return !moment.destinationUp || (phase === 'preparing' && !moment.sourceReachable);
+      return toldToFail || !moment.destinationUp || (phase === 'preparing' && !moment.sourceReachable);
     case 'validation':
-      return phase === 'validating' && !moment.destinationUp;
+      return phase === 'validating' && (toldToFail || !moment.destinationUp);
     case 'activation':
       if (!countsFailedSteps(phase)) return false;
-      return !moment.destinationUp || (phase === 'starting' && !moment.handoffPossible);
+      return toldToFail || !moment.destinationUp || (phase === 'starting' && !moment.handoffPossible);
   }
 }
 

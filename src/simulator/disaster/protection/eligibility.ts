@@ -1,4 +1,4 @@
-// Which environments can be protected, and where to.
+// The environments that can be protected, and the regions they can be protected into.
 import type { RetainedSource } from '../model.ts';
 
 /** An environment as a source of protection. */
@@ -17,7 +17,7 @@ export interface RegionFacts {
 
 const WITHOUT_VOLUMES: readonly string[] = ['FUNCTION', 'JOB'];
 
-/** Why an environment cannot be protected; empty when it can. */
+/** The reasons why an environment cannot be protected; none when it can. */
 export function unsupportedReasons(facts: SourceFacts, regions: readonly RegionFacts[]): readonly string[] {
   const reasons: string[] = [];
   if (WITHOUT_VOLUMES.includes(facts.source.dockerPreset)) reasons.push('presetUnsupported');
@@ -33,7 +33,7 @@ export function eligibleDestinations({ source }: SourceFacts, regions: readonly 
   return [...names.filter((name) => name !== source.region), ...names.filter((name) => name === source.region)];
 }
 
-/** Whether a region takes part in disaster readiness. */
+/** Tells if a region takes part in disaster readiness. */
 export function supports(regions: readonly RegionFacts[], name: string): boolean {
   return regions.some((region) => region.name === name && region.supportsDisasterReadiness);
 }

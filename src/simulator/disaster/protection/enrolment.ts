@@ -41,7 +41,7 @@ export function completeEnrolment(configuration: Configuration, operation: Opera
   });
 }
 
-/** When a phase was skipped through the control surface, what it would have made is made up for. */
+/** Makes the copies that a phase would have made when the control surface skipped it. */
 function withSomethingToProtect(configuration: Configuration, moment: Moment): Outcome {
   const prepared = { ...configuration, nextSnapshotAt: configuration.nextSnapshotAt ?? moment.now };
   const outcome = protectedPoint(prepared) === undefined ? startCopying(prepared, moment) : unchanged(prepared);

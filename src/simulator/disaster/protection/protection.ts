@@ -9,7 +9,7 @@ import type { AskedSettings } from './settings.ts';
 import { brokenDuration, keepsCopies, sameNames, settle, settleNames } from './settings.ts';
 import { withoutToldReadiness } from '../evidence/told.ts';
 
-/** What one item asks for, and the facts it is judged by. */
+/** One item of configure, and the facts it is judged by. */
 export interface ProtectionRequest {
   readonly accountId: string;
   readonly expectedGeneration: number;
@@ -21,7 +21,7 @@ export interface ProtectionRequest {
   readonly newId: (prefix: string) => string;
 }
 
-/** What is decided about an item: the settings and names to protect with. */
+/** The settings and names to protect with, once an item is accepted. */
 interface Agreed {
   readonly settings: Settings;
   readonly target?: TargetNames;

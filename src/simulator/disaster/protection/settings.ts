@@ -1,4 +1,4 @@
-// What may be asked of a protection, and what is meant when something is left out.
+// The settings of a protection: their limits, and the defaults of those that are left out.
 import { DAY, HOUR, MINUTE } from '../durations.ts';
 import type { Configuration, Mode, RetainedSource, Settings, Storage, TargetNames } from '../model.ts';
 
@@ -33,7 +33,7 @@ const LONGEST_MS = 30 * DAY;
 
 const DURATIONS = ['snapshotIntervalMs', 'validationIntervalMs', 'rpoTargetMs', 'rtoTargetMs'] as const;
 
-/** What is suggested for a source, and taken where a request leaves something out. */
+/** The settings suggested for a source; they are also the defaults of a request. */
 export function defaultSettings(destinations: readonly string[], snapshotIntervalMs = HOUR): Partial<Settings> {
   const [destinationRegion] = destinations;
   return {
@@ -52,7 +52,7 @@ export function mergeSettings(common: AskedSettings, item: AskedSettings): Asked
   return { ...common, ...item };
 }
 
-/** What is wrong with an interval or target, or undefined. */
+/** The first interval or target that breaks its limits, as a sentence; undefined when none does. */
 export function brokenDuration(asked: AskedSettings): string | undefined {
   for (const name of DURATIONS) {
     const value = asked[name];
@@ -102,12 +102,12 @@ export function settleNames(asked: AskedNames, source: Pick<RetainedSource, 'isD
   return createNewApp ? { envName, createNewApp, appName } : { envName, createNewApp };
 }
 
-/** Whether two sets of names are the same. */
+/** Compares two sets of names. */
 export function sameNames(one: TargetNames, other: TargetNames): boolean {
   return one.envName === other.envName && one.createNewApp === other.createNewApp && one.appName === other.appName;
 }
 
-/** Whether an edit leaves the copies where they are; if not, earlier points are no points of it any more. */
+/** Tells if an edit leaves the copies where they are. If not, earlier points are no points of the configuration any more. */
 export function keepsCopies(before: Configuration, after: Settings): boolean {
   const { destinationRegion, mode, storage } = before.settings;
   return (

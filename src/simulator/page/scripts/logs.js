@@ -44,7 +44,7 @@ export function statusChip(status) {
   return status < 500 ? chip('warn', 'alert', String(status)) : chip('bad', 'cross', String(status));
 }
 
-function requestNode({ at, method, path, query, status, durationMs, committed, fault }) {
+function requestNode({ at, method, path, query, status, durationMs, committed, fault, unknownFields = [] }) {
   const asked = Object.keys(query).length === 0 ? '' : `?${new URLSearchParams(query)}`;
   return el(
     'li',
@@ -52,7 +52,12 @@ function requestNode({ at, method, path, query, status, durationMs, committed, f
     el('time', { class: 'mono muted', datetime: at }, at.slice(11, 19)),
     el('span', { class: 'mono' }, method),
     el('span', { class: 'mono any path' }, path, el('span', { class: 'muted' }, asked)),
-    el('span', { class: 'struck' }, fault && chip('warn', 'bolt', `fault: ${fault}`)),
+    el(
+      'span',
+      { class: 'struck' },
+      fault && chip('warn', 'bolt', `fault: ${fault}`),
+      unknownFields.length > 0 && tag(`unknown: ${unknownFields.join(', ')}`),
+    ),
     el('span', { class: 'num' }, statusChip(status)),
     el('span', { class: 'did' }, committed && tag('committed')),
     el('span', { class: 'muted num ms' }, `${Math.round(durationMs)} ms`),
