@@ -21,7 +21,7 @@ export function prepareWorld() {
   drawOn(['world', 'accounts', 'tokens', 'memberships', 'apps', 'environments', 'alerts', 'configurations'], drawWorld);
 }
 
-export function drawWorld() {
+function drawWorld() {
   byId('n-environments').textContent = tables.environments.size.toLocaleString('en');
   byId('world-sum').textContent = [
     count(tables.accounts.size, 'account'),

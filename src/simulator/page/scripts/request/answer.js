@@ -4,6 +4,7 @@ import { byId, chip, el, say } from '../base/elements.js';
 import { ledgerNode, statusChip } from '../logs.js';
 import { logs, tables } from '../base/state.js';
 import { sync } from '../base/sync.js';
+import { count } from '../base/words.js';
 
 const longestShown = 20_000;
 let waiting;
@@ -76,7 +77,7 @@ function showAnswer(request, answer, before) {
   byId('t-answer').replaceChildren(
     el(
       'p',
-      { class: 'line', role: 'status' },
+      { class: 'line' },
       statusChip(status),
       el('span', { class: 'muted num' }, `${answer.ms} ms`),
       logged && el('span', { class: 'muted' }, `request ${logged.seq}`),
@@ -93,6 +94,8 @@ function showAnswer(request, answer, before) {
       ? el('ul', { class: 'changes' }, ...changes.slice(0, 40).map(changeNode))
       : el('p', { class: 'muted' }, 'Nothing that the page shows.'),
   );
+  say(`${status || 'No answer'}: ${count(lines.length, 'line')} in the ledger, ${count(changes.length, 'change')}`);
+  byId('t-answer').scrollIntoView({ block: 'nearest' });
 }
 
 /** The line of the request log that is ours: the oldest one since then with the same method, path and query. */

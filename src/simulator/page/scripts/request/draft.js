@@ -9,7 +9,7 @@ const carriesBody = ({ method }) => method === 'POST' || method === 'PATCH';
 export function valueOfField(form, draft, { name }) {
   if (name === 'id' && form.path.includes(':id')) return draft.id;
   if (!carriesBody(form)) return draft.query[name];
-  return stepsOf(form, name).reduce((into, step) => into?.[step], draft.body);
+  return name.split('/').reduce((into, step) => into?.[step], draft.body);
 }
 
 /** The same draft with another value of a field; undefined takes it out. */
@@ -19,10 +19,8 @@ export function withField(form, draft, { name }, value) {
     const { [name]: _before, ...query } = draft.query;
     return { ...draft, query: value === undefined ? query : { ...query, [name]: String(value) } };
   }
-  return { ...draft, body: put(draft.body ?? {}, stepsOf(form, name), value) };
+  return { ...draft, body: put(draft.body ?? {}, name.split('/'), value) };
 }
-
-const stepsOf = (form, name) => (form.path === '/_sim/readings' ? [name] : name.split('/'));
 
 function put(into, [step, ...rest], value) {
   const inside = rest.length === 0 ? value : put(into?.[step] ?? {}, rest, value);

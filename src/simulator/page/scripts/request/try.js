@@ -33,9 +33,9 @@ export function prepareRequest(all) {
     ),
   );
   on('t-route', 'change', () => openForm(byId('t-route').value));
-  on('t-token', 'change', () => fillAgain());
+  on('t-token', 'change', () => fillAnew(() => false));
   on('t-body', 'input', takeBody);
-  on('t-again', 'click', () => fillAgain());
+  on('t-again', 'click', () => fillAnew(({ pick }) => pick !== undefined));
   on('t-more', 'change', addField);
   on('t-copy', 'click', copy);
   on('try-form', 'submit', (event) => {
@@ -87,7 +87,7 @@ export function useToken(token, isQuiet = false) {
   byId('t-token').value = token;
   if (isQuiet) return;
   say(`Requests are sent as ${token}`);
-  void fillAgain();
+  void fillAnew(() => false);
 }
 
 function drawTokens() {
@@ -110,8 +110,10 @@ async function openForm(name, given = {}) {
   await fillIn();
 }
 
-async function fillAgain() {
-  chosen = {};
+/** Fills in anew what nobody chose, and what was chosen but need not be kept. */
+async function fillAnew(isKept) {
+  const kept = form.fields.filter((field) => field.name in chosen && isKept(field));
+  chosen = Object.fromEntries(kept.map(({ name }) => [name, chosen[name]]));
   await fillIn();
 }
 
