@@ -46,6 +46,17 @@ async function count(): Promise<number> {
   return ((await answer.json()) as { contactPoints: unknown[] }).contactPoints.length;
 }
 
+describe('the connection of a browser', () => {
+  it('ends with each answer, so that nothing is sent again by itself; that of another client stays open', async () => {
+    const url = `${started.url}/_sim/healthz`;
+    const browser = await fetch(url, { headers: { 'sec-fetch-site': 'same-origin' } });
+    const other = await fetch(url);
+
+    expect(browser.headers.get('connection')).toBe('close');
+    expect(other.headers.get('connection')).toBe('keep-alive');
+  });
+});
+
 describe('bad requests on a socket', () => {
   it('are answered with a 4xx in the form of errors', async () => {
     const post = 'POST /api/public/v1/app HTTP/1.1\r\nHost: x\r\nAuthorization: demo-admin\r\n';

@@ -10,7 +10,7 @@ import type { PackedLog } from '../store/packed-log.ts';
 import type { LoggedRequest, RequestLog } from '../store/requests.ts';
 import { savedWorld, settings } from '../store/saved.ts';
 import type { StartWorld } from '../worlds.ts';
-import { viewOf } from '../page/view.ts';
+import { pageRoutes } from '../page/routes.ts';
 import type { OwnRoute } from './surface.ts';
 
 interface Parts {
@@ -34,12 +34,7 @@ export function ownRoutes(parts: Parts): readonly OwnRoute[] {
     ...worldRoutes(parts),
     ...logRoutes(parts),
     ...readingRoutes(parts.clockwork),
-    {
-      method: 'GET',
-      path: '/view',
-      does: 'the world as the page shows it, without secrets; with epoch= and after=REVISION only what changed',
-      own: ({ query }) => ok(viewOf(parts.clockwork, parts.requests, query)),
-    },
+    ...pageRoutes(parts),
     { method: 'GET', path: '/events', does: 'the ledger and the requests as they happen', own: () => parts.events },
   ];
   return routes;
@@ -159,8 +154,8 @@ function manual(parts: Parts, own: readonly OwnRoute[]): unknown {
 
 /** A line of the ledger as the control surface shows it. */
 export function shownCommit(commit: Commit): unknown {
-  const { seq, at, kind, id, accountId, requestSeq, token, requestId, detail } = commit;
-  return { seq, at: iso(at), kind, id, accountId, requestSeq, token, requestId, detail: detail ?? {} };
+  const { seq, at, kind, id, accountId, requestSeq, token, control, requestId, detail } = commit;
+  return { seq, at: iso(at), kind, id, accountId, requestSeq, token, control, requestId, detail: detail ?? {} };
 }
 
 /** A line of the request log as the control surface shows it. */

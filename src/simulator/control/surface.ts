@@ -62,7 +62,7 @@ export class ControlSurface {
         return 'kind' in answer ? answer : json(answer);
       }
       const call = { id, query: queryOf(query), body };
-      return json(this.#parts.clockwork.transact(undefined, (world) => route.handle({ ...call, world })).result);
+      return json(this.#parts.clockwork.transact('control', (world) => route.handle({ ...call, world })).result);
     } catch (error) {
       if (error instanceof Refusal) return refused(error);
       this.#parts.log(`${request.method} ${request.url}: ${String(error instanceof Error ? error.stack : error)}`);

@@ -87,6 +87,8 @@ async function closed(server: Server, simulator: Served): Promise<void> {
 
 async function serve(simulator: Served, incoming: IncomingMessage, outgoing: ServerResponse): Promise<void> {
   outgoing.on('error', () => outgoing.destroy());
+  // A browser repeats a request by itself when a connection that it kept open breaks: the page would send twice where a fault strikes.
+  if (incoming.headers['sec-fetch-site'] !== undefined) outgoing.shouldKeepAlive = false;
   try {
     const { url, host } = originForm(incoming.url ?? '/');
     const body = await bodyWithin(incoming, simulator.longestBody(url));

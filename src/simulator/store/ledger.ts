@@ -15,8 +15,10 @@ export interface Entry {
 export interface Commit extends Entry {
   readonly seq: number;
   readonly at: number;
-  /** The request that caused it; null for what happened by itself. */
+  /** The request that caused it; null for what happened by itself or was done through the control surface. */
   readonly requestSeq: number | null;
+  /** It was done through the control surface. */
+  readonly control?: true;
   /** The first characters of the caller's token. */
   readonly token: string | null;
 }

@@ -34,11 +34,8 @@ export interface World {
   record(entry: Entry): void;
 }
 
-/** The request and the token behind a transaction: the ledger names them. */
-export interface Cause {
-  readonly requestSeq: number;
-  readonly token: string;
-}
+/** What is behind a transaction, a request with its token or the control surface: the ledger names them. */
+export type Cause = { readonly requestSeq: number; readonly token: string } | 'control';
 
 interface Open {
   readonly changes: Map<string, Change>;
@@ -243,8 +240,7 @@ export class Store implements World {
     this.#history.remember(this.#now, changes);
     const ledger = open.entries.map((entry): Commit => {
       this.#seq += 1;
-      const token = cause === undefined ? null : cause.token.slice(0, 4);
-      return { seq: this.#seq, at: this.#now, requestSeq: cause?.requestSeq ?? null, token, ...entry };
+      return { seq: this.#seq, at: this.#now, ...causeShown(cause), ...entry };
     });
     for (const commit of ledger) this.ledger.push(commit);
     for (const { collection, id } of changes) this.recent.note(collection.name, id);
@@ -256,4 +252,10 @@ export class Store implements World {
     for (const commit of ledger) this.onLedger(commit);
     return true;
   }
+}
+
+function causeShown(cause: Cause | undefined): Pick<Commit, 'requestSeq' | 'token' | 'control'> {
+  if (cause === undefined) return { requestSeq: null, token: null };
+  if (cause === 'control') return { requestSeq: null, token: null, control: true };
+  return { requestSeq: cause.requestSeq, token: cause.token.slice(0, 4) };
 }
