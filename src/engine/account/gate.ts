@@ -126,8 +126,8 @@ export class Standing {
       queue.enqueue(entry.key, urgencies.resync, afterMs);
     }
     if (session !== undefined) {
-      const { mode, adoption, allowedNamespaces } = session.spec;
-      const rules = JSON.stringify([mode, adoption, allowedNamespaces]);
+      const { lifecycle, allowedNamespaces } = session.spec;
+      const rules = JSON.stringify([lifecycle, allowedNamespaces]);
       session.standing = { admitted, reason: verdict.reason ?? 'InSync', message: verdict.message ?? '', rules };
     }
     const isSame = before?.admitted === admitted && before.rules === session?.standing?.rules;

@@ -69,7 +69,7 @@ export interface Recollection<Facts> {
 
 /** Reads an object's status; what cannot be read is as if it were not there, but for the journal. */
 export function recollect(kind: AnyKind, status: unknown): Recollection<unknown> {
-  const fields: Readonly<Record<string, unknown>> = isRecord(status) ? status : {};
+  const fields = flat(status);
   const parsed = Common.safeParse(fields);
   const common = parsed.success ? parsed.data : Common.parse({ ...fields, journal: undefined });
   const id = kind.idField === undefined ? undefined : fields[kind.idField];
@@ -87,6 +87,13 @@ export function recollect(kind: AnyKind, status: unknown): Recollection<unknown>
     lastHandledReconcileAt: common.lastHandledReconcileAt,
     damaged: parsed.success ? undefined : fields['journal'],
   };
+}
+
+/** The fields of a status side by side, wherever they stand. */
+function flat(status: unknown): Readonly<Record<string, unknown>> {
+  if (!isRecord(status)) return {};
+  const { internal, ...fields } = status;
+  return isRecord(internal) ? { ...fields, ...internal } : fields;
 }
 
 /** Everything a status is written from. */
@@ -120,19 +127,33 @@ export function renderStatus(kind: AnyKind, parts: StatusParts): Readonly<Record
     leftover: stated(parts.leftover),
     wouldDo: parts.wouldDo,
   });
+  const isInternal = (field: string) => kind.internal?.includes(field) === true;
+  const rows = Object.entries(isRecord(own.value) ? own.value : {});
   const status: Record<string, unknown> = {
-    ...own.value,
+    ...Object.fromEntries(rows.filter(([field]) => !isInternal(field))),
     ...shown.value,
     observedGeneration: parts.observedGeneration ?? -1,
     lastHandledReconcileAt: parts.lastHandledReconcileAt,
-    ownership: memory.ownership,
-    binding: memory.binding,
-    journal: parts.damaged ?? memory.journal,
-    applied: memory.applied,
+    internal: anyOf({
+      ...Object.fromEntries(rows.filter(([field]) => isInternal(field))),
+      ownership: memory.ownership,
+      binding: memory.binding,
+      journal: parts.damaged ?? memory.journal,
+      applied: memory.applied,
+    }),
     truncated: stated(truncated([...own.cut, ...shown.cut])),
   };
   if (kind.idField !== undefined) status[kind.idField] = memory.id;
-  return Object.fromEntries(Object.entries(status).filter(([, value]) => value !== undefined));
+  return definedIn(status);
+}
+
+function definedIn(fields: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
+  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined));
+}
+
+function anyOf(fields: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> | undefined {
+  const defined = definedIn(fields);
+  return Object.keys(defined).length === 0 ? undefined : defined;
 }
 
 function stated<Item>(list: readonly Item[]): Item[] | undefined {

@@ -1,3 +1,4 @@
+import { isRecord } from '../../base/json.ts';
 import type { AnyKind } from '../kind/contract/define.ts';
 import type { Parts } from '../parts.ts';
 import type { AccountView, Pass } from '../kind/contract/pass.ts';
@@ -67,13 +68,13 @@ export function passAgain(now: Pass<unknown, unknown>, before: Pass<unknown, unk
 
 /** Whether nothing may be written to the service for this object: the account or its own spec says so. */
 export function isObserving(kind: AnyKind, pass: Pass<unknown, unknown>): boolean {
-  return pass.account.mode === 'Observe' || modeOf(kind, pass.spec) === 'Observe';
+  return pass.account.managementPolicy === 'Observe' || policyOf(kind, pass.spec) === 'Observe';
 }
 
-function modeOf(kind: AnyKind, spec: unknown): unknown {
+function policyOf(kind: AnyKind, spec: unknown): unknown {
   if (kind.life !== 'long' || typeof spec !== 'object' || spec === null || !('lifecycle' in spec)) return undefined;
   const { lifecycle } = spec;
-  return typeof lifecycle === 'object' && lifecycle !== null && 'mode' in lifecycle ? lifecycle.mode : undefined;
+  return isRecord(lifecycle) ? lifecycle['managementPolicy'] : undefined;
 }
 
 /** The owner of the account accepted another endpoint: what is bound is bound there from now on; a request stays where it was made. */

@@ -52,7 +52,7 @@ export class Reconciler {
       return this.#table.say(work, undefined, { is: 'stall', reason: 'InvalidSpec', message: entry.spec.message });
     }
     if (work.recollection.damaged !== undefined) {
-      const message = 'status.journal cannot be read; remove it after making sure that no call is under way';
+      const message = 'status.internal.journal cannot be read; remove it after making sure that no call is under way';
       return this.#table.say(work, undefined, { is: 'stall', reason: 'JournalDamaged', message });
     }
     const around = await gather(entry, this.#parts);

@@ -110,8 +110,13 @@ export class Worktable {
     const session = this.#parts.accounts.session(entry.account);
     // One that was opened anew is used for nothing before it has shown that it sees the account.
     if (session?.standing?.admitted !== true) return undefined;
-    const { endpoint, accountId, mode } = this.#parts.accounts.view(session);
-    if (endpoint !== account.endpoint || accountId !== account.accountId || mode !== account.mode) return undefined;
+    const { endpoint, accountId, managementPolicy } = this.#parts.accounts.view(session);
+    if (
+      endpoint !== account.endpoint ||
+      accountId !== account.accountId ||
+      managementPolicy !== account.managementPolicy
+    )
+      return undefined;
     return call.credential === 'dangerous' ? (session.dangerous ?? session.service) : session.service;
   }
 
