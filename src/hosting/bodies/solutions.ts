@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { named, note, words } from './said.ts';
 import { id, isObject, listed, listedAnyhow, parsed, shown, shownList, unwrapped } from './shape.ts';
 
-/** An entry of the catalogue. */
+/** An entry of the catalog. */
 export interface SolutionItem {
   readonly solutionSlug: string;
   readonly label: string | undefined;
