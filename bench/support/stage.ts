@@ -5,23 +5,24 @@
 import { mkdir, rm, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { execPath } from 'node:process';
+import { CustomObjectsApi } from '@kubernetes/client-node';
 import { startControlPlane, type ControlPlane } from '../../src/sandbox/control-plane/control-plane.ts';
 import { Daemon } from '../../src/sandbox/control-plane/daemon.ts';
 import { freePorts } from '../../src/sandbox/control-plane/ports.ts';
 import { progressOn } from '../../src/sandbox/binaries/progress.ts';
 import { findBinaries } from '../../src/sandbox/binaries/sources.ts';
-import { realClock } from '../../src/cli/run.ts';
 import { clusterAt } from '../../src/sandbox/cluster.ts';
 import { temporaryFolder } from '../../src/sandbox/data-folder.ts';
 import { manifestsIn } from '../../src/sandbox/manifests.ts';
 import { operator, operatorKubeconfig, ownCommands, simulator } from '../../src/sandbox/programs.ts';
 import { surroundings } from '../../src/config.ts';
-import { openKube, type KubeClient } from '../../src/kube/client/client.ts';
-import { findCredentials } from '../../src/kube/credentials/credentials.ts';
+import { ConnectedConfig } from '../../src/kube/client/api-classes.ts';
 import { AuditLog, auditPolicy } from './audit.ts';
 import { Scrape } from './scrape.ts';
 import { ServiceCounts } from './service-counts.ts';
 import { secretName, workNamespace } from './workload.ts';
+
+const answerMs = 30_000;
 
 /** What all benchmarks are told on the command line. */
 export interface BenchOptions {
@@ -42,7 +43,7 @@ export interface BenchOptions {
 export interface Stage {
   readonly options: BenchOptions;
   readonly plane: ControlPlane;
-  readonly api: KubeClient;
+  readonly api: CustomObjectsApi;
   readonly service: ServiceCounts;
   readonly audit: AuditLog;
   readonly metrics: Scrape;
@@ -81,9 +82,10 @@ async function build(options: BenchOptions, undo: Undo[], close: () => Promise<v
   const hosting = new Daemon(inMemory(simulator(ownCommands, dir, simulatorPort, settings)));
   await hosting.start();
   undo.push(() => hosting.stop());
-  const credentials = await findCredentials({ clock: realClock, env: {}, kubeconfig: plane.kubeconfigPath });
-  const api = openKube({ credentials, clock: realClock });
-  undo.push(() => api.close());
+  const config = new ConnectedConfig(plane.ca, answerMs);
+  config.loadFromFile(plane.kubeconfigPath);
+  undo.push(() => config.close());
+  const api = config.makeApiClient(CustomObjectsApi);
   await install(plane, `http://127.0.0.1:${simulatorPort}`);
   await writePrivately(operatorKubeconfig(dir), plane.kubeconfig('operator'));
   const worker = new Daemon(operatorProgram(options, dir, metricsPort));

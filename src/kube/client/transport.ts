@@ -187,7 +187,8 @@ export class Transport {
     try {
       return await this.#credentials.renew(access);
     } catch (cause) {
-      throw new KubeError('unauthorized', `${call.what}: 401, and there is no newer credential`, { cause });
+      const why = cause instanceof Error ? cause.message : 'no credential';
+      throw new KubeError('unauthorized', `${call.what}: 401, and there is no newer credential: ${why}`, { cause });
     }
   }
 

@@ -5,6 +5,8 @@
  * second event; one object cannot flood the namespace (a token bucket each); the queue is bounded, and what does not fit is
  * counted and dropped. Events are a courtesy: nothing depends on them.
  */
+import type { EventsV1Event, EventsV1EventSeries } from '@kubernetes/client-node';
+import type { Wire } from '../client/wire.ts';
 import { microTime } from '../../base/time.ts';
 import type { Clock, Entropy } from '../../base/clock.ts';
 import {
@@ -16,7 +18,7 @@ import {
   type Resource,
 } from '../../engine/ports.ts';
 import { TokenBuckets } from './token-buckets.ts';
-import { pause, within } from '../wait.ts';
+import { pause, within } from '../deadline.ts';
 
 export const eventResource: Resource = { group: 'events.k8s.io', version: 'v1', plural: 'events', namespaced: true };
 
@@ -166,7 +168,7 @@ export class EventPublisher implements EventRecorder {
     const { api, clock, controller, instance } = this.#options;
     const { regarding, type, reason, action, note } = series.event;
     const { name, namespace, uid, resourceVersion } = regarding.metadata;
-    return api.create(eventResource, series.namespace, {
+    const body: Wire<EventsV1Event> = {
       apiVersion: 'events.k8s.io/v1',
       kind: 'Event',
       metadata: { name: series.name, namespace: series.namespace },
@@ -178,11 +180,12 @@ export class EventPublisher implements EventRecorder {
       reason: reason.slice(0, 128),
       action: action.slice(0, 128),
       note: cutToBytes(note, 1_024),
-    });
+    };
+    return api.create(eventResource, series.namespace, body);
   }
 
   #extend(series: Series): Promise<KubeObject> {
-    const value = { count: series.count, lastObservedTime: microTime(series.lastSeenWall) };
+    const value: Wire<EventsV1EventSeries> = { count: series.count, lastObservedTime: microTime(series.lastSeenWall) };
     return this.#options.api.patch(eventResource, series.namespace, series.name, [
       { op: 'add', path: '/series', value },
     ]);

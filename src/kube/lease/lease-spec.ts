@@ -1,6 +1,8 @@
+import type { V1LeaseSpec } from '@kubernetes/client-node';
 import { isRecord } from '../../base/json.ts';
 import type { KubeObject, Resource } from '../../engine/ports.ts';
 import { textOf } from '../client/parse.ts';
+import type { Unchecked } from '../client/wire.ts';
 
 export const leaseResource: Resource = {
   group: 'coordination.k8s.io',
@@ -24,9 +26,8 @@ export interface LeaseSpec {
 
 /** What a Lease says; whatever somebody wrote into it by hand, it comes out in bounds. */
 export function leaseSpecOf(lease: KubeObject): LeaseSpec {
-  const spec = isRecord(lease.spec) ? lease.spec : {};
-  const seconds = spec['leaseDurationSeconds'];
-  const transitions = spec['leaseTransitions'];
+  const spec: Unchecked<V1LeaseSpec> = isRecord(lease.spec) ? lease.spec : {};
+  const { leaseDurationSeconds: seconds, leaseTransitions: transitions } = spec;
   return {
     holder: textOf(spec, 'holderIdentity') ?? '',
     durationSeconds: typeof seconds === 'number' && seconds > 0 ? seconds : 0,

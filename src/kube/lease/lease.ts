@@ -18,13 +18,15 @@
  * The lease is for liveness; what must not happen twice is fenced by the journal. One window stays open: somebody deletes the
  * lease while its holder is cut off from the API server, and a candidate starts within the following ten seconds.
  */
+import type { V1Lease } from '@kubernetes/client-node';
+import type { Wire } from '../client/wire.ts';
 import { microTime } from '../../base/time.ts';
 import { KubeError, type KubeObject, type Leadership } from '../../engine/ports.ts';
 import { type LeaseOptions, type LeasePace, usualLeasePace } from './lease-options.ts';
 import { latestOf, standingAfter, type Moment, type Standing } from './lease-annotations.ts';
 import { isReleased, type LeaseSpec, leaseResource, leaseSpecOf, releasedSeconds } from './lease-spec.ts';
 import { compareVersions } from '../../base/resource-version.ts';
-import { pause, within } from '../wait.ts';
+import { pause, within } from '../deadline.ts';
 
 const longestLeaseMs = 300_000;
 
@@ -232,7 +234,7 @@ export class LeaseElection implements Leadership {
 
   #write(over: KubeObject | undefined, spec: LeaseSpec): Promise<KubeObject> {
     const { api, clock, namespace, name } = this.#options;
-    const body = {
+    const body: Wire<V1Lease> = {
       apiVersion: 'coordination.k8s.io/v1',
       kind: 'Lease',
       metadata: {

@@ -5,7 +5,7 @@
  */
 import type { Clock, Entropy } from '../../base/clock.ts';
 import type { KubeApi, Resource } from '../../engine/ports.ts';
-import { within } from '../wait.ts';
+import { within } from '../deadline.ts';
 
 const roundMs = 60_000;
 const readMs = 45_000;

@@ -5,13 +5,15 @@
  * Where watching is allowed, a watch of nothing but metadata says which names changed, and ends what is kept of them; a read
  * that was under way while its object changed is not kept either. Where it is not, those in use are asked for in rounds.
  */
+import type { V1ConfigMap, V1Secret } from '@kubernetes/client-node';
 import { isRecord } from '../../base/json.ts';
 import type { Clock, Entropy } from '../../base/clock.ts';
 import type { KubeApi, KubeObject, Log, Material, Resource, Troubles } from '../../engine/ports.ts';
 import { Secret } from '../../base/secret.ts';
 import { MaterialRounds, type Asked } from './material-rounds.ts';
 import { Reflector } from '../watch/reflector.ts';
-import { within } from '../wait.ts';
+import type { Unchecked } from '../client/wire.ts';
+import { within } from '../deadline.ts';
 
 export const secretResource: Resource = { group: '', version: 'v1', plural: 'secrets', namespaced: true };
 export const configMapResource: Resource = { group: '', version: 'v1', plural: 'configmaps', namespaced: true };
@@ -77,13 +79,15 @@ export class KubeMaterial implements Material {
   async secret(namespace: string, name: string): Promise<ReadonlyMap<string, Secret> | undefined> {
     const object = await this.#read(secretResource, namespace, name);
     if (object === undefined) return undefined;
-    const texts = textsOf(object['data'], (text) => Buffer.from(text, 'base64').toString('utf8'));
+    const { data }: Unchecked<V1Secret> = object;
+    const texts = textsOf(data, (text) => Buffer.from(text, 'base64').toString('utf8'));
     return new Map([...texts].map(([key, text]) => [key, new Secret(text)] as const));
   }
 
   async configMap(namespace: string, name: string): Promise<ReadonlyMap<string, string> | undefined> {
     const object = await this.#read(configMapResource, namespace, name);
-    return object === undefined ? undefined : textsOf(object['data'], (text) => text);
+    const { data }: Unchecked<V1ConfigMap> = object ?? {};
+    return object === undefined ? undefined : textsOf(data, (text) => text);
   }
 
   /** Forgets what is kept of one object, so that the next read is a new one. */

@@ -38,7 +38,7 @@ import {
   usualPace,
 } from './reflector-options.ts';
 import { compareVersions } from '../../base/resource-version.ts';
-import { linked, pause, within } from '../wait.ts';
+import { linked, pause, within } from '../deadline.ts';
 import { SilenceError, wordsInTime } from './watch-deadline.ts';
 import { World } from './object-cache.ts';
 

@@ -8,7 +8,7 @@
  */
 import type { Clock } from '../../base/clock.ts';
 import { KubeError } from '../../engine/ports.ts';
-import { unlessLate, within } from '../wait.ts';
+import { unlessLate, within } from '../deadline.ts';
 
 /** A watch that should have said something by now has not. */
 export class SilenceError extends KubeError {

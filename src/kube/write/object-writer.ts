@@ -1,7 +1,7 @@
 import type { Clock, Entropy } from '../../base/clock.ts';
 import type { KubeApi, KubeObject, Log, ObjectWriter, Resource, Written } from '../../engine/ports.ts';
 import { hold, release } from './finalizers.ts';
-import { within } from '../wait.ts';
+import { within } from '../deadline.ts';
 import { StatusWriter, type Committed, type Written as StatusWritten } from './status-writer.ts';
 
 const answerMs = 45_000;

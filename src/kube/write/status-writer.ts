@@ -9,7 +9,7 @@ import type { Clock, Entropy } from '../../base/clock.ts';
 import { type KubeApi, KubeError, type KubeObject, type Log, type Resource } from '../../engine/ports.ts';
 import { Backoff } from '../../base/backoff.ts';
 import { sameJson } from '../../base/json.ts';
-import { pause, within } from '../wait.ts';
+import { pause, within } from '../deadline.ts';
 
 const writeMs = 45_000;
 const commitPace = { firstMs: 200, longestMs: 10_000, forgetMs: 60_000 };
