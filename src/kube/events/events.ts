@@ -17,12 +17,13 @@ import {
   type Log,
   type Resource,
 } from '../../engine/ports.ts';
+import PQueue from 'p-queue';
 import { TokenBuckets } from './token-buckets.ts';
 import { pause, within } from '../deadline.ts';
 
 export const eventResource: Resource = { group: 'events.k8s.io', version: 'v1', plural: 'events', namespaced: true };
 
-const queueLimit = 1_000;
+const lineLimit = 1_000;
 const seriesLimit = 4_096;
 const seriesMs = 6 * 60_000;
 const betweenSeriesWritesMs = 60_000;
@@ -62,10 +63,10 @@ interface Series {
 export class EventPublisher implements EventRecorder {
   readonly #options: EventPublisherOptions;
   readonly #series = new Map<string, Series>();
-  readonly #queue: Series[] = [];
+  /** Without `interval` and `timeout`, which have timers of their own: every pause is on our clock. */
+  readonly #line = new PQueue({ concurrency: 1 });
   readonly #buckets: TokenBuckets;
   readonly #stop = new AbortController();
-  #working: Promise<void> | undefined;
 
   constructor(options: EventPublisherOptions) {
     this.#options = options;
@@ -112,30 +113,24 @@ export class EventPublisher implements EventRecorder {
   async close(deadlineMs: number): Promise<void> {
     for (const series of this.#series.values()) if (series.count > series.told) this.#enqueue(series);
     const { clock } = this.#options;
-    await within(clock, deadlineMs, this.#working ?? Promise.resolve(), 'publishing events').catch(() => undefined);
+    await within(clock, deadlineMs, this.#line.onIdle(), 'publishing events').catch(() => undefined);
     this.#stop.abort();
+    this.#line.clear();
   }
 
   #enqueue(series: Series): void {
     if (series.queued) return;
-    if (this.#queue.length >= queueLimit) return this.#options.onDrop?.('queue');
+    if (this.#line.size >= lineLimit) return this.#options.onDrop?.('queue');
     series.queued = true;
-    this.#queue.push(series);
-    this.#working ??= this.#work().finally(() => (this.#working = undefined));
-  }
-
-  async #work(): Promise<void> {
-    // Begins in a later turn, so that recording costs its caller nothing.
-    await Promise.resolve();
-    for (let series = this.#queue.shift(); series !== undefined; series = this.#queue.shift()) {
-      series.queued = false;
-      await this.#publish(series);
-      if (this.#stop.signal.aborted) return;
-    }
+    // What is cleared at the end is dropped without a word.
+    this.#line.add(() => this.#publish(series)).catch(() => undefined);
   }
 
   async #publish(series: Series): Promise<void> {
     const { clock, log } = this.#options;
+    // Begins in a later turn, so that recording costs its caller nothing.
+    await Promise.resolve();
+    series.queued = false;
     for (let attempt = 1; attempt <= triesEach; attempt += 1) {
       const creates = series.told === 0;
       const count = creates ? 1 : series.count;
