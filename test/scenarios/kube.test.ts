@@ -6,7 +6,7 @@ import { LeaseElection } from '../../src/kube/lease/lease.ts';
 import { leaseResource, leaseSpecOf } from '../../src/kube/lease/lease-spec.ts';
 import { KubeMaterial, secretResource } from '../../src/kube/material/material.ts';
 import { Reflector } from '../../src/kube/watch/reflector.ts';
-import { StatusWriter } from '../../src/kube/write/status-writer.ts';
+import { KubeObjectWriter } from '../../src/kube/write/object-writer.ts';
 import { present, thing, things } from '../kube/example.ts';
 import { CollectedLog } from '../support/collected-log.ts';
 import { realClock, realEntropy } from '../support/real-time.ts';
@@ -94,21 +94,24 @@ describe('the reflector', () => {
   });
 });
 
-describe('the status writer', () => {
-  const writerOf = (): StatusWriter => new StatusWriter({ ...common, api });
+describe('the object writer', () => {
+  const writerOf = () => new KubeObjectWriter({ ...common, api, resourceOf: () => things });
 
   it('writes over what it saw, once', async () => {
     const writer = writerOf();
     const made = await api.create(things, namespace.name, thing('status'));
 
-    const written = await writer.write(things, made, { phase: 'Ready', list: [1, { a: undefined, b: 2 }] });
+    const written = await writer.writeStatus(made, { phase: 'Ready', list: [1, { a: undefined, b: 2 }] });
 
     expect(written.is).toBe('written');
     const live = present(await api.get(things, namespace.name, 'status'));
-    expect((await writer.write(things, live, { phase: 'Ready', list: [1, { b: 2 }] })).is).toBe('unchanged');
-    expect((await writer.write(things, made, { phase: 'Other' })).is).toBe('conflict');
+    expect(await writer.writeStatus(live, { phase: 'Ready', list: [1, { b: 2 }] })).toEqual({
+      is: 'written',
+      object: live,
+    });
+    expect((await writer.writeStatus(made, { phase: 'Other' })).is).toBe('conflict');
     await api.delete(things, namespace.name, 'status');
-    expect((await writer.write(things, live, { phase: 'Other' })).is).toBe('gone');
+    expect((await writer.writeStatus(live, { phase: 'Other' })).is).toBe('gone');
   });
 
   it('commits an id against a writer who is always faster, and never into a namesake', async () => {
@@ -119,8 +122,7 @@ describe('the status writer', () => {
       for (let size = 0; busy; size += 1) await edit(things, 'id', () => ({ spec: { size } }));
     })();
 
-    const { signal } = new AbortController();
-    const committed = await writer.commit(things, made, { statusOver: () => ({ id: 'env-1' }), signal });
+    const committed = await writer.commitStatus(made, () => ({ id: 'env-1' }));
     busy = false;
     await rival;
 
@@ -128,7 +130,7 @@ describe('the status writer', () => {
     expect((await api.get(things, namespace.name, 'id'))?.status).toEqual({ id: 'env-1' });
     await api.delete(things, namespace.name, 'id');
     await api.create(things, namespace.name, thing('id'));
-    expect((await writer.commit(things, made, { statusOver: () => ({ id: 'env-1' }), signal })).is).toBe('gone');
+    expect((await writer.commitStatus(made, () => ({ id: 'env-1' }))).is).toBe('gone');
     expect((await api.get(things, namespace.name, 'id'))?.status).toBeUndefined();
     expect(await writer.drain(1_000)).toBe(0);
   });
