@@ -17,6 +17,14 @@ export class GarbledError extends KubeError {
   }
 }
 
+/** An answer that is larger than we read: asked for less, the API server may answer it. */
+export class TooLargeError extends KubeError {
+  constructor(what: string, mostBytes: number) {
+    super('unavailable', `${what}: the answer is larger than ${mostBytes} bytes`);
+    this.name = 'TooLargeError';
+  }
+}
+
 /** An answer of the API server, as far as a failure needs it. */
 export interface Refusal {
   readonly status: number;

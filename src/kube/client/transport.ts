@@ -11,7 +11,7 @@ import { Agent, type Dispatcher, ProxyAgent, request } from 'undici';
 import { KubeError } from '../../engine/ports.ts';
 import { type Access, type Credentials, mayCarryToken, type Tls } from '../credentials/access.ts';
 import { exchange, type Received } from './exchange.ts';
-import { silenceOf } from './failure.ts';
+import { silenceOf, TooLargeError } from './failure.ts';
 
 /** One request, as a value; `what` is how messages call it. */
 export interface Call {
@@ -49,6 +49,7 @@ export type OnCall = (call: {
 /** Deadlines and bounds; the defaults are for production, tests use shorter ones. */
 export interface Limits {
   readonly requestMs: number;
+  /** More than any object that the API server takes (3 MiB); a page of a list that has more is asked for in smaller ones. */
   readonly responseBytes: number;
   readonly connections: number;
   readonly connectMs: number;
@@ -59,7 +60,7 @@ export interface Limits {
 
 export const usualLimits: Limits = {
   requestMs: 30_000,
-  responseBytes: 64 * 1024 * 1024,
+  responseBytes: 8 * 1024 * 1024,
   connections: 16,
   connectMs: 5_000,
   silenceMs: 90_000,
@@ -150,7 +151,7 @@ export class Transport {
         {
           signal: late.signal,
           mostBytes: responseBytes,
-          tooLarge: () => unavailable(`the answer is larger than ${responseBytes} bytes`),
+          tooLarge: () => new TooLargeError(call.what, responseBytes),
         },
       );
       status = received.status;
@@ -176,7 +177,7 @@ export class Transport {
     for await (const part of response.body) {
       if (!(part instanceof Uint8Array)) continue;
       size += part.byteLength;
-      if (size > this.#limits.lineBytes) throw new KubeError('unavailable', `${call.what}: the answer is too large`);
+      if (size > this.#limits.lineBytes) throw new TooLargeError(call.what, this.#limits.lineBytes);
       parts.push(part);
     }
     const { statusCode, headers } = response;

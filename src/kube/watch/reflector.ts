@@ -29,6 +29,7 @@ import {
   type WatchEvent,
 } from '../../engine/ports.ts';
 import { Backoff } from '../../base/backoff.ts';
+import { TooLargeError } from '../client/failure.ts';
 import { ListAgain, listReasonOf } from './relist.ts';
 import {
   type ListReason,
@@ -47,6 +48,7 @@ export class Reflector implements Cache {
   readonly #options: ReflectorOptions;
   readonly #pace: ReflectorPace;
   readonly #backoff: Backoff;
+  #pageSize: number;
   readonly #world = new World();
   readonly #stop = new AbortController();
   readonly #markSynced: () => void;
@@ -69,6 +71,7 @@ export class Reflector implements Cache {
   constructor(options: ReflectorOptions) {
     this.#options = options;
     this.#pace = { ...usualPace, ...options.pace };
+    this.#pageSize = this.#pace.pageSize;
     this.#backoff = new Backoff(this.#pace.backoff, options.clock, options.entropy);
     const { promise, resolve } = Promise.withResolvers<void>();
     this.synced = promise;
@@ -177,16 +180,7 @@ export class Reflector implements Cache {
     this.#listing = reason;
     this.#listBecause = undefined;
     const rewinds = this.#rewinds;
-    const objects: KubeObject[] = [];
-    let version: string | undefined;
-    let next: string | undefined;
-    do {
-      const page = await this.#page(this.#pace.pageSize, next);
-      this.#heard();
-      for (const object of page.items) objects.push(this.#options.keep?.(object) ?? object);
-      version ??= page.resourceVersion;
-      next = page.continue;
-    } while (next !== undefined);
+    const { objects, version } = await this.#all();
     const older = this.#seen !== undefined && compareVersions(version, this.#seen) < 0;
     const noticed = older || this.#world.isAhead(objects);
     if (noticed && this.#rewinds === this.#rewindsHandled) this.#tellRewind(version);
@@ -198,6 +192,36 @@ export class Reflector implements Cache {
     for (const event of this.#world.replace(objects, { initial, rewound })) this.#tell(event);
     this.#isSynced = true;
     this.#markSynced();
+  }
+
+  /** Every object, page by page. Where a page is too large the list begins anew in smaller ones, which stay so. */
+  async #all(): Promise<{ readonly objects: readonly KubeObject[]; readonly version: string }> {
+    for (;;) {
+      try {
+        return await this.#pages();
+      } catch (error) {
+        if (!(error instanceof TooLargeError) || this.#pageSize === 1) throw error;
+        this.#pageSize = Math.max(1, Math.floor(this.#pageSize / 4));
+        const { plural } = this.#options.resource;
+        this.#options.log.info(
+          { reflector: this.name, pageSize: this.#pageSize },
+          `${plural} are large: listed in smaller pages`,
+        );
+      }
+    }
+  }
+
+  async #pages(): Promise<{ readonly objects: readonly KubeObject[]; readonly version: string }> {
+    const objects: KubeObject[] = [];
+    const size = this.#pageSize;
+    let page = await this.#page(size, undefined);
+    const version = page.resourceVersion;
+    for (;;) {
+      this.#heard();
+      for (const object of page.items) objects.push(this.#options.keep?.(object) ?? object);
+      if (page.continue === undefined) return { objects, version };
+      page = await this.#page(size, page.continue);
+    }
   }
 
   /** Whether streams have broken one after the other for so long that something must have been heard if they were any good. */
