@@ -1,8 +1,8 @@
 /**
  * Requests to the API server over undici.
  *
- * Guarantees: every request has a total deadline and a bound on its answer; nothing is sent twice, except that a read which
- * was refused with 401 is asked once more when there is a newer credential; redirects are not followed; the token goes
+ * Guarantees: every request has a total deadline and a bound on its answer; nothing is sent twice, except a read that was
+ * answered with 401, once, when there is a newer credential; redirects are not followed; the token goes
  * nowhere but into the `Authorization` header, and over nothing but TLS or this machine itself.
  * Requests and watches have connections of their own, HTTP/1.1 both, so that a burst of either never starves the other.
  */
@@ -13,7 +13,7 @@ import { type Access, type Credentials, mayCarryToken, type Tls } from '../crede
 import { exchange, type Received } from './exchange.ts';
 import { silenceOf, TooLargeError } from './failure.ts';
 
-/** One request, as a value; `what` is how messages call it. */
+/** One request as a value; messages call it `what`. */
 export interface Call {
   readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
   readonly path: string;
@@ -31,14 +31,14 @@ export interface Answer {
   readonly text: string;
 }
 
-/** The clock of the API server as last seen. */
+/** The clock of the API server, as its last answer showed it. */
 export interface ServerDate {
   readonly dateMs: number;
   /** Monotonic time at which it was seen. */
   readonly seenAt: number;
 }
 
-/** Told about each request when it ended; `status` is undefined when no answer arrived. */
+/** Called at the end of each request; `status` is undefined when no answer arrived. */
 export type OnCall = (call: {
   readonly method: string;
   readonly what: string;
@@ -53,7 +53,7 @@ export interface Limits {
   readonly responseBytes: number;
   readonly connections: number;
   readonly connectMs: number;
-  /** A watch that is silent for this long is dead; whoever reads it has given it up before. */
+  /** A watch that sends nothing for this long is closed; the reflector gives it up earlier. */
   readonly silenceMs: number;
   readonly lineBytes: number;
 }
@@ -129,7 +129,7 @@ export class Transport {
     }
   }
 
-  /** Lets go of all connections; what is under way fails. */
+  /** Closes all connections; requests under way fail. */
   async close(): Promise<void> {
     const connections = this.#connections;
     this.#connections = undefined;
@@ -202,7 +202,7 @@ export class Transport {
       throw new KubeError('unauthorized', `${call.what}: ${why}`, { cause });
     }
     if (this.#connections?.tls !== access.tls) {
-      // Certificates rotated: what is under way ends on the old connections.
+      // Certificates rotated: requests under way finish on the old connections.
       const old = this.#connections;
       void Promise.allSettled([old?.requests.close(), old?.watches.close()]);
       this.#connections = {

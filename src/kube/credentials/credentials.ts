@@ -8,7 +8,6 @@ import type { RequestOptions } from 'node:https';
 import type { Clock } from '../../base/clock.ts';
 import { sameJson } from '../../base/json.ts';
 import { Secret } from '../../base/secret.ts';
-import { sanitize } from '../client/failure.ts';
 import { within } from '../deadline.ts';
 import { type Access, type Credentials, CredentialsError, type Tls } from './access.ts';
 import { codeOf, type Configuration, type CredentialsOptions, loadConfiguration } from './configuration.ts';
@@ -120,7 +119,7 @@ function problemOf(error: unknown, { cluster, user }: Configuration): string {
   const of = `users["${user.name}"]`;
   if (error instanceof PluginError) {
     const { command, installHint } = user.exec as { command: string; installHint?: unknown };
-    const hint = typeof installHint === 'string' ? ` (${sanitize(installHint)})` : '';
+    const hint = typeof installHint === 'string' ? ` (${installHint.replaceAll(/[\s\p{Cc}]+/gu, ' ').trim()})` : '';
     return `${of}.exec: the program ${command} ${error.message}${hint}`;
   }
   if (error instanceof Error && 'path' in error) {

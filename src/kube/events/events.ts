@@ -2,8 +2,8 @@
  * Events of `events.k8s.io/v1`.
  *
  * Guarantees: recording never blocks and never throws; the same note about the same object becomes a series instead of a
- * second event; one object cannot flood the namespace (a token bucket each); the queue is bounded, and what does not fit is
- * counted and dropped. Events are a courtesy: nothing depends on them.
+ * second event; one object cannot flood the namespace (a token bucket each); the queue is bounded, and an event that does not
+ * fit is counted and dropped. Nothing depends on events.
  */
 import type { EventsV1Event, EventsV1EventSeries } from '@kubernetes/client-node';
 import type { Wire } from '../client/wire.ts';
@@ -42,7 +42,7 @@ export interface EventPublisherOptions {
   readonly controller: string;
   /** Which process of it, such as the pod's name. */
   readonly instance: string;
-  /** Told about each event that was not published. */
+  /** Called for each event that was not published. */
   readonly onDrop?: (why: 'flood' | 'queue' | 'refused') => void;
 }
 
@@ -109,7 +109,7 @@ export class EventPublisher implements EventRecorder {
     this.#enqueue(fresh);
   }
 
-  /** Publishes what is queued, for as long as there is time; nothing is recorded afterwards. */
+  /** Publishes what is queued within the deadline; nothing is recorded afterwards. */
   async close(deadlineMs: number): Promise<void> {
     for (const series of this.#series.values()) if (series.count > series.told) this.#enqueue(series);
     const { clock } = this.#options;
@@ -122,13 +122,13 @@ export class EventPublisher implements EventRecorder {
     if (series.queued) return;
     if (this.#line.size >= lineLimit) return this.#options.onDrop?.('queue');
     series.queued = true;
-    // What is cleared at the end is dropped without a word.
+    // An event that `close` clears from the queue is dropped silently.
     this.#line.add(() => this.#publish(series)).catch(() => undefined);
   }
 
   async #publish(series: Series): Promise<void> {
     const { clock, log } = this.#options;
-    // Begins in a later turn, so that recording costs its caller nothing.
+    // Starts in a later turn, so that `record` returns at once.
     await Promise.resolve();
     series.queued = false;
     for (let attempt = 1; attempt <= triesEach; attempt += 1) {
@@ -140,7 +140,7 @@ export class EventPublisher implements EventRecorder {
         return this.#told(series, count);
       } catch (error) {
         const reason = error instanceof KubeError ? error.reason : 'unavailable';
-        // Our own earlier try had arrived.
+        // An earlier attempt of ours had arrived.
         if (reason === 'exists' && creates) return this.#told(series, count);
         if (reason === 'notFound' && series.told > 0) series.told = 0;
         else if (reason !== 'unavailable' && reason !== 'throttled') attempt = triesEach;
@@ -187,14 +187,14 @@ export class EventPublisher implements EventRecorder {
   }
 }
 
-/** A series may be kept for minutes: of its object only the identity. */
+/** The identity of an object; a series is kept for minutes and needs no more. */
 function identityOf({ apiVersion, kind, metadata }: KubeObject): KubeObject {
   const { name, namespace, uid, resourceVersion, creationTimestamp } = metadata;
   const identity = { name, uid, resourceVersion, creationTimestamp, ...(namespace !== undefined && { namespace }) };
   return { apiVersion, kind, metadata: identity };
 }
 
-/** Cut between characters so that it is no longer than this in UTF-8, which is how the API server counts. */
+/** Cuts a text to so many bytes of UTF-8, which the API server counts, without splitting a character. */
 export function cutToBytes(text: string, mostBytes: number): string {
   if (Buffer.byteLength(text) <= mostBytes) return text;
   let bytes = Buffer.byteLength('…');

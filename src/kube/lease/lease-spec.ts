@@ -24,7 +24,7 @@ export interface LeaseSpec {
   readonly transitions: number;
 }
 
-/** What a Lease says; whatever somebody wrote into it by hand, it comes out in bounds. */
+/** Reads the spec of a Lease; values that somebody wrote by hand are brought into bounds. */
 export function leaseSpecOf(lease: KubeObject): LeaseSpec {
   const spec: Unchecked<V1LeaseSpec> = isRecord(lease.spec) ? lease.spec : {};
   const { leaseDurationSeconds: seconds, leaseTransitions: transitions } = spec;
@@ -37,7 +37,7 @@ export function leaseSpecOf(lease: KubeObject): LeaseSpec {
   };
 }
 
-/** Whether nobody has it: its last holder gave it back, or it never had one. */
+/** True when nobody holds the lease: the last holder released it, or there never was one. */
 export function isReleased(spec: LeaseSpec): boolean {
   return spec.holder === '' && (spec.durationSeconds === releasedSeconds || spec.renewTime === undefined);
 }

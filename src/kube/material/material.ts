@@ -1,9 +1,9 @@
 /**
  * Secrets and ConfigMaps by name.
  *
- * Values are read when they are needed and kept for a moment only, so that a hundred resources of one Secret cost one read.
- * Where watching is allowed, a watch of nothing but metadata says which names changed, and ends what is kept of them; a read
- * that was under way while its object changed is not kept either. Where it is not, those in use are asked for in rounds.
+ * Values are read when they are needed and kept for a second, so that a hundred resources of one Secret cost one read. Where watching
+ * is allowed, a watch of metadata shows which objects changed, and what was kept of them is dropped, also when the read was still under
+ * way. Where it is not allowed, the objects in use are read again in rounds.
  */
 import type { V1ConfigMap, V1Secret } from '@kubernetes/client-node';
 import { isRecord } from '../../base/json.ts';
@@ -21,7 +21,7 @@ export const configMapResource: Resource = { group: '', version: 'v1', plural: '
 const readMs = 45_000;
 const keepMs = 1_000;
 
-/** What changed, and for whom it may matter. */
+/** A Secret or ConfigMap that changed. */
 export interface MaterialChange {
   readonly kind: 'Secret' | 'ConfigMap';
   readonly namespace: string;
@@ -34,13 +34,13 @@ export interface MaterialOptions {
   readonly entropy: Entropy;
   readonly log: Log;
   readonly troubles?: Troubles;
-  /** Watching needs list and watch on all Secrets of the namespaces; without it each in use is asked for every minute. */
+  /** Watching needs list and watch on all Secrets of the namespaces; without it those in use are read every minute. */
   readonly watch: 'on' | 'off';
   /** The only namespace in namespaced mode. */
   readonly namespace?: string;
   readonly isUsed: (change: MaterialChange) => boolean;
   readonly onChanged: (change: MaterialChange) => void;
-  /** The cluster went back in time, as the watch of this name noticed. */
+  /** Called with the name of the watch that noticed that the cluster was restored from a backup. */
   readonly onRewind?: (by: string) => void;
 }
 
@@ -90,7 +90,7 @@ export class KubeMaterial implements Material {
     return object === undefined ? undefined : textsOf(data, (text) => text);
   }
 
-  /** Forgets what is kept of one object, so that the next read is a new one. */
+  /** Drops what is kept of one object, so that the next read asks the API server. */
   forget(kind: MaterialChange['kind'], namespace: string, name: string): void {
     const { plural } = kind === 'Secret' ? secretResource : configMapResource;
     this.#kept.delete(keyOf(plural, namespace, name));
@@ -160,7 +160,7 @@ export class KubeMaterial implements Material {
   }
 }
 
-/** A cluster may hold tens of thousands of Secrets: of each only what tells a change is kept. */
+/** Keeps only what shows a change: a cluster may have tens of thousands of Secrets. */
 function onlyIdentity({ apiVersion, kind, metadata }: KubeObject): KubeObject {
   const { name, namespace, uid, resourceVersion } = metadata;
   return {
