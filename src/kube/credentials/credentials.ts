@@ -118,7 +118,8 @@ async function show(configuration: Configuration, clock: Clock): Promise<Access>
 function problemOf(error: unknown, { cluster, user }: Configuration): string {
   const of = `users["${user.name}"]`;
   if (error instanceof PluginError) {
-    const { command, installHint } = user.exec as { command: string; installHint?: unknown };
+    const entry: unknown = user.exec ?? user.authProvider?.config?.exec;
+    const { command, installHint } = entry as { command: string; installHint?: unknown };
     const hint = typeof installHint === 'string' ? ` (${installHint.replaceAll(/[\s\p{Cc}]+/gu, ' ').trim()})` : '';
     return `${of}.exec: the program ${command} ${error.message}${hint}`;
   }
