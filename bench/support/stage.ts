@@ -45,7 +45,7 @@ export interface BenchOptions {
 }
 
 /** What it took to start the operator. */
-export interface Start {
+interface Start {
   readonly toLeaseSeconds: number;
   /** As soon as it held the lease. */
   readonly rssMiB: number;
