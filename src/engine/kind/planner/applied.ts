@@ -62,7 +62,9 @@ export function meanwhile<Spec, Facts, Item>(
   if (fields.length === 0 && facts === undefined) return {};
   return {
     meanwhile: {
-      ...(fields.length > 0 && { applied: begun(applied, fields, printed(pass, now)) }),
+      ...(fields.length > 0 && {
+        applied: begun(applied, fields, { prints: printed(pass, now), wallMs: pass.wallMs }),
+      }),
       ...(facts !== undefined && { facts }),
     },
   };

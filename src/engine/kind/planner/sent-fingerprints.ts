@@ -3,8 +3,8 @@
  *
  * A fingerprint stands for what the service holds. Around it a mark says how sure that is:
  *   `F`        the service answered that it took the value with fingerprint F
- *   `?S>B`     a call that carries the value S is under way, or its answer was lost; before it, B was known
- *   `?S`, `?`  the outcome of a call with the value S, or of several, will never be known
+ *   `?S T>B`   a call from before time T that carries the value S is under way, or its answer was lost; before it, B was known
+ *   `?S T`     the outcome of that call will never be known; without S it was more than one value, or an unknown one
  *   `@T F`     the service took F, but an older call with another value may still arrive until time T: then F is sent once more
  *
  * Guarantees: a value whose outcome is unknown counts as unsent, so that whatever is wanted is sent; a refusal takes back just
@@ -20,23 +20,51 @@ type Applied = Memory<unknown>['applied'];
 
 const doubt = '?';
 const late = '@';
+/** Times in marks are rounded up to this, so that tries of one call that follow each other need no write each. */
+const stepMs = 600_000;
 
 /** True when the service may hold the value of a call whose outcome is unknown. */
 export function isInDoubt(print: string | undefined): boolean {
   return print?.startsWith(doubt) === true;
 }
 
-/** Takes a mark of a call under way apart: the value it carries, and what was known before it. */
-function underWay(print: string): { readonly sent: string; readonly before: string } | undefined {
-  const at = isInDoubt(print) ? print.indexOf('>') : -1;
-  return at === -1 ? undefined : { sent: print.slice(doubt.length, at), before: print.slice(at + 1) };
+/** A call that carries a field, as its mark says: fingerprint of the value and time of the decision, each where known. */
+interface Lost {
+  readonly sent: string;
+  readonly at: string;
 }
 
-/** The memory while a call that carries these fields is under way; `sent` has the fingerprints of its values where known. */
-export function begun(applied: Applied, fields: readonly string[], sent: Prints = {}): Applied {
+/** What is known of the values that a call carries, and when it is sent. */
+interface Sending {
+  readonly prints: Prints;
+  readonly wallMs: number;
+}
+
+/** Takes the mark of a call under way apart: the call, and what was known before it. */
+function underWay(print: string): (Lost & { readonly before: string }) | undefined {
+  const end = isInDoubt(print) ? print.indexOf('>') : -1;
+  return end === -1 ? undefined : { ...lostOf(print.slice(0, end)), before: print.slice(end + 1) };
+}
+
+/** Takes the mark of a call without an end apart. */
+function lostOf(mark: string): Lost {
+  const [sent = '', at = ''] = mark.slice(doubt.length).split(' ');
+  return { sent, at };
+}
+
+function markOf({ sent, at }: Lost): string {
+  return at === '' ? `${doubt}${sent}` : `${doubt}${sent} ${at}`;
+}
+
+/** The memory while a call that carries these fields is under way. */
+export function begun(applied: Applied, fields: readonly string[], sending?: Sending): Applied {
   if (applied === undefined && fields.length === 0) return undefined;
   const { generation, prints } = doubted(applied, []);
-  const marked = fields.map((field) => [field, `${doubt}${sent[field] ?? ''}>${prints[field] ?? ''}`]);
+  const at = sending === undefined ? '' : isoSeconds(Math.ceil(sending.wallMs / stepMs) * stepMs);
+  const marked = fields.map((field) => {
+    const mark = markOf({ sent: sending?.prints[field] ?? '', at });
+    return [field, `${mark}>${prints[field] ?? ''}`];
+  });
   return { generation, prints: { ...prints, ...(Object.fromEntries(marked) as Prints) } };
 }
 
@@ -48,12 +76,13 @@ export function doubted(applied: Applied, fields: readonly string[]): NonNullabl
   return { generation, prints: Object.fromEntries([...lasting, ...marked]) as Prints };
 }
 
-/** The mark of a call whose outcome will never be known; with another such call before it, any of their values may arrive. */
+/** The mark of a call whose outcome will never be known; with another one before it, any of their values may arrive. */
 function withoutEnd(print: string): string {
   const open = underWay(print);
   if (open === undefined) return print;
-  const isAlone = !open.before.startsWith(late) && (!isInDoubt(open.before) || open.before === `${doubt}${open.sent}`);
-  return isAlone ? `${doubt}${open.sent}` : doubt;
+  const isAlone = !isInDoubt(open.before) && !open.before.startsWith(late);
+  const isSame = isInDoubt(open.before) && lostOf(open.before).sent === open.sent;
+  return markOf({ sent: isAlone || isSame ? open.sent : '', at: open.at });
 }
 
 /** The memory before the newest call: it was not carried out. */
@@ -75,21 +104,30 @@ export function overwritable(
   return { untilMs: Date.parse(until), print: value };
 }
 
+/** What is needed to tell until when a lost call may arrive. */
+interface Horizon {
+  readonly wallMs: number;
+  readonly horizonMs: number;
+}
+
+/** A call ends this long after its decision; what is late arrives within the horizon after that. */
+const longestCallMs = 30_000;
+
 /**
  * The fingerprint to keep of a value that the service took just now; `before` is what was known when the call was decided on. A
  * lost call with the same value does no harm when it arrives.
  */
-export function taken(
-  print: string,
-  before: string | undefined,
-  { wallMs, horizonMs }: { readonly wallMs: number; readonly horizonMs: number },
-): string {
-  const older = overwritable(before);
-  const isSafe = older === undefined ? !isInDoubt(before) || sentBy(before) === print : older.untilMs <= wallMs;
-  return isSafe ? print : `${late}${isoSeconds(wallMs + horizonMs + 1_000)} ${print}`;
+export function taken(print: string, before: string | undefined, horizon: Horizon): string {
+  const untilMs = mayArriveUntil(print, before, horizon);
+  return untilMs <= horizon.wallMs ? print : `${late}${isoSeconds(untilMs + 1_000)} ${print}`;
 }
 
-/** The value of the only lost call; undefined when there were several, or none is known. */
-function sentBy(before: string | undefined): string | undefined {
-  return before === undefined ? undefined : withoutEnd(before).slice(doubt.length);
+/** Until when an older call with another value may arrive. */
+function mayArriveUntil(print: string, before: string | undefined, { wallMs, horizonMs }: Horizon): number {
+  const older = overwritable(before);
+  if (older !== undefined) return older.untilMs;
+  if (before === undefined || !isInDoubt(before)) return Number.NEGATIVE_INFINITY;
+  const { sent, at } = lostOf(withoutEnd(before));
+  if (sent === print) return Number.NEGATIVE_INFINITY;
+  return (at === '' ? wallMs : Date.parse(at) + longestCallMs) + horizonMs;
 }
