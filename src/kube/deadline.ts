@@ -9,7 +9,7 @@ export class DeadlineError extends KubeError {
   }
 }
 
-/** The result of `promise`, or a `DeadlineError` after `deadlineMs`, or the signal's reason; what comes later is dropped. */
+/** Waits for a promise at most `deadlineMs`: throws a `DeadlineError` then, or the signal's reason when that is aborted first. */
 export function within<T>(
   clock: Clock,
   deadlineMs: number,
@@ -36,7 +36,7 @@ export function within<T>(
   });
 }
 
-/** What came in time; undefined where the deadline passed first. */
+/** The result; undefined when a `DeadlineError` was thrown instead. */
 export async function unlessLate<T>(inTime: Promise<T>): Promise<T | undefined> {
   try {
     return await inTime;
@@ -46,7 +46,7 @@ export async function unlessLate<T>(inTime: Promise<T>): Promise<T | undefined> 
   }
 }
 
-/** Ends after `delayMs`, or as soon as the signal is aborted. */
+/** Waits `delayMs`, or until the signal is aborted. */
 export function pause(clock: Clock, delayMs: number, signal: AbortSignal): Promise<void> {
   return new Promise<void>((resolve) => {
     if (signal.aborted) return resolve();
@@ -60,7 +60,7 @@ export function pause(clock: Clock, delayMs: number, signal: AbortSignal): Promi
   });
 }
 
-/** A signal that is aborted with the first of two; call `release` when it is no longer needed. */
+/** A controller that is also aborted with the outer signal; call `release` when it is no longer needed. */
 export function linked(outer: AbortSignal): { readonly controller: AbortController; readonly release: () => void } {
   const controller = new AbortController();
   const pass = (): void => controller.abort(outer.reason);
