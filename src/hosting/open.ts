@@ -6,6 +6,7 @@ import { Secret } from '../base/secret.ts';
 import { Credential } from './credential.ts';
 import { withdraw, type Series } from './gauges.ts';
 import { openHosts, type HostRules } from './wire/hosts.ts';
+import { openNames } from './wire/names.ts';
 import { SecretsInUse } from './redaction/known-secrets.ts';
 import { openService } from './service.ts';
 import { openUndiciWire, type OpenWire } from './wire/undici-wire.ts';
@@ -50,6 +51,7 @@ function sharing<Value>(end: (value: Value) => Promise<void>) {
 export function openHosting(options: HostingOptions): Hosting {
   const { clock, entropy, metrics } = options;
   const hosts = openHosts(options.hostRules);
+  const resolve = openNames({ clock });
   const credentialFor = sharing<Credential>(() => Promise.resolve());
   const wireFor = sharing<OpenWire>((wire) => wire.close());
   // A service that is opened anew takes over what the one before it has stated of the account.
@@ -63,7 +65,7 @@ export function openHosting(options: HostingOptions): Hosting {
       if ('refused' in base) return base;
       const token = settings.token.reveal().trim();
       const wire = wireFor(`${base.origin}\n${settings.caBundle ?? ''}`, () =>
-        given === undefined ? openUndiciWire(hosts) : { wire: given, close: () => Promise.resolve() },
+        given === undefined ? openUndiciWire(hosts, resolve) : { wire: given, close: () => Promise.resolve() },
       );
       const key = createHash('sha256').update(`${base.origin}\n${token}`).digest('hex');
       const credential = credentialFor(key, () => new Credential(clock, entropy, metrics));

@@ -7,6 +7,7 @@
 import { Pool, ProxyAgent, type Dispatcher } from 'undici';
 import type { Hosts } from './hosts.ts';
 import { HostNotAllowed } from './hosts.ts';
+import { lookupWith, type Resolve } from './names.ts';
 import type { Wire, WireFailure, WireRequest, WireResponse } from './wire.ts';
 
 const largestBytes = 8 * 1024 * 1024;
@@ -18,11 +19,11 @@ export interface OpenWire {
 }
 
 /** Opens the wire to wherever the host rules allow. */
-export function openUndiciWire(hosts: Hosts): OpenWire {
+export function openUndiciWire(hosts: Hosts, resolve: Resolve): OpenWire {
   const dispatchers = new Map<string, Dispatcher>();
   const dispatcherFor = (request: WireRequest): Dispatcher => {
     const key = JSON.stringify([request.origin, request.writes, request.caBundle ?? '']);
-    const open = dispatchers.get(key) ?? openDispatcher(hosts, request);
+    const open = dispatchers.get(key) ?? openDispatcher(hosts, resolve, request);
     dispatchers.set(key, open);
     return open;
   };
@@ -36,7 +37,7 @@ export function openUndiciWire(hosts: Hosts): OpenWire {
   };
 }
 
-function openDispatcher(hosts: Hosts, request: WireRequest): Dispatcher {
+function openDispatcher(hosts: Hosts, resolve: Resolve, request: WireRequest): Dispatcher {
   const options = {
     allowH2: false,
     pipelining: 1,
@@ -52,8 +53,16 @@ function openDispatcher(hosts: Hosts, request: WireRequest): Dispatcher {
     ...(request.caBundle !== undefined && { ca: request.caBundle }),
   };
   const proxy = hosts.proxyFor(request.origin);
-  if (proxy === undefined) return new Pool(request.origin, { ...options, connect: { ...tls, lookup: hosts.lookup } });
-  return new ProxyAgent({ ...options, uri: proxy, requestTls: tls, proxyTls: { timeout: 8000 }, proxyTunnel: true });
+  if (proxy === undefined) {
+    const lookup = lookupWith(resolve, (name, addresses) => {
+      const flaw = hosts.addressesFlaw(name, addresses);
+      return flaw === undefined ? undefined : new HostNotAllowed(flaw);
+    });
+    return new Pool(request.origin, { ...options, connect: { ...tls, lookup } });
+  }
+  // The proxy is the operator's own setting: it may lead anywhere.
+  const proxyTls = { timeout: 8000, lookup: lookupWith(resolve, () => undefined) };
+  return new ProxyAgent({ ...options, uri: proxy, requestTls: tls, proxyTls, proxyTunnel: true });
 }
 
 /** What went wrong, by its code only: messages of the network name addresses, and those of the other side are not ours. */
