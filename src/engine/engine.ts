@@ -222,7 +222,6 @@ export class Engine {
     this.#wake(tie.object(object.kind, object.metadata.namespace, object.metadata.name));
     if (stored === undefined) return;
     this.#reconciler.bury(stored);
-    this.#parts.accounts.unlearn(stored.account, key);
     for (const name of stored.ties) if (isClaim(name)) this.#wake(name);
     this.#wakeBlocked(this.#dropped.forget(stored));
     if (stored.kind.life === 'account') {

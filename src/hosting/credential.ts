@@ -7,7 +7,6 @@
 import type { Clock, Entropy } from '../base/clock.ts';
 import type { Metrics, Request, Urgency } from '../engine/ports.ts';
 import { Budget } from './budget.ts';
-import type { SecretsInUse } from './redaction/known-secrets.ts';
 import type { Seen } from './wire/outcome.ts';
 import { Rounds } from './mirror/rounds.ts';
 import type { ExchangeOptions, Transport } from './wire/transport.ts';
@@ -41,8 +40,6 @@ export class Credential {
   readonly budget: Budget;
   /** The turns of what takes turns: a fifth of the budget for all accounts together. */
   readonly rounds = new Rounds();
-  /** The secrets of everybody who has this token open: its answers may speak of any of them. */
-  readonly secrets = new Map<object, SecretsInUse>();
   readonly #clock: Clock;
   readonly #metrics: Metrics;
   readonly #listeners = new Set<() => void>();

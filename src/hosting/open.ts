@@ -7,7 +7,6 @@ import { Credential } from './credential.ts';
 import { withdraw, type Series } from './gauges.ts';
 import { openHosts, type HostRules } from './wire/hosts.ts';
 import { openNames } from './wire/names.ts';
-import { SecretsInUse } from './redaction/known-secrets.ts';
 import { openService } from './service.ts';
 import { openUndiciWire, type OpenWire } from './wire/undici-wire.ts';
 import type { Wire } from './wire/wire.ts';
@@ -57,9 +56,7 @@ export function openHosting(options: HostingOptions): Hosting {
   // A service that is opened anew takes over what the one before it has stated of the account.
   const seriesFor = sharing<Series>((series) => Promise.resolve(withdraw(metrics, series)));
   const given = options.wire;
-  let opened = 0;
   return {
-    secretsInUse: () => new SecretsInUse(),
     open: (settings, onWalk) => {
       const base = hosts.check(settings.baseUrl.trim());
       if ('refused' in base) return base;
@@ -75,13 +72,7 @@ export function openHosting(options: HostingOptions): Hosting {
       const series = account === undefined ? undefined : seriesFor(account, () => ({ account, stated: new Map() }));
       const shared = { wire: wire.value.wire, credential: credential.value, series: series?.value };
       const around = { ...options, base, ...shared };
-      const secrets = settings.secrets instanceof SecretsInUse ? settings.secrets : new SecretsInUse();
-      const user = `token ${(opened += 1)}`;
-      secrets.know(user, [trimmed.token], true);
-      credential.value.secrets.set(around, secrets);
       const release = async (): Promise<void> => {
-        credential.value.secrets.delete(around);
-        secrets.forget(user);
         await Promise.all([wire.release(), credential.release(), series?.release()]);
       };
       const service: Service = openService(trimmed, around, (event) => onWalk({ service, ...event }), release);

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { time, word } from './said.ts';
+import { compared, time, word } from './said.ts';
 import {
   dateMs,
   id,
@@ -42,14 +42,14 @@ const Alert: z.ZodType<AlertItem> = z.compile(
       alertId: id,
       appEnvId: optional(id),
       accountId: shown(text),
-      name: text,
-      description: optional(text),
-      metric: word,
-      operator: word,
+      name: compared,
+      description: optional(compared),
+      metric: compared,
+      operator: compared,
       threshold: number,
-      duration: word,
-      aggregation: optional(word),
-      queryRange: optional(word),
+      duration: compared,
+      aggregation: optional(compared),
+      queryRange: optional(compared),
       contactPointIds: optionalList(id),
       contactPoints: optionalList(z.object({ contactPointId: id })),
       enabled: optional(z.boolean()),

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { named, word, words } from './said.ts';
+import { compared, word, words } from './said.ts';
 import { dateMs, id, listed, listedAnyhow, number, optional, parsed, shown, shownList, unwrapped } from './shape.ts';
 
 /** An app as `GET /apps` lists it. */
@@ -19,12 +19,12 @@ export interface AppItem {
 const App: z.ZodType<AppItem> = z
   .object({
     appId: id,
-    name: named,
+    name: compared,
     slug: shown(words),
-    dockerPreset: optional(word),
-    gitProvider: shown(word),
-    gitNamespace: optional(named),
-    gitRepo: optional(named),
+    dockerPreset: optional(compared),
+    gitProvider: shown(compared),
+    gitNamespace: optional(compared),
+    gitRepo: optional(compared),
     template: shown(words),
     createdAt: dateMs.optional(),
     updatedAt: dateMs.optional(),
@@ -59,21 +59,21 @@ export interface AppRecord {
 
 const Record: z.ZodType<AppRecord> = z.object({
   appId: id,
-  name: named,
+  name: compared,
   slug: shown(words),
-  gitProvider: shown(word),
-  gitNamespace: optional(named),
-  gitRepo: optional(named),
-  gitInstallationId: optional(named),
-  dockerPreset: optional(word),
-  contextDir: optional(named),
+  gitProvider: shown(compared),
+  gitNamespace: optional(compared),
+  gitRepo: optional(compared),
+  gitInstallationId: optional(compared),
+  dockerPreset: optional(compared),
+  contextDir: optional(compared),
   customDockerfileContentInUse: optional(z.boolean()),
-  dockerfilePath: optional(named),
+  dockerfilePath: optional(compared),
   useSSL: shown(z.boolean()),
   useTCP: shown(z.boolean()),
   useImage: optional(z.boolean()),
   port: optional(number),
-  builder: optional(word),
+  builder: optional(compared),
   isCliDeployment: optional(z.boolean()),
 });
 
@@ -111,12 +111,12 @@ const AppEnv: z.ZodType<AppEnvItem> = z
   .object({
     appEnvId: id,
     appId: id,
-    name: named,
+    name: compared,
     slug: shown(words),
-    region: optional(word),
-    gitBranch: shown(words),
+    region: optional(compared),
+    gitBranch: shown(compared),
     deploymentName: shown(words),
-    cliEnvName: optional(named),
+    cliEnvName: optional(compared),
     hosts: shownList(words),
     status: optional(word),
     resources: shown(
@@ -149,19 +149,19 @@ export interface PresetItem {
 
 /** A version is a word, or an object that names it. */
 const Version = z.union([
-  named,
-  z.object({ name: named }).transform(({ name }) => name),
-  z.object({ dockerPresetVersion: named }).transform(({ dockerPresetVersion }) => dockerPresetVersion),
-  z.object({ version: named }).transform(({ version }) => version),
-  z.object({ value: named }).transform(({ value }) => value),
+  compared,
+  z.object({ name: compared }).transform(({ name }) => name),
+  z.object({ dockerPresetVersion: compared }).transform(({ dockerPresetVersion }) => dockerPresetVersion),
+  z.object({ version: compared }).transform(({ version }) => version),
+  z.object({ value: compared }).transform(({ value }) => value),
 ]);
 
 const Preset: z.ZodType<PresetItem> = z
   .object({
-    name: named.pipe(z.string().min(1)),
+    name: compared.pipe(z.string().min(1)),
     label: shown(words),
     versions: shownList(Version),
-    defaultDockerPresetVersion: shown(named),
+    defaultDockerPresetVersion: shown(compared),
     isCustom: shown(z.boolean()),
     isFunction: shown(z.boolean()),
     isJob: shown(z.boolean()),

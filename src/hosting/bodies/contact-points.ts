@@ -1,7 +1,7 @@
 import type { Json, JsonObject } from '../../base/json.ts';
 import { z } from 'zod';
 import { Secret } from '../../base/secret.ts';
-import { word, words } from './said.ts';
+import { compared, word, words } from './said.ts';
 import { dateMs, id, isObject, listed, parsed, shown, shownList, text, unwrapped } from './shape.ts';
 
 /** A contact point as the service shows it to everybody. */
@@ -26,8 +26,8 @@ const Deployment = z
 
 const fields = z.object({
   contactPointId: id,
-  name: text,
-  type: word,
+  name: compared,
+  type: compared,
   accountId: shown(text),
   dashboardDeployments: shownList(Deployment),
   createdAt: dateMs.optional(),

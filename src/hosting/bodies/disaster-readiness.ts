@@ -1,7 +1,7 @@
 import type { JsonObject } from '../../base/json.ts';
 import { z } from 'zod';
 import { errorTextOf, wordsFrom } from '../wire/message.ts';
-import { amounts, named, time, word, words } from './said.ts';
+import { amounts, compared, time, word, words } from './said.ts';
 import { id, isObject, listed, number, optional, parsed, shown, shownList, textOrNull } from './shape.ts';
 
 /** Names of a recovered environment, planned or made. */
@@ -33,8 +33,8 @@ export interface ProtectionSettings {
 }
 
 const Names: z.ZodType<DestinationNames> = z.object({
-  envName: shown(named),
-  appName: shown(named),
+  envName: shown(compared),
+  appName: shown(compared),
   createNewApp: shown(z.boolean()),
 });
 
@@ -46,8 +46,8 @@ const Cleanup: z.ZodType<PendingCleanup> = z.object({
 });
 
 const Settings: z.ZodType<ProtectionSettings> = z.object({
-  destinationRegion: optional(word),
-  mode: optional(word),
+  destinationRegion: optional(compared),
+  mode: optional(compared),
   storageCredentialId: textOrNull,
   snapshotIntervalMs: optional(number),
   validationIntervalMs: optional(number),
@@ -89,8 +89,14 @@ export interface SourceItem {
 const Word = z.union([
   words,
   z.object({ reason: words }).transform(({ reason }) => reason),
-  z.object({ region: words }).transform(({ region }) => region),
   z.object({ name: words }).transform(({ name }) => name),
+]);
+
+/** A region, bare or in an object. */
+const Region = z.union([
+  compared,
+  z.object({ region: compared }).transform(({ region }) => region),
+  z.object({ name: compared }).transform(({ name }) => name),
 ]);
 
 const Source: z.ZodType<SourceItem> = z.preprocess(
@@ -98,16 +104,18 @@ const Source: z.ZodType<SourceItem> = z.preprocess(
   z.object({
     sourceAppEnvId: id,
     appId: shown(id),
-    appName: shown(named),
-    environmentName: shown(named),
+    appName: shown(compared),
+    environmentName: shown(compared),
     region: shown(word),
     eligible: shown(z.boolean()),
     volumes: shownList(z.object({ name: words, eligible: shown(z.boolean()), reason: shown(words) })),
     unsupportedReasons: shownList(Word),
-    eligibleDestinations: shownList(Word),
+    eligibleDestinations: shownList(Region),
     suggestedSettings: shown(Settings),
     configurationId: shown(id),
-    target: shown(z.object({ appEnvId: id, appId: shown(id), appName: shown(named), environmentName: shown(named) })),
+    target: shown(
+      z.object({ appEnvId: id, appId: shown(id), appName: shown(compared), environmentName: shown(compared) }),
+    ),
     pendingCleanup: shown(Cleanup),
   }),
 );

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { named, note, words } from './said.ts';
+import { compared, note, words } from './said.ts';
 import { id, isObject, listed, listedAnyhow, parsed, shown, shownList, unwrapped } from './shape.ts';
 
 /** An entry of the catalogue. */
@@ -13,7 +13,7 @@ export interface SolutionItem {
 }
 
 /** A name, bare or in an object. */
-const Named = z.union([named, z.object({ name: named }).transform(({ name }) => name)]);
+const Named = z.union([compared, z.object({ name: compared }).transform(({ name }) => name)]);
 
 const Solution: z.ZodType<SolutionItem> = z.object({
   solutionSlug: id,
@@ -50,7 +50,7 @@ export function installationIdOf(body: unknown): string | undefined {
   return places.map((place) => parsed(holder, place)?.installationId).find((found) => found !== undefined);
 }
 
-const Component = z.object({ name: shown(named), appId: shown(id), appEnvId: shown(id) });
+const Component = z.object({ name: shown(compared), appId: shown(id), appEnvId: shown(id) });
 
 /** A list of objects, or of ids, as objects with that id. */
 function column(value: unknown, field: 'appId' | 'appEnvId'): readonly SolutionComponent[] {
