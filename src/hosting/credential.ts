@@ -8,7 +8,7 @@ import type { Clock, Entropy } from '../base/clock.ts';
 import type { Metrics, Request, Urgency } from '../engine/ports.ts';
 import { Budget } from './budget.ts';
 import type { Seen } from './wire/outcome.ts';
-import { Rounds } from './mirror/rounds.ts';
+import { StateShare } from './mirror/state-share.ts';
 import type { ExchangeOptions, Transport } from './wire/transport.ts';
 
 const firstPauseMs = 2000;
@@ -38,8 +38,8 @@ function answerOf(seen: Seen): string {
 /** One token at one origin. */
 export class Credential {
   readonly budget: Budget;
-  /** The turns of what takes turns: a fifth of the budget for all accounts together. */
-  readonly rounds = new Rounds();
+  /** What reads of a state may take of the budget, for all accounts together. */
+  readonly states = new StateShare();
   readonly #clock: Clock;
   readonly #metrics: Metrics;
   readonly #listeners = new Set<() => void>();

@@ -66,7 +66,7 @@ export function openService(
     ask: (request, urgency) =>
       credential.exchange(transport, request, { urgency, leaveQueue: closing.signal, signal: closing.signal }),
     pollMs: settings.pollSeconds * 1000,
-    walksAtOnce: Math.max(settings.concurrency, 1),
+    listsAtOnce: Math.max(settings.concurrency, 1),
     onWalk: (key, changed, problem) => onWalk({ key, changed, problem }),
   });
 
@@ -124,9 +124,9 @@ export function openService(
       unauthorizedSince: credential.unauthorizedSince,
       throttledUntil: credential.budget.throttledUntil(),
       requestsPerSecond: credential.budget.requestsPerSecond(),
-      forecastPerHour: mirror.pace.forecastPerHour(),
-      pollIntervalMs: mirror.pace.pollIntervalMs(),
-      roundMs: mirror.pace.roundMs(),
+      forecastPerHour: mirror.schedule.forecastPerHour(),
+      pollIntervalMs: mirror.schedule.pollIntervalMs(),
+      roundMs: mirror.schedule.roundMs(),
       answeredAt: mirror.answeredAt,
     }),
     close: async () => {

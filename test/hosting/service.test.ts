@@ -187,7 +187,7 @@ describe('a service', () => {
 
     await service.close();
 
-    expect(open).toMatch(/apphosting_mirror_walks_total\{collection="apps",result="throttled"\} [1-9]/);
+    expect(open).toMatch(/apphosting_mirror_lists_total\{collection="apps",result="throttled"\} [1-9]/);
     expect(open).toContain('apphosting_budget_waiting{account="team/default"}');
     expect(await metrics.text()).not.toContain('account=');
   });
