@@ -67,6 +67,7 @@ export class Engine {
       accounts: new Accounts({
         ...options,
         onWalk,
+        onThrottled: (service) => this.#gate.heldBack(service),
         print: (value) => options.key.print(value),
         readOnly: options.settings.readOnly,
       }),

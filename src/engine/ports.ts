@@ -175,9 +175,16 @@ export type WalkListener = (event: {
   readonly problem: ReadProblem | undefined;
 }) => void;
 
+/** The service answered 429 to a request with this credential, whoever sent it: `health` says until when everybody waits. */
+export type ThrottleListener = (service: Service) => void;
+
 /** Opens services; refuses with a sentence when the base URL is not allowed. */
 export interface Hosting {
-  open(settings: ServiceSettings, onWalk: WalkListener): Service | { readonly refused: string };
+  open(
+    settings: ServiceSettings,
+    onWalk: WalkListener,
+    onThrottled?: ThrottleListener,
+  ): Service | { readonly refused: string };
 }
 
 // ---- Kubernetes -----------------------------------------------------------------------------------------------

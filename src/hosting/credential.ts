@@ -43,6 +43,7 @@ export class Credential {
   readonly #clock: Clock;
   readonly #metrics: Metrics;
   readonly #listeners = new Set<() => void>();
+  readonly #throttleListeners = new Set<() => void>();
   #unauthorized: Unauthorized | undefined;
 
   constructor(clock: Clock, entropy: Entropy, metrics: Metrics) {
@@ -68,6 +69,12 @@ export class Credential {
   onChange(listener: () => void): () => void {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
+  }
+
+  /** Calls back at each 429; the returned function ends that. */
+  onThrottled(listener: () => void): () => void {
+    this.#throttleListeners.add(listener);
+    return () => this.#throttleListeners.delete(listener);
   }
 
   /** The token may be tried again at once: its Secret was read again. */
@@ -120,6 +127,7 @@ export class Credential {
     if (seen.status === 429 || seen.status === 425) {
       this.budget.throttle(seen.retryAfterMs, grantedAt);
       this.#metrics.count('apphosting_service_throttled_total');
+      for (const listener of this.#throttleListeners) listener();
       return;
     }
     this.budget.accepted(grantedAt);

@@ -57,7 +57,7 @@ export function openHosting(options: HostingOptions): Hosting {
   const seriesFor = sharing<Series>((series) => Promise.resolve(withdraw(metrics, series)));
   const given = options.wire;
   return {
-    open: (settings, onWalk) => {
+    open: (settings, onWalk, onThrottled) => {
       const base = hosts.check(settings.baseUrl.trim());
       if ('refused' in base) return base;
       const token = settings.token.reveal().trim();
@@ -72,7 +72,9 @@ export function openHosting(options: HostingOptions): Hosting {
       const series = account === undefined ? undefined : seriesFor(account, () => ({ account, stated: new Map() }));
       const shared = { wire: wire.value.wire, credential: credential.value, series: series?.value };
       const around = { ...options, base, ...shared };
+      const deaf = credential.value.onThrottled(() => onThrottled?.(service));
       const release = async (): Promise<void> => {
+        deaf();
         await Promise.all([wire.release(), credential.release(), series?.release()]);
       };
       const service: Service = openService(trimmed, around, (event) => onWalk({ service, ...event }), release);

@@ -20,7 +20,7 @@ import {
   type Closed,
 } from './settings.ts';
 import { isAllowed } from './allowed-namespaces.ts';
-import type { Hosting, Material, Service, ServiceSettings, WalkListener } from '../ports.ts';
+import type { Hosting, Material, Service, ServiceSettings, ThrottleListener, WalkListener } from '../ports.ts';
 import type { AccountView } from '../kind/contract/pass.ts';
 import type { Memory } from '../kind/contract/step.ts';
 
@@ -71,6 +71,7 @@ export interface AccountsOptions {
   readonly material: Material;
   readonly print: (value: Json) => string;
   readonly onWalk: WalkListener;
+  readonly onThrottled: ThrottleListener;
   readonly operatorNamespace: string;
   readonly labelsOf: (namespace: string) => Readonly<Record<string, string>> | undefined;
   readonly readOnly: boolean;
@@ -201,7 +202,7 @@ export class Accounts {
       inEffect: { pollMs: pollIntervalMs, roundMs },
       answeredAt,
       budget: { ...allowanceOf(spec), forecastPerHour },
-      isThrottled: throttledMs !== undefined && throttledMs > 0,
+      ...(throttledMs !== undefined && throttledMs > 0 && { throttledMs }),
       frozen: session.frozen,
       acceptedMissing: session.acceptedMissing,
     };
@@ -233,7 +234,7 @@ export class Accounts {
   }
 
   async #openPinned(stored: Stored, settings: ServiceSettings): Promise<Service | Closed> {
-    const service = this.#options.hosting.open(settings, this.#options.onWalk);
+    const service = this.#options.hosting.open(settings, this.#options.onWalk, this.#options.onThrottled);
     if ('refused' in service) return { reason: 'HostNotAllowed', message: service.refused };
     const mismatch = pinned(stored, service.endpoint);
     if (mismatch !== undefined) await service.close();

@@ -42,7 +42,7 @@ const none: ReadonlySet<string> = new Set();
 export class Mirror {
   readonly #around: MirrorSurroundings;
   readonly #readings = new Map<string, Reading>();
-  readonly #leaveCredential: () => void;
+  readonly #leaveCredential: readonly (() => void)[];
   readonly #schedule: Schedule;
   /** Reads that are due; the wanted ones come first. */
   readonly #queue: PQueue;
@@ -55,7 +55,11 @@ export class Mirror {
     this.#around = around;
     this.#queue = new PQueue({ concurrency: around.listsAtOnce });
     this.#schedule = new Schedule(around);
-    this.#leaveCredential = around.credential.onChange(() => this.#tokenChanged());
+    const { credential } = around;
+    this.#leaveCredential = [
+      credential.onChange(() => this.#tokenChanged()),
+      credential.onThrottled(() => this.#hold()),
+    ];
   }
 
   /** The newest full list. */
@@ -66,9 +70,11 @@ export class Mirror {
     return reading?.snapshot as Snapshot<Item> | undefined;
   }
 
-  /** The newest failure, when it is newer than the newest full list. */
+  /** The newest failure, when it is newer than the newest full list; a pause that the service asked for is one as long as it lasts. */
   problem(read: Pick<Read, 'key'>): ReadProblem | undefined {
-    return this.#readings.get(read.key)?.problem;
+    const problem = this.#readings.get(read.key)?.problem;
+    const lasts = problem?.why === 'throttled' && this.#around.credential.budget.refusesNow();
+    return lasts ? { ...problem, at: this.#now() } : problem;
   }
 
   /** Asks for a list begun at or after `since`. */
@@ -123,7 +129,7 @@ export class Mirror {
   /** Ends polling; lists under way end without being heard. */
   close(): void {
     this.#closed = true;
-    this.#leaveCredential();
+    for (const leave of this.#leaveCredential) leave();
     this.#cancelHold();
     for (const reading of this.#readings.values()) this.#forget(reading);
     this.#queue.clear();
@@ -184,8 +190,16 @@ export class Mirror {
       return;
     }
     this.#queue.pause();
-    if (!this.#closed)
-      this.#cancelHold = this.#around.clock.after(Math.ceil(heldUntil - this.#now()), () => this.#hold());
+    if (this.#closed) return;
+    this.#cancelHold = this.#around.clock.after(Math.ceil(heldUntil - this.#now()), () => this.#hold());
+    for (const reading of this.#readings.values()) if (reading.state === 'queued') this.#tellHeld(reading);
+  }
+
+  /** Tells whoever waits for a list that it does not come before the end of a pause. */
+  #tellHeld(reading: Reading): void {
+    if (!isWanted(reading) || reading.problem !== undefined || !this.#around.credential.budget.refusesNow()) return;
+    reading.problem = { why: 'throttled', message: 'the service asked to wait', at: this.#now() };
+    this.#around.onWalk(reading.read.key, none, reading.problem);
   }
 
   async #begin(reading: Reading): Promise<void> {
