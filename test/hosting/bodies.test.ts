@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import * as b from '../../src/hosting/bodies.ts';
+import * as b from '../../src/hosting/requests.ts';
 import { Secret } from '../../src/base/secret.ts';
 
 const alert = { alertId: 'al', name: 'n', metric: 'cpu_percent', operator: 'gt', threshold: 80, duration: '5m' };
@@ -373,7 +373,37 @@ describe('what an answer says', () => {
   });
 
   it('never throws, whatever it is given', () => {
-    const readers = Object.values(b).filter((value) => typeof value === 'function');
+    const readers: readonly ((body: unknown, id: string) => unknown)[] = [
+      b.alertIn,
+      b.alertsIn,
+      b.appEnvsIn,
+      b.appIn,
+      b.appsIn,
+      b.configurationsIn,
+      b.configureResultOf,
+      b.contactPointIn,
+      b.contactPointWithSecretsIn,
+      b.contactPointsIn,
+      b.createdAlert,
+      b.createdAppId,
+      b.createdContactPointId,
+      b.deployedContentIdOf,
+      b.environmentsAffectedOf,
+      b.installationIdOf,
+      b.lifecycleAnswerOf,
+      b.memberAccessIn,
+      b.pointsIn,
+      b.presetsIn,
+      b.receiptOf,
+      b.refreshedStateOf,
+      b.resetCountsOf,
+      b.rollbackInfoOf,
+      b.solutionResultOf,
+      b.solutionsIn,
+      b.sourcesIn,
+      b.toggledOf,
+      b.usedByAlertsOf,
+    ];
     fc.assert(
       fc.property(fc.jsonValue(), (body) => {
         for (const read of readers) read(body, 'x');

@@ -1,4 +1,4 @@
-import { isObject } from '../bodies/shape.ts';
+import { isObject } from '../api/shape.ts';
 
 /** As many characters of the service's words stand in one message. */
 export const longestMessage = 200;

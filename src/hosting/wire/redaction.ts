@@ -8,8 +8,8 @@
 import type { Json } from '../../base/json.ts';
 import type { Request } from '../../engine/ports.ts';
 import { Secret } from '../../base/secret.ts';
-import { id, isObject, parsed } from '../bodies/shape.ts';
-import { time } from '../bodies/said.ts';
+import { id, isObject, parsed } from '../api/shape.ts';
+import { time } from '../api/texts.ts';
 
 /** A shorter token is found in too many words. */
 const shortestToken = 4;

@@ -12,7 +12,7 @@ import { Secret } from '../../base/secret.ts';
 import { errorTextOf, longestMessage, saysNo, wordsFrom } from './message.ts';
 import type { Seen } from './outcome.ts';
 import { bodySchemas } from '../requests.ts';
-import { Id, Text } from '../requests/endpoint.ts';
+import { Id, Text } from '../api/endpoint.ts';
 import { retryAfterMs } from './retry-after.ts';
 import { isAboutSecrets, withoutCredential, withoutWords } from './redaction.ts';
 import type { Wire, WireFailure, WireRequest, WireResponse } from './wire.ts';
