@@ -19,7 +19,7 @@ const ready = {
 const waiting = {
   Paused: 'Remove the annotation `apphosting.dev/paused`.',
   ReadingService:
-    'Nothing for a minute or so. If it stays, look at the account, and at `apphosting_mirror_walks_total` for why lists cannot be read.',
+    'Nothing for a minute or so. If it stays, look at the account, and at `apphosting_mirror_lists_total` for why lists cannot be read.',
   Creating: byItself,
   Requesting: byItself,
   Updating: byItself,

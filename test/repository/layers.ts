@@ -28,7 +28,11 @@ const layers: Readonly<Record<string, Layer>> = {
     packages: [],
     node: pure,
   },
-  'hosting/': { sees: ['hosting/', 'engine/ports.ts', 'base/'], packages: ['undici', 'p-queue'], node: 'all' },
+  'hosting/': {
+    sees: ['hosting/', 'engine/ports.ts', 'base/'],
+    packages: ['undici', 'p-queue', 'ipaddr.js'],
+    node: 'all',
+  },
   'kube/': {
     sees: ['kube/', 'engine/ports.ts', 'base/'],
     packages: ['undici', '@kubernetes/client-node', 'p-queue', 'yaml'],

@@ -5,7 +5,7 @@ import { storedInWords, type Stored } from '../objects/object-index.ts';
 import type { Adoption } from '../kind/contract/pass.ts';
 import type { Reason } from '../kind/contract/reasons.ts';
 import { accountLabel, annotations, partsOfKey } from '../objects/names.ts';
-import type { KnownSecrets, Material, ServiceSettings } from '../ports.ts';
+import type { Material, ServiceSettings } from '../ports.ts';
 
 /** The fields of an account's spec that opening the service needs. */
 export interface AccountSpec {
@@ -28,14 +28,13 @@ export interface Closed {
 export interface SettingsSources {
   readonly material: Material;
   readonly operatorNamespace: string;
-  readonly secrets: KnownSecrets;
 }
 
 /** What a Secret says that an account names, together with the account's own spec. */
 export async function settingsOf(
   stored: Stored,
   name: string,
-  { material, operatorNamespace, secrets }: SettingsSources,
+  { material, operatorNamespace }: SettingsSources,
 ): Promise<ServiceSettings | Closed> {
   if (stored.spec.is === 'invalid') return { reason: 'InvalidSpec', message: stored.spec.message };
   const spec = specOf(stored);
@@ -60,7 +59,6 @@ export async function settingsOf(
     pollSeconds: spec.pollSeconds ?? 60,
     ...allowanceOf(spec),
     name: accountLabel(stored.object.metadata),
-    secrets,
   };
 }
 
@@ -98,7 +96,7 @@ export function allowanceOf({ budget }: AccountSpec): Pick<ServiceSettings, 'req
 /** Settings as JSON, to take a fingerprint of. */
 export function printable(settings: ServiceSettings | Closed): Json {
   if ('reason' in settings) return settings.message;
-  const { caBundle, secrets: _, ...rest } = settings;
+  const { caBundle, ...rest } = settings;
   return { ...rest, caBundle: caBundle ?? '' };
 }
 

@@ -183,7 +183,7 @@ export class ReconcileContext implements ReadableContext {
       observedGeneration: status.conditions.find(({ type }) => type === 'Ready')?.observedGeneration,
       conditions: status.conditions,
       lastHandledReconcileAt: status.lastHandledReconcileAt,
-      drift: showing?.drift ?? kept.drift,
+      drift: this.redacted(showing?.drift ?? kept.drift),
       unverified: showing?.unverified ?? kept.unverified,
       leftover: showing?.leftover ?? kept.leftover,
       wouldDo,

@@ -68,7 +68,10 @@ export const Facts = facts({
   complete: flag(
     'Whether the service reported all components as created; false when it said that some are missing.',
   ).optional(),
-  postInstallNote: text('What you must do before all components are connected.', { max: 8192 }).optional(),
+  postInstallNote: text(
+    'What you must do before all components are connected. Not shown where an input is a secret: read it in the service.',
+    { max: 8192 },
+  ).optional(),
 });
 export type Facts = z.output<typeof Facts>;
 

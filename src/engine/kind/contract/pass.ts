@@ -58,8 +58,8 @@ export interface AccountView {
     readonly concurrency: number;
     readonly forecastPerHour: number;
   };
-  /** True while a long pause that the service asked for lasts. */
-  readonly isThrottled?: boolean;
+  /** How much longer a long pause lasts that the service asked for, whoever met it; undefined when there is none. */
+  readonly throttledMs?: number;
   /** Why nothing may be created or deleted at the moment. */
   readonly frozen: string | undefined;
   /** The token of `apphosting.dev/accept-missing` that was honoured last. */
@@ -112,6 +112,8 @@ export interface Orphan {
 /** What an account is used for. */
 export interface Tally {
   readonly counts: readonly Use[];
+  /** Resources that wait for the end of a pause that the service asked for. */
+  readonly throttled?: number;
   readonly orphans: readonly Orphan[];
 }
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { newReading, type Reading } from '../../src/hosting/mirror/reading.ts';
 import { alertStateOf } from '../../src/hosting/requests.ts';
-import { Rounds } from '../../src/hosting/mirror/rounds.ts';
+import { StateShare } from '../../src/hosting/mirror/state-share.ts';
 import { pathOf } from './support/scripted-wire.ts';
 import { mirrorOfSmallWorld } from './support/small-world.ts';
 
@@ -11,18 +11,19 @@ function alertThat(state: 'Firing' | 'Normal', id: string): Reading {
   return Object.assign(reading, { snapshot: { items, begunAt: 0, walk: 1, dateMs: undefined } });
 }
 
-describe('turns that come all at once', () => {
-  it('are taken one by one, those of alerts that fire first', () => {
-    const rounds = new Rounds();
-    const calm = ['a', 'b', 'c'].map((id) => alertThat('Normal', id));
-    const firing = alertThat('Firing', 'd');
-    const at = (reading: Reading, now: number) => rounds.takenAt(reading, now, 5);
+describe('the share of states', () => {
+  it('is taken place by place', () => {
+    const states = new StateShare();
 
-    const asked = [...calm, firing].map((reading) => at(reading, 0));
-    const askedAgain = calm.slice(1).map((reading) => at(reading, 1_000));
+    expect([0, 0, 0, 10_000].map((now) => states.place(now, 5))).toEqual([0, 1_000, 2_000, 10_000]);
+  });
 
-    expect(asked).toEqual([0, 1_000, 2_000, 1_000]);
-    expect(askedAgain).toEqual([3_000, 2_000]);
+  it('is asked for four times as often by an alert that fires', () => {
+    const states = new StateShare();
+    const all = [...['a', 'b', 'c'].map((id) => alertThat('Normal', id)), alertThat('Firing', 'd')];
+    for (const reading of all) states.count(reading);
+
+    expect(all.map((reading) => states.intervalMs(reading, 5))).toEqual([7_000, 7_000, 7_000, 1_750]);
   });
 });
 
@@ -39,7 +40,7 @@ describe('the states of alerts', () => {
     const refreshes = requests.slice(before).filter((request) => pathOf(request) === '/alert/refresh').length;
     expect(refreshes / 600).toBeGreaterThan(0.8);
     expect(refreshes / 600).toBeLessThanOrEqual(1.1);
-    expect(mirror.pace.roundMs()).toBe(200_000);
+    expect(mirror.schedule.roundMs()).toBe(200_000);
   });
 
   it('take no more than that in any ten seconds, also while they come one by one', async () => {
@@ -61,44 +62,29 @@ describe('the states of alerts', () => {
     expect(Math.min(...counts.slice(-10))).toBeGreaterThanOrEqual(90);
   });
 
-  it('go out together, four times a second at most', async () => {
-    const { clock, mirror, world, requests } = mirrorOfSmallWorld({ requestsPerSecond: 100 });
-    const moments = new Set<number>();
-    world.fail = () => {
-      moments.add(clock.monotonic());
-      return undefined;
-    };
-    for (let at = 0; at < 300; at += 1) mirror.follow(alertStateOf(`al_${at}`, 1_000));
-
-    await clock.advance(60_000);
-
-    expect(requests.length).toBeGreaterThan(900);
-    expect(moments.size).toBeLessThanOrEqual(240);
-  });
-
-  it('have no round in an account without alerts, whoever else uses the credential', () => {
+  it('have no pause in an account without alerts, whoever else uses the credential', () => {
     const { mirror, another } = mirrorOfSmallWorld();
     const other = another();
 
     const unfollow = other.follow(alertStateOf('al_1', 1_000));
-    const whileFollowed = [mirror.pace.roundMs(), other.pace.roundMs()];
+    const whileFollowed = [mirror.schedule.roundMs(), other.schedule.roundMs()];
     unfollow();
 
     expect(whileFollowed).toEqual([undefined, 1_000]);
-    expect(other.pace.roundMs()).toBeUndefined();
+    expect(other.schedule.roundMs()).toBeUndefined();
   });
 
   it('are part of what an account is expected to ask in an hour: what they wish for, or their share', () => {
     const { mirror, another } = mirrorOfSmallWorld({ requestsPerSecond: 5 });
     for (let at = 0; at < 10; at += 1) mirror.follow(alertStateOf(`al_${at}`, 60_000));
-    const whileThereIsRoom = mirror.pace.forecastPerHour();
+    const whileThereIsRoom = mirror.schedule.forecastPerHour();
     const other = another();
     const unfollow = Array.from({ length: 190 }, (_, at) => other.follow(alertStateOf(`other_${at}`, 60_000)));
 
     expect(whileThereIsRoom).toBe(600);
-    expect([mirror.pace.forecastPerHour(), other.pace.forecastPerHour()]).toEqual([180, 3_420]);
+    expect([mirror.schedule.forecastPerHour(), other.schedule.forecastPerHour()]).toEqual([180, 3_420]);
     for (const end of unfollow) end();
-    expect([mirror.pace.forecastPerHour(), other.pace.forecastPerHour()]).toEqual([600, 0]);
+    expect([mirror.schedule.forecastPerHour(), other.schedule.forecastPerHour()]).toEqual([600, 0]);
   });
 
   it.each([
@@ -119,8 +105,8 @@ describe('the states of alerts', () => {
 
       expect(requests.length - before).toBeGreaterThanOrEqual(least);
       expect(requests.length - before).toBeLessThanOrEqual(most);
-      expect(mirror.pace.roundMs()).toBe(to);
-      expect(mirror.pace.forecastPerHour()).toBe(Math.round(3_600_000 / to));
+      expect(mirror.schedule.roundMs()).toBe(to);
+      expect(mirror.schedule.forecastPerHour()).toBe(Math.round(3_600_000 / to));
     },
   );
 
@@ -133,6 +119,6 @@ describe('the states of alerts', () => {
 
     other.close();
 
-    expect(mirror.pace.roundMs()).toBe(1_000);
+    expect(mirror.schedule.roundMs()).toBe(1_000);
   });
 });

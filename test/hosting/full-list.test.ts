@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import type { Read, Request } from '../../src/engine/ports.ts';
 import type { Seen } from '../../src/hosting/wire/outcome.ts';
 import { alertOf, appsOf, drSourcesOf } from '../../src/hosting/requests.ts';
-import { walk, type Walked } from '../../src/hosting/mirror/full-list.ts';
+import { fullList, type Listed } from '../../src/hosting/mirror/full-list.ts';
 
 function seen(status: number, body: unknown = {}): Seen {
   const digest = JSON.stringify(body);
@@ -26,9 +26,9 @@ function page(ids: readonly string[], nextCursor?: string | null): Seen {
 async function walked(
   pages: Readonly<Record<string, Seen | Seen[]>>,
   read: Read = drSourcesOf('acc'),
-): Promise<{ readonly result: Walked<unknown>; readonly asked: readonly string[] }> {
+): Promise<{ readonly result: Listed<unknown>; readonly asked: readonly string[] }> {
   const asked: string[] = [];
-  const result = await walk(read, (request: Request) => {
+  const result = await fullList(read, (request: Request) => {
     const cursor = request.query?.['after'] ?? 'first';
     asked.push(cursor);
     const found = pages[cursor];
@@ -38,7 +38,7 @@ async function walked(
   return { result, asked };
 }
 
-function idsOf(result: Walked<unknown>): readonly string[] | string {
+function idsOf(result: Listed<unknown>): readonly string[] | string {
   return result.complete ? [...(result.items?.keys() ?? ['unchanged'])] : result.why;
 }
 
@@ -70,7 +70,7 @@ describe('a walk', () => {
 
   it('fails when the pages never end', async () => {
     let count = 0;
-    const result = await walk(drSourcesOf('acc'), () => Promise.resolve(page([], `p${(count += 1)}`)));
+    const result = await fullList(drSourcesOf('acc'), () => Promise.resolve(page([], `p${(count += 1)}`)));
 
     expect(idsOf(result)).toBe('malformed');
     expect(count).toBe(1000);
@@ -108,11 +108,11 @@ describe('a walk', () => {
   it('does not read again what is byte for byte the same', async () => {
     const pages = (second: string) => (request: Request) =>
       Promise.resolve(request.query?.['after'] === undefined ? page(['a'], 'p2') : page([second]));
-    const first = await walk(drSourcesOf('acc'), pages('b'));
+    const first = await fullList(drSourcesOf('acc'), pages('b'));
     const digest = first.complete ? first.digest : undefined;
 
-    const same = await walk(drSourcesOf('acc'), pages('b'), digest);
-    const other = await walk(drSourcesOf('acc'), pages('c'), digest);
+    const same = await fullList(drSourcesOf('acc'), pages('b'), digest);
+    const other = await fullList(drSourcesOf('acc'), pages('c'), digest);
 
     expect(same).toMatchObject({ complete: true, items: undefined, digest });
     expect(idsOf(other)).toEqual(['a', 'c']);

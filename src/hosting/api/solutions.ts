@@ -1,6 +1,8 @@
 import { z } from 'zod';
-import { named, note, words } from './said.ts';
+import type { Read, Request } from '../../engine/ports.ts';
+import { AnyObject, type BodySchemas, Id, Text, get, write } from './endpoint.ts';
 import { id, isObject, listed, listedAnyhow, parsed, shown, shownList, unwrapped } from './shape.ts';
+import { compared, note, words } from './texts.ts';
 
 /** An entry of the catalog. */
 export interface SolutionItem {
@@ -13,7 +15,7 @@ export interface SolutionItem {
 }
 
 /** A name, bare or in an object. */
-const Named = z.union([named, z.object({ name: named }).transform(({ name }) => name)]);
+const Named = z.union([compared, z.object({ name: compared }).transform(({ name }) => name)]);
 
 const Solution: z.ZodType<SolutionItem> = z.object({
   solutionSlug: id,
@@ -50,7 +52,7 @@ export function installationIdOf(body: unknown): string | undefined {
   return places.map((place) => parsed(holder, place)?.installationId).find((found) => found !== undefined);
 }
 
-const Component = z.object({ name: shown(named), appId: shown(id), appEnvId: shown(id) });
+const Component = z.object({ name: shown(compared), appId: shown(id), appEnvId: shown(id) });
 
 /** A list of objects, or of ids, as objects with that id. */
 function column(value: unknown, field: 'appId' | 'appEnvId'): readonly SolutionComponent[] {
@@ -97,5 +99,37 @@ export function solutionResultOf(body: unknown): SolutionResult | undefined {
     installationId: installationIdOf(body) ?? installationIdOf(result),
     components: componentsIn(result),
     postInstallNote: parsed(z.object({ postInstallNote: note }), result)?.postInstallNote,
+  };
+}
+
+const PostSolutions = z.strictObject({
+  accountId: Id,
+  solutionSlug: Text,
+  appName: Text,
+  region: Text,
+  installationId: Id.exactOptional(),
+  inputs: AnyObject.exactOptional(),
+});
+
+/** The body of `POST /solutions`. */
+export type SolutionCreation = z.infer<typeof PostSolutions>;
+
+/** What may be sent about solutions. */
+export const solutionBodies: BodySchemas = { 'POST /solutions': PostSolutions };
+
+/** Installs a solution; with an installationId the same request may be repeated, and creates only what is missing. */
+export function postSolutions(body: SolutionCreation): Request {
+  return write('POST', '/solutions', body.installationId === undefined ? 'create' : 'identified', body);
+}
+
+/** The solutions that an account may install. */
+export function solutionsOf(accountId: string): Read<SolutionItem> {
+  return {
+    key: 'solutions',
+    first: get('/solutions', { accountId }),
+    items: solutionsIn,
+    idOf: (solution) => solution.solutionSlug,
+    absentOn404: false,
+    pace: 'hourly',
   };
 }
