@@ -101,10 +101,18 @@ export interface ReadProblem {
 
 export interface SendOptions {
   readonly urgency: Urgency;
+  /** Whose call it is, for whoever looks on. */
+  readonly call?: SentFor;
   /** Monotonic time after which no answer is waited for, where that is earlier than the transport's own limit. */
   readonly deadline?: number;
   /** Asked in the same tick as the bytes go out; a refusal is `notSent`. */
   readonly mayDispatch: () => string | undefined;
+}
+
+/** The object that a call is made for, by its key, and what the call does in the words of the user's YAML. */
+export interface SentFor {
+  readonly object: string;
+  readonly words: string;
 }
 
 /** How an account's credential fares. */

@@ -173,9 +173,10 @@ export class OutgoingCall {
 
   /** Sends the bytes. Undefined when nothing was sent for a reason of our own, so that no trace of the call is kept. */
   async #send(service: Service): Promise<Outcome | undefined> {
-    const { request, urgency, resumes } = this.#call;
+    const { request, urgency, resumes, words } = this.#call;
     const mayDispatch = () => this.#whyNotNow();
-    const outcome = await service.send(request, { urgency, deadline: this.#deadline, mayDispatch });
+    const call = { object: this.#context.stored.key, words };
+    const outcome = await service.send(request, { urgency, deadline: this.#deadline, mayDispatch, call });
     if (outcome.is !== 'notSent') return outcome;
     // A resumed call may have been sent before: its entry stays, and its kind says what is known of it.
     if (resumes === true) return outcome;
