@@ -13,6 +13,6 @@ export function readsOnly(wire: Wire): Wire {
 
 /** Opens such a wire to wherever the host rules allow. */
 export function openReadingWire(hosts: Hosts): OpenWire {
-  const { wire, close } = openUndiciWire(hosts);
-  return { wire: readsOnly(wire), close };
+  const open = openUndiciWire(hosts);
+  return { wire: readsOnly(open.wire), close: () => open.close() };
 }

@@ -159,7 +159,7 @@ function parsed(
   const unreadable = [...before];
   for (const [file, text] of texts) {
     const lines = new LineCounter();
-    for (const document of [...parseAllDocuments(text, { lineCounter: lines, prettyErrors: false })]) {
+    for (const document of parseAllDocuments(text, { lineCounter: lines, prettyErrors: false })) {
       const at = (offset = 0): Place => ({ file, line: lines.linePos(offset).line });
       const [problem] = document.errors;
       if (problem !== undefined) {

@@ -64,6 +64,7 @@ export async function makePlan(input: PlanInput): Promise<Plan> {
     actors: [...(cast.before?.actors ?? []), ...cast.after.actors],
     places: wanted.places,
     hiddenKnown: hiddenKnownOf(cast.before),
+    liveKnown: new Set((input.live ?? []).map(keyOfActor)),
     whyDeleted: `in --base, not in ${input.from}`,
     appName: (appId) => appNameIn(input.readers, appId),
   };

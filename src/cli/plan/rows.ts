@@ -16,6 +16,8 @@ export interface Known {
   readonly places: ReadonlyMap<string, { readonly file: string; readonly line: number }>;
   /** Keys of resources whose hidden fields are known: the cluster or the documents before show them. */
   readonly hiddenKnown: ReadonlySet<string>;
+  /** Keys of resources of which the cluster shows what they were given. */
+  readonly liveKnown: ReadonlySet<string>;
   /** What deleted resources are told by. */
   readonly whyDeleted: string;
   /** The name of an app by its id. */
@@ -36,7 +38,7 @@ export function rowsOf(
   const done = played.calls.filter(({ outcome }) => outcome === 'committed');
   const made = new Set(done.filter(({ request }) => request.effect === 'create').map(({ object }) => object));
   const rowOf = (call: PlannedCall) => {
-    const isHiddenKnown = known.hiddenKnown.has(call.object) || made.has(call.object);
+    const isHiddenKnown = (call.caused ? known.hiddenKnown : known.liveKnown).has(call.object) || made.has(call.object);
     return callRow(call, { ...known, names, isHiddenKnown });
   };
   const of = (caused: boolean) => done.filter((call) => call.caused === caused).flatMap(rowOf);
@@ -112,11 +114,15 @@ function noteOf(request: Request, before: PlannedCall['before'], { whyDeleted, a
   if (request.method === 'DELETE') return whyDeleted;
   const verb = verbs[request.endpoint];
   if (verb !== undefined) {
-    const environment = String(before?.['name'] ?? request.body?.['appEnvId'] ?? '');
+    const environment = textOf(before?.['name'] ?? request.body?.['appEnvId']);
     return plainText(`${verb} ${[appName(before?.['appId']), environment].filter(Boolean).join('/')}`);
   }
   if (request.body?.['applyImmediately'] === true) return 'deploys at once, restarts all environments of the app';
   return undefined;
+}
+
+function textOf(value: unknown): string {
+  return typeof value === 'string' ? value : '';
 }
 
 /** Fields by which a call names its object; they are no change. */

@@ -156,12 +156,14 @@ export function accountKeyOf({ kind, namespace, spec }: Actor): string | undefin
 /** Accounts that are named and not there, taken to be the one that is read. */
 export function standInAccounts(actors: readonly Actor[], accountId: string): readonly Actor[] {
   const known = new Set(actors.map(keyOfActor));
-  const named = new Set(actors.map(accountKeyOf).filter((key) => key !== undefined && !known.has(key)));
-  return [...named].toSorted().map((key = '') => {
-    const [kind = '', namespace = '', name = ''] = key.split('/');
-    const spec = { accountId, credentialsRef: { name: `credentials-of-${name}` } };
-    return { kind, namespace, name, metadata: {}, spec };
-  });
+  const named = actors.flatMap((actor) => accountKeyOf(actor) ?? []).filter((key) => !known.has(key));
+  return [...new Set(named)]
+    .toSorted((a, b) => (a < b ? -1 : 1))
+    .map((key) => {
+      const [kind = '', namespace = '', name = ''] = key.split('/');
+      const spec = { accountId, credentialsRef: { name: `credentials-of-${name}` } };
+      return { kind, namespace, name, metadata: {}, spec };
+    });
 }
 
 /** Two sets of values as one; the second wins. */

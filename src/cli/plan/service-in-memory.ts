@@ -239,7 +239,7 @@ export class ServiceInMemory {
   }
 
   async #change(endpoint: string, query: Query, body: Item): Promise<Answer> {
-    const text = (field: string) => String(body[field] ?? query[field] ?? '');
+    const text = (field: string) => textOf(body[field] ?? query[field]);
     switch (endpoint) {
       case 'POST /app':
         return done({ appId: this.#create('app', newApp(body))['appId'] });
@@ -289,7 +289,7 @@ export class ServiceInMemory {
 
   /** A deployment, a stop or a start: it is under way for a while, and then at rest. */
   async #deploy(endpoint: string, body: Item): Promise<Answer> {
-    const named = String(body['appEnvId'] ?? '');
+    const named = textOf(body['appEnvId']);
     const status = endpoint === 'POST /app-env/stop' ? 'stopped' : 'running';
     this.#merge('environment', named, { status: 'UPDATING' });
     this.#settlesAt.set(named, { at: this.#wallMs() + deploymentMs, status });
@@ -419,4 +419,8 @@ function responseOf({ status, body }: Answer): WireResponse {
 
 function bodyIn({ text = '' }: WireResponse): unknown {
   return JSON.parse(text);
+}
+
+function textOf(value: unknown): string {
+  return typeof value === 'string' ? value : '';
 }
