@@ -14,7 +14,8 @@ import { Subscriptions } from './objects/subscriptions.ts';
 import { keyOf, keyOfObject, partsOfKey, reconcileToken } from './objects/names.ts';
 import type { CacheEvent, KubeObject, Service, WalkListener } from './ports.ts';
 import type { EngineOptions, EngineParts } from './context/parts.ts';
-import { urgencies, WorkQueue, type QueueUrgency } from './queue/work-queue.ts';
+import { urgencies, WorkQueue, type Place, type QueueUrgency } from './queue/work-queue.ts';
+import { allowanceOf } from './account/settings.ts';
 import { InProcessStates } from './objects/in-process.ts';
 import { OpenCreates } from './objects/open-creates.ts';
 import { Reconciler } from './reconcile/reconcile.ts';
@@ -23,29 +24,40 @@ import { isReady } from './account/usage.ts';
 import { recovered } from './objects/call-backoff.ts';
 import { Workers } from './queue/workers.ts';
 
-/** Two who write the same status must not answer each other as fast as they can. */
+/** Somebody else's status write is looked at after this pause, so that two writers do not race each other. */
 const foreignStatusMs = 1_000;
 
 export class Engine {
   readonly #parts: EngineParts;
   readonly #queue: WorkQueue;
   readonly #reconciler: Reconciler;
-  /** The version of our last write of an object, by uid, until the watch has told it. */
+  /** The resourceVersion of our last write of an object, by uid, until the watch has delivered it. */
   readonly #written = new Map<string, string>();
+  /** Calls that have begun and not ended, by account. */
+  readonly #calls = new Map<string, number>();
   readonly #askers = new WeakMap<Service, Map<string, Set<string>>>();
   readonly #workers: Workers;
   readonly #failing = new WeakMap<Service, Set<string>>();
   readonly #gate: AccountGate;
   readonly #dropped = new DroppedReferences();
   #quarantinedUntil = Number.NEGATIVE_INFINITY;
-  /** Whether what was not in the first list is new: a label, or a cluster that went back in time, can bring up what is old. */
+  /**
+   * True while an object that was not in the first list must be new. A selector, or a cluster that was restored, can bring up
+   * old ones.
+   */
   #tellsBirths: boolean;
 
   constructor(options: EngineOptions) {
     const { clock, entropy } = options;
     this.#tellsBirths = options.settings.seesAll;
     const onTaken = (ms: number) => options.metrics.observe('apphosting_queue_wait_seconds', {}, ms / 1_000);
-    this.#queue = new WorkQueue(clock, entropy, (key) => partsOfKey(key).namespace, onTaken);
+    this.#queue = new WorkQueue({
+      clock,
+      entropy,
+      onTaken,
+      placeOf: (key) => this.#placeOf(key),
+      isHeld: (account) => this.#isHeld(account),
+    });
     const onWalk: WalkListener = (event) => this.#walked(event);
     const objects = new ObjectIndex(options.kinds, options.operatorNamespace);
     this.#parts = {
@@ -65,6 +77,8 @@ export class Engine {
       quarantinedUntil: () => this.#quarantinedUntil,
       concluded: (stored, verdict) => this.#gate.concluded(stored, verdict),
       throttled: (account, ms) => this.#gate.throttled(account, ms),
+      calling: (account) => this.#calling(account),
+      away: (wait) => this.#workers.away(wait),
     };
     this.#gate = new AccountGate({ ...this.#parts, queue: this.#queue, wake: (name) => this.#wake(name) });
     this.#reconciler = new Reconciler(this.#parts);
@@ -77,7 +91,7 @@ export class Engine {
     });
   }
 
-  /** Takes what a cache of one of our kinds tells. */
+  /** Takes an event of the watch of one of our kinds. */
   observe(event: CacheEvent): void {
     const key = keyOfObject(event.object);
     if (event.is === 'gone') {
@@ -86,23 +100,23 @@ export class Engine {
     }
     const { uid, resourceVersion } = event.object.metadata;
     const written = this.#written.get(uid);
-    // What we wrote is in hand already, and so is all that was before it.
+    // Our own write is known already, and so is everything before it.
     if (written !== undefined && isOlderVersion(resourceVersion, written)) return;
     this.#written.delete(uid);
     if (written !== resourceVersion) this.#note(event.object, { initial: event.initial });
   }
 
-  /** A Secret or ConfigMap changed; whoever uses it is looked at again. */
+  /** Enqueues every object that uses a Secret or ConfigMap that changed. */
   materialChanged(kind: 'secret' | 'configMap', namespace: string, name: string): void {
     this.#wake(tie[kind](namespace, name));
   }
 
-  /** Whether anybody's spec names a Secret or ConfigMap. */
+  /** True when some spec names this Secret or ConfigMap. */
   usesMaterial(kind: 'secret' | 'configMap', namespace: string, name: string): boolean {
     return this.#parts.objects.tiedBy(tie[kind](namespace, name)).length > 0;
   }
 
-  /** A namespace was made or labelled anew; shared accounts may let it in now, or no longer. */
+  /** Enqueues the objects of a new or relabelled namespace that use shared accounts: those may allow it now, or no longer. */
   namespaceChanged(namespace: string): void {
     for (const stored of this.#parts.objects.values()) {
       const isShared = stored.account !== stored.key && partsOfKey(stored.account).namespace === '';
@@ -110,17 +124,17 @@ export class Engine {
     }
   }
 
-  /** Calls that cannot be repeated wait this long: after a take-over, or when Kubernetes went back in time. */
+  /** Holds back calls that cannot be repeated for this long: after a take-over, or when Kubernetes went back in time. */
   quarantine(ms: number): void {
     this.#quarantinedUntil = this.#parts.clock.monotonic() + ms;
   }
 
-  /** Looks at an object again now. */
+  /** Enqueues an object now. */
   enqueue(kind: string, namespace: string | undefined, name: string): void {
     this.#queue.enqueue(keyOf(kind, namespace, name), urgencies.change);
   }
 
-  /** Looks again at those of these keys that are objects of ours. */
+  /** Enqueues those of these keys that are objects of ours. */
   again(keys: readonly string[]): void {
     for (const key of keys)
       if (this.#parts.objects.get(key) !== undefined) this.#queue.enqueue(key, this.#urgencyOf(key));
@@ -134,7 +148,7 @@ export class Engine {
     return this.#queue.depth;
   }
 
-  /** Kubernetes went back in time: what we wrote may be lost, and what it says may be old. */
+  /** Handles a cluster that was restored from a backup: our writes may be lost, and its objects may be old. */
   rewound(): void {
     this.#written.clear();
     this.#tellsBirths = false;
@@ -142,12 +156,12 @@ export class Engine {
     for (const stored of this.#parts.objects.values()) this.#queue.enqueue(stored.key, urgencies.change);
   }
 
-  /** What is wrong with the loop itself; undefined while every pass comes to an end. */
+  /** Why the process should be restarted; undefined while every reconcile comes to an end. */
   stuck(): string | undefined {
     return this.#workers.stuck();
   }
 
-  /** All objects by what their Ready condition says, and what is drifting or in doubt. */
+  /** Counts all objects by their conditions, for metrics. */
   metricsSnapshot(): MetricsSnapshot {
     return metricsSnapshot(this.#parts.objects.values(), this.#parts.clock.wall());
   }
@@ -156,14 +170,14 @@ export class Engine {
     this.#workers.start(this.#parts.settings.workers);
   }
 
-  /** Takes no more work, lets what runs finish, and closes the services. */
+  /** Takes no more work, waits for what runs, and closes the services. */
   async stop(): Promise<void> {
     this.#queue.close();
     await this.#workers.ended();
     await this.#parts.accounts.closeAll();
   }
 
-  /** What we wrote counts from now on, however late the watch tells it. */
+  /** Uses what we wrote from now on, however late the watch delivers it. */
   #wrote({ object, status }: Stored): void {
     const { uid, resourceVersion } = object.metadata;
     const known = this.#parts.objects.get(keyOfObject(object))?.object.metadata;
@@ -172,7 +186,7 @@ export class Engine {
     this.#note(object, { own: status });
   }
 
-  /** Takes the newest form of an object; `own` is what status says where we wrote it. */
+  /** Takes the newest form of an object. `own` is the parsed status where we wrote it ourselves. */
   #note(object: KubeObject, { initial = false, own }: { initial?: boolean; own?: Stored['status'] }): void {
     const key = keyOfObject(object);
     const before = this.#parts.objects.get(key);
@@ -182,7 +196,7 @@ export class Engine {
     if (isNew && this.#tellsBirths) this.#parts.inProcessStates.of(object.metadata.uid).isYounger = true;
     this.#noteForced(stored);
     const change = changeOf(object, before);
-    // A pass is about to end with what it wrote itself.
+    // A reconcile that is about to end need not be woken by its own write.
     if (own === undefined || change === 'wish')
       this.#queue.enqueue(
         key,
@@ -217,12 +231,37 @@ export class Engine {
     } else this.#gate.recount(stored);
   }
 
-  /** What is referred to no longer may have been kept from being deleted by that. */
+  /** Enqueues objects whose deletion may have waited for a reference that has gone. */
   #wakeBlocked(keys: ReadonlySet<string>): void {
     for (const key of keys) {
       if (this.#parts.objects.get(key)?.object.metadata.deletionTimestamp !== undefined)
         this.#queue.enqueue(key, urgencies.deletion);
     }
+  }
+
+  /** Accounts themselves are never held: they say what is wrong with the service. */
+  #placeOf(key: string): Place {
+    const stored = this.#parts.objects.get(key);
+    const account = stored === undefined || stored.kind.life === 'account' ? '' : stored.account;
+    return { namespace: partsOfKey(key).namespace, account };
+  }
+
+  #calling(account: string): () => void {
+    this.#calls.set(account, (this.#calls.get(account) ?? 0) + 1);
+    return () => {
+      const left = (this.#calls.get(account) ?? 1) - 1;
+      if (left > 0) this.#calls.set(account, left);
+      else this.#calls.delete(account);
+      this.#queue.resume();
+    };
+  }
+
+  /** An account with this many calls begun gets no more of its objects looked at, so that a service that hangs holds up nobody else. */
+  #isHeld(account: string): boolean {
+    const calls = this.#calls.get(account) ?? 0;
+    if (calls === 0) return false;
+    const session = this.#parts.accounts.session(account);
+    return session !== undefined && calls >= 2 * allowanceOf(session.spec).concurrency + 2;
   }
 
   #ask(service: Service, readKey: string, objectKey: string): void {
@@ -241,7 +280,7 @@ export class Engine {
     for (const object of new Set([...askers, ...concerned])) this.#queue.enqueue(object, this.#urgencyOf(object));
   }
 
-  /** A service that works again is used again soon, whatever pause its failures had come to. */
+  /** Ends the backoff of objects whose service can be read again. */
   #recovered(keys: Iterable<string>): void {
     const { objects, inProcessStates, clock } = this.#parts;
     for (const key of keys) {
@@ -250,14 +289,14 @@ export class Engine {
     }
   }
 
-  /** What was not made yet stays behind what is there, but ahead of what nobody has looked at yet. */
+  /** An object that is not created yet waits behind those that are, but ahead of those that nobody has looked at. */
   #urgencyOf(key: string): QueueUrgency {
     const stored = this.#parts.objects.get(key);
     const isNew = stored?.kind.life === 'long' && stored.status.memory.id === undefined;
     return isNew && stored.object.metadata.deletionTimestamp === undefined ? urgencies.begun : urgencies.change;
   }
 
-  /** Whether a read that worked fails now, or the other way round. */
+  /** True when a read that worked fails now, or the other way round. */
   #turned(service: Service, key: string, fails: boolean): boolean {
     const failing = this.#failing.get(service) ?? new Set<string>();
     this.#failing.set(service, failing);
@@ -279,7 +318,7 @@ export class Engine {
   }
 }
 
-/** What is new of an object: what is wanted of it, its finalizers, or at most its status. */
+/** What changed in an object: what the user wants of it, its finalizers, or at most its status. */
 function changeOf(object: KubeObject, before: Stored | undefined): 'wish' | 'finalizers' | 'status' {
   if (before === undefined) return 'wish';
   const [old, fresh] = [before.object.metadata, object.metadata];
@@ -292,14 +331,14 @@ function changeOf(object: KubeObject, before: Stored | undefined): 'wish' | 'fin
   return sameJson(old.finalizers, fresh.finalizers) ? 'status' : 'finalizers';
 }
 
-/** Changing what is there goes before making what is new: one edit does not wait for ten thousand new objects. */
+/** Edits go before creations: one edit does not wait for ten thousand new objects. */
 function urgencyOf(object: KubeObject, before: Stored | undefined, initial: boolean): QueueUrgency {
   if (object.metadata.deletionTimestamp !== undefined) return urgencies.deletion;
   if (initial || before === undefined) return urgencies.initial;
   return before.object.metadata.generation === object.metadata.generation ? urgencies.change : urgencies.edit;
 }
 
-/** Whether an object looks the same to those that refer to it. */
+/** True when objects that refer to this one would see no difference. */
 function sameTarget(before: Stored | undefined, now: Stored): boolean {
   const [old, fresh] = [before?.status.memory, now.status.memory];
   if (old?.applied?.generation !== fresh.applied?.generation) return false;

@@ -35,7 +35,7 @@ export interface OperatorOptions {
   readonly selector: string | undefined;
   readonly secretWatch: 'on' | 'off';
   readonly readOnly: boolean;
-  /** What this process may do beyond the everyday; nothing without it. */
+  /** The recovery requests that this process may send; none without it. */
   readonly powers?: Powers;
   readonly horizonMs: number;
   readonly workers: number;

@@ -7,7 +7,7 @@ import type { Reason } from '../kind/contract/reasons.ts';
 import { accountLabel, annotations, partsOfKey } from '../objects/names.ts';
 import type { KnownSecrets, Material, ServiceSettings } from '../ports.ts';
 
-/** The account kinds' spec as far as opening the service needs it. */
+/** The fields of an account's spec that opening the service needs. */
 export interface AccountSpec {
   readonly accountId: string;
   readonly credentialsRef: { readonly name: string };
@@ -65,7 +65,7 @@ export async function settingsOf(
   };
 }
 
-/** What is wrong with the key; printable ASCII and nothing else is what a header can carry. */
+/** What is wrong with a token. A header can carry printable ASCII only. */
 function tokenFlaw(token: string): string | undefined {
   if (token === '') return 'an empty key "token"';
   return /^[\x21-\x7e]+( [\x21-\x7e]+)*$/.test(token)
@@ -73,7 +73,7 @@ function tokenFlaw(token: string): string | undefined {
     : 'a key "token" with characters that a header cannot carry';
 }
 
-/** The second credential is for the same host and the same account; without a Secret that says so it is not used. */
+/** The settings of the second credential. It must name the same host, or it is not used. */
 export async function dangerousSettingsOf(
   stored: Stored,
   main: ServiceSettings,
@@ -91,12 +91,12 @@ export async function dangerousSettingsOf(
   };
 }
 
-/** What an account may take of the service. */
+/** The request budget of an account. */
 export function allowanceOf({ budget }: AccountSpec): Pick<ServiceSettings, 'requestsPerSecond' | 'concurrency'> {
   return { requestsPerSecond: budget?.requestsPerSecond ?? 5, concurrency: budget?.concurrency ?? 4 };
 }
 
-/** Settings as something to take a fingerprint of. */
+/** Settings as JSON, to take a fingerprint of. */
 export function printable(settings: ServiceSettings | Closed): Json {
   if ('reason' in settings) return settings.message;
   const { caBundle, secrets: _, ...rest } = settings;
@@ -113,14 +113,14 @@ function isAccountSpec(value: unknown): value is AccountSpec {
   return isRecord(value) && typeof value['accountId'] === 'string' && isRecord(value['credentialsRef']);
 }
 
-/** The newest loss that the owner of the account has accepted, as status says. */
+/** The token of the newest loss that the owner of the account has accepted. */
 export function acceptedMissingOf({ status }: Stored): string | undefined {
   const { facts } = status.memory;
   const token = isRecord(facts) ? facts['acceptedMissing'] : undefined;
   return typeof token === 'string' ? token : undefined;
 }
 
-/** An account stays with the endpoint of its first success until its owner accepts another by annotation. */
+/** Refuses another endpoint than that of the account's first success, unless its owner accepts it by annotation. */
 export function pinned(stored: Stored, endpoint: string): Closed | undefined {
   const pin = stored.status.memory.binding?.endpoint;
   if (pin === undefined || pin === endpoint) return undefined;

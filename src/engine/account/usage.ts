@@ -13,7 +13,7 @@ import type { AnyKind } from '../kind/contract/define.ts';
 import type { Orphan, Tally, Use } from '../kind/contract/pass.ts';
 import { markOf, type InProcessStates } from '../objects/in-process.ts';
 
-/** What counting takes. */
+/** What counting needs. */
 export interface UsageSources {
   readonly objects: ObjectIndex;
   readonly subscriptions: Subscriptions;
@@ -74,7 +74,7 @@ function orphansOf(around: UsageSources, session: Session, kind: AnyKind): reado
   return found.toSorted((a, b) => (a.id < b.id ? -1 : 1));
 }
 
-/** Who made what carries a mark, by mark; with the id it has bound since. */
+/** The resource that made each mark, with the id that it is bound to. */
 function holdersOf(
   { objects, inProcessStates, key }: UsageSources,
   { service }: Session,

@@ -14,7 +14,7 @@ export interface Owned {
   readonly object: string;
   readonly shown: boolean;
   readonly provedGone: boolean;
-  /** It was written so recently that a list may lag behind. */
+  /** Written so recently that a list may not show it yet. */
   readonly young: boolean;
 }
 
@@ -25,7 +25,7 @@ export class Visibility {
   readonly #missing = new WeakMap<Service, Map<string, ReadonlySet<string>>>();
   readonly #accepted = new Set<string>();
 
-  /** Takes what one complete walk shows of what we own in it; returns why the account is frozen now, if it is. */
+  /** Takes what a full list shows of the objects that we own; returns why the account is frozen now, if it is. */
   walked(service: Service, readKey: string, owned: readonly Owned[], isEmpty: boolean): string | undefined {
     const settled = owned.filter(({ young }) => !young);
     const missing = settled.filter(

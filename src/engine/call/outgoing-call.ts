@@ -117,11 +117,12 @@ export class OutgoingCall {
     }
     const waitMs = service.waitMs(this.#call.urgency);
     if (waitMs > longestWaitMs) return this.#requeued(service, waitMs);
-    const ended = service.announce(this.#call.urgency);
+    const { parts, stored } = this.#context;
+    const ends = [service.announce(this.#call.urgency), parts.calling(stored.account)];
     try {
       return await this.#journalAndSend(service, notes);
     } finally {
-      ended();
+      for (const end of ends) end();
     }
   }
 
@@ -165,7 +166,8 @@ export class OutgoingCall {
     const { proof, credential, urgency, words } = this.#call;
     const isSecond = credential === 'dangerous' && this.#context.session?.dangerous !== undefined;
     if (proof === undefined || !isSecond) return undefined;
-    const outcome = await service.send(proof, { urgency, mayDispatch: () => undefined });
+    const { parts } = this.#context;
+    const outcome = await parts.away(() => service.send(proof, { urgency, mayDispatch: () => undefined }));
     if (outcome.is === 'committed') return undefined;
     const message = `${words}: the credential of spec.dangerousCredentialsRef cannot read the account: ${outcome.message}`;
     return { is: 'wait', reason: 'DangerousCredential', message };
@@ -176,7 +178,8 @@ export class OutgoingCall {
     const { request, urgency, resumes, words } = this.#call;
     const mayDispatch = () => this.#whyNotNow();
     const call = { object: this.#context.stored.key, words };
-    const outcome = await service.send(request, { urgency, deadline: this.#deadline, mayDispatch, call });
+    const options = { urgency, deadline: this.#deadline, mayDispatch, call };
+    const outcome = await this.#context.parts.away(() => service.send(request, options));
     if (outcome.is !== 'notSent') return outcome;
     // A resumed call may have been sent before: its entry stays, and its kind says what is known of it.
     if (resumes === true) return outcome;

@@ -41,9 +41,9 @@ export interface EngineOptions {
     readonly horizonMs: number;
     readonly workers: number;
     readonly readOnly: boolean;
-    /** There is no selector: a resource that does not show is not there. */
+    /** True without a selector: a resource that is not listed does not exist. */
     readonly seesAll: boolean;
-    /** What this process may do beyond the everyday; nothing without it. */
+    /** The recovery requests that this process may send; none without it. */
     readonly powers?: Powers;
   };
   /** The API server's own clock as last seen, where the client tells it. */
@@ -57,12 +57,16 @@ export interface EngineParts extends EngineOptions {
   readonly subscriptions: Subscriptions;
   readonly inProcessStates: InProcessStates;
   readonly openCreates: OpenCreates;
-  /** An object is there in this form from now on. */
+  /** Takes an object that we wrote. */
   wrote(entry: Stored): void;
-  /** An object waits for the next walk of a read. */
+  /** Wakes an object after the next list of a read. */
   asked(service: Service, readKey: string, objectKey: string): void;
   quarantinedUntil(): number;
   concluded(entry: Stored, verdict: Verdict<unknown>): void;
+  /** A call of an account begins; the returned function says that it has ended. */
+  calling(account: string): () => void;
+  /** Waits for the service without keeping a worker. */
+  away<T>(wait: () => Promise<T>): Promise<T>;
   /** The service asked for a pause on the credential of an account. */
   throttled(account: string, ms: number): void;
 }

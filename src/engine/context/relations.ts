@@ -1,4 +1,4 @@
-/** How resources stand to one another: who owns an id, who refers to whom, and who uses an account. */
+/** Relations between resources: who owns an id, who refers to whom, and who uses an account. */
 import { isRecord } from '../../base/json.ts';
 import type { Accounts } from '../account/accounts.ts';
 import { storedInWords, goesFirst, tie, type ObjectIndex, type Stored } from '../objects/object-index.ts';
@@ -7,7 +7,7 @@ import type { Adoption, Pass, Related } from '../kind/contract/pass.ts';
 import { finalizer } from '../objects/names.ts';
 import type { Service } from '../ports.ts';
 
-/** Who else claims an id: objects of the same kind in the same account of the service. */
+/** The first other object that claims an id: of the same kind, in the same account of the service. */
 export function claimantOf(
   stored: Stored,
   objects: ObjectIndex,
@@ -65,7 +65,10 @@ function relation(other: Stored): Related {
   };
 }
 
-/** Naming an id is a claim only where it may be adopted: nobody loses an object to a wish that is not granted. */
+/**
+ * Naming an id counts as a claim only where adoption is allowed, so that nobody loses an object to a wish that is not
+ * granted.
+ */
 function mayClaim(other: Stored, accounts: Accounts, id: string): boolean {
   if (other.status.memory.id === id) return true;
   const session = accounts.session(other.account);
@@ -107,7 +110,10 @@ export function referrersOf(
   });
 }
 
-/** Resources that use this account, the first few in words. One that names it in vain keeps nobody from deleting it. */
+/**
+ * The resources that use this account, the first few in words. One that it does not allow does not keep it from being
+ * deleted.
+ */
 export function dependentsOf(
   { objects, accounts }: { readonly objects: ObjectIndex; readonly accounts: Pick<Accounts, 'allows'> },
   stored: Stored,

@@ -18,7 +18,7 @@ export interface Resources {
   readonly referred: ReadonlyMap<string, Referred>;
 }
 
-/** Nothing can be decided now: say why, or, without a verdict, come back when the account has been looked at. */
+/** Something is missing: the verdict says what. Without a verdict the account itself has not been reconciled yet. */
 export interface Unready {
   readonly verdict: Verdict<unknown> | undefined;
 }
@@ -32,13 +32,13 @@ export interface ResourceSources {
   readonly settings: { readonly seesAll: boolean };
 }
 
-/** Brings together what an object needs, or says what is missing. */
+/** Gathers what an object needs, or says what is missing. */
 export function gather(stored: Stored, sources: ResourceSources): Promise<Resources | Unready> {
   const isLeaving = stored.object.metadata.deletionTimestamp !== undefined;
   return gatherNeeds(isLeaving ? lastNeeds(stored.needs) : stored.needs, stored, sources);
 }
 
-/** What there is of what an object needs: enough to look, though not to act. */
+/** Gathers as much as there is of what an object needs: enough to look, not to act. */
 export function gatherPresent(stored: Stored, sources: ResourceSources): Promise<Resources | Unready> {
   return gatherNeeds(optionalNeeds(stored.needs), stored, sources);
 }
@@ -50,7 +50,7 @@ async function gatherNeeds(needs: Needs, stored: Stored, sources: ResourceSource
   if (!(referred instanceof Map)) return { verdict: referred };
   const secrets = await materialOf(stored, 'Secret', needs.secrets ?? [], sources);
   if (!(secrets instanceof Map)) return { verdict: secrets };
-  // Before anything of the service is looked at: its answers may speak of them, and of those of what is being deleted still.
+  // Known before anything of the service is looked at, since its answers may contain these values.
   const stays = sources.objects.get(stored.key) !== undefined && stored.object.metadata.deletionTimestamp === undefined;
   if (stays) sources.accounts.know(stored.account, stored.key, [...secrets.values()]);
   const configMaps = await materialOf(stored, 'ConfigMap', needs.configMaps ?? [], sources);
@@ -58,7 +58,7 @@ async function gatherNeeds(needs: Needs, stored: Stored, sources: ResourceSource
   return { session, secrets, configMaps, referred };
 }
 
-/** What is being deleted does with the references that are still there, and without any Secret. */
+/** A deletion goes on with the references that still exist, and without any Secret. */
 function lastNeeds({ references = [] }: Needs): Needs {
   return optionalNeeds({ references });
 }
@@ -101,7 +101,7 @@ async function sessionOf(stored: Stored, sources: ResourceSources): Promise<Sess
   return mismatch(stored, account, session.service) ?? session;
 }
 
-/** What a process before this one gave to the service for the objects of an account is known before the first answer comes. */
+/** Reads the Secrets of an account's objects once at start: answers may contain values that an earlier process has sent. */
 async function learnSecrets(account: Stored, { objects, accounts, material }: ResourceSources): Promise<void> {
   accounts.learns(account.key);
   const users = objects.tiedBy(tie.account(account.key)).flatMap((key) => objects.get(key) ?? []);
@@ -117,7 +117,7 @@ async function learnSecrets(account: Stored, { objects, accounts, material }: Re
 }
 
 function closedVerdict(account: Stored, closed: Closed | undefined): Verdict<unknown> | undefined {
-  // Its own conditions are frozen, and say nothing of that.
+  // The conditions of a paused account are frozen and do not say why it is closed.
   if (closed !== undefined && account.object.metadata.annotations?.[annotations.paused] === 'true')
     return unready(`${storedInWords(account)} is paused and cannot be opened: ${closed.message}`).verdict;
   const find = (type: string) => account.status.conditions.find((condition) => condition.type === type);
@@ -126,7 +126,7 @@ function closedVerdict(account: Stored, closed: Closed | undefined): Verdict<unk
   return why === undefined ? undefined : unready(`${storedInWords(account)}: ${why.message}`).verdict;
 }
 
-/** What is bound stays with the endpoint and account it was bound in, unless the account's owner accepted another endpoint. */
+/** Keeps an object with the endpoint and account that it was bound in, unless the account's owner accepted another endpoint. */
 function mismatch(stored: Stored, account: Stored, service: Service): Unready | undefined {
   const { binding, journal } = stored.status.memory;
   const bound = binding ?? journal;
@@ -197,7 +197,7 @@ async function materialOf<Kind extends 'Secret' | 'ConfigMap'>(
   return found as Map<string, Kind extends 'Secret' ? Secret : string>;
 }
 
-/** The object as decisions see it. */
+/** The object as a kind sees it. */
 export function subjectOf(stored: Stored): Subject {
   const { metadata } = stored.object;
   return {
@@ -218,7 +218,7 @@ export function isHeldByUs({ metadata }: KubeObject): boolean {
   return metadata.finalizers?.includes(finalizer) === true;
 }
 
-/** The fingerprint of a request, by which the same one is known again. */
+/** The fingerprint by which the same request is recognised. */
 export function requestDigest(
   print: (value: Json) => string,
   request: { readonly path: string; readonly body?: Json },

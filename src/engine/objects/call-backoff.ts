@@ -16,15 +16,15 @@ import { annotations, group } from './names.ts';
 import type { KubeObject } from '../ports.ts';
 import type { FailedCall, InProcess } from './in-process.ts';
 
-/** What was refused is sent again after this long, should nothing end the pause before. */
+/** A refused call is sent again after this long, unless something ends the pause before. */
 const refusedForMs = 600_000;
 
-/** What is known, where status says what would count if the call were under way. */
+/** The memory without the marks that were left in status for a call that was not carried out. */
 export function asKnown(memory: Memory<unknown>, { marks }: InProcess): Memory<unknown> {
   return marks === undefined ? memory : replaced(memory, marks.marked, marks.known);
 }
 
-/** What status is to say of it, as long as the call is to be sent again. */
+/** The memory with those marks, as status keeps them until the call is sent again. */
 export function asMarked(memory: Memory<unknown>, { marks, failedCall }: InProcess): Memory<unknown> {
   if (marks === undefined || failedCall?.digest !== marks.digest) return memory;
   return replaced(memory, marks.known, marks.marked);
@@ -41,7 +41,7 @@ function replaced(
 
 /** Keeps a call that failed back for a while. */
 export function failed(inProcess: InProcess, failedCall: Omit<FailedCall, 'isNo' | 'until'>, pauseMs: number): void {
-  // What it asked to remember was remembered when it was said first.
+  // What the verdict remembers was written when it was said first.
   const { remember: _remembered, note: _noted, ...verdict } = failedCall.verdict;
   inProcess.failedCall = { ...failedCall, verdict, isNo: false, until: failedCall.at + pauseMs };
   inProcess.failures += 1;
@@ -51,7 +51,7 @@ export function failed(inProcess: InProcess, failedCall: Omit<FailedCall, 'isNo'
 export function refused(inProcess: InProcess, failedCall: Omit<FailedCall, 'isNo' | 'until'>): void {
   const { remember = {}, ...verdict } = failedCall.verdict;
   const pauseMs = verdict.is === 'wait' ? (verdict.retryInMs ?? refusedForMs) : refusedForMs;
-  // What else was remembered with it was remembered when it was said first, and is old when it is said again.
+  // Of what the verdict remembers only the end of the journal is repeated; the rest was written when it was said first.
   const ended = 'journal' in remember ? { remember: { journal: remember.journal } } : {};
   inProcess.failedCall = {
     ...failedCall,
@@ -62,29 +62,32 @@ export function refused(inProcess: InProcess, failedCall: Omit<FailedCall, 'isNo
   inProcess.failures += 1;
 }
 
-/** What was done, or is wanted no longer, was not in vain. */
+/** Ends the backoff: a call went well, or none is wanted any more. */
 export function wentWell(inProcess: InProcess): void {
   inProcess.failedCall = undefined;
   inProcess.failures = 0;
 }
 
-/** The same call, as long as it must not be sent again. */
+/** The failed call that keeps this one back; undefined when it may be sent. */
 export function heldBack(inProcess: InProcess, digest: string, now: number): FailedCall | undefined {
   const { failedCall, forced } = inProcess;
   if (failedCall === undefined || (failedCall.digest ?? digest) !== digest || now >= failedCall.until) return undefined;
   if ((forced?.since ?? failedCall.at) > failedCall.at) return undefined;
-  // The first request after such an answer is the one that is kept back; another one after that is not.
+  // After an answer that gave an id, the first request that follows is the one that is kept back.
   inProcess.failedCall = { ...failedCall, digest };
   return failedCall;
 }
 
-/** Whether the pause of the same call is over, and what it was decided on now was asked for before that. */
+/** True when the backoff is over, but the call was decided on a read from before its end. */
 export function isSeenTooEarly({ failedCall, askedAt }: InProcess, digest: string, now: number): boolean {
   if (failedCall === undefined || failedCall.digest !== digest || now < failedCall.until) return false;
   return askedAt !== undefined && askedAt < failedCall.until;
 }
 
-/** What was in vain under other circumstances may go well now; `holders` are those that may keep it from being deleted. */
+/**
+ * Ends the backoff when something changed that the call depends on. `holders` are objects that may keep this one from being
+ * deleted.
+ */
 export function noteCircumstances(
   inProcess: InProcess,
   { metadata }: KubeObject,
@@ -94,7 +97,7 @@ export function noteCircumstances(
   }: { readonly session: { readonly print: string }; readonly referred: ReadonlyMap<string, Referred> },
   holders: readonly string[],
 ): void {
-  // Annotations of others say nothing to the operator, however often they change.
+  // Annotations of others do not concern the operator, however often they change.
   const steering = Object.entries(metadata.annotations ?? {}).filter(
     ([name]) => name.startsWith(`${group}/`) && name !== annotations.reconcileAt,
   );
@@ -105,7 +108,7 @@ export function noteCircumstances(
   inProcess.circumstances = circumstances;
 }
 
-/** The service can be read again: what failed is tried again now. */
+/** Ends the pause after a failure, for the service can be read again. */
 export function recovered(inProcess: InProcess, now: number): void {
   const { failedCall } = inProcess;
   if (failedCall?.isNo === false) inProcess.failedCall = { ...failedCall, until: now };

@@ -7,10 +7,12 @@ const base32 = 'abcdefghijklmnopqrstuvwxyz234567';
 const nameLength = 12;
 const signLength = 4;
 
-/** The operator's own key: what we cannot read back is remembered by it, and what we made is marked with it. */
+/**
+ * The operator's own key. It makes fingerprints of values that the service never shows, and marks of objects that we created.
+ */
 export class OperatorKey {
   readonly #key: Secret;
-  /** Names the key, so that a fingerprint of a lost key is known as such. */
+  /** Identifies the key, so that a fingerprint made with another key is recognised as such. */
   readonly id: string;
 
   constructor(key: Secret) {
@@ -23,12 +25,12 @@ export class OperatorKey {
     return `${this.id}:${createHmac('sha256', this.#key.reveal()).update(canonicalJson(value)).digest('hex').slice(0, 32)}`;
   }
 
-  /** The mark of one object in one account: `apphosting:` and 16 characters, the last of which show whose mark it is. */
+  /** The mark of one object in one account: `apphosting:` and 16 characters. The last four prove that this key made it. */
   marker(endpoint: string, accountId: string, uid: string): string {
     return this.#signed(`apphosting:${this.#letters(`marker|${endpoint}|${accountId}|${uid}`, nameLength)}`);
   }
 
-  /** Whether this key made a mark, whatever for. */
+  /** True when this key made the mark. */
   isOwn(marker: string): boolean {
     return this.#signed(marker.slice(0, 'apphosting:'.length + nameLength)) === marker;
   }

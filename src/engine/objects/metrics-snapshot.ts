@@ -19,11 +19,11 @@ export interface MetricsSnapshot {
     readonly reason: string;
     readonly count: number;
   }[];
-  /** How long ago the newest of the requests that ended in failure did so, by kind. */
+  /** The age of the newest failed request, by kind. */
   readonly newestFailureSeconds: ReadonlyMap<string, number>;
-  /** What status says of each account: how many resources use it, and how many orphans it has. */
+  /** The users and the orphans of each account, as its status has them. */
   readonly accounts: readonly { readonly account: string; readonly resources: number; readonly orphans: number }[];
-  /** Calls that were begun and whose outcome status does not say yet, by what they do. */
+  /** Calls with an open journal entry, by operation. */
   readonly doubts: readonly { readonly kind: string; readonly operation: string; readonly count: number }[];
   /** Zero when no call is in doubt. */
   readonly oldestDoubtSeconds: number;

@@ -1,5 +1,5 @@
 /**
- * Every object the operator watches, and what ties them together: accounts, references, Secrets, ids, open creates.
+ * Every object the operator watches, indexed by account, reference, Secret, id and open creation.
  *
  * Guarantees: an entry is the newest form that is known of its object, which is what the watch told last or our own later write;
  * the ties of an object are those of that form; a key is in the book exactly while its object exists.
@@ -10,7 +10,7 @@ import { parseStatus, type StoredStatus } from './stored-status.ts';
 import { inWords, keyOf, keyOfObject } from './names.ts';
 import type { KubeObject } from '../ports.ts';
 
-/** An object with its spec parsed and its status taken apart. */
+/** An object as it is stored in Kubernetes, with its spec and its status parsed. */
 export interface Stored {
   readonly key: string;
   readonly kind: AnyKind;
@@ -18,7 +18,7 @@ export interface Stored {
   readonly spec:
     | { readonly is: 'valid'; readonly value: unknown }
     | { readonly is: 'invalid'; readonly message: string }
-    /** Taking it apart failed by a mistake of ours, which the next pass throws on. */
+    /** Parsing threw, by a mistake of ours: the next reconcile throws it. */
     | { readonly is: 'broken'; readonly cause: unknown };
   readonly needs: Needs;
   /** Ids of the service that the spec names as its own. */
@@ -29,7 +29,7 @@ export interface Stored {
   readonly ties: readonly string[];
 }
 
-/** Ties by name; each says what changing the named thing concerns. */
+/** Names of ties. A tie names a thing, and holds the objects that a change of this thing concerns. */
 export const tie = {
   account: (key: string) => `account:${key}`,
   object: (kind: string, namespace: string | undefined, name: string) => `object:${keyOf(kind, namespace, name)}`,
@@ -59,7 +59,7 @@ export class ObjectIndex {
     return this.#entries.values();
   }
 
-  /** Writes down the newest form of an object; a status that was taken apart already is not taken apart again. */
+  /** Indexes the newest form of an object. A status that was parsed already is not parsed again. */
   apply(object: KubeObject, status?: StoredStatus<unknown>): Stored | undefined {
     const kind = this.#kinds.get(object.kind);
     if (kind === undefined) return undefined;
@@ -112,7 +112,7 @@ export class ObjectIndex {
   }
 }
 
-/** What a spec says and asks for. One object that cannot be taken apart must not keep the others from being heard. */
+/** Parses a spec. One object that cannot be parsed must not hold up the others. */
 function takeApart(kind: AnyKind, object: KubeObject): Pick<Stored, 'spec' | 'needs' | 'claims'> {
   try {
     const spec = parseSpec(kind, object);
@@ -159,17 +159,17 @@ function tiesOf(stored: Omit<Stored, 'ties'>, operatorNamespace: string): readon
   return [...names];
 }
 
-/** Whether a tie is a claim to an id of the service, which only one object can have. */
+/** True for the tie of an id of the service, which only one object can own. */
 export function isClaim(name: string): boolean {
   return name.startsWith('claim:');
 }
 
-/** An entry in the words of a message. */
+/** An object in the words of a message: `ContactPoint team-a/on-call`. */
 export function storedInWords(stored: Stored): string {
   return inWords(stored.kind.kind, stored.object.metadata);
 }
 
-/** Whether the first of two objects goes before the second where only one can have something. */
+/** True when the first of two objects wins what only one can own: the older one. */
 export function goesFirst(a: KubeObject, b: KubeObject): boolean {
   const [left, right] = [a.metadata, b.metadata];
   if (left.creationTimestamp !== right.creationTimestamp) return left.creationTimestamp < right.creationTimestamp;

@@ -10,7 +10,7 @@ import type { JournalEntry } from '../kind/contract/step.ts';
 
 const usual: ReadonlySet<string> = new Set<Reason>(['Creating', 'CreateInProgress', 'ReadingService']);
 
-/** The creates under way in this process, together with those that stand in a journal. */
+/** The creations under way: those of this process, and those in a journal. */
 export class OpenCreates {
   readonly #objects: ObjectIndex;
   readonly #clock: Clock;
@@ -24,7 +24,7 @@ export class OpenCreates {
     this.#horizonMs = horizonMs;
   }
 
-  /** Takes the right to create; it is kept until the call has ended, and known for a horizon more. */
+  /** Takes the right to create. It lasts until the call has ended, and is remembered for a horizon after that. */
   reserve(key: string, { endpoint, accountId, create }: JournalEntry): void {
     if (create === undefined) return;
     this.#prune();
@@ -35,14 +35,14 @@ export class OpenCreates {
     });
   }
 
-  /** The call has ended: the journal tells what is still open. */
+  /** Ends the right: from here on the journal tells what is still open. */
   unreserve(key: string): void {
     const reserved = this.#reserved.get(key);
     if (reserved === undefined || reserved.overAt !== undefined) return;
     this.#reserved.set(key, { ...reserved, overAt: this.#clock.monotonic() });
   }
 
-  /** What the object made is gone, too, so that nothing of it is left to be seen. */
+  /** Forgets an object whose creation is gone from the service as well. */
   forget(key: string): void {
     this.#reserved.delete(key);
   }
@@ -65,7 +65,7 @@ export class OpenCreates {
     this.#buried.add({ tie: tie.create(collection, name), where: placeOf(journal), words, until });
   }
 
-  /** Another object with an open create of this name, in this process or in a journal. */
+  /** Finds another object with an open creation of this name, in this process or in a journal. */
   other(stored: Stored, where: Place, collection: string, name: string): Holder | undefined {
     const wanted = tie.create(collection, name);
     const place = placeOf(where);
@@ -90,7 +90,7 @@ export class OpenCreates {
     return undefined;
   }
 
-  /** Forgets what is over for so long that every list shows what came of it; the oldest come first. */
+  /** Forgets creations that ended so long ago that every list shows their result. The oldest come first. */
   #prune(): void {
     const now = this.#clock.monotonic();
     for (const [key, { overAt }] of this.#reserved) {
@@ -100,7 +100,7 @@ export class OpenCreates {
   }
 }
 
-/** Who has an open create, and why it takes its time, where its own status gives another reason than that. */
+/** Describes the object that has an open creation, with its reason where that is an unusual one. */
 function heldBy(holder: Stored): Holder {
   const { reason } = holder.status.conditions.find(({ type }) => type === 'Ready') ?? {};
   const isUsual = reason === undefined || usual.has(reason);
@@ -110,7 +110,7 @@ function heldBy(holder: Stored): Holder {
 /** Who has the right to create. */
 export interface Holder {
   readonly words: string;
-  /** It is at it as usual: soon another one has it. */
+  /** True while it creates as usual, so that another object will soon have the right. */
   readonly isUsual: boolean;
 }
 

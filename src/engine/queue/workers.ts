@@ -1,7 +1,8 @@
 /**
- * The workers: each takes the next object, has it reconciled, and gives it back with when to look again.
+ * The workers: take the next object, have it reconciled, and give it back with when to look again.
  *
- * Guarantees: whatever a reconcile throws, its object is given back and looked at again; the same failure of the same object is
+ * Guarantees: no more reconciles run at once than there are workers, those that wait for an answer of the service (`away`) not
+ * counted; whatever a reconcile throws, its object is given back and looked at again; the same failure of the same object is
  * logged once.
  */
 import type { Clock } from '../../base/clock.ts';
@@ -35,7 +36,11 @@ export interface WorkersOptions {
 
 export class Workers {
   readonly #options: WorkersOptions;
-  readonly #working: Promise<void>[] = [];
+  readonly #working = new Set<Promise<void>>();
+  /** Those who wait for a worker. */
+  readonly #entering: (() => void)[] = [];
+  #free = 0;
+  #taking: Promise<void> = Promise.resolve();
   readonly #running = new Map<string, number>();
   /** What the last reconcile of an object threw. */
   readonly #thrown = new Map<string, string>();
@@ -45,15 +50,27 @@ export class Workers {
   }
 
   start(count: number): void {
-    for (let worker = 0; worker < count; worker += 1) this.#working.push(this.#work());
+    this.#free = count;
+    this.#taking = this.#take();
   }
 
   /** Resolves when the queue is closed and what ran has ended. */
   async ended(): Promise<void> {
+    await this.#taking;
     await Promise.all(this.#working);
   }
 
-  /** What is wrong with the loop itself; undefined while every reconcile comes to an end. */
+  /** Waits for something without keeping a worker; whoever comes back goes before what is new. */
+  async away<T>(wait: () => Promise<T>): Promise<T> {
+    this.#leave();
+    try {
+      return await wait();
+    } finally {
+      await this.#enter('first');
+    }
+  }
+
+  /** Why the process should be restarted; undefined while every reconcile comes to an end. */
   stuck(): string | undefined {
     const now = this.#options.clock.monotonic();
     const oldest = [...this.#running].find(([, since]) => now - since > stuckAfterMs);
@@ -66,12 +83,38 @@ export class Workers {
     this.#options.troubles.went(key);
   }
 
-  async #work(): Promise<void> {
+  async #take(): Promise<void> {
     const { queue } = this.#options;
     for (let key = await queue.take(); key !== undefined; key = await queue.take()) {
-      await this.#workOn(key);
-      queue.done(key);
+      await this.#enter('last');
+      const work = this.#work(key);
+      this.#working.add(work);
+      void work.finally(() => this.#working.delete(work));
     }
+  }
+
+  async #work(key: string): Promise<void> {
+    await this.#workOn(key);
+    this.#leave();
+    this.#options.queue.done(key);
+  }
+
+  /** Resolves when a worker is free for the caller. */
+  async #enter(where: 'first' | 'last'): Promise<void> {
+    if (this.#free > 0) {
+      this.#free -= 1;
+      return;
+    }
+    await new Promise<void>((resolve) => {
+      if (where === 'first') this.#entering.unshift(resolve);
+      else this.#entering.push(resolve);
+    });
+  }
+
+  #leave(): void {
+    const next = this.#entering.shift();
+    if (next === undefined) this.#free += 1;
+    else next();
   }
 
   async #workOn(key: string): Promise<void> {
@@ -81,7 +124,7 @@ export class Workers {
     this.#running.set(key, startedAt);
     try {
       const ended = await this.#options.reconcile(key);
-      // What is put off has asked Kubernetes nothing.
+      // A reconcile that was put off has asked Kubernetes nothing.
       if (ended.is !== 'quiet') this.went(key);
       metrics.count('apphosting_passes_total', { kind, result: ended.is });
       this.#giveBack(key, ended);
