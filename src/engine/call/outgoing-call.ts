@@ -175,9 +175,10 @@ export class OutgoingCall {
 
   /** Sends the bytes. Undefined when nothing was sent for a reason of our own, so that no trace of the call is kept. */
   async #send(service: Service): Promise<Outcome | undefined> {
-    const { request, urgency, resumes } = this.#call;
+    const { request, urgency, resumes, words } = this.#call;
     const mayDispatch = () => this.#whyNotNow();
-    const options = { urgency, deadline: this.#deadline, mayDispatch };
+    const call = { object: this.#context.stored.key, words };
+    const options = { urgency, deadline: this.#deadline, mayDispatch, call };
     const outcome = await this.#context.parts.away(() => service.send(request, options));
     if (outcome.is !== 'notSent') return outcome;
     // A resumed call may have been sent before: its entry stays, and its kind says what is known of it.

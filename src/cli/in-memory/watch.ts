@@ -1,12 +1,6 @@
-import {
-  KubeError,
-  type KubeObject,
-  type Resource,
-  type WatchEvent,
-  type WatchOptions,
-} from '../../src/engine/ports.ts';
+import { KubeError, type KubeObject, type Resource, type WatchEvent, type WatchOptions } from '../../engine/ports.ts';
 import { meets } from './label-selector.ts';
-import { type Change, keyOf, type MemoryCluster } from './memory-cluster.ts';
+import { type Change, keyOf, type MemoryCluster } from './cluster.ts';
 
 const bookmarkMs = 60_000;
 

@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
-import type { PatchOperation } from '../../src/engine/ports.ts';
+import type { PatchOperation } from '../../engine/ports.ts';
 
 /** The patch does not apply to this document: a `test` failed, or a place is not there. */
 export class PatchFailed extends Error {}
