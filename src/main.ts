@@ -33,7 +33,7 @@ const commands: Readonly<Record<string, Entry>> = {
   },
   sandbox: {
     summary: 'everything on this machine: Kubernetes, the service in a box, the operator, samples',
-    load: async () => (await import('./cli/sandbox.ts')).sandbox,
+    load: async () => (await import('./sandbox/sandbox.ts')).sandbox,
   },
   simulator: {
     summary: 'serve the whole hosting service in a box',

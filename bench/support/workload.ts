@@ -1,4 +1,4 @@
-import { group, version } from '../../src/engine/names.ts';
+import { group, version } from '../../src/engine/objects/names.ts';
 import type { Resource } from '../../src/engine/ports.ts';
 import type { Stage } from './stage.ts';
 

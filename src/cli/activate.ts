@@ -1,7 +1,7 @@
 import { stringify } from 'yaml';
 import { activateCommand } from '../config.ts';
 import { apiVersion } from './api-version.ts';
-import { isActivation, sameMoment } from '../kinds/configurations.ts';
+import { isActivation, sameMoment } from '../kinds/recovery/configurations.ts';
 import { aboutProtection, ageOf, cautionsOn, parseNamed, type Point, type Protection } from './protection.ts';
 
 /** `apphosting activate NAME --point latest`: prints a manifest, and applies nothing. */

@@ -1,4 +1,4 @@
-import { group, version } from '../engine/names.ts';
+import { group, version } from '../engine/objects/names.ts';
 
 /** The apiVersion of everything that a command prints. */
 export const apiVersion = `${group}/${version}`;

@@ -1,5 +1,5 @@
 import { pointsCommand } from '../config.ts';
-import { mostPoints } from '../kinds/schema/disaster-protection.ts';
+import { mostPoints } from '../kinds/disaster-protection/schema.ts';
 import { aboutProtection, ageOf, cautionsOn, parseNamed, type Point, type Protection } from './protection.ts';
 
 /** `apphosting points NAME`: the recovery points of a protection. */

@@ -1,10 +1,10 @@
 /** A DisasterProtection as it stands in the cluster, for the commands that help to activate it. */
+import type { Clock } from '../base/clock.ts';
 import { parseFlags, wholeEnvironment, type CommandLine, type Flag, type Parsed, type Settings } from '../config.ts';
-import { group, version } from '../engine/names.ts';
-import type { Clock } from '../engine/ports.ts';
-import { Facts, Spec } from '../kinds/schema/disaster-protection.ts';
-import { openKube } from '../kube/client.ts';
-import { findCredentials } from '../kube/credentials.ts';
+import { group, version } from '../engine/objects/names.ts';
+import { Facts, Spec } from '../kinds/disaster-protection/schema.ts';
+import { openKube } from '../kube/client/client.ts';
+import { findCredentials } from '../kube/credentials/credentials.ts';
 import { realClock } from './run.ts';
 
 /** What the commands need to know of a protection. */

@@ -1,5 +1,5 @@
 /** What Argo CD must be told of our kinds: how healthy they are, and what may be done to them from its page. */
-import type { KindIdentity } from '../engine/kind/define.ts';
+import type { KindIdentity } from '../engine/kind/contract/define.ts';
 import { group } from './manifest.ts';
 
 const forAll = ['refresh', 'pause', 'resume'];

@@ -2,7 +2,7 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import process from 'node:process';
-import { identities } from '../kinds/schema/index.ts';
+import { identities } from '../kinds/identities.ts';
 import { outputs, wholeFolders, type ReadFile } from './outputs.ts';
 
 /** The files under `root` that are not as they would be generated. */

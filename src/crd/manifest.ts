@@ -1,9 +1,9 @@
 /** A kind → its CustomResourceDefinition. */
 import { z } from 'zod';
-import type { Column, KindIdentity } from '../engine/kind/define.ts';
-import { celName, type CelRule } from '../engine/kind/rules.ts';
-import { ownNameKey, type OwnName } from '../engine/kind/schema.ts';
-import { CommonStatus, idOf } from '../engine/kind/status.ts';
+import type { Column, KindIdentity } from '../engine/kind/contract/define.ts';
+import { celName, type CelRule } from '../engine/kind/schema/rules.ts';
+import { ownNameKey, type OwnName } from '../engine/kind/schema/schema.ts';
+import { CommonStatus, idOf } from '../engine/kind/schema/status.ts';
 import { structural, type Structural } from './structural.ts';
 
 /** The API group of all kinds. */

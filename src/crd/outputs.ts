@@ -1,6 +1,6 @@
 /** Every file that is generated, as a value: writing, checking and testing work on the same list. */
 import { parse } from 'yaml';
-import type { KindIdentity } from '../engine/kind/define.ts';
+import type { KindIdentity } from '../engine/kind/contract/define.ts';
 import { argoConfig } from './argocd.ts';
 import { manifest } from './manifest.ts';
 import { activationPolicy, secretReferencePolicies } from './policies.ts';

@@ -1,5 +1,5 @@
 /** Admission policies that a cluster may add to the roles; each is optional. */
-import type { KindIdentity } from '../engine/kind/define.ts';
+import type { KindIdentity } from '../engine/kind/contract/define.ts';
 import { group, manifest, version } from './manifest.ts';
 import type { Structural } from './structural.ts';
 

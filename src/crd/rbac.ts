@@ -1,6 +1,6 @@
 /** Permissions: for the operator from what it uses, for users by what a kind can do. */
-import { accesses, type Access } from '../engine/kind/access.ts';
-import type { KindIdentity } from '../engine/kind/define.ts';
+import { accesses, type Access } from '../engine/kind/contract/access.ts';
+import type { KindIdentity } from '../engine/kind/contract/define.ts';
 import { group } from './manifest.ts';
 
 interface PolicyRule {

@@ -1,9 +1,9 @@
 /**
  * A reference page per kind: generated parts stand between markers, everything else is written by hand and kept.
  */
-import type { KindIdentity } from '../engine/kind/define.ts';
-import { reasons, type Reason } from '../engine/kind/reasons.ts';
-import { rulesKey, type CelRule } from '../engine/kind/rules.ts';
+import type { KindIdentity } from '../engine/kind/contract/define.ts';
+import { reasons, type Reason } from '../engine/kind/contract/reasons.ts';
+import { rulesKey, type CelRule } from '../engine/kind/schema/rules.ts';
 import { group, status, version } from './manifest.ts';
 import { canHave, chapters, remedies } from './remedies.ts';
 import { structural, type Structural } from './structural.ts';

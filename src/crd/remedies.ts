@@ -1,5 +1,5 @@
 /** What to do about each reason: docs/troubleshooting.md and the page of each kind are made from it and from the list of reasons. */
-import type { Reason } from '../engine/kind/reasons.ts';
+import type { Reason } from '../engine/kind/contract/reasons.ts';
 
 type Remedies = Partial<Readonly<Record<Reason, string>>>;
 

@@ -5,9 +5,13 @@
  * eighth turn goes to whoever waits longest, so that nobody starves. When the service says 429 everybody waits as long as it
  * asks, and the rate is halved; it grows back by a sixtieth of the full rate each second. All of it runs on the clock that is
  * passed in.
+ *
+ * Why: docs/design/polling-and-budget.md#one-budget-for-each-credential
  */
-import type { Clock, Entropy, Urgency } from '../engine/ports.ts';
-import { longestPauseMs } from './retry-after.ts';
+import { growingMs, jittered } from '../base/backoff.ts';
+import type { Clock, Entropy } from '../base/clock.ts';
+import type { Urgency } from '../engine/ports.ts';
+import { longestPauseMs } from './wire/retry-after.ts';
 
 /** What the accounts allow. */
 export interface Allowance {
@@ -106,7 +110,7 @@ export class Budget {
       this.#cut = { at: now, rate: Math.max(this.requestsPerSecond() / 2, slowestPerSecond) };
       this.#strikes += 1;
     }
-    const backoffMs = Math.min(1000 * 2 ** (this.#strikes - 1), 60_000) * (0.5 + this.#entropy.fraction() / 2);
+    const backoffMs = jittered(growingMs(this.#strikes - 1, { firstMs: 1000, longestMs: 60_000 }), this.#entropy);
     const pauseMs = retryAfterMs === undefined ? backoffMs : retryAfterMs + this.#entropy.fraction() * 250;
     this.#pausedUntil = Math.max(this.#pausedUntil, now + Math.min(pauseMs, longestPauseMs));
     if (this.pauseMs() > shortPauseMs) {

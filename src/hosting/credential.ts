@@ -4,12 +4,13 @@
  * After a 401 only one request per growing pause goes out, whoever asks first; all others are held back without being sent.
  * The first answer that is not a 401 ends that.
  */
-import type { Clock, Entropy, Metrics, Request, Urgency } from '../engine/ports.ts';
+import type { Clock, Entropy } from '../base/clock.ts';
+import type { Metrics, Request, Urgency } from '../engine/ports.ts';
 import { Budget } from './budget.ts';
-import type { SecretsInUse } from './known-secrets.ts';
-import type { Seen } from './outcome.ts';
-import { Rounds } from './rounds.ts';
-import type { ExchangeOptions, Transport } from './transport.ts';
+import type { SecretsInUse } from './redaction/known-secrets.ts';
+import type { Seen } from './wire/outcome.ts';
+import { Rounds } from './mirror/rounds.ts';
+import type { ExchangeOptions, Transport } from './wire/transport.ts';
 
 const firstPauseMs = 2000;
 const longestPauseMs = 300_000;

@@ -1,6 +1,7 @@
-import type { Clock, Metrics } from '../engine/ports.ts';
+import type { Clock } from '../base/clock.ts';
+import type { Metrics } from '../engine/ports.ts';
 import type { Budget } from './budget.ts';
-import type { Mirror } from './mirror.ts';
+import type { Mirror } from './mirror/mirror.ts';
 
 const everyMs = 15_000;
 

@@ -1,14 +1,15 @@
 /** Opens services: host rules first, then one budget per credential and one set of connections per origin, shared by accounts. */
+import type { Clock, Entropy } from '../base/clock.ts';
 import { createHash } from 'node:crypto';
-import type { Clock, Entropy, Hosting, Log, Metrics, Service, ServiceSettings } from '../engine/ports.ts';
-import { Secret } from '../secret.ts';
+import type { Hosting, Log, Metrics, Service, ServiceSettings } from '../engine/ports.ts';
+import { Secret } from '../base/secret.ts';
 import { Credential } from './credential.ts';
 import { withdraw, type Series } from './gauges.ts';
-import { openHosts, type HostRules } from './hosts.ts';
-import { SecretsInUse } from './known-secrets.ts';
+import { openHosts, type HostRules } from './wire/hosts.ts';
+import { SecretsInUse } from './redaction/known-secrets.ts';
 import { openService } from './service.ts';
-import { openUndiciWire, type OpenWire } from './undici-wire.ts';
-import type { Wire } from './wire.ts';
+import { openUndiciWire, type OpenWire } from './wire/undici-wire.ts';
+import type { Wire } from './wire/wire.ts';
 
 /** What hosting needs from around it. */
 export interface HostingOptions {

@@ -1,6 +1,5 @@
+import type { Clock, Entropy } from '../base/clock.ts';
 import type {
-  Clock,
-  Entropy,
   Log,
   Metrics,
   Outcome,
@@ -13,13 +12,13 @@ import type {
 } from '../engine/ports.ts';
 import type { Credential } from './credential.ts';
 import { startGauges, type Series } from './gauges.ts';
-import type { BaseUrl } from './hosts.ts';
-import { SecretsInUse } from './known-secrets.ts';
-import { Mirror } from './mirror.ts';
-import { outcomeOf, type Seen } from './outcome.ts';
-import { openTransport } from './transport.ts';
-import { shownWithout, type Hide } from './unsaid.ts';
-import type { Wire } from './wire.ts';
+import type { BaseUrl } from './wire/hosts.ts';
+import { SecretsInUse } from './redaction/known-secrets.ts';
+import { Mirror } from './mirror/mirror.ts';
+import { outcomeOf, type Seen } from './wire/outcome.ts';
+import { openTransport } from './wire/transport.ts';
+import { shownWithout, type Hide } from './redaction/redaction.ts';
+import type { Wire } from './wire/wire.ts';
 
 /** What a service needs from around it. */
 export interface ServiceSurroundings {

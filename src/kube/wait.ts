@@ -1,4 +1,5 @@
-import { KubeError, type Clock } from '../engine/ports.ts';
+import type { Clock } from '../base/clock.ts';
+import { KubeError } from '../engine/ports.ts';
 
 /** Something took longer than its deadline. */
 export class DeadlineError extends KubeError {

@@ -4,7 +4,7 @@ import { manifestOf } from '../../src/cli/activate.ts';
 import { tableOf } from '../../src/cli/points.ts';
 import { parseNamed, protectionFrom, type Protection } from '../../src/cli/protection.ts';
 import { activateCommand } from '../../src/config.ts';
-import { Spec } from '../../src/kinds/schema/recovery-activation.ts';
+import { Spec } from '../../src/kinds/recovery-activation/schema.ts';
 
 const nowMs = Date.UTC(2026, 0, 31, 12);
 const [newest, older] = ['a1'.repeat(32), 'a2'.repeat(32)];

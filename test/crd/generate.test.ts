@@ -2,7 +2,7 @@ import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:f
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { identities } from '../../src/kinds/schema/index.ts';
+import { identities } from '../../src/kinds/identities.ts';
 import { generate, staleFiles } from '../../src/crd/generate.ts';
 import { outputs } from '../../src/crd/outputs.ts';
 

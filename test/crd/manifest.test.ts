@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
-import type { KindIdentity } from '../../src/engine/kind/define.ts';
-import { facts, fields, flag } from '../../src/engine/kind/schema.ts';
-import { identities } from '../../src/kinds/schema/index.ts';
+import type { KindIdentity } from '../../src/engine/kind/contract/define.ts';
+import { facts, fields, flag } from '../../src/engine/kind/schema/schema.ts';
+import { identities } from '../../src/kinds/identities.ts';
 import { manifest } from '../../src/crd/manifest.ts';
 import { yaml } from '../../src/crd/text.ts';
 

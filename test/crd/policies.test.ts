@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { secretPaths, secretReferencePolicies } from '../../src/crd/policies.ts';
-import { identities } from '../../src/kinds/schema/index.ts';
+import { identities } from '../../src/kinds/identities.ts';
 
 describe('the policy for references to Secrets', () => {
   it('knows every field that names a Secret', () => {

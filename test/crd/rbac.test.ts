@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { identities } from '../../src/kinds/schema/index.ts';
+import { identities } from '../../src/kinds/identities.ts';
 import { clusterWide, forUsers, namespaced, ownNamespace, type Role } from '../../src/crd/rbac.ts';
 
 const dangerous = ['recoveryactivations', 'activationdiscards', 'disasterresets'];

@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 import { z } from 'zod';
 import { actionsOf } from '../../src/crd/argocd.ts';
-import { identities } from '../../src/kinds/schema/index.ts';
+import { identities } from '../../src/kinds/identities.ts';
 import { runLua } from './lua.ts';
 import { argoOf, kstatusOf, rows } from './statuses.ts';
 

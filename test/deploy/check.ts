@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import process from 'node:process';
 import { isDeepStrictEqual } from 'node:util';
 import { parse, parseAllDocuments } from 'yaml';
-import { progressOn } from '../../src/cli/control-plane/progress.ts';
+import { progressOn } from '../../src/sandbox/binaries/progress.ts';
 import { surroundings } from '../../src/config.ts';
 import { accepted, foreignKinds, refusedValues, sameObjects, sharedByReleases, type Tools } from './chart.ts';
 import { documented, fluxTypes, installedBy, waves } from './examples.ts';

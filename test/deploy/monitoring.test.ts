@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 import { z } from 'zod';
-import { identities } from '../../src/kinds/schema/index.ts';
+import { identities } from '../../src/kinds/identities.ts';
 import { metricNames } from '../../src/telemetry/metrics.ts';
 
 const root = join(import.meta.dirname, '..', '..');

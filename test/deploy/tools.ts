@@ -5,13 +5,13 @@ import { mkdir, readdir, readFile, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import process from 'node:process';
 import { createInterface } from 'node:readline';
-import { whyNotGo } from '../../src/cli/control-plane/go-build.ts';
-import type { Progress } from '../../src/cli/control-plane/progress.ts';
+import { whyNotGo } from '../../src/sandbox/binaries/go-build.ts';
+import type { Progress } from '../../src/sandbox/binaries/progress.ts';
 import { environmentWith } from '../../src/config.ts';
 import { NotRun } from './report.ts';
 
 const source = join(import.meta.dirname, 'tools');
-// Seven minutes leave the rest of the checks five: see docs/decisions/0047-what-the-deploy-checks-may-cost.md.
+// Seven minutes leave the rest of the checks five: see docs/design/testing.md.
 const wholeMs = 7 * 60_000;
 const silenceMs = 3 * 60_000;
 

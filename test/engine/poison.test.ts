@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { AnyKind } from '../../src/engine/kind/define.ts';
+import type { AnyKind } from '../../src/engine/kind/contract/define.ts';
 import { kinds } from '../../src/kinds/index.ts';
 import { aWorld, conditionOf, messageOf, statusOf } from '../kinds/support/world.ts';
 

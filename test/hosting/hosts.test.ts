@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { addressKind } from '../../src/hosting/addresses.ts';
-import { openHosts, type HostRules, type Resolve } from '../../src/hosting/hosts.ts';
+import { addressKind } from '../../src/hosting/wire/addresses.ts';
+import { openHosts, type HostRules, type Resolve } from '../../src/hosting/wire/hosts.ts';
 
 const strict: HostRules = {
   allowedHosts: [],

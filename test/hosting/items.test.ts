@@ -1,7 +1,8 @@
+import { sameJson } from '../../src/base/json.ts';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { merged, same } from '../../src/hosting/items.ts';
-import { Secret } from '../../src/secret.ts';
+import { merged } from '../../src/hosting/mirror/items.ts';
+import { Secret } from '../../src/base/secret.ts';
 
 interface Item {
   readonly id: string;
@@ -28,21 +29,21 @@ describe('equality of items', () => {
     { a: new Secret('a'), b: new Secret('b'), equal: false, because: 'secrets are compared by value' },
     { a: new Secret('a'), b: 'a', equal: false, because: 'a secret is not its text' },
   ])('is $equal because $because', ({ a, b, equal }) => {
-    expect(same(a, b)).toBe(equal);
-    expect(same(b, a)).toBe(equal);
+    expect(sameJson(a, b)).toBe(equal);
+    expect(sameJson(b, a)).toBe(equal);
   });
 
   it('holds for any value and its copy, and notices any difference', () => {
     fc.assert(
       fc.property(fc.jsonValue(), fc.jsonValue(), (a, b) => {
-        expect(same(a, structuredClone(a))).toBe(true);
-        expect(same(a, b)).toBe(JSON.stringify(sorted(a)) === JSON.stringify(sorted(b)));
+        expect(sameJson(a, structuredClone(a))).toBe(true);
+        expect(sameJson(a, b)).toBe(JSON.stringify(sorted(a)) === JSON.stringify(sorted(b)));
       }),
     );
   });
 });
 
-/** The same value with its keys in order, so that text tells equality. */
+/** The sameJson value with its keys in order, so that text tells equality. */
 function sorted(value: unknown): unknown {
   if (Array.isArray(value)) return ['list', ...value.map(sorted)];
   if (typeof value === 'number') return Object.is(value, -0) ? 'minus zero' : value;

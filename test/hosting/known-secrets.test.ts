@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { SecretsInUse } from '../../src/hosting/known-secrets.ts';
-import { unsaid } from '../../src/hosting/unsaid.ts';
-import { Secret } from '../../src/secret.ts';
+import { SecretsInUse } from '../../src/hosting/redaction/known-secrets.ts';
+import { unsaid } from '../../src/hosting/redaction/redaction.ts';
+import { Secret } from '../../src/base/secret.ts';
 
 function knowing(...values: readonly string[]): SecretsInUse {
   const secrets = new SecretsInUse();

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { errorTextOf, sanitised } from '../../src/hosting/message.ts';
-import { retryAfterMs } from '../../src/hosting/retry-after.ts';
+import { errorTextOf, sanitised } from '../../src/hosting/wire/message.ts';
+import { retryAfterMs } from '../../src/hosting/wire/retry-after.ts';
 
 describe('the short text of an error body', () => {
   it.each([

@@ -1,8 +1,8 @@
+import { sameJson } from '../../src/base/json.ts';
 import { describe, expect, it } from 'vitest';
 import type { Outcome } from '../../src/engine/ports.ts';
 import * as r from '../../src/hosting/requests.ts';
-import { Secret } from '../../src/secret.ts';
-import { same } from '../../src/hosting/items.ts';
+import { Secret } from '../../src/base/secret.ts';
 import { simulated, type Simulated } from './support/simulated.ts';
 
 /** Each reading that an everyday call can meet, and all of them at their oddest at once. */
@@ -119,7 +119,7 @@ describe.each(readings.map((reading) => ({ name: names(reading) || 'the default'
       const again = await forbidden(world, r.deleteContactPoint(contactPointId));
 
       expect(shown).toMatchObject({ name: 'Night shift', type: 'webhook' });
-      expect(same(shown?.config?.['url'], url)).toBe(true);
+      expect(sameJson(shown?.config?.['url'], url)).toBe(true);
       expect(listed).toMatchObject({ name: 'Busy', threshold: 90, description: 'marked', enabled: true });
       expect(listed?.contactPointIds).toEqual([contactPointId]);
       expect(single).toMatchObject({ alertId, threshold: 90 });

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { newReading, type Reading } from '../../src/hosting/reading.ts';
+import { newReading, type Reading } from '../../src/hosting/mirror/reading.ts';
 import { alertStateOf } from '../../src/hosting/requests.ts';
-import { Rounds } from '../../src/hosting/rounds.ts';
+import { Rounds } from '../../src/hosting/mirror/rounds.ts';
 import { pathOf } from './support/scripted-wire.ts';
 import { mirrorOfSmallWorld } from './support/small-world.ts';
 

@@ -1,11 +1,11 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { SecretsInUse } from '../../src/hosting/known-secrets.ts';
-import { unsaid } from '../../src/hosting/unsaid.ts';
+import { SecretsInUse } from '../../src/hosting/redaction/known-secrets.ts';
+import { unsaid } from '../../src/hosting/redaction/redaction.ts';
 import type { Request } from '../../src/engine/ports.ts';
 import { deleteContactPoint, contactPointsOf, postContactPoint } from '../../src/hosting/requests.ts';
-import { openTransport, type Target, type Transport } from '../../src/hosting/transport.ts';
-import { Secret } from '../../src/secret.ts';
+import { openTransport, type Target, type Transport } from '../../src/hosting/wire/transport.ts';
+import { Secret } from '../../src/base/secret.ts';
 import { answer, scriptedWire, type Script, type ScriptedWire } from './support/scripted-wire.ts';
 import { VirtualClock } from '../support/virtual-clock.ts';
 

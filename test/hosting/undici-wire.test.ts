@@ -2,9 +2,9 @@ import { once } from 'node:events';
 import { createServer, type AddressInfo, type Server, type Socket } from 'node:net';
 import { gzipSync } from 'node:zlib';
 import { afterEach, describe, expect, it } from 'vitest';
-import { openHosts } from '../../src/hosting/hosts.ts';
-import { openUndiciWire, type OpenWire } from '../../src/hosting/undici-wire.ts';
-import type { WireFailure, WireRequest, WireResponse } from '../../src/hosting/wire.ts';
+import { openHosts } from '../../src/hosting/wire/hosts.ts';
+import { openUndiciWire, type OpenWire } from '../../src/hosting/wire/undici-wire.ts';
+import type { WireFailure, WireRequest, WireResponse } from '../../src/hosting/wire/wire.ts';
 import { loopbackRules } from './support/around.ts';
 
 const closers: (() => Promise<void>)[] = [];

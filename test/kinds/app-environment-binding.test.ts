@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { appEnvironment } from '../../src/kinds/app-environment.ts';
+import { appEnvironment } from '../../src/kinds/app-environment/app-environment.ts';
 import { anEnvironment, byId, deployed, fresh, list, one, oneSent, shown, type Row } from './support/environments.ts';
 import { inShort, settledStep, shows } from './support/pass.ts';
 

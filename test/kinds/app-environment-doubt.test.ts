@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { appEnvironment } from '../../src/kinds/app-environment.ts';
-import type { Call, JournalEntry, Memory } from '../../src/engine/kind/step.ts';
-import type { Facts } from '../../src/kinds/schema/app-environment.ts';
+import { appEnvironment } from '../../src/kinds/app-environment/app-environment.ts';
+import type { Call, JournalEntry, Memory } from '../../src/engine/kind/contract/step.ts';
+import type { Facts } from '../../src/kinds/app-environment/schema.ts';
 import { byId, deployed, fresh, list, oneSent, shown, type Row } from './support/environments.ts';
 import { aPass, callIn, inShort, print, settledStep, shows } from './support/pass.ts';
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { PendingCleanup, PointItem } from '../../src/hosting/requests.ts';
-import { protectionConditions } from '../../src/kinds/disaster-protection-conditions.ts';
-import type { Shown } from '../../src/kinds/disaster-protection-facts.ts';
+import { protectionConditions } from '../../src/kinds/disaster-protection/conditions.ts';
+import type { Shown } from '../../src/kinds/disaster-protection/facts.ts';
 import { aConfiguration, aPoint, aSource } from './support/disaster-pass.ts';
 
 const points = (items: readonly PointItem[]): Shown['points'] => ({

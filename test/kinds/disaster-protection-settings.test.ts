@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { differenceOf, itemOf, type ProtectionPass } from '../../src/kinds/disaster-protection-settings.ts';
-import type { Spec } from '../../src/kinds/schema/disaster-protection.ts';
+import { differenceOf, itemOf, type ProtectionPass } from '../../src/kinds/disaster-protection/settings.ts';
+import type { Spec } from '../../src/kinds/disaster-protection/schema.ts';
 import { aConfiguration, aPass, noMemory } from './support/disaster-pass.ts';
 
 function aProtectionPass(spec: Partial<Spec>): ProtectionPass {

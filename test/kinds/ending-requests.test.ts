@@ -1,8 +1,8 @@
 /** What keeps a discard and a reset from being sent: the same questions as for an activation, and their own. */
 import { describe, expect, it } from 'vitest';
-import type { Pass } from '../../src/engine/kind/pass.ts';
-import { activationDiscard } from '../../src/kinds/activation-discard.ts';
-import { disasterReset } from '../../src/kinds/disaster-reset.ts';
+import type { Pass } from '../../src/engine/kind/contract/pass.ts';
+import { activationDiscard } from '../../src/kinds/activation-discard/activation-discard.ts';
+import { disasterReset } from '../../src/kinds/disaster-reset/disaster-reset.ts';
 import { aConfiguration, aPass, aSource, aWorld, wallStart, type World } from './support/disaster-pass.ts';
 
 type Anything = Pass<never, never>;

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { appsOf } from '../../src/hosting/requests.ts';
-import { hostedApp } from '../../src/kinds/hosted-app.ts';
-import type { Facts } from '../../src/kinds/schema/hosted-app.ts';
+import { hostedApp } from '../../src/kinds/hosted-app/hosted-app.ts';
+import type { Facts } from '../../src/kinds/hosted-app/schema.ts';
 import { bound, image, presets, shownApp } from './support/apps.ts';
 import { aPass, callIn, settledStep, shows, type PassOptions } from './support/pass.ts';
 

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import type { Memory } from '../../src/engine/kind/step.ts';
+import type { Memory } from '../../src/engine/kind/contract/step.ts';
 import { appsOf, type AppRecord } from '../../src/hosting/requests.ts';
-import { hostedApp } from '../../src/kinds/hosted-app.ts';
-import type { Facts } from '../../src/kinds/schema/hosted-app.ts';
+import { hostedApp } from '../../src/kinds/hosted-app/hosted-app.ts';
+import type { Facts } from '../../src/kinds/hosted-app/schema.ts';
 import { bound, git, presets, shownApp, source } from './support/apps.ts';
 import { callIn, inShort, print, settledStep, shows } from './support/pass.ts';
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { hostedApp } from '../../src/kinds/hosted-app.ts';
-import type { Facts } from '../../src/kinds/schema/hosted-app.ts';
+import { hostedApp } from '../../src/kinds/hosted-app/hosted-app.ts';
+import type { Facts } from '../../src/kinds/hosted-app/schema.ts';
 import { appEnvsOf, appOf, appsOf, type AppRecord } from '../../src/hosting/requests.ts';
 import { bound, git, image, imageApplied, presets, shownApp, source } from './support/apps.ts';
 import { anEnvironment } from './support/environments.ts';

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import { fit } from '../../src/engine/kind/fit.ts';
-import { CommonStatus } from '../../src/engine/kind/status.ts';
-import { Facts as MemberFacts } from '../../src/kinds/schema/member-access.ts';
-import { Facts as SolutionFacts } from '../../src/kinds/schema/solution-installation.ts';
+import { fit } from '../../src/engine/kind/schema/fit.ts';
+import { CommonStatus } from '../../src/engine/kind/schema/status.ts';
+import { Facts as MemberFacts } from '../../src/kinds/member-access/schema.ts';
+import { Facts as SolutionFacts } from '../../src/kinds/solution-installation/schema.ts';
 import { aWorld, conditionOf, statusOf } from './support/world.ts';
 
 /** As long as an id of the service may be. */

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import type { Related } from '../../src/engine/kind/pass.ts';
-import type { Memory } from '../../src/engine/kind/step.ts';
-import { memberAccess } from '../../src/kinds/member-access.ts';
-import type { Facts } from '../../src/kinds/schema/member-access.ts';
+import type { Related } from '../../src/engine/kind/contract/pass.ts';
+import type { Memory } from '../../src/engine/kind/contract/step.ts';
+import { memberAccess } from '../../src/kinds/member-access/member-access.ts';
+import type { Facts } from '../../src/kinds/member-access/schema.ts';
 import { appEnvsOf, memberAccessOf, type AppEnvItem } from '../../src/hosting/requests.ts';
 import { callIn, inShort, settledStep, shows, type PassOptions, type Shown } from './support/pass.ts';
 

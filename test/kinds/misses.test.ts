@@ -1,10 +1,10 @@
 /** A miss counts with the next one only where nothing was found in between. */
 import { describe, expect, it } from 'vitest';
-import type { Pass } from '../../src/engine/kind/pass.ts';
-import { activationDiscard } from '../../src/kinds/activation-discard.ts';
-import { disasterReset } from '../../src/kinds/disaster-reset.ts';
-import { recoveryActivation } from '../../src/kinds/recovery-activation.ts';
-import { recoveryValidation } from '../../src/kinds/recovery-validation.ts';
+import type { Pass } from '../../src/engine/kind/contract/pass.ts';
+import { activationDiscard } from '../../src/kinds/activation-discard/activation-discard.ts';
+import { disasterReset } from '../../src/kinds/disaster-reset/disaster-reset.ts';
+import { recoveryActivation } from '../../src/kinds/recovery-activation/recovery-activation.ts';
+import { recoveryValidation } from '../../src/kinds/recovery-validation/recovery-validation.ts';
 import { aConfiguration, aPass, aSpec, aWorld, configurationId, wallStart } from './support/disaster-pass.ts';
 
 type Anything = Pass<never, never>;

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { nearest } from '../../src/kinds/nearest.ts';
-import { typed } from '../../src/kinds/values.ts';
+import { nearest } from '../../src/kinds/shared/nearest.ts';
+import { typed } from '../../src/kinds/shared/values.ts';
 
 const presets = ['CUSTOM', 'NEXT_JS', 'POSTGRESQL', 'FUNCTION', 'JOB'];
 

@@ -1,16 +1,16 @@
 /** A service that shows of operations only what its interface names: no id beside them, and perhaps neither kind nor end. */
 import { describe, expect, it } from 'vitest';
-import type { Pass } from '../../src/engine/kind/pass.ts';
-import type { JournalEntry } from '../../src/engine/kind/step.ts';
+import type { Pass } from '../../src/engine/kind/contract/pass.ts';
+import type { JournalEntry } from '../../src/engine/kind/contract/step.ts';
 import { configurationsIn, isOperating } from '../../src/hosting/requests.ts';
-import { activationDiscard } from '../../src/kinds/activation-discard.ts';
-import { protectionFacts } from '../../src/kinds/disaster-protection-facts.ts';
-import type { ProtectionPass } from '../../src/kinds/disaster-protection-settings.ts';
-import { recoveryActivation } from '../../src/kinds/recovery-activation.ts';
-import { recoveryValidation } from '../../src/kinds/recovery-validation.ts';
-import type { Facts, Spec } from '../../src/kinds/schema/recovery-activation.ts';
-import type * as discard from '../../src/kinds/schema/activation-discard.ts';
-import type * as validation from '../../src/kinds/schema/recovery-validation.ts';
+import { activationDiscard } from '../../src/kinds/activation-discard/activation-discard.ts';
+import { protectionFacts } from '../../src/kinds/disaster-protection/facts.ts';
+import type { ProtectionPass } from '../../src/kinds/disaster-protection/settings.ts';
+import { recoveryActivation } from '../../src/kinds/recovery-activation/recovery-activation.ts';
+import { recoveryValidation } from '../../src/kinds/recovery-validation/recovery-validation.ts';
+import type { Facts, Spec } from '../../src/kinds/recovery-activation/schema.ts';
+import type * as discard from '../../src/kinds/activation-discard/schema.ts';
+import type * as validation from '../../src/kinds/recovery-validation/schema.ts';
 import {
   aConfiguration,
   aPass,

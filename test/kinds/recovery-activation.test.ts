@@ -1,12 +1,13 @@
+import { canonicalJson } from '../../src/base/json.ts';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import type { Pass } from '../../src/engine/kind/pass.ts';
-import { activationId } from '../../src/kinds/recovery-activation-content.ts';
-import { namesMatch } from '../../src/kinds/recovery-activation-ours.ts';
-import { recoveryActivation } from '../../src/kinds/recovery-activation.ts';
-import { canonicalJson, requestIdOf } from '../../src/kinds/request-id.ts';
-import type { Facts, Spec } from '../../src/kinds/schema/recovery-activation.ts';
+import type { Pass } from '../../src/engine/kind/contract/pass.ts';
+import { activationId } from '../../src/kinds/recovery-activation/content.ts';
+import { namesMatch } from '../../src/kinds/recovery-activation/ours.ts';
+import { recoveryActivation } from '../../src/kinds/recovery-activation/recovery-activation.ts';
+import { requestIdOf } from '../../src/kinds/recovery/request-id.ts';
+import type { Facts, Spec } from '../../src/kinds/recovery-activation/schema.ts';
 import {
   aConfiguration,
   aPass,

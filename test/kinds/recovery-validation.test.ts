@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import type { Pass } from '../../src/engine/kind/pass.ts';
-import { recoveryValidation } from '../../src/kinds/recovery-validation.ts';
-import type { Facts, Spec } from '../../src/kinds/schema/recovery-validation.ts';
+import type { Pass } from '../../src/engine/kind/contract/pass.ts';
+import { recoveryValidation } from '../../src/kinds/recovery-validation/recovery-validation.ts';
+import type { Facts, Spec } from '../../src/kinds/recovery-validation/schema.ts';
 import { aConfiguration, aPass, aWorld, configurationId, noMemory } from './support/disaster-pass.ts';
 
 /** A pass over an accepted validation `op_1` whose place in the history is this. */

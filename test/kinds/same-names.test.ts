@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import type { JournalEntry, Step } from '../../src/engine/kind/step.ts';
+import type { JournalEntry, Step } from '../../src/engine/kind/contract/step.ts';
 import { contactPointsOf } from '../../src/hosting/requests.ts';
-import { contactPoint } from '../../src/kinds/contact-point.ts';
+import { contactPoint } from '../../src/kinds/contact-point/contact-point.ts';
 import { InProcess } from '../support/in-process.ts';
 import { aPass, shows } from './support/pass.ts';
 

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import { solutionInstallation } from '../../src/kinds/solution-installation.ts';
-import type { Facts } from '../../src/kinds/schema/solution-installation.ts';
-import type { Related } from '../../src/engine/kind/pass.ts';
-import type { Memory } from '../../src/engine/kind/step.ts';
+import { solutionInstallation } from '../../src/kinds/solution-installation/solution-installation.ts';
+import type { Facts } from '../../src/kinds/solution-installation/schema.ts';
+import type { Related } from '../../src/engine/kind/contract/pass.ts';
+import type { Memory } from '../../src/engine/kind/contract/step.ts';
 import {
   appEnvsOf,
   appOf,

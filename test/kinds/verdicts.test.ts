@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import { rulesOf } from '../../src/engine/kind/rules.ts';
-import { identities } from '../../src/kinds/schema/index.ts';
+import { rulesOf } from '../../src/engine/kind/schema/rules.ts';
+import { identities } from '../../src/kinds/identities.ts';
 import { verdicts } from '../scenarios/invalid/index.ts';
 import { allEdits } from './support/edits/index.ts';
 

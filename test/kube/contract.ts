@@ -4,9 +4,9 @@
  */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type KubeApi, KubeError, type KubeObject, type KubeReason, type WatchEvent } from '../../src/engine/ports.ts';
-import { hold, release } from '../../src/kube/finalizers.ts';
-import { leaseResource } from '../../src/kube/lease-spec.ts';
-import { compareVersions, isVersion } from '../../src/kube/resource-version.ts';
+import { hold, release } from '../../src/kube/write/finalizers.ts';
+import { leaseResource } from '../../src/kube/lease/lease-spec.ts';
+import { compareVersions, isVersion } from '../../src/base/resource-version.ts';
 import { present, thing, things } from './example.ts';
 
 /** A cluster that has the `things` of `example.ts`, and a namespace in it that is empty. */

@@ -3,8 +3,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { inspect } from 'node:util';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { CredentialsError } from '../../src/kube/access.ts';
-import { findCredentials } from '../../src/kube/credentials.ts';
+import { CredentialsError } from '../../src/kube/credentials/access.ts';
+import { findCredentials } from '../../src/kube/credentials/credentials.ts';
 import { VirtualClock } from '../support/virtual-clock.ts';
 
 async function folder(): Promise<string> {

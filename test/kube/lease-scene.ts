@@ -1,7 +1,7 @@
-import { LeaseElection } from '../../src/kube/lease.ts';
-import type { Standing } from '../../src/kube/lease-standing.ts';
-import type { LeaseOptions } from '../../src/kube/lease-options.ts';
-import { leaseResource, leaseSpecOf } from '../../src/kube/lease-spec.ts';
+import { LeaseElection } from '../../src/kube/lease/lease.ts';
+import type { Standing } from '../../src/kube/lease/lease-annotations.ts';
+import type { LeaseOptions } from '../../src/kube/lease/lease-options.ts';
+import { leaseResource, leaseSpecOf } from '../../src/kube/lease/lease-spec.ts';
 import { CollectedLog } from '../support/collected-log.ts';
 import { MachineClock } from '../support/machine-clock.ts';
 import { MemoryCluster } from '../support/memory-cluster.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { leaseResource } from '../../src/kube/lease-spec.ts';
-import { latestOf, standingAfter } from '../../src/kube/lease-standing.ts';
+import { leaseResource } from '../../src/kube/lease/lease-spec.ts';
+import { latestOf, standingAfter } from '../../src/kube/lease/lease-annotations.ts';
 import { present } from './example.ts';
 import { candidate, name, namespace, scene, type Candidate } from './lease-scene.ts';
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { leaseResource } from '../../src/kube/lease-spec.ts';
+import { leaseResource } from '../../src/kube/lease/lease-spec.ts';
 import { present } from './example.ts';
 import { candidate, holderIn, leaders, name, namespace, scene, settled } from './lease-scene.ts';
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { KubeError, type KubeObject, type ObjectWriter } from '../../src/engine/ports.ts';
-import { ResourceWriter } from '../../src/kube/object-writer.ts';
+import { ResourceWriter } from '../../src/kube/write/object-writer.ts';
 import { CollectedLog } from '../support/collected-log.ts';
 import { MemoryCluster } from '../support/memory-cluster.ts';
 import { MemoryKube } from '../support/memory-kube.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { KubeError } from '../../src/engine/ports.ts';
-import { GarbledError } from '../../src/kube/failure.ts';
+import { GarbledError } from '../../src/kube/client/failure.ts';
 import type { MemoryKube } from '../support/memory-kube.ts';
 import { present, thing, things } from './example.ts';
 import { held, inCluster, scene, started } from './reflector-scene.ts';

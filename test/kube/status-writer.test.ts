@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import type { KubeReason } from '../../src/engine/ports.ts';
-import { hold, release } from '../../src/kube/finalizers.ts';
-import { sameJson } from '../../src/kube/same-json.ts';
-import { StatusWriter } from '../../src/kube/status-writer.ts';
+import { hold, release } from '../../src/kube/write/finalizers.ts';
+import { sameJson } from '../../src/base/json.ts';
+import { StatusWriter } from '../../src/kube/write/status-writer.ts';
 import { CollectedLog } from '../support/collected-log.ts';
 import { MemoryCluster } from '../support/memory-cluster.ts';
 import { MemoryKube } from '../support/memory-kube.ts';

@@ -1,4 +1,4 @@
-import { isRecord } from '../../src/engine/memory.ts';
+import { isRecord } from '../../src/base/json.ts';
 import { InProcess, type InProcessOptions } from '../support/in-process.ts';
 import { flawsOf } from '../support/status-checker.ts';
 import { SeededEntropy } from '../support/virtual-clock.ts';

@@ -1,7 +1,7 @@
 /**
  * Who may import whom. A folder not in the table may not exist; a rule that is looser than the design is a decision.
  *
- * `engine/ports.ts` and `secret.ts` are what the layers have in common; the simulator shares nothing, not even those.
+ * `engine/ports.ts` and `base/` are what the layers have in common; the simulator shares nothing, not even those.
  */
 interface Layer {
   /** Files below `src` that it may import: a folder ends with `/`, `type ` in front allows types only. */
@@ -18,24 +18,25 @@ const pure = ['node:buffer', 'node:crypto', 'node:util'];
 const layers: Readonly<Record<string, Layer>> = {
   'main.ts': { sees: [''], packages: 'all', node: 'all' },
   'cli/': { sees: [''], packages: 'all', node: 'all' },
+  'sandbox/': { sees: [''], packages: 'all', node: 'all' },
   'config.ts': { sees: [], packages: [], node: 'all' },
-  'secret.ts': { sees: [], packages: [], node: pure },
-  'engine/': { sees: ['engine/', 'secret.ts'], packages: [], node: pure },
-  'engine/kind/': { sees: ['engine/kind/', 'engine/ports.ts', 'secret.ts'], packages: [], node: pure },
+  'base/': { sees: ['base/'], packages: [], node: pure },
+  'engine/': { sees: ['engine/', 'base/'], packages: [], node: pure },
+  'engine/kind/': { sees: ['engine/kind/', 'engine/ports.ts', 'base/'], packages: [], node: pure },
   'kinds/': {
-    sees: ['kinds/', 'engine/kind/', 'type engine/ports.ts', 'type hosting/', 'hosting/requests.ts', 'secret.ts'],
+    sees: ['kinds/', 'engine/kind/', 'type engine/ports.ts', 'type hosting/', 'hosting/requests.ts', 'base/'],
     packages: [],
     node: pure,
   },
-  'hosting/': { sees: ['hosting/', 'engine/ports.ts', 'secret.ts'], packages: ['undici', 'p-queue'], node: 'all' },
+  'hosting/': { sees: ['hosting/', 'engine/ports.ts', 'base/'], packages: ['undici', 'p-queue'], node: 'all' },
   'kube/': {
-    sees: ['kube/', 'engine/ports.ts', 'secret.ts'],
+    sees: ['kube/', 'engine/ports.ts', 'base/'],
     packages: ['undici', '@kubernetes/client-node', 'yaml'],
     node: 'all',
   },
-  'crd/': { sees: ['crd/', 'kinds/', 'engine/kind/', 'secret.ts'], packages: ['yaml'], node: 'all' },
+  'crd/': { sees: ['crd/', 'kinds/', 'engine/kind/', 'base/'], packages: ['yaml'], node: 'all' },
   'telemetry/': {
-    sees: ['telemetry/', 'type engine/ports.ts', 'secret.ts'],
+    sees: ['telemetry/', 'type engine/ports.ts', 'base/'],
     packages: ['pino', 'prom-client'],
     node: 'all',
   },
@@ -43,7 +44,7 @@ const layers: Readonly<Record<string, Layer>> = {
 };
 
 /** Layers that may not even use zod. */
-const withoutZod = new Set(['simulator/', 'secret.ts']);
+const withoutZod = new Set(['simulator/', 'base/']);
 
 interface Import {
   readonly from: string;

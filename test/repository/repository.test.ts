@@ -3,19 +3,10 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { pageName } from '../../src/crd/reference.ts';
 import { canHave } from '../../src/crd/remedies.ts';
-import { reasons, type Reason } from '../../src/engine/kind/reasons.ts';
-import { identities } from '../../src/kinds/schema/index.ts';
+import { reasons, type Reason } from '../../src/engine/kind/contract/reasons.ts';
+import { identities } from '../../src/kinds/identities.ts';
 import { filesUnder, root, sources } from './files.ts';
-import { emptyNames, longFiles, loosePins, openEnds, registryHosts } from './rules.ts';
-
-/** Files that are better long, each with the reason. */
-const longForAReason: Readonly<Record<string, string>> = {
-  'src/config.ts': 'every flag and variable of every command, read in one place',
-  'src/engine/ports.ts': 'everything the engine needs from the world, on one page',
-  'src/hosting/bodies/disaster-readiness.ts': 'the largest part of the interface, one body after the other',
-  'test/support/in-process.ts': 'the whole system in one process, set up in one place',
-  'test/kube/contract.ts': 'one contract, run by the double and by a real API server',
-};
+import { emptyNames, loosePins, openEnds, registryHosts } from './rules.ts';
 
 const named = Object.keys(reasons) as readonly Reason[];
 // `${kind}Missing`, of what the spec names.
@@ -25,10 +16,6 @@ const code = () => new Map([...filesUnder('src', 'test', 'bench')].filter(([path
 const written = () => new Map([...filesUnder('.')].filter(([path]) => !path.startsWith('test/repository/')));
 
 describe('the repository', () => {
-  it('has no long file without a reason', () => {
-    expect(longFiles(code(), longForAReason)).toEqual([]);
-  });
-
   it('has exact versions of everything it installs', () => {
     expect(loosePins(readFileSync(join(root, 'package.json'), 'utf8'))).toEqual([]);
   });
@@ -83,7 +70,9 @@ describe('the reference pages', () => {
 
 describe('the reasons', () => {
   it('are each said by something', () => {
-    const code = [...sources()].filter(([path]) => !/^(?:simulator\/|crd\/|engine\/kind\/reasons\.ts$)/u.test(path));
+    const code = [...sources()].filter(
+      ([path]) => !/^(?:simulator\/|crd\/|engine\/kind\/contract\/reasons\.ts$)/u.test(path),
+    );
     const said = code.map(([, text]) => text).join('\n');
 
     expect(named.filter((reason) => !said.includes(`'${reason}'`) && !composed.has(reason))).toEqual([]);
@@ -101,8 +90,6 @@ describe('the reasons', () => {
 
 describe('the rules of the repository', () => {
   it.each([
-    [longFiles(new Map([['a.ts', 'x\n'.repeat(321)]]), {}), 'a.ts has more than 320 lines'],
-    [longFiles(new Map([['a.ts', 'x\n']]), { 'a.ts': 'why' }), 'a.ts needs no reason for its length any more'],
     [loosePins('{"dependencies":{"a":"^1.0.0"}}'), 'dependencies.a is ^1.0.0, not one exact version'],
     [loosePins('{"devDependencies":{"a":"latest"}}'), 'devDependencies.a is latest, not one exact version'],
     [
@@ -121,6 +108,5 @@ describe('the rules of the repository', () => {
     expect(registryHosts(lock)).toEqual([]);
     expect(loosePins('{"dependencies":{"a":"1.0.0-rc.1"}}')).toEqual([]);
     expect(openEnds(new Map([['a.ts', '// TODO(#12) later']]))).toEqual([]);
-    expect(longFiles(new Map([['a.ts', 'x\n'.repeat(321)]]), { 'a.ts': 'why' })).toEqual([]);
   });
 });

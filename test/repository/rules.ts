@@ -2,23 +2,6 @@
 
 type Files = ReadonlyMap<string, string>;
 
-const longest = 320;
-/** A file of tests is a list; nobody reads it from top to bottom. */
-const longestTest = 800;
-
-/** Files that are clearly longer than the 300 lines that a reader likes, without a reason in the list; and reasons that are not needed any more. */
-export function longFiles(files: Files, reasons: Readonly<Record<string, string>>): readonly string[] {
-  const lines = (text: string) => text.split('\n').length - 1;
-  const limit = (path: string) => (path.endsWith('.test.ts') ? longestTest : longest);
-  const long = [...files].filter(([path, text]) => lines(text) > limit(path)).map(([path]) => path);
-  const unexplained = long.filter((path) => reasons[path] === undefined);
-  const idle = Object.keys(reasons).filter((path) => !long.includes(path));
-  return [
-    ...unexplained.map((path) => `${path} has more than ${limit(path)} lines`),
-    ...idle.map((path) => `${path} needs no reason for its length any more`),
-  ];
-}
-
 /** Dependencies that are not pinned to one version. */
 export function loosePins(packageJson: string): readonly string[] {
   const parsed = JSON.parse(packageJson) as Readonly<Record<string, Readonly<Record<string, string>> | undefined>>;

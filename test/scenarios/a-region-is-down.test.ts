@@ -1,8 +1,8 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { kubeconfigFor } from '../../src/cli/control-plane/credentials.ts';
-import { temporaryFolder } from '../../src/cli/sandbox/data-folder.ts';
+import { kubeconfigFor } from '../../src/sandbox/control-plane/credentials.ts';
+import { temporaryFolder } from '../../src/sandbox/data-folder.ts';
 import { connect, eventually, kubectl, sharedKubernetes } from './support/kubernetes.ts';
 import { startHostingService, type HostingService } from './support/hosting-service.ts';
 import { aPost, startOperator, type OperatorProcess, type Post } from './support/operator-process.ts';

@@ -1,8 +1,8 @@
 import { mkdtemp } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { startControlPlane, type ControlPlane } from '../../src/cli/control-plane/control-plane.ts';
-import { temporaryFolder } from '../../src/cli/sandbox/data-folder.ts';
+import { startControlPlane, type ControlPlane } from '../../src/sandbox/control-plane/control-plane.ts';
+import { temporaryFolder } from '../../src/sandbox/data-folder.ts';
 import { connect, eventually, sharedKubernetes, type Api } from './support/kubernetes.ts';
 import { startHostingService, type HostingService } from './support/hosting-service.ts';
 import { aPost, startOperator, type OperatorProcess, type Plane, type Post } from './support/operator-process.ts';

@@ -5,11 +5,11 @@ import { join } from 'node:path';
 import process from 'node:process';
 import { createInterface } from 'node:readline';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { startControlPlane } from '../../src/cli/control-plane/control-plane.ts';
-import { belongsTo } from '../../src/cli/control-plane/leftovers.ts';
-import { isRunning, processTable } from '../../src/cli/control-plane/process-table.ts';
-import { field, itemsOf, textOf } from '../../src/cli/sandbox/cluster.ts';
-import { temporaryFolder } from '../../src/cli/sandbox/data-folder.ts';
+import { startControlPlane } from '../../src/sandbox/control-plane/control-plane.ts';
+import { belongsTo } from '../../src/sandbox/control-plane/leftovers.ts';
+import { isRunning, processTable } from '../../src/sandbox/control-plane/process-table.ts';
+import { field, itemsOf, textOf } from '../../src/sandbox/cluster.ts';
+import { temporaryFolder } from '../../src/sandbox/data-folder.ts';
 import { apiOf, eventually, ownControlPlane, sharedKubernetes } from './support/kubernetes.ts';
 import type { Api } from './support/kubernetes.ts';
 

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { beforeEach, describe, expect, it } from 'vitest';
-import { manifestsIn, type Manifest } from '../../src/cli/sandbox/manifests.ts';
-import { identities } from '../../src/kinds/schema/index.ts';
+import { manifestsIn, type Manifest } from '../../src/sandbox/manifests.ts';
+import { identities } from '../../src/kinds/identities.ts';
 import { status } from '../../src/crd/manifest.ts';
 import type { Structural } from '../../src/crd/structural.ts';
 import { verdicts } from './invalid/index.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { identities } from '../../src/kinds/schema/index.ts';
+import { identities } from '../../src/kinds/identities.ts';
 import { allEdits } from '../kinds/support/edits/index.ts';
 import { without, type Edit, type Edits, type Outcome, type Spec } from '../kinds/support/edits/table.ts';
 import { apiOf, freshNamespace, sharedKubernetes } from './support/kubernetes.ts';

@@ -1,7 +1,7 @@
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import { describe, expect, it } from 'vitest';
-import { identities } from '../../src/kinds/schema/index.ts';
+import { identities } from '../../src/kinds/identities.ts';
 import { aProtectedWorld, anActivation, statusOf, type ProtectionStatus } from '../disaster/support.ts';
 import { kubectl } from './support/kubernetes.ts';
 import { aStage } from './support/stage.ts';

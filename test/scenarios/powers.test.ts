@@ -1,8 +1,8 @@
 /** Who may do what: real tokens, the roles and the policies as they are installed, and the requests themselves. */
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { startControlPlane, type ControlPlane } from '../../src/cli/control-plane/control-plane.ts';
-import { temporaryFolder } from '../../src/cli/sandbox/data-folder.ts';
+import { startControlPlane, type ControlPlane } from '../../src/sandbox/control-plane/control-plane.ts';
+import { temporaryFolder } from '../../src/sandbox/data-folder.ts';
 import { connect, eventually, kubectl, sharedKubernetes, type Answer, type Api } from './support/kubernetes.ts';
 import { applyDefinitions } from './support/shared-control-plane.ts';
 

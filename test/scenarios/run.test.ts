@@ -1,8 +1,8 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
-import { kubeconfigFor } from '../../src/cli/control-plane/credentials.ts';
-import { temporaryFolder } from '../../src/cli/sandbox/data-folder.ts';
+import { kubeconfigFor } from '../../src/sandbox/control-plane/credentials.ts';
+import { temporaryFolder } from '../../src/sandbox/data-folder.ts';
 import { apiOf, connect, eventually, ownControlPlane, sharedKubernetes } from './support/kubernetes.ts';
 import { startHostingService, type HostingService } from './support/hosting-service.ts';
 import { aPost, startOperator } from './support/operator-process.ts';

@@ -3,10 +3,10 @@ import { mkdir, readdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import process from 'node:process';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { within } from '../../src/cli/control-plane/deadline.ts';
-import { endLeftovers } from '../../src/cli/control-plane/leftovers.ts';
-import { isRunning } from '../../src/cli/control-plane/process-table.ts';
-import { temporaryFolder } from '../../src/cli/sandbox/data-folder.ts';
+import { within } from '../../src/sandbox/control-plane/deadline.ts';
+import { endLeftovers } from '../../src/sandbox/control-plane/leftovers.ts';
+import { isRunning } from '../../src/sandbox/control-plane/process-table.ts';
+import { temporaryFolder } from '../../src/sandbox/data-folder.ts';
 import { eventually } from './support/kubernetes.ts';
 import { processesOf, readJson, runSandbox, startSandbox, up } from './support/sandbox-process.ts';
 

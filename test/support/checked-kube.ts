@@ -1,5 +1,5 @@
 import type { KubeObject, Resource } from '../../src/engine/ports.ts';
-import { group } from '../../src/engine/names.ts';
+import { group } from '../../src/engine/objects/names.ts';
 import { schemaFlaws, statusSchemas } from './crd-schema.ts';
 import { MemoryKube } from './memory-kube.ts';
 import { statusFlaws } from './status-checker.ts';

@@ -1,4 +1,4 @@
-import type { Wire } from '../../src/hosting/wire.ts';
+import type { Wire } from '../../src/hosting/wire/wire.ts';
 import type { Reply } from '../../src/simulator/http/exchange.ts';
 
 /** An answer that somebody between us and the service gives instead. */

@@ -2,17 +2,18 @@
  * The whole system in one process and on one virtual clock: the operator as it is, a Kubernetes cluster in memory, and the
  * simulator without sockets. The same seed gives the same run.
  */
+import type { Clock } from '../../src/base/clock.ts';
 import { createOperator, resourceOf, type Operator } from '../../src/cli/operator/operator.ts';
-import { OperatorKey } from '../../src/engine/fingerprint.ts';
-import type { AnyKind } from '../../src/engine/kind/define.ts';
-import { finalizer, group, version } from '../../src/engine/names.ts';
-import type { Powers } from '../../src/engine/kind/pass.ts';
-import type { Clock, KubeObject, Leadership, Log } from '../../src/engine/ports.ts';
+import { OperatorKey } from '../../src/engine/objects/fingerprint.ts';
+import type { AnyKind } from '../../src/engine/kind/contract/define.ts';
+import { finalizer, group, version } from '../../src/engine/objects/names.ts';
+import type { Powers } from '../../src/engine/kind/contract/pass.ts';
+import type { KubeObject, Leadership, Log } from '../../src/engine/ports.ts';
 import { openHosting } from '../../src/hosting/open.ts';
-import type { Wire } from '../../src/hosting/wire.ts';
+import type { Wire } from '../../src/hosting/wire/wire.ts';
 import { kinds as allKinds } from '../../src/kinds/index.ts';
-import { secretResource } from '../../src/kube/material.ts';
-import { Secret } from '../../src/secret.ts';
+import { secretResource } from '../../src/kube/material/material.ts';
+import { Secret } from '../../src/base/secret.ts';
 import type { Reply } from '../../src/simulator/http/exchange.ts';
 import { createSimulator, type Simulator } from '../../src/simulator/simulator.ts';
 import { MetricRegistry } from '../../src/telemetry/metrics.ts';

@@ -1,6 +1,8 @@
+import { isRecord } from '../../src/base/json.ts';
+import type { Clock, Entropy } from '../../src/base/clock.ts';
 import { isDeepStrictEqual } from 'node:util';
-import { type Clock, type Entropy, KubeError, type KubeObject, type Resource } from '../../src/engine/ports.ts';
-import { isRecord, parseObject } from '../../src/kube/parse.ts';
+import { KubeError, type KubeObject, type Resource } from '../../src/engine/ports.ts';
+import { parseObject } from '../../src/kube/client/parse.ts';
 import { SeededEntropy } from './virtual-clock.ts';
 
 /** One change of one object, as the watch tells it. */

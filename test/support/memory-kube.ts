@@ -1,3 +1,4 @@
+import { isRecord } from '../../src/base/json.ts';
 import {
   type KubeApi,
   KubeError,
@@ -10,7 +11,6 @@ import {
   type WatchEvent,
   type WatchOptions,
 } from '../../src/engine/ports.ts';
-import { isRecord } from '../../src/kube/parse.ts';
 import { applyPatch, PatchFailed } from './json-patch.ts';
 import { meets } from './label-selector.ts';
 import type { MemoryCluster } from './memory-cluster.ts';

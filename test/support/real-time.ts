@@ -1,7 +1,7 @@
+import type { Clock, Entropy } from '../../src/base/clock.ts';
 import { randomUUID } from 'node:crypto';
-import type { Clock, Entropy } from '../../src/engine/ports.ts';
-import type { Access, Credentials } from '../../src/kube/access.ts';
-import { Secret } from '../../src/secret.ts';
+import type { Access, Credentials } from '../../src/kube/credentials/access.ts';
+import { Secret } from '../../src/base/secret.ts';
 
 /** Time as it is, for what runs over real sockets. */
 export const realClock: Clock = {

@@ -1,4 +1,4 @@
-import type { Clock, Entropy } from '../../src/engine/ports.ts';
+import type { Clock, Entropy } from '../../src/base/clock.ts';
 
 interface Timer {
   readonly at: number;

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
-import { OperatorKey } from '../../engine/fingerprint.ts';
+import { OperatorKey } from '../../engine/objects/fingerprint.ts';
 import { KubeError, type KubeApi, type Resource } from '../../engine/ports.ts';
-import { Secret } from '../../secret.ts';
+import { Secret } from '../../base/secret.ts';
 
 const secrets: Resource = { group: '', version: 'v1', plural: 'secrets', namespaced: true };
 const secretName = 'apphosting-operator-key';

@@ -3,28 +3,19 @@
  *
  * Everything that touches the outside comes in, so that a test runs the same operator on a virtual clock and in memory.
  */
-import { group, version } from '../../engine/names.ts';
+import type { Clock, Entropy } from '../../base/clock.ts';
+import { group, version } from '../../engine/objects/names.ts';
 import { Engine } from '../../engine/engine.ts';
-import { Outage } from '../../engine/outage.ts';
-import type { OperatorKey } from '../../engine/fingerprint.ts';
-import type { AnyKind } from '../../engine/kind/define.ts';
-import type { Powers } from '../../engine/kind/pass.ts';
-import type {
-  Clock,
-  Entropy,
-  Hosting,
-  KubeApi,
-  KubeObject,
-  Leadership,
-  Log,
-  Metrics,
-  Resource,
-} from '../../engine/ports.ts';
-import { EventPublisher } from '../../kube/events.ts';
-import { complaintsOf, type Listener } from '../../kube/health.ts';
-import { KubeMaterial } from '../../kube/material.ts';
-import { ResourceWriter } from '../../kube/object-writer.ts';
-import { Reflector } from '../../kube/reflector.ts';
+import { Outage } from '../../engine/status/outage.ts';
+import type { OperatorKey } from '../../engine/objects/fingerprint.ts';
+import type { AnyKind } from '../../engine/kind/contract/define.ts';
+import type { Powers } from '../../engine/kind/contract/pass.ts';
+import type { Hosting, KubeApi, KubeObject, Leadership, Log, Metrics, Resource } from '../../engine/ports.ts';
+import { EventPublisher } from '../../kube/events/events.ts';
+import { complaintsOf, type Listener } from '../../kube/watch/health.ts';
+import { KubeMaterial } from '../../kube/material/material.ts';
+import { ResourceWriter } from '../../kube/write/object-writer.ts';
+import { Reflector } from '../../kube/watch/reflector.ts';
 
 export interface OperatorOptions {
   readonly kinds: readonly AnyKind[];
@@ -44,7 +35,7 @@ export interface OperatorOptions {
   readonly selector: string | undefined;
   readonly secretWatch: 'on' | 'off';
   readonly readOnly: boolean;
-  /** What this process may do beyond the everyday; nothing without it. */
+  /** The recovery requests that this process may send; none without it. */
   readonly powers?: Powers;
   readonly horizonMs: number;
   readonly workers: number;

@@ -1,6 +1,6 @@
+import type { Json, JsonObject } from '../../base/json.ts';
 import { z } from 'zod';
-import type { Json, JsonObject } from '../../engine/ports.ts';
-import { Secret } from '../../secret.ts';
+import { Secret } from '../../base/secret.ts';
 import { word, words } from './said.ts';
 import { dateMs, id, isObject, listed, parsed, shown, shownList, text, unwrapped } from './shape.ts';
 

@@ -1,6 +1,6 @@
+import type { JsonObject } from '../../base/json.ts';
 import { z } from 'zod';
-import type { JsonObject } from '../../engine/ports.ts';
-import { errorTextOf, wordsFrom } from '../message.ts';
+import { errorTextOf, wordsFrom } from '../wire/message.ts';
 import { amounts, named, time, word, words } from './said.ts';
 import { id, isObject, listed, number, optional, parsed, shown, shownList, textOrNull } from './shape.ts';
 

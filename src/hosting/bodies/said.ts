@@ -3,9 +3,9 @@
  *
  * What is compared stays as it is wherever it can be what it is said to be, so that nothing seems to have changed.
  */
+import type { JsonObject } from '../../base/json.ts';
 import { z } from 'zod';
-import type { JsonObject } from '../../engine/ports.ts';
-import { noteFrom, wordsFrom } from '../message.ts';
+import { noteFrom, wordsFrom } from '../wire/message.ts';
 
 const strange = '(no word)';
 

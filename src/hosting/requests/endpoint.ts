@@ -1,6 +1,7 @@
+import type { Json, JsonObject } from '../../base/json.ts';
 import { z } from 'zod';
-import type { Effect, Json, JsonObject, Read, Request } from '../../engine/ports.ts';
-import { Secret } from '../../secret.ts';
+import type { Effect, Read, Request } from '../../engine/ports.ts';
+import { Secret } from '../../base/secret.ts';
 
 /** An identifier of the service: opaque, never empty, and nothing that could mean a path. */
 export const Id = z

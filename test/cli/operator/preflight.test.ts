@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { preflight } from '../../../src/cli/operator/preflight.ts';
 import { KubeError } from '../../../src/engine/ports.ts';
-import type { ServerVersion } from '../../../src/kube/client.ts';
+import type { ServerVersion } from '../../../src/kube/client/client.ts';
 import { MemoryCluster } from '../../support/memory-cluster.ts';
 import { MemoryKube } from '../../support/memory-kube.ts';
 import { VirtualClock } from '../../support/virtual-clock.ts';

@@ -1,9 +1,9 @@
 import { describe, expect, expectTypeOf, it } from 'vitest';
 import type { z } from 'zod';
-import { fit } from '../../../src/engine/kind/fit.ts';
-import { facts, integer, listOf, mapOf, shown, text } from '../../../src/engine/kind/schema.ts';
-import { CommonStatus } from '../../../src/engine/kind/status.ts';
-import type { Drift, JournalEntry } from '../../../src/engine/kind/step.ts';
+import { fit } from '../../../src/engine/kind/schema/fit.ts';
+import { facts, integer, listOf, mapOf, shown, text } from '../../../src/engine/kind/schema/schema.ts';
+import { CommonStatus } from '../../../src/engine/kind/schema/status.ts';
+import type { Drift, JournalEntry } from '../../../src/engine/kind/contract/step.ts';
 
 const Facts = facts({
   name: text('A name.', { max: 4 }).optional(),

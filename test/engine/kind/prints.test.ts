@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { begun, doubted, isInDoubt, notDone } from '../../../src/engine/kind/prints.ts';
+import { begun, doubted, isInDoubt, notDone } from '../../../src/engine/kind/planner/sent-fingerprints.ts';
 
 const known = { generation: 3, prints: { a: 'v1:a', b: 'v1:b' } };
 
@@ -20,8 +20,8 @@ describe('what a call carries', () => {
     ['that nobody will know the end of', doubted(known, ['a'])],
     ['whose answer was lost', begun(known, ['a'])],
     ['whose answer was lost twice', begun(begun(known, ['a']), ['a'])],
-    ['that an older version was about', { ...known, prints: { ...known.prints, a: '?v1:a' } }],
-    ['that an older version was about for the first time', { ...known, prints: { ...known.prints, a: '?' } }],
+    ['that will never be known', { ...known, prints: { ...known.prints, a: '?v1:a' } }],
+    ['among several', { ...known, prints: { ...known.prints, a: '?' } }],
   ])('stays in doubt after a call %s when another one is not carried out', (_what, before) => {
     for (const fields of [['a'], ['b'], []]) {
       const { prints = {} } = notDone(begun(before, fields)) ?? {};

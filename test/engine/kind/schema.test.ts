@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import { lifecycle, mode, onDelete, specInAccount } from '../../../src/engine/kind/parts.ts';
-import { atMostOne, exactlyOne, immutable, rulesOf, withRule } from '../../../src/engine/kind/rules.ts';
+import { lifecycle, mode, onDelete, specInAccount } from '../../../src/engine/kind/schema/parts.ts';
+import { atMostOne, exactlyOne, immutable, rulesOf, withRule } from '../../../src/engine/kind/schema/rules.ts';
 import {
   choice,
   fields,
@@ -16,7 +16,7 @@ import {
   setOf,
   shown,
   text,
-} from '../../../src/engine/kind/schema.ts';
+} from '../../../src/engine/kind/schema/schema.ts';
 
 function accepts(schema: z.ZodType, value: unknown): boolean {
   return schema.safeParse(value).success;

@@ -1,5 +1,6 @@
-import type { Entropy, Log, Metrics } from '../../../src/engine/ports.ts';
-import type { HostRules } from '../../../src/hosting/hosts.ts';
+import type { Entropy } from '../../../src/base/clock.ts';
+import type { Log, Metrics } from '../../../src/engine/ports.ts';
+import type { HostRules } from '../../../src/hosting/wire/hosts.ts';
 
 /** Randomness that repeats itself. */
 export function steadyEntropy(fraction = 0.5): Entropy {

@@ -1,4 +1,4 @@
-import type { Wire, WireFailure, WireRequest, WireResponse } from '../../../src/hosting/wire.ts';
+import type { Wire, WireFailure, WireRequest, WireResponse } from '../../../src/hosting/wire/wire.ts';
 
 /** What a scripted service does with one request; undefined never answers. */
 export type Script = (

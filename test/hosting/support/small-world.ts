@@ -1,9 +1,9 @@
 import type { ReadProblem } from '../../../src/engine/ports.ts';
 import { Credential } from '../../../src/hosting/credential.ts';
-import { Mirror } from '../../../src/hosting/mirror.ts';
-import { openTransport } from '../../../src/hosting/transport.ts';
-import type { WireRequest, WireResponse } from '../../../src/hosting/wire.ts';
-import { Secret } from '../../../src/secret.ts';
+import { Mirror } from '../../../src/hosting/mirror/mirror.ts';
+import { openTransport } from '../../../src/hosting/wire/transport.ts';
+import type { WireRequest, WireResponse } from '../../../src/hosting/wire/wire.ts';
+import { Secret } from '../../../src/base/secret.ts';
 import { VirtualClock } from '../../support/virtual-clock.ts';
 import { collector, steadyEntropy } from './around.ts';
 import { answer, pathOf, scriptedWire } from './scripted-wire.ts';

@@ -1,4 +1,4 @@
-import type { Memory } from '../../../src/engine/kind/step.ts';
+import type { Memory } from '../../../src/engine/kind/contract/step.ts';
 import {
   appAsOf,
   appEnvsOf,
@@ -10,7 +10,7 @@ import {
   type AppRecord,
   type PresetItem,
 } from '../../../src/hosting/requests.ts';
-import type { Facts } from '../../../src/kinds/schema/hosted-app.ts';
+import type { Facts } from '../../../src/kinds/hosted-app/schema.ts';
 import { print, shows, type Shown } from './pass.ts';
 
 export const presets: readonly Shown[] = [

@@ -1,9 +1,9 @@
-import type { Pass, View } from '../../../src/engine/kind/pass.ts';
-import type { Memory } from '../../../src/engine/kind/step.ts';
+import type { Pass, View } from '../../../src/engine/kind/contract/pass.ts';
+import type { Memory } from '../../../src/engine/kind/contract/step.ts';
 import type { Read, Snapshot } from '../../../src/engine/ports.ts';
 import type { ConfigurationItem, PointItem, SourceItem } from '../../../src/hosting/requests.ts';
 import { configurationsIn } from '../../../src/hosting/requests.ts';
-import type { Facts, Spec } from '../../../src/kinds/schema/recovery-activation.ts';
+import type { Facts, Spec } from '../../../src/kinds/recovery-activation/schema.ts';
 
 /** 2026-01-01T00:00:00Z: where the wall stands when the monotonic clock shows 0. */
 export const wallStart = Date.UTC(2026, 0, 1);

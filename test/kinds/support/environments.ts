@@ -1,6 +1,6 @@
-import type { Memory } from '../../../src/engine/kind/step.ts';
+import type { Memory } from '../../../src/engine/kind/contract/step.ts';
 import { appEnvsOf, type AppEnvItem } from '../../../src/hosting/requests.ts';
-import type { Facts } from '../../../src/kinds/schema/app-environment.ts';
+import type { Facts } from '../../../src/kinds/app-environment/schema.ts';
 import { print, shows, type PassOptions, type Shown } from './pass.ts';
 
 export const list = appEnvsOf('acc_1');

@@ -1,7 +1,7 @@
 import process from 'node:process';
 import { afterAll, beforeAll } from 'vitest';
-import { startControlPlane, type ControlPlane } from '../../../src/cli/control-plane/control-plane.ts';
-import { temporaryFolder } from '../../../src/cli/sandbox/data-folder.ts';
+import { startControlPlane, type ControlPlane } from '../../../src/sandbox/control-plane/control-plane.ts';
+import { temporaryFolder } from '../../../src/sandbox/data-folder.ts';
 import { startHostingService, type HostingService } from './hosting-service.ts';
 import { KeptOperator } from './kept-operator.ts';
 import { type Api, connect, eventually, sharedKubernetes } from './kubernetes.ts';

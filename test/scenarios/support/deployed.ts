@@ -4,9 +4,9 @@ import { dirname, join, resolve } from 'node:path';
 import { execPath } from 'node:process';
 import { request } from 'undici';
 import { onTestFinished } from 'vitest';
-import type { ControlPlane } from '../../../src/cli/control-plane/control-plane.ts';
-import { Daemon } from '../../../src/cli/control-plane/daemon.ts';
-import { freePorts } from '../../../src/cli/control-plane/ports.ts';
+import type { ControlPlane } from '../../../src/sandbox/control-plane/control-plane.ts';
+import { Daemon } from '../../../src/sandbox/control-plane/daemon.ts';
+import { freePorts } from '../../../src/sandbox/control-plane/ports.ts';
 import { type Listening, startSimulator } from '../../../src/simulator/start.ts';
 import { type Api, kubectl } from './kubernetes.ts';
 

@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { KubeError } from '../../../src/engine/ports.ts';
-import { type KubeClient, openKube } from '../../../src/kube/client.ts';
-import { findCredentials } from '../../../src/kube/credentials.ts';
-import type { Limits } from '../../../src/kube/transport.ts';
+import { type KubeClient, openKube } from '../../../src/kube/client/client.ts';
+import { findCredentials } from '../../../src/kube/credentials/credentials.ts';
+import type { Limits } from '../../../src/kube/client/transport.ts';
 import { realClock } from '../../support/real-time.ts';
 
 /** Our client for the control plane that this kubeconfig belongs to. */

@@ -5,10 +5,10 @@ import process from 'node:process';
 import { promisify } from 'node:util';
 import { Agent, request } from 'undici';
 import { inject, onTestFinished } from 'vitest';
-import { poll } from '../../../src/cli/control-plane/deadline.ts';
-import { startControlPlane } from '../../../src/cli/control-plane/control-plane.ts';
-import type { ControlPlane, ControlPlaneOptions } from '../../../src/cli/control-plane/control-plane.ts';
-import { temporaryFolder } from '../../../src/cli/sandbox/data-folder.ts';
+import { poll } from '../../../src/sandbox/control-plane/deadline.ts';
+import { startControlPlane } from '../../../src/sandbox/control-plane/control-plane.ts';
+import type { ControlPlane, ControlPlaneOptions } from '../../../src/sandbox/control-plane/control-plane.ts';
+import { temporaryFolder } from '../../../src/sandbox/data-folder.ts';
 import type { SharedKubernetes } from './shared-control-plane.ts';
 
 /** The control plane that all scenarios share. */

@@ -3,7 +3,7 @@ import { writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { request } from 'undici';
 import { parseAllDocuments } from 'yaml';
-import { kubeconfigFor } from '../../../src/cli/control-plane/credentials.ts';
+import { kubeconfigFor } from '../../../src/sandbox/control-plane/credentials.ts';
 import { refusedTo } from './audit.ts';
 import { kubectl, type Api } from './kubernetes.ts';
 import { printed, startProgram, type Running } from './running.ts';

@@ -1,4 +1,4 @@
-import { poll } from '../../../src/cli/control-plane/deadline.ts';
+import { poll } from '../../../src/sandbox/control-plane/deadline.ts';
 import type { Commit } from './hosting-service.ts';
 import { eventually } from './kubernetes.ts';
 import type { Tenant } from './tenant.ts';

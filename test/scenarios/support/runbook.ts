@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { chmod, mkdir, readFile, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import process from 'node:process';
-import { poll, within } from '../../../src/cli/control-plane/deadline.ts';
+import { poll, within } from '../../../src/sandbox/control-plane/deadline.ts';
 import { sharedKubernetes } from './kubernetes.ts';
 
 const root = join(import.meta.dirname, '..', '..', '..');

@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { dirname, join } from 'node:path';
 import process from 'node:process';
-import { poll, within } from '../../../src/cli/control-plane/deadline.ts';
+import { poll, within } from '../../../src/sandbox/control-plane/deadline.ts';
 import { sharedKubernetes } from './kubernetes.ts';
 
 /** The program as a process of its own. */

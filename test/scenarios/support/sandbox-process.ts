@@ -4,9 +4,9 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import process from 'node:process';
 import { onTestFinished } from 'vitest';
-import { within } from '../../../src/cli/control-plane/deadline.ts';
-import { belongsTo } from '../../../src/cli/control-plane/leftovers.ts';
-import { processTable } from '../../../src/cli/control-plane/process-table.ts';
+import { within } from '../../../src/sandbox/control-plane/deadline.ts';
+import { belongsTo } from '../../../src/sandbox/control-plane/leftovers.ts';
+import { processTable } from '../../../src/sandbox/control-plane/process-table.ts';
 import { eventually, sharedKubernetes } from './kubernetes.ts';
 
 /** A sandbox with stand-ins, as a process like the one a person starts. */

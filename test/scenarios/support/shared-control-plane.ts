@@ -2,13 +2,13 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import process from 'node:process';
 import type { TestProject } from 'vitest/node';
-import type { Binaries } from '../../../src/cli/control-plane/binaries.ts';
-import { startControlPlane } from '../../../src/cli/control-plane/control-plane.ts';
-import { progressOn } from '../../../src/cli/control-plane/progress.ts';
-import { findBinaries } from '../../../src/cli/control-plane/sources.ts';
-import { clusterAt } from '../../../src/cli/sandbox/cluster.ts';
-import { clearAbandoned, temporaryFolder } from '../../../src/cli/sandbox/data-folder.ts';
-import { manifestsIn } from '../../../src/cli/sandbox/manifests.ts';
+import type { Binaries } from '../../../src/sandbox/binaries/binaries.ts';
+import { startControlPlane } from '../../../src/sandbox/control-plane/control-plane.ts';
+import { progressOn } from '../../../src/sandbox/binaries/progress.ts';
+import { findBinaries } from '../../../src/sandbox/binaries/sources.ts';
+import { clusterAt } from '../../../src/sandbox/cluster.ts';
+import { clearAbandoned, temporaryFolder } from '../../../src/sandbox/data-folder.ts';
+import { manifestsIn } from '../../../src/sandbox/manifests.ts';
 import { surroundings } from '../../../src/config.ts';
 
 /** The control plane that all scenarios of a run share, with our definitions in it. */

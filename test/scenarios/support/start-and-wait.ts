@@ -1,8 +1,8 @@
 import process from 'node:process';
 import { Agent, request } from 'undici';
-import { startControlPlane } from '../../../src/cli/control-plane/control-plane.ts';
-import { silent } from '../../../src/cli/control-plane/progress.ts';
-import { findBinaries } from '../../../src/cli/control-plane/sources.ts';
+import { startControlPlane } from '../../../src/sandbox/control-plane/control-plane.ts';
+import { silent } from '../../../src/sandbox/binaries/progress.ts';
+import { findBinaries } from '../../../src/sandbox/binaries/sources.ts';
 import { surroundings } from '../../../src/config.ts';
 
 /* Starts a control plane in the folder it is given, puts something in, says so, and waits to be killed. */

@@ -1,12 +1,12 @@
+import type { Condition } from '../../../src/engine/kind/contract/step.ts';
 import { randomUUID } from 'node:crypto';
 import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { request } from 'undici';
 import { parseAllDocuments, stringify } from 'yaml';
-import { poll } from '../../../src/cli/control-plane/deadline.ts';
-import type { Condition } from '../../../src/engine/conditions.ts';
-import { identities } from '../../../src/kinds/schema/index.ts';
+import { poll } from '../../../src/sandbox/control-plane/deadline.ts';
+import { identities } from '../../../src/kinds/identities.ts';
 import { type Listening, startSimulator } from '../../../src/simulator/start.ts';
 import type { Answer, Api } from './kubernetes.ts';
 

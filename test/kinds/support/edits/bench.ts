@@ -1,6 +1,6 @@
 import { expect } from 'vitest';
-import { identities } from '../../../../src/kinds/schema/index.ts';
-import { configMapResource } from '../../../../src/kube/material.ts';
+import { identities } from '../../../../src/kinds/identities.ts';
+import { configMapResource } from '../../../../src/kube/material/material.ts';
 import { namespace, type InProcess } from '../../../support/in-process.ts';
 import { aWorld, conditionOf, statusOf } from '../world.ts';
 import type { Edit, Edits, Outcome, Spec } from './table.ts';

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import process from 'node:process';
-import { sandbox } from '../../../../src/cli/sandbox.ts';
+import { sandbox } from '../../../../src/sandbox/sandbox.ts';
 
 /* The sandbox command with stand-ins for the simulator, the operator, the definitions and the samples. */
 

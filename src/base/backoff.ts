@@ -1,0 +1,54 @@
+import type { Clock, Entropy } from './clock.ts';
+
+/** Doubles a pause with each failure that came before, up to the longest. */
+export function growingMs(failures: number, { firstMs, longestMs }: { firstMs: number; longestMs: number }): number {
+  return Math.min(longestMs, firstMs * 2 ** Math.min(failures, 30));
+}
+
+/** Shortens a pause by up to a half, so that those who failed together do not come back together. */
+export function jittered(ms: number, entropy: Entropy): number {
+  return ms * (0.5 + entropy.fraction() / 2);
+}
+
+/** The pause before an object that failed so often in a row is tried again: from a second to five minutes. */
+export function retryPauseMs(failures: number, entropy: Entropy): number {
+  return jittered(growingMs(failures, { firstMs: 1_000, longestMs: 300_000 }), entropy);
+}
+
+/** How long to wait after failures in a row. */
+export interface BackoffShape {
+  readonly firstMs: number;
+  readonly longestMs: number;
+  /** After this long without a failure the next one counts as the first. */
+  readonly forgetMs: number;
+}
+
+/** A growing pause with jitter, without end; it forgets after a healthy while. */
+export class Backoff {
+  readonly #shape: BackoffShape;
+  readonly #clock: Clock;
+  readonly #entropy: Entropy;
+  #failures = 0;
+  #lastFailureAt = 0;
+
+  constructor(shape: BackoffShape, clock: Clock, entropy: Entropy) {
+    this.#shape = shape;
+    this.#clock = clock;
+    this.#entropy = entropy;
+  }
+
+  /** Failures in a row. */
+  get failures(): number {
+    return this.#failures;
+  }
+
+  /** How long to wait after one more failure; a wish of the server is kept in full. */
+  next(wishMs = 0): number {
+    const now = this.#clock.monotonic();
+    if (now - this.#lastFailureAt >= this.#shape.forgetMs) this.#failures = 0;
+    this.#lastFailureAt = now;
+    const pauseMs = jittered(growingMs(this.#failures, this.#shape), this.#entropy);
+    this.#failures += 1;
+    return Math.max(pauseMs, wishMs * (1 + this.#entropy.fraction() / 5));
+  }
+}

@@ -1,0 +1,47 @@
+import { Secret } from './secret.ts';
+
+/** Anything that JSON can say, with secrets still wrapped. */
+export type Json = null | boolean | number | string | Secret | readonly Json[] | { readonly [key: string]: Json };
+export type JsonObject = { readonly [key: string]: Json };
+
+/** True for a JSON object: not null, not a list. */
+export function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+/**
+ * Compares two values as JSON: the order of keys does not count, a key that is undefined is missing, and secrets are equal by
+ * their value. The named keys are ignored at every depth.
+ */
+export function sameJson(a: unknown, b: unknown, ignored: readonly string[] = []): boolean {
+  if (Object.is(a, b)) return true;
+  if (typeof a !== 'object' || typeof b !== 'object' || a === null || b === null) return false;
+  if (a instanceof Secret || b instanceof Secret) {
+    return a instanceof Secret && b instanceof Secret && a.reveal() === b.reveal();
+  }
+  if (Array.isArray(a) || Array.isArray(b)) {
+    if (!Array.isArray(a) || !Array.isArray(b) || a.length !== b.length) return false;
+    return a.every((item, at) => sameJson(item ?? null, b[at] ?? null, ignored));
+  }
+  const [left, right] = [a as Record<string, unknown>, b as Record<string, unknown>];
+  for (const key in left) if (!ignored.includes(key) && !sameJson(left[key], right[key], ignored)) return false;
+  for (const key in right) {
+    if (!ignored.includes(key) && !(key in left) && right[key] !== undefined) return false;
+  }
+  return true;
+}
+
+/**
+ * Writes equal values as equal text: keys sorted, no white space (RFC 8785 for what we use), undefined left out. Secrets are
+ * revealed, so the text is only ever hashed or compared, never shown.
+ */
+export function canonicalJson(value: unknown): string {
+  if (value instanceof Secret) return JSON.stringify(value.reveal());
+  if (Array.isArray(value)) return `[${value.map((item: unknown) => canonicalJson(item ?? null)).join(',')}]`;
+  if (!isRecord(value)) return JSON.stringify(value ?? null);
+  const rows = Object.entries(value)
+    .filter(([, part]) => part !== undefined)
+    .toSorted(([a], [b]) => (a < b ? -1 : 1))
+    .map(([key, part]) => `${JSON.stringify(key)}:${canonicalJson(part)}`);
+  return `{${rows.join(',')}}`;
+}

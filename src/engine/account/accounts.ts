@@ -1,0 +1,303 @@
+/**
+ * The accounts: which service a resource works with, and whether it may.
+ *
+ * Guarantees: one service per account and credential, opened again when the Secret, the account id or its settings change;
+ * nothing is sent for an account whose endpoint is not the one that was pinned.
+ */
+import type { Json } from '../../base/json.ts';
+import type { Clock } from '../../base/clock.ts';
+import type { Stored } from '../objects/object-index.ts';
+import type { Reason } from '../kind/contract/reasons.ts';
+import {
+  acceptedMissingOf,
+  allowanceOf,
+  dangerousSettingsOf,
+  pinned,
+  printable,
+  settingsOf,
+  specOf,
+  type AccountSpec,
+  type Closed,
+  type SettingsSources,
+} from './settings.ts';
+import { isAllowed } from './allowed-namespaces.ts';
+import type { Hosting, KnownSecrets, Material, Service, ServiceSettings, WalkListener } from '../ports.ts';
+import type { Secret } from '../../base/secret.ts';
+import type { AccountView } from '../kind/contract/pass.ts';
+import type { Memory } from '../kind/contract/step.ts';
+
+/** How long the last token of an account that is being deleted may be used after its Secret has gone. */
+export const farewellMs = 600_000;
+
+/** Whether an account serves the objects that use it, and by which rules of its spec. */
+interface Admission {
+  readonly admitted: boolean;
+  readonly reason: Reason;
+  readonly message: string;
+  readonly rules: string;
+}
+
+/** An account whose service is open. */
+export interface Session {
+  readonly service: Service;
+  /** The second credential, for the calls that a mistake makes expensive, or why it cannot be used; undefined without one. */
+  readonly dangerous: Service | Closed | undefined;
+  readonly print: string;
+  readonly spec: AccountSpec;
+  readonly scope: 'Namespaced' | 'Cluster';
+  /**
+   * Set when the Secret was deleted before the account: until then (monotonic) the last token serves deletions, and nothing
+   * else.
+   */
+  readonly farewellUntil: number | undefined;
+  /** The verdict of the account's own last reconcile; undefined before the first. */
+  admission: Admission | undefined;
+  /** Why nothing may be created or deleted, when owned objects stopped showing. */
+  frozen: string | undefined;
+  /** Until when (monotonic) the service last asked to wait, where that was long enough to be reported. */
+  throttledUntil: number | undefined;
+  /**
+   * Objects in the service that carry our mark and have no resource, with the time (monotonic) of the first list that showed
+   * it.
+   */
+  suspects: ReadonlyMap<string, number>;
+  /** True while some of these have not shown long enough to be called orphaned. */
+  isSuspicious: boolean;
+  /** The token of `apphosting.dev/accept-missing` that was honoured. */
+  acceptedMissing: string | undefined;
+}
+
+export interface AccountsOptions {
+  readonly clock: Clock;
+  readonly hosting: Hosting;
+  readonly material: Material;
+  readonly print: (value: Json) => string;
+  readonly onWalk: WalkListener;
+  readonly operatorNamespace: string;
+  readonly labelsOf: (namespace: string) => Readonly<Record<string, string>> | undefined;
+  readonly readOnly: boolean;
+}
+
+export class Accounts {
+  readonly #options: AccountsOptions;
+  readonly #sessions = new Map<string, Session>();
+  /** The settings that each account was opened with last, and when its Secret was found gone. */
+  readonly #last = new Map<string, { readonly settings: ServiceSettings; readonly goneAt: number | undefined }>();
+  /** The secret values that the objects of each account send to the service. */
+  readonly #secrets = new Map<string, KnownSecrets>();
+  /** Accounts whose objects' Secrets were read once at start. */
+  readonly #learned = new Set<string>();
+  /** Services that were closed and may still have calls under way. */
+  readonly #ending = new Set<Promise<void>>();
+  /** Why an account could not be opened when that was tried last. */
+  readonly #closed = new Map<string, Closed>();
+
+  constructor(options: AccountsOptions) {
+    this.#options = options;
+  }
+
+  session(key: string): Session | undefined {
+    return this.#sessions.get(key);
+  }
+
+  /** The account that a service belongs to. */
+  keyOf(service: Service): string | undefined {
+    for (const [key, session] of this.#sessions) if (session.service === service) return key;
+    return undefined;
+  }
+
+  sessions(): Iterable<readonly [string, Session]> {
+    return this.#sessions;
+  }
+
+  hasLearned(key: string): boolean {
+    return this.#learned.has(key);
+  }
+
+  learns(key: string): void {
+    this.#learned.add(key);
+  }
+
+  /** Why an account is not open, where that was tried. */
+  whyClosed(key: string): Closed | undefined {
+    return this.#closed.get(key);
+  }
+
+  /** Opens the service of an account, or says why it cannot be. */
+  async open(stored: Stored): Promise<Session | Closed> {
+    const opened = await this.#open(stored);
+    if ('reason' in opened) this.#closed.set(stored.key, opened);
+    else this.#closed.delete(stored.key);
+    return opened;
+  }
+
+  async #open(stored: Stored): Promise<Session | Closed> {
+    const current = await settingsOf(stored, specOf(stored).credentialsRef.name, this.#around(stored));
+    const farewell = 'reason' in current ? this.#farewell(stored, current) : undefined;
+    if ('reason' in current && farewell === undefined) {
+      await this.close(stored.key);
+      return current;
+    }
+    const settings = farewell?.settings ?? current;
+    if ('reason' in settings) return settings;
+    if (farewell === undefined) this.#last.set(stored.key, { settings, goneAt: undefined });
+    const special = await dangerousSettingsOf(stored, settings, this.#around(stored));
+    const tokens = special === undefined || 'reason' in special ? [settings.token] : [settings.token, special.token];
+    this.know(stored.key, 'the account itself', tokens, true);
+    const print = this.#options.print([printable(settings), special === undefined ? null : printable(special)]);
+    const known = this.#sessions.get(stored.key);
+    const spec = specOf(stored);
+    if (known !== undefined && known.print === print) {
+      return Object.assign(known, { spec, farewellUntil: farewell?.until });
+    }
+    // Opened before the old one is closed, so that the pause of a shared credential is not forgotten in between.
+    const service = await this.#openPinned(stored, settings);
+    if ('reason' in service) {
+      await this.close(stored.key);
+      return service;
+    }
+    const dangerous = this.#openDangerous(special);
+    const session: Session = {
+      service,
+      dangerous,
+      print,
+      spec,
+      scope: stored.kind.scope,
+      farewellUntil: farewell?.until,
+      admission: undefined,
+      frozen: undefined,
+      throttledUntil: known?.throttledUntil === undefined ? undefined : service.health().throttledUntil,
+      suspects: new Map(),
+      isSuspicious: false,
+      acceptedMissing: acceptedMissingOf(stored),
+    };
+    this.#sessions.set(stored.key, session);
+    // Calls under way with the old one end by themselves.
+    if (known !== undefined) void this.#end(known);
+    return session;
+  }
+
+  async close(key: string): Promise<void> {
+    const session = this.#sessions.get(key);
+    this.#sessions.delete(key);
+    if (session !== undefined) await this.#end(session);
+  }
+
+  #end({ service, dangerous }: Session): Promise<void> {
+    const services = dangerous !== undefined && 'close' in dangerous ? [service, dangerous] : [service];
+    const ending = Promise.allSettled(services.map((one) => one.close())).then(() => {
+      this.#ending.delete(ending);
+    });
+    this.#ending.add(ending);
+    return ending;
+  }
+
+  /** What an object of an account passes on is not said of any answer to this account. */
+  know(account: string, user: string, secrets: readonly Secret[], isToken = false): void {
+    this.#secretsOf(account).know(user, secrets, isToken);
+  }
+
+  /** The object has gone, and passes nothing on any more. */
+  unlearn(account: string, user: string): void {
+    this.#secrets.get(account)?.forget(user);
+  }
+
+  /** The account has gone: nothing of it is kept. */
+  async forget(key: string): Promise<void> {
+    this.#secrets.delete(key);
+    this.#last.delete(key);
+    this.#learned.delete(key);
+    this.#closed.delete(key);
+    await this.close(key);
+  }
+
+  async closeAll(): Promise<void> {
+    await Promise.all([...[...this.#sessions.keys()].map((key) => this.close(key)), ...this.#ending]);
+  }
+
+  /** What a pass sees of its account. */
+  view(session: Session): AccountView {
+    const { spec, service } = session;
+    const { pollIntervalMs, roundMs, forecastPerHour, answeredAt } = service.health();
+    const throttledMs = this.throttledMs(session);
+    return {
+      endpoint: service.endpoint,
+      accountId: service.accountId,
+      mode: this.#options.readOnly ? 'Observe' : (spec.mode ?? 'Manage'),
+      adoption: spec.adoption ?? (session.scope === 'Namespaced' ? 'ById' : 'Never'),
+      pollMs: (spec.pollSeconds ?? 60) * 1_000,
+      inEffect: { pollMs: pollIntervalMs, roundMs },
+      answeredAt,
+      budget: { ...allowanceOf(spec), forecastPerHour },
+      isThrottled: throttledMs !== undefined && throttledMs > 0,
+      frozen: session.frozen,
+      acceptedMissing: session.acceptedMissing,
+    };
+  }
+
+  /** How much longer a reported pause lasts; undefined when there was none. */
+  throttledMs({ throttledUntil }: Session): number | undefined {
+    return throttledUntil === undefined ? undefined : throttledUntil - this.#options.clock.monotonic();
+  }
+
+  /** The view of an account that cannot be used, for an object that was bound in it. */
+  viewWithout(account: Stored | undefined, { binding }: Memory<unknown>): AccountView {
+    const mode = account === undefined ? undefined : specOf(account).mode;
+    return {
+      endpoint: binding?.endpoint ?? '',
+      accountId: binding?.accountId ?? '',
+      mode: this.#options.readOnly ? 'Observe' : (mode ?? 'Manage'),
+      adoption: 'Never',
+      pollMs: 60_000,
+      inEffect: { pollMs: 60_000, roundMs: undefined },
+      frozen: undefined,
+    };
+  }
+
+  /** Whether a namespace may use a cluster-wide account; nobody may by default. */
+  allows(account: Stored, namespace: string): boolean {
+    if (account.kind.scope === 'Namespaced') return true;
+    return isAllowed(specOf(account).allowedNamespaces, namespace, this.#options.labelsOf(namespace));
+  }
+
+  #around(stored: Stored): SettingsSources {
+    return { ...this.#options, secrets: this.#secretsOf(stored.key) };
+  }
+
+  #secretsOf(account: string): KnownSecrets {
+    const known = this.#secrets.get(account) ?? this.#options.hosting.secretsInUse();
+    this.#secrets.set(account, known);
+    return known;
+  }
+
+  async #openPinned(stored: Stored, settings: ServiceSettings): Promise<Service | Closed> {
+    const service = this.#options.hosting.open(settings, this.#options.onWalk);
+    if ('refused' in service) return { reason: 'HostNotAllowed', message: service.refused };
+    const mismatch = pinned(stored, service.endpoint);
+    if (mismatch !== undefined) await service.close();
+    return mismatch ?? service;
+  }
+
+  #openDangerous(settings: ServiceSettings | Closed | undefined): Service | Closed | undefined {
+    if (settings === undefined || 'reason' in settings) return settings;
+    const { name: _measuredOnce, ...unnamed } = settings;
+    const service = this.#options.hosting.open(unnamed, () => undefined);
+    if (!('refused' in service)) return service;
+    return { reason: 'DangerousCredential', message: `spec.dangerousCredentialsRef: ${service.refused}` };
+  }
+
+  /** In a namespace that is being deleted the Secret may go first: the last settings then serve for a while. */
+  #farewell(stored: Stored, { reason }: Closed): { settings: ServiceSettings; until: number } | undefined {
+    const last = this.#last.get(stored.key);
+    if (reason !== 'SecretMissing' || last === undefined) return undefined;
+    const now = this.#options.clock.monotonic();
+    const goneAt = last.goneAt ?? now;
+    const until = goneAt + farewellMs;
+    if (until <= now) {
+      this.#last.delete(stored.key);
+      return undefined;
+    }
+    this.#last.set(stored.key, { ...last, goneAt });
+    return stored.object.metadata.deletionTimestamp === undefined ? undefined : { settings: last.settings, until };
+  }
+}

@@ -1,0 +1,188 @@
+import type { Call, Memory, Refusal, Verdict } from '../kind/contract/step.ts';
+import type { Outcome } from '../ports.ts';
+
+/** The meaning of a call's outcome for the object. */
+export type Interpretation<Facts> =
+  /** Done: remember this and decide anew. */
+  | { readonly is: 'done'; readonly remember: Partial<Memory<Facts>>; readonly identified: boolean }
+  /** Unknown: the entry stays in the journal, and the next step looks before it acts. */
+  | {
+      readonly is: 'doubt';
+      readonly remember: Partial<Memory<Facts>> | undefined;
+      /** The verdict for the case that the call turns out not to have been carried out. */
+      readonly refused?: Verdict<Facts>;
+    }
+  /** Not done: say so. */
+  | {
+      readonly is: 'said';
+      readonly verdict: Verdict<Facts>;
+      /**
+       * How long the same request is kept back: `backoff`, a growing pause; `looking`, the same, but the object is read again
+       * when the verdict says; `asSaid`, as long as the verdict says, or ten minutes.
+       */
+      readonly retry: 'backoff' | 'looking' | 'asSaid';
+    };
+
+/**
+ * Turns the outcome of a call into what to remember and what to say. The entry of a call that was certainly not carried out
+ * is cleared, and so is what was only remembered for its sake (`before` is what stood there); both stay in doubt, so that the
+ * next step looks before it acts.
+ */
+export function interpretOutcome<Facts>(
+  call: Call<Facts>,
+  answered: Outcome,
+  memory: Memory<Facts>,
+  before: Partial<Memory<Facts>> = {},
+): Interpretation<Facts> {
+  const outcome = understood(call, answered);
+  const interpretation = call.resumes === true ? resumed(call, outcome, memory) : judged(call, outcome, memory);
+  if (outcome.is === 'inDoubt' || interpretation.is === 'doubt') return interpretation;
+  if (interpretation.is === 'done') return { ...interpretation, remember: { ...before, ...interpretation.remember } };
+  const { verdict } = interpretation;
+  return { ...interpretation, verdict: { ...verdict, remember: { ...before, ...verdict.remember } } };
+}
+
+function judged<Facts>(call: Call<Facts>, outcome: Outcome, memory: Memory<Facts>): Interpretation<Facts> {
+  if (outcome.is === 'committed') return committed(call, outcome.body, memory);
+  if (outcome.is === 'notFound' && call.request.effect === 'remove') return committed(call, undefined, memory);
+  if (outcome.is === 'notSent') return waiting(call, 'ServiceUnavailable', outcome.message, { journal: undefined });
+  const own = call.refused?.(outcome);
+  if (outcome.is === 'conflict' && memory.journal !== undefined && (own === undefined || own.is === 'stall')) {
+    return { ...saidNo(call, outcome.message, memory), ...(own !== undefined && { refused: own }) };
+  }
+  if (own !== undefined) {
+    const cleared = outcome.is === 'inDoubt' ? {} : { journal: undefined };
+    return {
+      is: 'said',
+      verdict: { ...own, remember: { ...cleared, ...own.remember } },
+      retry: outcome.is === 'inDoubt' && own.is === 'wait' ? 'looking' : 'asSaid',
+    };
+  }
+  return refused(call, outcome);
+}
+
+/** Reads an answer with a success status whose body says no as a refusal. */
+function understood<Facts>(call: Call<Facts>, outcome: Outcome): Outcome {
+  const no = outcome.is === 'committed' ? call.saidNo?.(outcome.body) : undefined;
+  if (outcome.is !== 'committed' || no === undefined) return outcome;
+  return { is: 'refused', status: 200, message: no, body: outcome.body };
+}
+
+/**
+ * Interprets the outcome of an entry that was open already and may have been sent before. Only a yes ends it here. After a no
+ * the kind looks once more; when nothing was sent the entry stays as it is.
+ */
+function resumed<Facts>(call: Call<Facts>, outcome: Outcome, memory: Memory<Facts>): Interpretation<Facts> {
+  const kept = { journal: memory.journal };
+  switch (outcome.is) {
+    case 'committed':
+      return committed(call, outcome.body, memory);
+    case 'notSent':
+      return waiting(call, 'ServiceUnavailable', outcome.message, kept);
+    case 'notExecuted':
+      if (outcome.why !== 'forbidden') return notExecuted(call, outcome, kept);
+      return saidNo(call, outcome.message, memory);
+    case 'refused':
+    case 'conflict':
+    case 'notFound':
+      return saidNo(call, outcome.message, memory);
+    case 'inDoubt':
+      return { is: 'doubt', remember: {} };
+  }
+}
+
+function rejected<Facts>(call: Call<Facts>, message: string): Extract<Verdict<Facts>, { is: 'stall' }> {
+  return { is: 'stall', reason: 'Rejected', message: `${call.words}: ${message}` };
+}
+
+/** A refusal that one fresh read must confirm. */
+function saidNo<Facts>(
+  call: Call<Facts>,
+  message: string,
+  { journal }: Memory<Facts>,
+): Extract<Interpretation<Facts>, { is: 'doubt' }> {
+  const remember = journal && { journal: { ...journal, conflicted: message.slice(0, 200) } };
+  return { is: 'doubt', remember, refused: rejected(call, message) };
+}
+
+function committed<Facts>(call: Call<Facts>, body: unknown, memory: Memory<Facts>): Interpretation<Facts> {
+  const remember = call.committed(body);
+  if (remember === undefined) {
+    return { is: 'doubt', remember: {} };
+  }
+  const identified = remember.id !== undefined && remember.id !== memory.id;
+  const isOnce = call.journal !== undefined || call.resumes === true || call.request.effect === 'identified';
+  return { is: 'done', remember: { journal: undefined, ...remember }, identified: identified || isOnce };
+}
+
+function refused<Facts>(call: Call<Facts>, outcome: Refusal): Interpretation<Facts> {
+  switch (outcome.is) {
+    case 'notExecuted':
+      return notExecuted(call, outcome);
+    case 'notFound':
+      return call.journal === undefined
+        ? waiting(call, 'ObjectMissing', outcome.message, undefined)
+        : stalled(call, outcome.message);
+    case 'inDoubt':
+      return call.journal === undefined
+        ? waiting(call, 'ServiceUnavailable', outcome.message, undefined)
+        : { is: 'doubt', remember: {} };
+    case 'refused':
+    case 'conflict':
+      return stalled(call, outcome.message);
+  }
+}
+
+function notExecuted<Facts>(
+  call: Call<Facts>,
+  outcome: Extract<Refusal, { is: 'notExecuted' }>,
+  remember: Partial<Memory<Facts>> = { journal: undefined },
+): Interpretation<Facts> {
+  switch (outcome.why) {
+    case 'throttled': {
+      const verdict: Verdict<Facts> = { ...slowedDown(call, outcome.retryInMs), remember };
+      return { is: 'said', verdict, retry: 'backoff' };
+    }
+    case 'unauthorized': {
+      const message = `${call.words}: the service does not accept the account's token`;
+      return {
+        is: 'said',
+        verdict: { is: 'wait', reason: 'AccountNotReady', message, remember },
+        retry: 'backoff',
+      };
+    }
+    case 'forbidden': {
+      const message = `${call.words}: ${outcome.message}`;
+      return {
+        is: 'said',
+        verdict: { is: 'stall', reason: 'Forbidden', message, remember },
+        retry: 'asSaid',
+      };
+    }
+  }
+}
+
+/** The verdict while the service throttles the account. */
+export function slowedDown<Facts>({ words }: Call<Facts>, retryInMs: number | undefined): Verdict<Facts> {
+  const message = `${words}: the service asked to slow down`;
+  return { is: 'wait', reason: 'Throttled', message, ...(retryInMs !== undefined && { retryInMs }) };
+}
+
+function waiting<Facts>(
+  call: Call<Facts>,
+  reason: 'ServiceUnavailable' | 'ObjectMissing',
+  message: string,
+  remember: Partial<Memory<Facts>> | undefined,
+): Interpretation<Facts> {
+  const verdict: Verdict<Facts> = {
+    is: 'wait',
+    reason,
+    message: `${call.words}: ${message}`,
+    ...(remember && { remember }),
+  };
+  return { is: 'said', verdict, retry: 'backoff' };
+}
+
+function stalled<Facts>(call: Call<Facts>, message: string): Interpretation<Facts> {
+  return { is: 'said', verdict: { ...rejected(call, message), remember: { journal: undefined } }, retry: 'asSaid' };
+}

@@ -1,0 +1,112 @@
+import type { z } from 'zod';
+import type { Pass } from './pass.ts';
+import type { Memory, Showing, Step } from './step.ts';
+
+/** A key of a Secret or ConfigMap in the object's own namespace, and where the spec asks for it. */
+export interface MaterialNeed {
+  readonly name: string;
+  readonly key: string;
+  /** The field, for messages: `webhook.urlFrom`. */
+  readonly field: string;
+  /** The object works without it. */
+  readonly optional?: boolean;
+}
+
+/** Another custom resource in the same namespace. */
+export interface ReferenceNeed {
+  readonly kind: string;
+  readonly name: string;
+  readonly field: string;
+  /** The step itself decides what to do while it is not ready. */
+  readonly optional?: boolean;
+  /** Only its status is needed, so it need not have an id yet. */
+  readonly withoutId?: boolean;
+}
+
+/** Everything outside the object that its spec names. */
+export interface Needs {
+  readonly secrets?: readonly MaterialNeed[];
+  readonly configMaps?: readonly MaterialNeed[];
+  readonly references?: readonly ReferenceNeed[];
+}
+
+/** A column of `kubectl get`. */
+export interface Column {
+  readonly name: string;
+  readonly path: string;
+  readonly type?: 'string' | 'integer' | 'date' | 'boolean';
+  /** Shown only with `-o wide`. */
+  readonly wide?: boolean;
+  readonly description: string;
+}
+
+/** A kind: its schema, and pure functions that decide. It does no I/O, reads no clock and never catches. */
+export interface KindDefinition<Spec, Facts> {
+  readonly kind: string;
+  readonly plural: string;
+  readonly shortNames: readonly string[];
+  readonly scope: 'Namespaced' | 'Cluster';
+  /** One sentence that a user understands; the description of the CRD. */
+  readonly summary: string;
+  /** `account`: opens the service for others. `request`: runs once and is final. `long`: is kept equal to its spec. */
+  readonly life: 'account' | 'long' | 'request';
+  readonly spec: z.ZodType<Spec>;
+  /** The kind's own fields of status; all optional. */
+  readonly facts: z.ZodType<Facts>;
+  /** The field of status that carries the id in the service. */
+  readonly idField: string | undefined;
+  /** True when deleting it calls the service, so that a finalizer must hold it. */
+  readonly holds: boolean;
+  readonly columns: readonly Column[];
+  /** JSON paths of scalar fields for `kubectl get --field-selector`. */
+  readonly selectable: readonly string[];
+  /** How objects of this kind carry our mark: the lists that show it, and how to read it from an item. */
+  readonly marks?: {
+    readonly noun: string;
+    readonly collection: string;
+    readonly read: (item: unknown) => { readonly mark: string | undefined; readonly name: string };
+  };
+  readonly needs: (spec: Spec) => Needs;
+  /** Ids in the service that this object claims besides the one in its status. */
+  readonly claims?: (spec: Spec) => readonly string[];
+  /** Ids of other objects that it made in the service; other resources can ask who owns them. */
+  readonly made?: (facts: Facts) => readonly string[];
+  /** Ids that the service wipes because this object asked for it: their absence is no loss. */
+  readonly wipes?: (spec: Spec, facts: Facts) => readonly string[];
+  /** What an object without a finalizer leaves in the service when it is deleted; told by an event. */
+  readonly leaves?: (memory: Memory<Facts>) => string | undefined;
+  /** Types of conditions that become Unknown while the object cannot be read. */
+  readonly fleeting?: readonly string[];
+  /** True for a request that is over: nothing is read, sent or written for it any more. */
+  readonly finished?: (facts: Facts) => boolean;
+  /** True when the open journal entry belongs to a call whose outcome is known. */
+  readonly answered?: (memory: Memory<Facts>) => boolean;
+  readonly step: (pass: Pass<Spec, Facts>) => Step<Facts>;
+  readonly show: (pass: Pass<Spec, Facts>) => Showing<Facts>;
+}
+
+/** A kind of any types, as the engine and the generators use it. */
+// oxlint-disable-next-line typescript/no-explicit-any -- a list of kinds has as many spec types as kinds; each is parsed by its own schema before use
+export type AnyKind = KindDefinition<any, any>;
+
+/** The part of a kind that manifests and reference pages are made from. */
+export type KindIdentity = Pick<
+  AnyKind,
+  | 'kind'
+  | 'plural'
+  | 'shortNames'
+  | 'scope'
+  | 'summary'
+  | 'life'
+  | 'spec'
+  | 'facts'
+  | 'idField'
+  | 'holds'
+  | 'columns'
+  | 'selectable'
+>;
+
+/** Defines a kind; the types of spec and facts follow from its schemas. */
+export function defineKind<Spec, Facts>(kind: KindDefinition<Spec, Facts>): KindDefinition<Spec, Facts> {
+  return kind;
+}

@@ -1,0 +1,180 @@
+import type { Json } from '../../../base/json.ts';
+import type { Read, ReadProblem, Snapshot } from '../../ports.ts';
+import type { Secret } from '../../../base/secret.ts';
+import type { Memory, Notes, Ownership } from './step.ts';
+
+/** The object as a kind sees it. */
+export interface Subject {
+  readonly kind: string;
+  readonly namespace: string | undefined;
+  readonly name: string;
+  readonly uid: string;
+  readonly generation: number;
+  /** Cut to the second. */
+  readonly createdAtMs: number;
+  /** True when it was not in the first list of this process. */
+  readonly isYounger?: true;
+  readonly annotations: Readonly<Record<string, string>>;
+  readonly deleting: boolean;
+  /** Whether our finalizer is on it. */
+  readonly held: boolean;
+}
+
+/** The lists of one account. Looking at something also subscribes the object to its changes. */
+export interface View {
+  /** The newest full list; undefined before the first. */
+  all<Item>(read: Read<Item>): Snapshot<Item> | undefined;
+  /** One item of the newest list; only a change of this item wakes the object. */
+  one<Item>(
+    read: Read<Item>,
+    id: string,
+  ): { readonly walk: Snapshot<Item>; readonly item: Item | undefined } | undefined;
+  /** The items of one group (see `Read.groupOf`); only a change of the group wakes the object. */
+  group<Item>(
+    read: Read<Item>,
+    group: string,
+  ): { readonly walk: Snapshot<Item>; readonly items: readonly Item[] } | undefined;
+  /** Why the last list failed, when that is newer than the last full one. */
+  problem(read: Read): ReadProblem | undefined;
+}
+
+/** How far an object that we did not create may be taken over. */
+export type Adoption = 'Never' | 'ById' | 'ByName';
+
+/** The account a pass works in. */
+export interface AccountView {
+  readonly endpoint: string;
+  readonly accountId: string;
+  readonly mode: 'Manage' | 'Observe';
+  readonly adoption: Adoption;
+  readonly pollMs: number;
+  /** The intervals in effect: longer than configured where the budget does not suffice. */
+  readonly inEffect: { readonly pollMs: number; readonly roundMs: number | undefined };
+  /** When the newest complete read of anything began; undefined before the first. */
+  readonly answeredAt?: number | undefined;
+  /** The budget and the expected use; undefined while the account is closed. */
+  readonly budget?: {
+    readonly requestsPerSecond: number;
+    readonly concurrency: number;
+    readonly forecastPerHour: number;
+  };
+  /** True while a long pause that the service asked for lasts. */
+  readonly isThrottled?: boolean;
+  /** Why nothing may be created or deleted at the moment. */
+  readonly frozen: string | undefined;
+  /** The token of `apphosting.dev/accept-missing` that was honoured last. */
+  readonly acceptedMissing?: string | undefined;
+}
+
+/** An object that the spec refers to, as resolved. */
+export interface Referred {
+  /** Empty only where the need has `withoutId`. */
+  readonly id: string;
+  readonly facts: Readonly<Record<string, unknown>>;
+  /** The generation of it that was applied last. */
+  readonly applied?: number | undefined;
+}
+
+/** Another resource of ours that names the same id of the service. */
+export interface Related {
+  /** In words: `RecoveryActivation team/orders`. */
+  readonly name: string;
+  readonly namespace: string | undefined;
+  readonly id: string | undefined;
+  readonly ownership: Ownership | undefined;
+  readonly facts: Readonly<Record<string, unknown>>;
+  /** True when all its references resolved once, so that it may act. */
+  readonly takenUp: boolean;
+  /** Undefined where it is not valid. */
+  readonly spec: unknown;
+  /** True while a call of it has an unknown outcome. */
+  readonly inDoubt: boolean;
+  /** When its open call was begun, by the clock of its process; undefined without one. */
+  readonly begunMs?: number;
+  /** True for a request that is over. */
+  readonly finished: boolean;
+}
+
+/** How many resources of a kind use an account. */
+export interface Use {
+  readonly kind: string;
+  readonly total: number;
+  readonly ready: number;
+}
+
+/** An object of the service that carries our mark and belongs to no resource. */
+export interface Orphan {
+  readonly type: string;
+  readonly id: string;
+  readonly name: string;
+}
+
+/** What an account is used for. */
+export interface Tally {
+  readonly counts: readonly Use[];
+  readonly orphans: readonly Orphan[];
+}
+
+/** The recovery requests that this process may send, each with the wall time since when; undefined where it may not. */
+export interface Powers {
+  /** Calls that activate, discard or wipe. */
+  readonly activation: number | undefined;
+  /** Wiping a whole account. */
+  readonly accountReset: number | undefined;
+}
+
+/** Everything that a kind decides on: pure data and pure look-ups. The same pass gives the same step. */
+export interface Pass<Spec, Facts> {
+  readonly subject: Subject;
+  readonly spec: Spec;
+  readonly memory: Memory<Facts>;
+  readonly account: AccountView;
+  readonly view: View;
+  /** A referred object; the engine has made sure that all of `needs` resolve unless the object is being deleted. */
+  readonly referred: (kind: string, name: string) => Referred | undefined;
+  readonly secret: (name: string, key: string) => Secret | undefined;
+  readonly configMap: (name: string, key: string) => string | undefined;
+  /** Another resource that claims this id of the service, in words, and whether it goes before this one. */
+  readonly claimant: (id: string) => { readonly name: string; readonly goesFirst: boolean } | undefined;
+  /** Resources of a kind whose spec refers to this object. */
+  readonly referrers: (kind: string) => readonly { readonly name: string; readonly spec: unknown }[];
+  /** Resources that use this account, the first few in words; only for accounts. */
+  readonly dependents: () => { readonly count: number; readonly first: readonly string[] };
+  /** What the account is used for; absent for everything else. */
+  readonly tally?: () => Tally;
+  /** Another resource with an open create of this name in this collection, in words. */
+  readonly creating: (collection: string, name: string) => string | undefined;
+  /** True while that one creates as usual, so that its name is not worth telling. */
+  readonly isCreatingAsUsual?: (collection: string, name: string) => boolean;
+  /** Resources of another kind in the same account that name this id of the service; absent where none can. */
+  readonly related?: (kind: string, id: string) => readonly Related[];
+  /** Resources of a kind that use the same account of the service. It looks through all of them: ask only before acting. */
+  readonly inAccount?: (kind: string) => readonly Related[];
+  /** The recovery requests that this process may send; absent means none. */
+  readonly powers?: Powers;
+  /** What the API server's own clock shows now, where it has shown one. */
+  readonly clusterMs?: number;
+  /** What we wrote to the object since this process started, newest value per field. */
+  readonly wrote: { readonly at: number; readonly fields: Readonly<Record<string, Json>> } | undefined;
+  /** When this process first saw the open journal entry, on both of its clocks. */
+  readonly journalSeen: { readonly monotonic: number; readonly wall: number };
+  /** What the previous step left for this one. It is lost with the process. */
+  readonly notes: Notes;
+  /** When this object first asked for what it is waiting to read (monotonic). */
+  readonly askedAt: number;
+  /** Since when this process knows an object (monotonic); undefined once it has sent something for it or finished with it. */
+  readonly newSince?: number;
+  /** How much longer calls that cannot be repeated are held back after a take-over. */
+  readonly quarantineMs: number;
+  readonly horizonMs: number;
+  /** The mark that says an object in the service is ours: `apphosting:` and 16 characters. */
+  readonly marker: string;
+  /** A text without the secrets in use, before it is cut; absent where nothing is known of any. */
+  readonly shown?: (text: string) => string;
+  /** A keyed fingerprint `<keyId>:<digest>`. */
+  readonly print: (value: Json) => string;
+  /** Fields that are no longer corrected, because somebody else keeps changing them. */
+  readonly contested: ReadonlySet<string>;
+  readonly wallMs: number;
+  readonly monotonicMs: number;
+}

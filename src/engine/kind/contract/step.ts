@@ -1,0 +1,211 @@
+import type { Json } from '../../../base/json.ts';
+import type { Outcome, Read, Request, Urgency } from '../../ports.ts';
+import type { Reason } from './reasons.ts';
+
+/** Who created the object in the service, and how sure that is. */
+export type Ownership = 'Created' | 'Adopted' | 'Presumed';
+
+/** The most ids that an intent holds: what status has room for. */
+export const mostExcluded = 1_000;
+
+/** What is needed to find a created object whose answer was lost. */
+export interface CreateIntent {
+  /** The read that lists such objects. */
+  readonly collection: string;
+  readonly name: string;
+  /** Ids of objects of this name that were there before. */
+  readonly excluded: readonly string[];
+  /** The service's clock when these were read, where it shows one: an older object is not ours. */
+  readonly serviceTime?: string;
+}
+
+/** The write-ahead entry of a call that must not happen twice, as it stands in status. */
+export interface JournalEntry {
+  readonly operation: string;
+  readonly attempt: number;
+  readonly endpoint: string;
+  readonly accountId: string;
+  /** Wall time, for people and for comparing with the service's clock. */
+  readonly startedAt: string;
+  readonly deadlineSeconds: number;
+  /** Keyed fingerprint of what is sent. */
+  readonly digest: string;
+  readonly create?: CreateIntent;
+  /** The text of a 409. One fresh read decides whether it was a no. */
+  readonly conflicted?: string;
+  /** The object right before the call, by which its effect is recognised. */
+  readonly before?: string;
+  readonly requestId?: string;
+  /** The exact bytes of a call that the service recognises by requestId. */
+  readonly payload?: string;
+}
+
+/** A journal entry without what the engine knows itself. */
+export type Intent = Omit<JournalEntry, 'endpoint' | 'accountId' | 'startedAt' | 'deadlineSeconds'>;
+
+/** What the engine remembers of an object in its status. */
+export interface Memory<Facts> {
+  readonly id: string | undefined;
+  readonly ownership: Ownership | undefined;
+  /** Where the id lives; a mismatch with the account sends nothing. */
+  readonly binding: { readonly endpoint: string; readonly accountId: string } | undefined;
+  readonly journal: JournalEntry | undefined;
+  /** The generation that was last applied whole, and keyed fingerprints of values that the service does not show. */
+  readonly applied: { readonly generation: number; readonly prints: Readonly<Record<string, string>> } | undefined;
+  /** The kind's own status fields. */
+  readonly facts: Facts;
+}
+
+/** The text of an event. */
+export interface Told {
+  readonly reason: string;
+  readonly note: string;
+}
+
+/** One request, with everything the engine must know to send it safely. */
+export interface Call<Facts> {
+  readonly request: Request;
+  /** The call in the words of the user's YAML: `create contact point "On call"`. */
+  readonly words: string;
+  readonly urgency: Urgency;
+  /** Which credential of the account signs it. */
+  readonly credential?: 'dangerous';
+  /** Present for a call that must not happen twice: it is written to status before anything is sent. */
+  readonly journal?: Intent;
+  /** True when the call sends the entry that is open in the journal: its outcome is the entry's outcome. */
+  readonly resumes?: true;
+  /**
+   * Before the bytes go out, the object is read live (the same, not deleted, not held), and in the tick of dispatch the kind
+   * is asked again with what is known by then: it must still want exactly this call.
+   */
+  readonly confirm?: 'live';
+  /**
+   * What is remembered while the outcome is unknown. It is written before the call, and taken back when the call was
+   * certainly not carried out.
+   */
+  readonly meanwhile?: Partial<Memory<Facts>>;
+  /** True when `meanwhile` counts calls: it is then taken back even if the same call will be sent again. */
+  readonly counted?: boolean;
+  /**
+   * Ids that are locked for this call: no call of another object at them may be under way, or have ended since this one
+   * looked.
+   */
+  readonly alone?: readonly string[];
+  /** A read that the second credential must succeed with before it is used for this call. */
+  readonly proof?: Request;
+  /** Fields this call writes, as the service will show them: trusted over reads that began before it. */
+  readonly wrote?: (body: unknown) => Readonly<Record<string, Json>>;
+  /** What to remember of a success; undefined when the answer cannot be parsed, which leaves a creation in doubt. */
+  readonly committed: (body: unknown) => Partial<Memory<Facts>> | undefined;
+  /** Notes for the step after it. */
+  readonly note?: (atMs: number) => Notes;
+  /** A warning that is published with the call, however it ends. */
+  readonly warns?: Told;
+  /** An event that is made from the answer. */
+  readonly tells?: (body: unknown) => Told | undefined;
+  /** Fields that this call corrects again; too many corrections in a row make them contested. */
+  readonly corrects?: readonly string[];
+  /** The refusal in the body of an answer with a success status. */
+  readonly saidNo?: (body: unknown) => string | undefined;
+  /** Turns an answer that says no into a step, where the general reading is not enough. */
+  readonly refused?: (outcome: Refusal) => Verdict<Facts> | undefined;
+}
+
+/** An answer by which the call was not carried out. */
+export type Refusal = Extract<Outcome, { is: 'refused' | 'conflict' | 'notFound' | 'notExecuted' | 'inDoubt' }>;
+
+/** Monotonic times that one step leaves for the next, by name. Lost with the process. */
+export type Notes = Readonly<Record<string, number>>;
+
+/** What every step may change besides. */
+interface Aside<Facts> {
+  readonly remember?: Partial<Memory<Facts>>;
+  /** Replaces the notes; without it they stay. */
+  readonly note?: Notes;
+}
+
+/** What status says now. */
+export type Verdict<Facts> = Aside<Facts> & {
+  /** Conditions of the verdict itself; each replaces the shown one of its type. */
+  readonly conditions?: readonly OwnCondition[];
+} & (
+    | {
+        readonly is: 'ready';
+        readonly reason?: Reason;
+        readonly message?: string;
+        /** Look again after this long, though nothing that was read has changed; without it, at the next resync. */
+        readonly retryInMs?: number;
+      }
+    | {
+        readonly is: 'wait';
+        readonly reason: Reason;
+        readonly message: string;
+        /** Look again after this long; without it, when something that was read changes, or at the next resync. */
+        readonly retryInMs?: number;
+      }
+    | { readonly is: 'stall'; readonly reason: Reason; readonly message: string }
+  );
+
+/** The single next thing to do for an object. */
+export type Step<Facts> =
+  | Verdict<Facts>
+  | (Aside<Facts> & { readonly is: 'call'; readonly call: Call<Facts> })
+  /** Writes down what is about to be sent, and sends nothing: the next step looks again and then resumes it. */
+  | (Aside<Facts> & { readonly is: 'begin'; readonly journal: Intent; readonly words: string })
+  /** A read that must have begun at or after `since` (monotonic). */
+  | (Aside<Facts> & { readonly is: 'read'; readonly read: Read; readonly since: number })
+  /** Remember this and ask again: it changes the next step. */
+  | (Aside<Facts> & {
+      readonly is: 'again';
+      readonly remember: Partial<Memory<Facts>>;
+      /** What is given up by that and stays in the service; told by an event. */
+      readonly stays?: string;
+    })
+  /** Take the finalizer off. What stays behind in the service is told by an event. */
+  | { readonly is: 'release'; readonly stays?: string };
+
+/** One difference between the spec and the service. */
+export interface Drift {
+  readonly field: string;
+  readonly desired: string;
+  readonly observed: string;
+}
+
+/** A condition as it stands in status. */
+export interface Condition {
+  readonly type: string;
+  readonly status: 'True' | 'False' | 'Unknown';
+  readonly reason: string;
+  readonly message: string;
+  readonly observedGeneration: number;
+  readonly lastTransitionTime: string;
+}
+
+/** A condition besides Ready, Reconciling, Stalled and Synced. */
+export interface OwnCondition {
+  readonly type: string;
+  readonly status: 'True' | 'False' | 'Unknown';
+  readonly reason: Reason;
+  readonly message: string;
+}
+
+/** What a kind shows in status beside the verdict. */
+export interface Showing<Facts> {
+  /** The object could not be seen this time: its conditions and lists stay as status has them. */
+  readonly unseen?: boolean;
+  readonly facts: Facts;
+  readonly conditions: readonly OwnCondition[];
+  readonly drift: readonly Drift[];
+  readonly unverified: readonly string[];
+  readonly leftover: readonly string[];
+  /** Events to publish once, when this is written. */
+  readonly notices?: readonly Notice[];
+}
+
+/** Something that happened in the service and is worth an event. */
+export interface Notice {
+  readonly type: 'Normal' | 'Warning';
+  /** CamelCase, such as `AlertFiring`. */
+  readonly reason: string;
+  readonly note: string;
+}

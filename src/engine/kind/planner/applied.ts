@@ -1,0 +1,102 @@
+/** What is remembered of what was applied: by it a later pass knows what the service does not show, and what is left over. */
+import { rememberedAs, type Difference } from './compare.ts';
+import type { Pass } from '../contract/pass.ts';
+import type { Fields, ObjectPlan } from './plan.ts';
+import { begun, taken } from './sent-fingerprints.ts';
+import type { Call, Memory } from '../contract/step.ts';
+
+type Applied = Memory<unknown>['applied'];
+
+/** Hidden and kept fields that were set once and are no longer wanted: the interface shows no way to clear them. */
+export function leftoverOf<Spec, Facts, Item>(
+  plan: ObjectPlan<Spec, Facts, Item>,
+  pass: Pass<Spec, Facts>,
+): readonly string[] {
+  if (pass.subject.deleting) return [];
+  const desired = plan.desired(pass);
+  return Object.keys(pass.memory.applied?.prints ?? {})
+    .filter((field) => desired[field] === undefined && plan.replaced?.(field, desired) !== true)
+    .filter((field) => plan.kept?.(field) === true || plan.hidden?.(field, pass) === true);
+}
+
+/** The fingerprints to keep: of what is wanted, and of what is left over; `sent` are the fields of the call that was answered. */
+function printsOf<Spec, Facts, Item>(
+  plan: ObjectPlan<Spec, Facts, Item>,
+  pass: Pass<Spec, Facts>,
+  difference: Difference,
+  sent: readonly string[],
+): Readonly<Record<string, string>> {
+  const known = pass.memory.applied?.prints ?? {};
+  const leftover = leftoverOf(plan, pass).flatMap((field) =>
+    known[field] === undefined ? [] : [[field, known[field]]],
+  );
+  return { ...Object.fromEntries(leftover), ...afterAnswer(pass, difference, sent) };
+}
+
+/** The fingerprints of the wanted values, marked where an older call may still overwrite them. */
+function afterAnswer<Spec, Facts>(
+  pass: Pass<Spec, Facts>,
+  { prints, overwritable }: Difference,
+  sent: readonly string[],
+): Readonly<Record<string, string>> {
+  const known = pass.memory.applied?.prints ?? {};
+  const rows = Object.entries(prints).map(([field, print]) => {
+    if (sent.includes(field)) return [field, taken(print, known[field], pass)];
+    return [field, field in overwritable ? known[field] : print];
+  });
+  return Object.fromEntries(rows) as Readonly<Record<string, string>>;
+}
+
+/** The service may hold what is being sent, though its answer never comes. */
+export function meanwhile<Spec, Facts, Item>(
+  plan: ObjectPlan<Spec, Facts, Item>,
+  pass: Pass<Spec, Facts>,
+  now: Fields,
+): Pick<Call<Facts>, 'meanwhile'> {
+  const { applied } = pass.memory;
+  const fields = Object.keys(now).filter((field) => {
+    const how = rememberedAs(plan, pass, field);
+    return how === 'sent' || (how === 'set' && applied?.prints[field] === undefined);
+  });
+  const facts = plan.requests.supposedOfUpdate?.(now, pass);
+  if (fields.length === 0 && facts === undefined) return {};
+  return {
+    meanwhile: {
+      ...(fields.length > 0 && {
+        applied: begun(applied, fields, { prints: printed(pass, now), wallMs: pass.wallMs }),
+      }),
+      ...(facts !== undefined && { facts }),
+    },
+  };
+}
+
+function printed<Spec, Facts>(pass: Pass<Spec, Facts>, values: Fields): Readonly<Record<string, string>> {
+  const rows = Object.entries(values).flatMap(([field, value]) =>
+    value === undefined ? [] : [[field, pass.print(value)]],
+  );
+  return Object.fromEntries(rows) as Readonly<Record<string, string>>;
+}
+
+/** Everything that the spec states was applied; `sent` are the fields of the call that was answered. */
+export function whole<Spec, Facts, Item>(
+  plan: ObjectPlan<Spec, Facts, Item>,
+  pass: Pass<Spec, Facts>,
+  difference: Difference,
+  sent: readonly string[] = [],
+): Applied {
+  return { generation: pass.subject.generation, prints: printsOf(plan, pass, difference, sent) };
+}
+
+/** Only these fields were applied: the rest is still to come. */
+export function part<Spec, Facts>(pass: Pass<Spec, Facts>, difference: Difference, fields: readonly string[]): Applied {
+  const { generation = -1, prints: known = {} } = pass.memory.applied ?? {};
+  return { generation, prints: { ...known, ...only(afterAnswer(pass, difference, fields), fields) } };
+}
+
+/** Some of the values, by their fields. */
+export function only<Value>(
+  values: Readonly<Record<string, Value>>,
+  fields: readonly string[],
+): Readonly<Record<string, Value>> {
+  return Object.fromEntries(Object.entries(values).filter(([field]) => fields.includes(field)));
+}

@@ -1,0 +1,59 @@
+/**
+ * A call that the service refused may name other objects besides its own: which of them is gone?
+ *
+ * Guarantees: what is called gone was looked at by itself after the refusal, and the service did not have it; a refusal that
+ * is about nothing of that kind stands after a second one.
+ *
+ * Why: docs/design/at-most-once.md#after-a-no-read-before-believing-it
+ */
+import type { Pass } from '../contract/pass.ts';
+import type { ObjectPlan } from './plan.ts';
+import { readOf } from './reading.ts';
+import { lookTwice } from './observe.ts';
+import type { Refusal, Step, Verdict } from '../contract/step.ts';
+
+const recheckMs = 300_000;
+
+/** What is looked at before a refused call is sent again; undefined when nothing that it names is missing. */
+export function lookAfterDenial<Spec, Facts, Item>(
+  plan: ObjectPlan<Spec, Facts, Item>,
+  pass: Pass<Spec, Facts>,
+  id: string | undefined,
+): { readonly is: 'gone' } | { readonly is: 'unclear'; readonly step: Step<Facts> } | undefined {
+  const { deniedAt } = pass.notes;
+  if (deniedAt === undefined) return undefined;
+  const since = Math.max(deniedAt, pass.monotonicMs - recheckMs);
+  if (id !== undefined) {
+    const own = lookTwice(pass, { noun: plan.noun, single: plan.single(id), id, since: deniedAt });
+    if (own.is !== 'there') return own;
+  }
+  for (const target of plan.namesInCalls?.(pass) ?? []) {
+    const found = pass.view.one(target.single, target.id);
+    if (found === undefined || found.walk.begunAt < since)
+      return { is: 'unclear', step: readOf(pass, target.single, since) };
+    if (found.item !== undefined) continue;
+    const message = `${target.words} is gone from the service, which refuses the ${plan.noun} with it`;
+    return { is: 'unclear', step: { is: 'wait', reason: 'ReferenceNotReady', message, retryInMs: recheckMs } };
+  }
+  return undefined;
+}
+
+/** What a refusal means as long as nobody has looked what it is about; undefined when its own words stand. */
+export function denied<Spec, Facts, Item>(
+  plan: ObjectPlan<Spec, Facts, Item>,
+  pass: Pass<Spec, Facts>,
+  words: string,
+  refusal: Refusal,
+): Verdict<Facts> | undefined {
+  const isAboutOthers = refusal.is === 'refused' && plan.namesInCalls !== undefined;
+  if (refusal.is !== 'notFound' && !isAboutOthers) return undefined;
+  const message = `${words}: ${refusal.message}`;
+  if (pass.notes['deniedAt'] !== undefined) return { is: 'stall', reason: 'Rejected', message };
+  return {
+    is: 'wait',
+    reason: 'ObjectMissing',
+    message: `${message}; looking what is gone`,
+    retryInMs: 1,
+    note: { ...pass.notes, deniedAt: pass.monotonicMs + 1 },
+  };
+}

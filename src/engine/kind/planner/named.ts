@@ -1,0 +1,102 @@
+/**
+ * The object that `spec.externalId` names, and what becomes of a create that is still in doubt.
+ *
+ * Guarantees: what a lost call may have made is found out before anything else takes its place, and told when it stays behind;
+ * what another resource or another account has is not taken.
+ */
+import { boundTo, isMarked, isOfAccount, notGranted } from './binding.ts';
+import type { Pass } from '../contract/pass.ts';
+import type { ObjectPlan } from './plan.ts';
+import { readOf } from './reading.ts';
+import { resolveCreate } from './resolve-create.ts';
+import { look } from './observe.ts';
+import type { CreateIntent, Step } from '../contract/step.ts';
+
+/**
+ * A create in doubt comes before whatever else keeps the resource back. An id that the spec names is taken in its place once
+ * nothing more can be found out by looking, or at once where it may be the very object that was made.
+ */
+export function resolveFirst<Spec, Facts, Item>(
+  plan: ObjectPlan<Spec, Facts, Item>,
+  pass: Pass<Spec, Facts>,
+): Step<Facts> | undefined {
+  const externalId = plan.externalId(pass.spec);
+  const { create } = pass.memory.journal ?? {};
+  const isNamed = externalId !== undefined && create !== undefined && mayBeMade(plan, pass, externalId, create);
+  return isNamed ? undefined : resolveOpen(plan, pass, externalId);
+}
+
+function resolveOpen<Spec, Facts, Item>(
+  plan: ObjectPlan<Spec, Facts, Item>,
+  pass: Pass<Spec, Facts>,
+  externalId: string | undefined,
+): Step<Facts> | undefined {
+  const { journal } = pass.memory;
+  if (journal?.create === undefined) return undefined;
+  const step = resolveCreate(plan, pass, journal, journal.create);
+  const isNothing = step.is === 'call' && (externalId !== undefined || plan.admit?.(pass) !== undefined);
+  if (isNothing) return { is: 'again', remember: { journal: undefined, applied: undefined } };
+  return externalId !== undefined && step.is === 'stall' && step.reason === 'Ambiguous' ? undefined : step;
+}
+
+/** Whether the object of an id may be what a lost create made, as far as it has been seen. */
+function mayBeMade<Spec, Facts, Item>(
+  plan: ObjectPlan<Spec, Facts, Item>,
+  pass: Pass<Spec, Facts>,
+  id: string,
+  { excluded, name }: CreateIntent,
+): boolean {
+  if (excluded.includes(id)) return false;
+  const item = pass.view.one(plan.list(pass), id)?.item ?? pass.view.one(plan.single(id), id)?.item;
+  if (item === undefined) return true;
+  return plan.markerOf === undefined ? plan.nameOf(item) === name : isMarked(plan, pass, item);
+}
+
+/** An older resource has the object. */
+export function claimed<Facts>(plan: { noun: string }, id: string, name: string): Step<Facts> {
+  return {
+    is: 'stall',
+    reason: 'Claimed',
+    message: `${plan.noun} ${id} belongs to ${name}, which is older; one object in the service has one owner`,
+  };
+}
+
+/** Binds the object that `spec.externalId` names: adopts it, or confirms that a presumed one is ours. */
+export function bindNamed<Spec, Facts, Item>(
+  plan: ObjectPlan<Spec, Facts, Item>,
+  pass: Pass<Spec, Facts>,
+  id: string,
+): Step<Facts> {
+  const claimant = pass.claimant(id);
+  if (claimant?.goesFirst === true) return claimed(plan, id, claimant.name);
+  if (pass.memory.id === id) return { is: 'again', remember: boundTo(pass, id, 'Created') };
+  const what = `spec.externalId names ${plan.noun} ${id}`;
+  const refused = notGranted(what, plan.lifecycle(pass.spec).adoption, pass.account);
+  if (refused !== undefined) return resolveOpen(plan, pass, id) ?? refused;
+  const found = look(plan, pass, id);
+  if (found.is === 'unclear') return found.step;
+  if (found.is === 'gone') {
+    const message = `${what}, which does not exist`;
+    return resolveOpen(plan, pass, id) ?? { is: 'stall', reason: 'NotFound', message };
+  }
+  if (!isOfAccount(plan, pass, { id, item: found.seen.item })) {
+    const list = plan.list(pass);
+    const isOld = (pass.view.one(list, id)?.walk.begunAt ?? pass.askedAt) < pass.askedAt;
+    if (isOld) return readOf(pass, list, pass.askedAt);
+    const message = `${what}, which account ${pass.account.accountId} does not show`;
+    return resolveOpen(plan, pass, id) ?? { is: 'stall', reason: 'NotFound', message };
+  }
+  const { create } = pass.memory.journal ?? {};
+  const ownership = create !== undefined && mayBeMade(plan, pass, id, create) ? 'Created' : 'Adopted';
+  const before = pass.memory.id;
+  const isSent = before === undefined && ownership === 'Created';
+  const applied = isSent ? pass.memory.applied : undefined;
+  const facts = plan.factsOfNext(pass.memory.facts);
+  return {
+    is: 'again',
+    remember: { ...boundTo(pass, id, ownership), applied, facts },
+    ...(before !== undefined && {
+      stays: `${plan.noun} ${before} stays in the service: spec.externalId names ${id} now`,
+    }),
+  };
+}

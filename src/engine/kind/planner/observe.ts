@@ -1,0 +1,145 @@
+/**
+ * What the service shows of an object that is already bound to an id.
+ *
+ * Guarantees: our own writes are believed over reads that began before them; a list that shows the value from before our
+ * write, or not the object at all, counts only after a direct read says the same; an object is gone only after two direct
+ * reads a poll apart.
+ *
+ * Why: docs/design/absence-and-visibility.md#absent-needs-proof
+ */
+import type { Read, ReadProblem, Snapshot } from '../../ports.ts';
+import { sameValue } from './compare.ts';
+import type { Pass } from '../contract/pass.ts';
+import type { ObjectPlan, Sight } from './plan.ts';
+import { readOf } from './reading.ts';
+import type { Reason } from '../contract/reasons.ts';
+import type { Notes, Step } from '../contract/step.ts';
+
+export type Look<Facts, Item> =
+  | { readonly is: 'seen'; readonly seen: Sight<Item> }
+  | { readonly is: 'gone' }
+  | { readonly is: 'unclear'; readonly step: Step<Facts> };
+
+/** For so many polls a list is believed after the service began to refuse it. */
+export const believedPolls = 2;
+const refusing: ReadonlySet<ReadProblem['why']> = new Set(['refused', 'forbidden']);
+const missing: ReadonlySet<ReadProblem['why']> = new Set(['unreachable', 'malformed']);
+
+/** Looks for a bound object, asking for the reads that a safe answer needs. */
+export function look<Spec, Facts, Item>(
+  plan: ObjectPlan<Spec, Facts, Item>,
+  pass: Pass<Spec, Facts>,
+  id: string,
+): Look<Facts, Item> {
+  const list = plan.list(pass);
+  const listed = pass.view.one(list, id);
+  if (listed === undefined) return { is: 'unclear', step: readOf(pass, list, Number.NEGATIVE_INFINITY) };
+  const { item, walk } = listed;
+  if (refusedFor(pass, list, walk) >= believedPolls * pass.account.pollMs)
+    return lookDirectly(plan, pass, id, pass.monotonicMs - pass.account.pollMs);
+  const older = pass.wrote !== undefined && walk.begunAt < pass.wrote.at;
+  if (item === undefined) return older ? ownWrite(pass) : lookDirectly(plan, pass, id, walk.begunAt);
+  const fields = plan.observed(item, pass);
+  if (older) return { is: 'seen', seen: { item, fields: { ...fields, ...pass.wrote?.fields } } };
+  if (contradicts(pass, fields)) return lookDirectly(plan, pass, id, walk.begunAt);
+  return { is: 'seen', seen: { item, fields } };
+}
+
+/**
+ * How long the service has answered, but not with this list. What it showed last is believed while it cannot be reached at all,
+ * which its account says; one that refuses a list, or shows others for two polls but not this one, may have lost what was in it.
+ */
+export function refusedFor<Spec, Facts>(pass: Pass<Spec, Facts>, list: Read, walk: Snapshot): number {
+  const problem = pass.view.problem(list);
+  if (problem === undefined) return 0;
+  const isAlone = mayBeAlone(pass, list) && answeredForMs(pass, walk) >= believedPolls * pass.account.inEffect.pollMs;
+  return isAlone || refusing.has(problem.why) ? pass.monotonicMs - walk.begunAt : 0;
+}
+
+/** Whether a list fails in a way that counts against it as soon as the service is seen to answer with others. */
+export function mayBeAlone<Spec, Facts>(pass: Pass<Spec, Facts>, list: Read): boolean {
+  const problem = pass.view.problem(list);
+  return problem !== undefined && missing.has(problem.why);
+}
+
+/** For how long the service has gone on answering with anything after it answered with this. */
+function answeredForMs<Spec, Facts>({ account }: Pass<Spec, Facts>, walk: Snapshot): number {
+  return (account.answeredAt ?? walk.begunAt) - walk.begunAt;
+}
+
+/** The service as we left it ourselves a moment ago. */
+function ownWrite<Spec, Facts, Item>(pass: Pass<Spec, Facts>): Look<Facts, Item> {
+  return { is: 'seen', seen: { item: undefined, fields: pass.wrote?.fields ?? {} } };
+}
+
+/** A list may lag: within the horizon of our own write it is not believed against us. */
+function contradicts<Spec, Facts>(pass: Pass<Spec, Facts>, fields: Readonly<Record<string, unknown>>): boolean {
+  const wrote = pass.wrote;
+  if (wrote === undefined || pass.monotonicMs - wrote.at > pass.horizonMs) return false;
+  return Object.entries(wrote.fields).some(([field, value]) => {
+    const seen = fields[field];
+    return seen !== undefined && !sameValue(value, seen as typeof value);
+  });
+}
+
+function lookDirectly<Spec, Facts, Item>(
+  plan: ObjectPlan<Spec, Facts, Item>,
+  pass: Pass<Spec, Facts>,
+  id: string,
+  since: number,
+): Look<Facts, Item> {
+  const direct = lookTwice(pass, { noun: plan.noun, single: plan.single(id), id, since });
+  if (direct.is !== 'there') return direct;
+  return { is: 'seen', seen: { item: direct.item, fields: plan.observed(direct.item, pass) } };
+}
+
+/** While the account has lost sight of what it owns, what does not show proves nothing; undefined while it has not. */
+export function sightLost<Spec, Facts>({
+  account,
+}: Pass<Spec, Facts>): Extract<Step<Facts>, { is: 'wait' }> | undefined {
+  const { frozen } = account;
+  return frozen === undefined ? undefined : { is: 'wait', reason: 'VisibilityLost', message: frozen };
+}
+
+/** Undefined once two looks, far enough apart, agree that something is not there; otherwise what to do until they do. */
+export function missedTwice<Spec, Facts>(
+  pass: Pass<Spec, Facts>,
+  look: { readonly read: Read; readonly begunAt: number; readonly apartMs: number },
+  said: { readonly reason: Reason; readonly message: string },
+): Extract<Step<Facts>, { is: 'read' | 'wait' | 'stall' }> | undefined {
+  const { read, begunAt, apartMs } = look;
+  const { missedAt } = pass.notes;
+  if (missedAt === undefined) {
+    return { is: 'wait', ...said, retryInMs: apartMs, note: { ...pass.notes, missedAt: begunAt } };
+  }
+  if (begunAt - missedAt >= apartMs) return undefined;
+  const dueIn = missedAt + apartMs - pass.monotonicMs;
+  if (dueIn > 0) return { is: 'wait', ...said, retryInMs: Math.ceil(dueIn), note: pass.notes };
+  return { ...readOf(pass, read, missedAt + apartMs), note: pass.notes };
+}
+
+/** Notes without what was missed: the next miss is a first one. */
+export function withoutMisses({ missedAt: _miss, followedSince: _since, provedGone: _proof, ...notes }: Notes): Notes {
+  return notes;
+}
+
+/** Looks for one object by itself: it is gone only after two such reads a poll apart. */
+export function lookTwice<Spec, Facts, Item>(
+  pass: Pass<Spec, Facts>,
+  about: { readonly noun: string; readonly single: Read<Item>; readonly id: string; readonly since: number },
+): { readonly is: 'there'; readonly item: Item } | Exclude<Look<Facts, Item>, { is: 'seen' }> {
+  const { noun, single, id, since } = about;
+  const direct = pass.view.one(single, id);
+  if (direct === undefined || direct.walk.begunAt < since) {
+    return { is: 'unclear', step: { ...readOf(pass, single, since), note: pass.notes } };
+  }
+  if (direct.item !== undefined) return { is: 'there', item: direct.item };
+  const { begunAt } = direct.walk;
+  const message = `${noun} ${id} is not found in the service; looking once more before it counts as gone`;
+  const step = missedTwice(
+    pass,
+    { read: single, begunAt, apartMs: pass.account.pollMs },
+    { reason: 'ObjectMissing', message },
+  );
+  return step === undefined ? { is: 'gone' } : { is: 'unclear', step };
+}

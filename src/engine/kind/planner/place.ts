@@ -1,0 +1,22 @@
+import type { Pass } from '../contract/pass.ts';
+import type { ObjectPlan } from './plan.ts';
+import { readOf } from './reading.ts';
+import type { Step } from '../contract/step.ts';
+
+/**
+ * Lets a resource go whose object would be in a place that has gone: what was there went along, and nothing arrives there any
+ * more. Two answers since then must agree: the list of the place is refused, and the place itself does not show.
+ */
+export function releasedWithPlace<Spec, Facts, Item>(
+  plan: ObjectPlan<Spec, Facts, Item>,
+  pass: Pass<Spec, Facts>,
+  since: number,
+): Step<Facts> | undefined {
+  const place = plan.placeOf?.(pass);
+  if (place === undefined || !pass.subject.deleting || pass.account.frozen !== undefined) return undefined;
+  const problem = pass.view.problem(plan.list(pass));
+  if (problem?.why !== 'refused' || problem.at < since) return undefined;
+  const seen = pass.view.one(place.list, place.id);
+  if (seen === undefined || seen.walk.begunAt < since) return readOf(pass, place.list, since);
+  return seen.item === undefined ? { is: 'release' } : undefined;
+}

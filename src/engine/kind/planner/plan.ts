@@ -1,0 +1,129 @@
+import type { Json } from '../../../base/json.ts';
+import type { Read, Request } from '../../ports.ts';
+import type { Pass } from '../contract/pass.ts';
+import type { Notice, OwnCondition, Refusal, Step } from '../contract/step.ts';
+
+/** An object's content, field by field: what the spec wants, or what the service shows. Undefined fields are not stated. */
+export type Fields = Readonly<Record<string, Json | undefined>>;
+
+/** A field that is text; empty when it is not stated. */
+export function textIn(fields: Fields, field: string): string {
+  const value = fields[field];
+  return typeof value === 'string' ? value : '';
+}
+
+/** Fields without those that are not stated. */
+export function definedOf(fields: Fields): Readonly<Record<string, Exclude<Fields[string], undefined>>> {
+  const rows = Object.entries(fields).flatMap(([field, value]) =>
+    value === undefined ? [] : [[field, value] as const],
+  );
+  return Object.fromEntries(rows);
+}
+
+/** What `spec.lifecycle` says, with the kind's defaults filled in. */
+export interface Lifecycle {
+  readonly mode: 'Manage' | 'Observe';
+  readonly adoption: 'Never' | 'ById' | 'ByName' | undefined;
+  readonly onDelete: 'Delete' | 'Retain' | undefined;
+  readonly onMissing: 'Recreate' | 'Stall';
+  readonly drift: 'Correct' | 'Report';
+}
+
+/** What is known of the object in the service: the shown item where there is one, and its fields with our own newer writes. */
+export interface Sight<Item> {
+  readonly item: Item | undefined;
+  readonly fields: Fields;
+}
+
+/** An object of the service that a call about another one names. */
+export interface Named {
+  readonly id: string;
+  readonly single: Read;
+  /** In the words of the spec: `contact point cp_1 of ContactPoint ops`. */
+  readonly words: string;
+}
+
+/**
+ * An object that the service lists, and that is created, updated and removed by one call each.
+ *
+ * The shared planner (`planObject`) does everything else: adoption, creating at most once, absence, drift, deletion.
+ */
+export interface ObjectPlan<Spec, Facts, Item> {
+  /** What users call it, in lower case: `contact point`. */
+  readonly noun: string;
+  readonly list: (pass: Pass<Spec, Facts>) => Read<Item>;
+  readonly single: (id: string) => Read<Item>;
+  /** Whether it is known where such an object would be; without it, always. A reference may be gone before what refers to it. */
+  readonly isPlaced?: (pass: Pass<Spec, Facts>) => boolean;
+  /** What such an object is in and goes with, where that may go before it: by which id it shows in which list. */
+  readonly placeOf?: (pass: Pass<Spec, Facts>) => { readonly list: Read; readonly id: string };
+  readonly name: (pass: Pass<Spec, Facts>) => string;
+  readonly nameOf: (item: Item) => string;
+  /** Where the item shows when it was made. */
+  readonly createdAtOf: (item: Item) => number | undefined;
+  /** The account that an item says it belongs to; without it, or where the item says nothing, the list decides. */
+  readonly accountOf?: (item: Item) => string | undefined;
+  /** Where the item carries our marker; undefined for kinds that have no place for it. */
+  readonly markerOf?: (item: Item) => string | undefined;
+  readonly lifecycle: (spec: Spec) => Lifecycle;
+  readonly externalId: (spec: Spec) => string | undefined;
+  /** A reason not to call at all, such as a metric that the environment cannot have. */
+  readonly admit?: (pass: Pass<Spec, Facts>) => Step<Facts> | undefined;
+  /** Other objects of the service that its calls name: a refusal may be about one of them. */
+  readonly namesInCalls?: (pass: Pass<Spec, Facts>) => readonly Named[];
+  /** What must have been read besides the object itself before it can be compared. */
+  readonly alsoReads?: (pass: Pass<Spec, Facts>, id: string) => readonly Read[];
+  readonly desired: (pass: Pass<Spec, Facts>) => Fields;
+  /** The same fields as the service shows them; a field that it never shows is absent. */
+  readonly observed: (item: Item, pass: Pass<Spec, Facts>) => Fields;
+  /** Fields that the interface never shows back; remembered as fingerprints instead of being compared. */
+  readonly hidden?: (field: string, pass: Pass<Spec, Facts>) => boolean;
+  /** Fields that are hidden at times only, such as while they are empty: what was sent last is remembered all the time. */
+  readonly hiddenAtTimes?: (field: string) => boolean;
+  /** Fields that something else sends for the time being: what the spec says of them counts as sent. */
+  readonly sentElsewhere?: (field: string, pass: Pass<Spec, Facts>) => boolean;
+  /** Fields that are shown back and remembered all the same, so that it is noticed when the spec states them no longer. */
+  readonly kept?: (field: string) => boolean;
+  /** Fields that another wanted one has taken the place of: the service has them no longer. */
+  readonly replaced?: (field: string, wanted: Fields) => boolean;
+  /** Fields that hold secrets: shown as `(redacted)` wherever they differ. */
+  readonly secret?: (field: string) => boolean;
+  /** Fields that the service cannot change once the object is there. */
+  readonly fixed?: readonly string[];
+  /** Fields that creation does not take; the first update brings them about. */
+  readonly afterCreation?: readonly string[];
+  /** Fields of the spec that creation alone takes and nothing shows: they are told as unverified, also where it was not ours. */
+  readonly creationOnly?: (spec: Spec) => readonly string[];
+  /** Why the object must not be changed at the moment, though it differs. */
+  readonly mustWait?: (pass: Pass<Spec, Facts>, changed: Fields) => Step<Facts> | undefined;
+  readonly requests: {
+    readonly create: (pass: Pass<Spec, Facts>, fields: Fields) => Request;
+    readonly idOfCreated: (body: unknown) => string | undefined;
+    /** Fields that the answer to a creation shows. */
+    readonly shownByCreated?: (body: unknown) => Fields;
+    readonly update: (id: string, changed: Fields, pass: Pass<Spec, Facts>) => Request;
+    /** Those of the changed fields that need a call of their own before the others; without it all go at once. */
+    readonly updateFirst?: (changed: Fields, pass: Pass<Spec, Facts>) => readonly string[] | undefined;
+    /** Ids in the service at which an update must be alone; see `Call.alone`. */
+    readonly updateAlone?: (pass: Pass<Spec, Facts>) => readonly string[];
+    /** What the answer to an update tells besides. */
+    readonly learnedByUpdate?: (body: unknown, changed: Fields, pass: Pass<Spec, Facts>) => Facts;
+    /** What counts while there is no answer to an update. */
+    readonly supposedOfUpdate?: (changed: Fields, pass: Pass<Spec, Facts>) => Facts;
+    /** Whether that counts the calls themselves. */
+    readonly countsUpdate?: (changed: Fields, pass: Pass<Spec, Facts>) => boolean;
+    readonly remove: (id: string) => Request;
+  };
+  /** What stands in the way of a removal, in words, when the service refuses it. */
+  readonly blocked?: (refusal: Refusal, pass: Pass<Spec, Facts>) => string | undefined;
+  /** What the service keeps after a removal, in words. */
+  readonly staysBehind?: (pass: Pass<Spec, Facts>) => string | undefined;
+  /** The next step once spec and service agree; without it the object is ready. */
+  readonly settle?: (pass: Pass<Spec, Facts>, seen: Sight<Item>) => Step<Facts>;
+  readonly facts: (pass: Pass<Spec, Facts>, seen: Sight<Item>) => Facts;
+  /** What stays known when the bound object is gone, or another one takes its place. */
+  readonly factsOfNext: (facts: Facts) => Facts;
+  readonly conditions?: (pass: Pass<Spec, Facts>, seen: Sight<Item>) => readonly OwnCondition[];
+  /** What happened since status was written last, worth an event each. */
+  readonly notices?: (pass: Pass<Spec, Facts>, seen: Sight<Item>) => readonly Notice[];
+}

@@ -1,0 +1,251 @@
+/**
+ * The decision shared by every kind whose object has plain create, update and delete: what is the next single step?
+ *
+ * Order: deletion, an open create, the binding (confirmed, adopted or made), the object's absence, its difference from the
+ * spec, and what the kind itself still wants. Everything it knows comes in with the pass, so the same pass gives the same step.
+ */
+import type { Json } from '../../../base/json.ts';
+import { isoSeconds } from '../../../base/time.ts';
+import { leftoverOf, meanwhile, only, part, whole } from './applied.ts';
+import { asFound } from './binding.ts';
+import { compare, type Difference } from './compare.ts';
+import { findOrCreate } from './create.ts';
+import { denied, lookAfterDenial } from './denial.ts';
+import { bindNamed, claimed, resolveFirst } from './named.ts';
+import type { Pass } from '../contract/pass.ts';
+import type { ObjectPlan } from './plan.ts';
+import { readOf } from './reading.ts';
+import { planRemoval } from './removal.ts';
+import { believedPolls, look, mayBeAlone, refusedFor } from './observe.ts';
+import type { Showing, Step, Verdict } from '../contract/step.ts';
+
+/** The next step for an object with plain create, update and delete. */
+export function planObject<Spec, Facts, Item>(
+  plan: ObjectPlan<Spec, Facts, Item>,
+  pass: Pass<Spec, Facts>,
+): Step<Facts> {
+  if (pass.subject.deleting) return planRemoval(plan, pass);
+  const unresolved = resolveFirst(plan, pass);
+  if (unresolved !== undefined) return unresolved;
+  const refused = plan.admit?.(pass);
+  if (refused !== undefined) return refused;
+  const { id } = pass.memory;
+  const externalId = plan.externalId(pass.spec);
+  if (externalId !== undefined && (id !== externalId || pass.memory.ownership === 'Presumed')) {
+    return bindNamed(plan, pass, externalId);
+  }
+  if (id === undefined) return findOrCreate(plan, pass);
+  const claimant = pass.claimant(id);
+  if (claimant?.goesFirst === true) return claimed(plan, id, claimant.name);
+  return keepMatched(plan, pass, id);
+}
+
+/** What status shows of such an object. */
+export function showObject<Spec, Facts, Item>(
+  plan: ObjectPlan<Spec, Facts, Item>,
+  pass: Pass<Spec, Facts>,
+): Showing<Facts> {
+  const { id } = pass.memory;
+  const found = id === undefined ? undefined : look(plan, pass, id);
+  const leftover = leftoverOf(plan, pass);
+  if (found?.is !== 'seen') {
+    const unseen = found?.is === 'unclear';
+    const { facts } = pass.memory;
+    // What it showed last is not so any more.
+    const known = found?.is === 'gone' ? plan.factsOfNext(facts) : facts;
+    return { unseen, facts: known, conditions: [], drift: [], unverified: [], leftover };
+  }
+  const difference = compare(plan, pass, found.seen.fields);
+  return {
+    facts: plan.facts(pass, found.seen),
+    conditions: plan.conditions?.(pass, found.seen) ?? [],
+    drift: difference.drift,
+    unverified: [...difference.hidden, ...(plan.creationOnly?.(pass.spec) ?? [])].toSorted(),
+    leftover,
+    notices: plan.notices?.(pass, found.seen) ?? [],
+  };
+}
+
+function keepMatched<Spec, Facts, Item>(
+  plan: ObjectPlan<Spec, Facts, Item>,
+  pass: Pass<Spec, Facts>,
+  id: string,
+): Step<Facts> {
+  const found = afterDoubt(plan, pass, id) ?? look(plan, pass, id);
+  if (found.is === 'unclear') return found.step;
+  if (found.is === 'gone') return gone(plan, pass, id);
+  const unread = plan.alsoReads?.(pass, id).find((read) => pass.view.all(read) === undefined);
+  if (unread !== undefined) return readOf(pass, unread, Number.NEGATIVE_INFINITY);
+  const applied = asFound(plan, pass);
+  if (applied !== undefined) return { is: 'again', remember: { applied } };
+  const difference = compare(plan, pass, found.seen.fields);
+  const fixed = plan.fixed?.find((field) => field in difference.differing);
+  if (fixed !== undefined) return immutable(plan, pass, id, [fixed, ...Object.keys(difference.differing)]);
+  const reports = plan.lifecycle(pass.spec).drift === 'Report';
+  const changed = { ...(!reports && difference.differing), ...difference.unsent };
+  if (Object.keys(changed).length > 0) {
+    const lacking = lookAfterDenial(plan, pass, id);
+    if (lacking?.is === 'unclear') return lacking.step;
+    return lacking === undefined ? correct(plan, pass, id, difference, changed) : gone(plan, pass, id);
+  }
+  if (difference.rerecord || pass.memory.applied?.generation !== pass.subject.generation) {
+    return { is: 'again', remember: { applied: whole(plan, pass, difference) }, note: {} };
+  }
+  const next = plan.settle?.(pass, found.seen) ?? { is: 'ready' };
+  if (next.is !== 'ready') return next;
+  const late = lateArrival(pass, difference);
+  if (late !== undefined) return late;
+  const drifted = Object.keys(difference.differing);
+  const message = `differs from the spec in ${drifted.join(', ')}; drift is only reported`;
+  const ready = drifted.length === 0 ? next : ({ is: 'ready', reason: 'Observed', message } as const);
+  return { ...ready, ...whenDoubtful(plan, pass, id), note: {} };
+}
+
+/** Waits while an older change, whose answer was lost, may still overwrite the newest values. */
+function lateArrival<Spec, Facts>(
+  { wallMs }: Pass<Spec, Facts>,
+  { overwritable }: Difference,
+): Verdict<Facts> | undefined {
+  const fields = Object.keys(overwritable);
+  if (fields.length === 0) return undefined;
+  const untilMs = Math.max(...Object.values(overwritable));
+  const message = `the answer to an earlier change of ${fields.join(', ')} was lost, and that change may still arrive until ${isoSeconds(untilMs)}; the newest values are sent once more then`;
+  return { is: 'wait', reason: 'InDoubt', message, retryInMs: Math.max(1_000, untilMs - wallMs + 1_000), note: {} };
+}
+
+/** A list that the service refuses is believed for a while only: then the object is looked at by itself. */
+function whenDoubtful<Spec, Facts, Item>(
+  plan: ObjectPlan<Spec, Facts, Item>,
+  pass: Pass<Spec, Facts>,
+  id: string,
+): { readonly retryInMs?: number } {
+  const list = plan.list(pass);
+  const walk = pass.view.one(list, id)?.walk;
+  const refusedMs = walk === undefined ? 0 : refusedFor(pass, list, walk);
+  const believedMs = believedPolls * pass.account.pollMs;
+  // As long as nothing answers there is nothing to look at; whether others are answered with is asked again now and then.
+  if (refusedMs === 0) return mayBeAlone(pass, list) ? { retryInMs: 2 * believedMs } : {};
+  return { retryInMs: refusedMs < believedMs ? believedMs - refusedMs : believedMs };
+}
+
+/** What is another thing than the spec describes is not changed into it halfway: where drift is corrected somebody has to decide. */
+function immutable<Spec, Facts, Item>(
+  plan: ObjectPlan<Spec, Facts, Item>,
+  pass: Pass<Spec, Facts>,
+  id: string,
+  [field = '', ...differing]: readonly string[],
+): Step<Facts> {
+  const { drift, mode } = plan.lifecycle(pass.spec);
+  if (drift === 'Correct' && mode === 'Manage' && pass.account.mode === 'Manage') {
+    const message = `${plan.noun} ${id} has another ${field} than the spec, and the service cannot change it`;
+    return { is: 'stall', reason: 'Immutable', message };
+  }
+  const message = `differs from the spec in ${differing.join(', ')}; that is only reported, and nothing is sent, since the service cannot change ${field}`;
+  return { is: 'ready', reason: 'Observed', message, note: {} };
+}
+
+/** The answer to a change was lost: only what was read after it says whether the change is still to be made. */
+function afterDoubt<Spec, Facts, Item>(
+  plan: ObjectPlan<Spec, Facts, Item>,
+  pass: Pass<Spec, Facts>,
+  id: string,
+): { readonly is: 'unclear'; readonly step: Step<Facts> } | undefined {
+  const { doubtAt } = pass.notes;
+  if (doubtAt === undefined) return undefined;
+  const list = plan.list(pass);
+  const seen = pass.view.one(list, id);
+  if (seen === undefined) return undefined;
+  if (seen.walk.begunAt < doubtAt) return { is: 'unclear', step: readOf(pass, list, doubtAt) };
+  const older = plan.alsoReads?.(pass, id).find((read) => (pass.view.all(read)?.begunAt ?? doubtAt) < doubtAt);
+  return older && { is: 'unclear', step: readOf(pass, older, doubtAt) };
+}
+
+function correct<Spec, Facts, Item>(
+  plan: ObjectPlan<Spec, Facts, Item>,
+  pass: Pass<Spec, Facts>,
+  id: string,
+  difference: Difference,
+  changed: Readonly<Record<string, Json>>,
+): Step<Facts> {
+  const isDrift = pass.memory.applied?.generation === pass.subject.generation;
+  const drifted = isDrift ? Object.keys(difference.differing).filter((field) => field in changed) : [];
+  const contested = drifted.filter((field) => pass.contested.has(field));
+  if (contested.length > 0) {
+    const message = `somebody else keeps changing ${contested.join(', ')} of ${plan.noun} ${id}; it is left as it is for now`;
+    return { is: 'stall', reason: 'Contested', message };
+  }
+  const held = plan.mustWait?.(pass, changed);
+  if (held !== undefined) return held;
+  const first = plan.requests.updateFirst?.(changed, pass);
+  const now = first === undefined ? changed : only(changed, first);
+  const words = `update ${plan.noun} "${plan.name(pass)}" (${Object.keys(now).join(', ')})`;
+  return {
+    is: 'call',
+    call: {
+      request: plan.requests.update(id, now, pass),
+      words,
+      urgency: isDrift ? 'drift' : 'edit',
+      corrects: drifted.filter((field) => field in now),
+      ...meanwhile(plan, pass, now),
+      counted: plan.requests.countsUpdate?.(now, pass) ?? false,
+      ...(plan.requests.updateAlone && { alone: plan.requests.updateAlone(pass) }),
+      wrote: () => only(difference.differing, Object.keys(now)),
+      refused: (refusal) =>
+        refusal.is !== 'inDoubt'
+          ? denied(plan, pass, words, refusal)
+          : {
+              is: 'wait',
+              reason: 'InDoubt',
+              message: `${words}: ${refusal.message}; what came of it is looked at before it is sent again`,
+              retryInMs: 2_000,
+              note: { ...pass.notes, doubtAt: pass.monotonicMs + 1 },
+            },
+      committed: (body) => ({
+        applied: first === undefined ? whole(plan, pass, difference, Object.keys(now)) : part(pass, difference, first),
+        ...(plan.requests.learnedByUpdate && { facts: plan.requests.learnedByUpdate(body, now, pass) }),
+      }),
+    },
+  };
+}
+
+/** A bound object that is proved gone though nobody told us. */
+function gone<Spec, Facts, Item>(
+  plan: ObjectPlan<Spec, Facts, Item>,
+  pass: Pass<Spec, Facts>,
+  id: string,
+): Step<Facts> {
+  const named = plan.externalId(pass.spec) === id;
+  if (named || plan.lifecycle(pass.spec).onMissing === 'Stall') {
+    return {
+      is: 'stall',
+      reason: 'ObjectGone',
+      message: `${plan.noun} ${id} is gone from the service and is not made again`,
+      // What stays bound and is proved gone must not keep the account frozen.
+      note: { ...pass.notes, provedGone: 1 },
+    };
+  }
+  if (pass.account.frozen !== undefined) {
+    return {
+      is: 'wait',
+      reason: 'VisibilityLost',
+      message: pass.account.frozen,
+      note: { ...pass.notes, provedGone: 1 },
+    };
+  }
+  // Said and written at once: what was proved must not be proved anew by every pass that then waits for a read.
+  return {
+    is: 'wait',
+    reason: 'Creating',
+    message: `${plan.noun} ${id} is gone from the service and is made again`,
+    retryInMs: 1,
+    remember: {
+      id: undefined,
+      ownership: undefined,
+      binding: undefined,
+      applied: undefined,
+      journal: undefined,
+      facts: plan.factsOfNext(pass.memory.facts),
+    },
+    note: {},
+  };
+}

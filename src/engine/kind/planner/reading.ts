@@ -1,0 +1,46 @@
+import type { Read } from '../../ports.ts';
+import type { Pass } from '../contract/pass.ts';
+import type { Step } from '../contract/step.ts';
+
+/** A pause that the service asks for is no news as long as it has not held up who asks for so long. */
+const shortPauseMs = 20_000;
+
+/** Asks for a read begun at or after `since`; where the service refuses or is not reached, says so instead of asking on. */
+export function readOf<Spec, Facts>(
+  pass: Pass<Spec, Facts>,
+  read: Read,
+  since: number,
+): Extract<Step<Facts>, { is: 'read' | 'wait' | 'stall' }> {
+  const problem = pass.view.problem(read);
+  if (problem === undefined || problem.at < since) return { is: 'read', read, since };
+  const message = `reading ${read.first.endpoint}: ${problem.message}`;
+  switch (problem.why) {
+    case 'unauthorized':
+    case 'hostNotAllowed':
+      return { is: 'wait', reason: 'AccountNotReady', message };
+    case 'forbidden':
+    case 'refused':
+      return { is: 'wait', reason: 'Forbidden', message, retryInMs: 300_000 };
+    case 'throttled':
+      if (pass.monotonicMs - pass.askedAt < shortPauseMs) return { is: 'read', read, since };
+      return { is: 'wait', reason: 'Throttled', message };
+    case 'malformed':
+      return { is: 'wait', reason: 'UnexpectedResponse', message };
+    case 'unreachable':
+      return { is: 'wait', reason: 'ServiceUnavailable', message };
+  }
+}
+
+/**
+ * From when on a look counts after the service said no to what stands in the journal: it may have done it all the same. It goes
+ * on into the next step by `note`.
+ */
+export function sinceNo<Spec, Facts>({ memory, notes, askedAt }: Pass<Spec, Facts>): number {
+  return memory.journal?.conflicted === undefined ? Number.NEGATIVE_INFINITY : (notes['saidNoAt'] ?? askedAt);
+}
+
+/** The same step, so that what follows knows what `sinceNo` found. */
+export function notingNo<Spec, Facts>(pass: Pass<Spec, Facts>, step: Step<Facts>): Step<Facts> {
+  if (pass.memory.journal?.conflicted === undefined || step.is === 'release') return step;
+  return { ...step, note: { ...pass.notes, ...step.note, saidNoAt: sinceNo(pass) } };
+}

@@ -1,0 +1,125 @@
+/**
+ * Letting go of an object: the service's one is removed first, and the finalizer goes only when it is proved gone.
+ *
+ * Guarantees: what we did not create, or only presume to be ours, is never deleted; an open create is resolved before.
+ *
+ * Why: docs/design/ownership.md#deleting-removes-only-what-we-made
+ */
+import { growingMs } from '../../../base/backoff.ts';
+import type { Pass } from '../contract/pass.ts';
+import { releasedWithPlace } from './place.ts';
+import type { ObjectPlan } from './plan.ts';
+import { readOf } from './reading.ts';
+import { isNo } from '../contract/refusal.ts';
+import { resolveCreate } from './resolve-create.ts';
+import type { Refusal, Step, Verdict } from '../contract/step.ts';
+
+/** The annotation that lets an object go without touching the service, even while it is being deleted. */
+export const onDeleteAnnotation = 'apphosting.dev/on-delete';
+
+const lagMs = 2_000;
+const blockedRetryMs = 30_000;
+const longestBlockedRetryMs = 600_000;
+
+/** The next step of a deletion. */
+export function planRemoval<Spec, Facts, Item>(
+  plan: ObjectPlan<Spec, Facts, Item>,
+  pass: Pass<Spec, Facts>,
+): Step<Facts> {
+  const { journal, id } = pass.memory;
+  const kept = retained(plan, pass);
+  if (kept !== undefined) return { is: 'release', ...(kept !== '' && { stays: kept }) };
+  if (journal?.create !== undefined) return resolveCreate(plan, pass, journal, journal.create);
+  if (id === undefined) return forgetUnbound(plan, pass);
+  return removeBound(plan, pass, id);
+}
+
+/** Why the object in the service stays, if it does. */
+function retained<Spec, Facts, Item>(plan: ObjectPlan<Spec, Facts, Item>, pass: Pass<Spec, Facts>): string | undefined {
+  const { id, ownership } = pass.memory;
+  const stays = id === undefined ? '' : `${plan.noun} ${id} stays in the service`;
+  if (pass.subject.annotations[onDeleteAnnotation] === 'Retain') return stays;
+  const lifecycle = plan.lifecycle(pass.spec);
+  if (lifecycle.mode === 'Observe' || pass.account.mode === 'Observe') return stays;
+  if (ownership === 'Presumed') return `${stays}: it is only presumed to be ours`;
+  const onDelete = lifecycle.onDelete ?? (ownership === 'Adopted' ? 'Retain' : 'Delete');
+  return onDelete === 'Retain' && id !== undefined ? stays : undefined;
+}
+
+/** Without an id there may still be a marked object, when the status was lost. */
+function forgetUnbound<Spec, Facts, Item>(plan: ObjectPlan<Spec, Facts, Item>, pass: Pass<Spec, Facts>): Step<Facts> {
+  const { markerOf } = plan;
+  if (markerOf === undefined || !pass.subject.held || plan.isPlaced?.(pass) === false) return { is: 'release' };
+  const list = plan.list(pass);
+  const walk = pass.view.all(list);
+  if (walk === undefined || walk.begunAt < pass.askedAt) {
+    return releasedWithPlace(plan, pass, pass.askedAt) ?? readOf(pass, list, pass.askedAt);
+  }
+  const mine = [...walk.items].find(([, item]) => markerOf(item) === pass.marker);
+  if (mine === undefined) return { is: 'release' };
+  const { endpoint, accountId } = pass.account;
+  return { is: 'again', remember: { id: mine[0], ownership: 'Created', binding: { endpoint, accountId } } };
+}
+
+function removeBound<Spec, Facts, Item>(
+  plan: ObjectPlan<Spec, Facts, Item>,
+  pass: Pass<Spec, Facts>,
+  id: string,
+): Step<Facts> {
+  const { removedAt, sentAt } = pass.notes;
+  if (removedAt !== undefined) {
+    const single = plan.single(id);
+    const direct = pass.view.one(single, id);
+    if (direct === undefined || direct.walk.begunAt < removedAt) return readOf(pass, single, removedAt);
+    if (direct.item === undefined) {
+      const stays = plan.staysBehind?.(pass);
+      return { is: 'release', ...(stays !== undefined && { stays }) };
+    }
+    if (sentAt !== undefined && pass.monotonicMs - sentAt < pass.horizonMs) {
+      return {
+        is: 'wait',
+        reason: 'Deleting',
+        message: `${plan.noun} ${id} was deleted and still shows; waiting until it is gone`,
+        retryInMs: lagMs,
+        note: { removedAt: Math.max(removedAt, direct.walk.begunAt + 1), sentAt },
+      };
+    }
+  }
+  if (pass.account.frozen !== undefined) {
+    return { is: 'wait', reason: 'VisibilityLost', message: pass.account.frozen };
+  }
+  if (pass.quarantineMs > 0) {
+    const message =
+      'this operator has just taken over; nothing is deleted until calls of its predecessor can no longer arrive';
+    return { is: 'wait', reason: 'TakeOver', message, retryInMs: pass.quarantineMs };
+  }
+  return {
+    is: 'call',
+    call: {
+      request: plan.requests.remove(id),
+      words: `delete ${plan.noun} "${plan.name(pass)}"`,
+      urgency: 'dangerous',
+      committed: () => ({}),
+      note: (at) => ({ removedAt: at, sentAt: at }),
+      refused: (refusal) => blocked(plan, pass, id, refusal),
+    },
+  };
+}
+
+function blocked<Spec, Facts, Item>(
+  plan: ObjectPlan<Spec, Facts, Item>,
+  pass: Pass<Spec, Facts>,
+  id: string,
+  refusal: Refusal,
+): Verdict<Facts> | undefined {
+  if (!isNo(refusal)) return undefined;
+  const obstacle = plan.blocked?.(refusal, pass) ?? refusal.message;
+  const { blocked: before = 0 } = pass.notes;
+  return {
+    is: 'wait',
+    reason: 'DeletionBlocked',
+    message: `${plan.noun} ${id} cannot be deleted: ${obstacle}`,
+    retryInMs: growingMs(before, { firstMs: blockedRetryMs, longestMs: longestBlockedRetryMs }),
+    note: { ...pass.notes, blocked: before + 1 },
+  };
+}

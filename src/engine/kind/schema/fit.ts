@@ -1,0 +1,85 @@
+/**
+ * Cuts a status to its schema: a status that does not fit is refused as a whole, and then nothing could be written down.
+ *
+ * It is for what people read. A journal is never cut: bytes that are sent again must be the same bytes.
+ *
+ * Why: docs/design/status-and-conditions.md#a-status-is-cut-to-its-schema-before-it-is-written
+ */
+import { z } from 'zod';
+
+/** A list that lost entries. */
+export interface Cut {
+  readonly field: string;
+  readonly total: number;
+}
+
+/** What fits, and what was cut from it. */
+export interface Fitted<Value> {
+  readonly value: Value;
+  readonly cut: readonly Cut[];
+}
+
+interface Node {
+  readonly type?: string;
+  readonly maxLength?: number;
+  readonly maxItems?: number;
+  readonly maxProperties?: number;
+  readonly minimum?: number;
+  readonly maximum?: number;
+  readonly properties?: Readonly<Record<string, Node>>;
+  readonly items?: Node;
+  readonly additionalProperties?: Node | boolean;
+}
+
+const nodes = new WeakMap<z.ZodType, Node>();
+
+/** The value, cut to the schema: texts and lists lose their end, numbers go to the nearest bound, unknown fields go. */
+export function fit<Value>(schema: z.ZodType<Value>, value: Value): Fitted<Value> {
+  let node = nodes.get(schema);
+  if (node === undefined) {
+    node = z.toJSONSchema(schema, { io: 'input' }) as Node;
+    nodes.set(schema, node);
+  }
+  const cut: Cut[] = [];
+  return { value: within(node, value, '', cut) as Value, cut };
+}
+
+function within(node: Node, value: unknown, path: string, cut: Cut[]): unknown {
+  if (typeof value === 'string') return shortened(value, node.maxLength);
+  if (typeof value === 'number') return Math.min(Math.max(value, node.minimum ?? value), node.maximum ?? value);
+  if (Array.isArray(value)) return list(node, value, path, cut);
+  if (typeof value === 'object' && value !== null) return object(node, value, path, cut);
+  return value;
+}
+
+/** Characters are counted as the API server counts them. */
+function shortened(text: string, maxLength = Number.POSITIVE_INFINITY): string {
+  if (text.length <= maxLength) return text;
+  const characters = Array.from(text);
+  return characters.length <= maxLength ? text : `${characters.slice(0, maxLength - 1).join('')}…`;
+}
+
+function list(node: Node, items: readonly unknown[], path: string, cut: Cut[]): unknown {
+  const { maxItems = items.length, items: item } = node;
+  if (items.length > maxItems) cut.push({ field: path, total: items.length });
+  return item === undefined ? items : items.slice(0, maxItems).map((one) => within(item, one, `${path}[]`, cut));
+}
+
+function object(node: Node, value: object, path: string, cut: Cut[]): unknown {
+  const { properties, additionalProperties, maxProperties } = node;
+  const at = (name: string) => (path === '' ? name : `${path}.${name}`);
+  const given = Object.entries(value).filter(([, one]) => one !== undefined);
+  if (properties !== undefined) {
+    return Object.fromEntries(
+      given.flatMap(([name, one]) => {
+        const child = properties[name];
+        return child === undefined ? [] : [[name, within(child, one, at(name), cut)]];
+      }),
+    );
+  }
+  const most = maxProperties ?? given.length;
+  if (given.length > most) cut.push({ field: path, total: given.length });
+  if (typeof additionalProperties !== 'object') return Object.fromEntries(given.slice(0, most));
+  const kept = given.slice(0, most).map(([name, one]) => [name, within(additionalProperties, one, at(name), cut)]);
+  return Object.fromEntries(kept);
+}

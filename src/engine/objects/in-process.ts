@@ -1,0 +1,220 @@
+import type { Json } from '../../base/json.ts';
+import type { Clock } from '../../base/clock.ts';
+import type { OperatorKey } from './fingerprint.ts';
+import { withoutMisses } from '../kind/planner/observe.ts';
+import type { JournalEntry, Memory, Notes, Verdict } from '../kind/contract/step.ts';
+
+/** The newest call of an object that failed or was refused. */
+export interface FailedCall {
+  /** The fingerprint of the request; undefined when the answer changed it (an id came back), until the next one is known. */
+  readonly digest: string | undefined;
+  readonly at: number;
+  /** True when the service said no; false when the call failed or its outcome is unknown. */
+  readonly isNo: boolean;
+  /** The verdict to repeat until the call is sent again. */
+  readonly verdict: Verdict<unknown>;
+  readonly until: number;
+}
+
+/**
+ * Marks in status of a call that was certainly not carried out and will be sent again. Taking them away and putting them back
+ * would cost two writes a try.
+ */
+export interface LeftMarks {
+  readonly digest: string;
+  readonly marked: Partial<Memory<unknown>>;
+  readonly known: Partial<Memory<unknown>>;
+}
+
+/** What this process remembers of one object between passes. Losing all of it only costs time. */
+export interface InProcess {
+  notes: Notes;
+  /** The newest value that we sent for each field of the object with the id `to`. */
+  wrote:
+    | { readonly to: string | undefined; readonly at: number; readonly fields: Readonly<Record<string, Json>> }
+    | undefined;
+  journalSeen: { readonly entry: string; readonly monotonic: number; readonly wall: number } | undefined;
+  /** The open journal entry as written last. It counts even when somebody wipes the status. */
+  journal: JournalEntry | undefined;
+  /** What an answer told and status does not carry yet. It counts even when the reconcile fails meanwhile. */
+  unwritten: Partial<Memory<unknown>> | undefined;
+  /** The object was created after this process had started. */
+  isYounger: boolean;
+  /** When the object first asked for the read that it waits for. */
+  askedAt: number | undefined;
+  /** Since when this process knows the object; undefined once it has sent something for it or finished with it. */
+  newSince: number | undefined;
+  /** True when the last reconcile looked at the service. One that is held up before that proves nothing. */
+  looks: boolean;
+  /** Since when a new object waits, with an empty status, for references that may come with the same apply. */
+  heldBackAt: number | undefined;
+  /** The object's mark in the account that it was last looked at in. */
+  marker: { readonly where: string; readonly text: string } | undefined;
+  /** The newest call that failed or was refused: it is not sent again each time the object is woken. */
+  failedCall: FailedCall | undefined;
+  /** The marks of that call in status. */
+  marks: LeftMarks | undefined;
+  /** How many calls in a row failed. */
+  failures: number;
+  /** Everything that the failed calls depend on besides their content; see `noteCircumstances`. */
+  circumstances: string | undefined;
+  /** Fields that we and somebody else keep changing in turn. */
+  contest: Contest;
+  /** The token of `apphosting.dev/reconcile-at` that is being honoured, and since when. */
+  forced: { readonly token: string; readonly since: number } | undefined;
+}
+
+/** Fields that somebody else keeps changing back, for one generation of the spec. */
+interface Contest {
+  readonly generation: number;
+  /** When each field was corrected because somebody had changed it. */
+  readonly corrections: ReadonlyMap<string, readonly number[]>;
+  /** The newest correction whose answer was lost. */
+  readonly lost: { readonly fields: readonly string[]; readonly at: number } | undefined;
+  /** Fields that are no longer corrected, and since when. */
+  readonly left: { readonly fields: ReadonlySet<string>; readonly since: number } | undefined;
+}
+
+const peace = { corrections: new Map<string, readonly number[]>(), lost: undefined, left: undefined };
+const contestWindowMs = 600_000;
+const contestLimit = 5;
+
+/** In-process state by uid, so that a recreated object starts afresh. */
+export class InProcessStates {
+  readonly #byUid = new Map<string, InProcess>();
+  readonly #clock: Clock;
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  of(uid: string): InProcess {
+    const known = this.#byUid.get(uid);
+    if (known !== undefined) return known;
+    const fresh: InProcess = {
+      notes: {},
+      wrote: undefined,
+      journalSeen: undefined,
+      journal: undefined,
+      unwritten: undefined,
+      isYounger: false,
+      askedAt: undefined,
+      newSince: this.#clock.monotonic(),
+      looks: false,
+      heldBackAt: undefined,
+      marker: undefined,
+      failedCall: undefined,
+      marks: undefined,
+      failures: 0,
+      circumstances: undefined,
+      contest: { generation: -1, ...peace },
+      forced: undefined,
+    };
+    this.#byUid.set(uid, fresh);
+    return fresh;
+  }
+
+  forget(uid: string): void {
+    this.#byUid.delete(uid);
+  }
+}
+
+/** The newest values that we sent to the object with this id. */
+export function writtenTo({ wrote }: InProcess, id: string | undefined): InProcess['wrote'] {
+  return wrote?.to === id ? wrote : undefined;
+}
+
+/** Removes the note of a miss when the object was seen after it: only two misses in a row prove that it is gone. */
+export function seenAgain(
+  notes: Notes,
+  id: string | undefined,
+  view: { shownAfter(at: number, id: string): boolean },
+): Notes {
+  const { missedAt } = notes;
+  return missedAt !== undefined && id !== undefined && view.shownAfter(missedAt, id) ? withoutMisses(notes) : notes;
+}
+
+/** When this process first saw an open journal entry. */
+export function seenJournal(
+  inProcess: InProcess,
+  entry: JournalEntry | undefined,
+  now: { readonly monotonic: number; readonly wall: number },
+): { readonly monotonic: number; readonly wall: number } {
+  if (entry === undefined) {
+    inProcess.journalSeen = undefined;
+    return now;
+  }
+  const name = `${entry.operation}/${entry.attempt}/${entry.startedAt}`;
+  if (inProcess.journalSeen?.entry !== name) inProcess.journalSeen = { entry: name, ...now };
+  return inProcess.journalSeen;
+}
+
+/** Notes a correction of fields that somebody else had changed. */
+export function corrected(inProcess: InProcess, generation: number, fields: readonly string[], now: number): void {
+  const contest = contestOf(inProcess, generation);
+  const corrections = new Map(contest.corrections);
+  for (const field of fields) {
+    const recent = (corrections.get(field) ?? []).filter((at) => now - at < contestWindowMs);
+    corrections.set(field, [...recent, now]);
+  }
+  inProcess.contest = { ...contest, corrections, lost: undefined };
+}
+
+/** Notes a correction whose answer was lost. It counts once the service shows its values (`wentThrough`). */
+export function correctedPerhaps(
+  inProcess: InProcess,
+  generation: number,
+  fields: readonly string[],
+  now: number,
+): void {
+  inProcess.contest = { ...contestOf(inProcess, generation), lost: { fields, at: now } };
+}
+
+/** Counts a lost correction as carried out: the object equals the spec. */
+export function wentThrough(inProcess: InProcess, generation: number): void {
+  const { lost } = inProcess.contest;
+  if (lost !== undefined && inProcess.contest.generation === generation)
+    corrected(inProcess, generation, lost.fields, lost.at);
+}
+
+function contestOf({ contest }: InProcess, generation: number): Contest {
+  return contest.generation === generation ? contest : { generation, ...peace };
+}
+
+/**
+ * The fields that are no longer corrected, because they were corrected too often in a short time. Time alone does not end
+ * that, or the two writers would go on for ever. An edit of the spec, `reconcile-at`, or the field equalling the spec
+ * (`resolved`) ends it.
+ */
+export function contested(inProcess: InProcess, generation: number, now: number): ReadonlySet<string> {
+  const { left } = inProcess.contest;
+  const isAsked = left !== undefined && inProcess.forced !== undefined && inProcess.forced.since >= left.since;
+  if (inProcess.contest.generation !== generation || isAsked) resolved(inProcess, generation);
+  if (inProcess.contest.left !== undefined) return inProcess.contest.left.fields;
+  const often = [...inProcess.contest.corrections].filter(
+    ([, times]) => times.filter((at) => now - at < contestWindowMs).length >= contestLimit,
+  );
+  return new Set(often.map(([field]) => field));
+}
+
+/** Stops correcting contested fields. */
+export function conceded(inProcess: InProcess, fields: ReadonlySet<string>, now: number): void {
+  inProcess.contest = { ...inProcess.contest, left: inProcess.contest.left ?? { fields, since: now } };
+}
+
+/** Forgets the contest: the fields equal the spec, or the spec is a new one. */
+export function resolved(inProcess: InProcess, generation: number): void {
+  inProcess.contest = { generation, ...peace };
+}
+
+/** The mark of an object in the account that it is looked at in, computed once. */
+export function markOf(
+  inProcess: InProcess,
+  key: Pick<OperatorKey, 'marker'>,
+  { endpoint, accountId }: { readonly endpoint: string; readonly accountId: string },
+  uid: string,
+): string {
+  const where = `${endpoint}|${accountId}`;
+  if (inProcess.marker?.where !== where) inProcess.marker = { where, text: key.marker(endpoint, accountId, uid) };
+  return inProcess.marker.text;
+}

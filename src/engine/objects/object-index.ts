@@ -1,0 +1,177 @@
+/**
+ * Every object the operator watches, indexed by account, reference, Secret, id and open creation.
+ *
+ * Guarantees: an entry is the newest form that is known of its object, which is what the watch told last or our own later write;
+ * the ties of an object are those of that form; a key is in the book exactly while its object exists.
+ */
+import { isRecord } from '../../base/json.ts';
+import type { AnyKind, Needs } from '../kind/contract/define.ts';
+import { parseStatus, type StoredStatus } from './stored-status.ts';
+import { inWords, keyOf, keyOfObject } from './names.ts';
+import type { KubeObject } from '../ports.ts';
+
+/** An object as it is stored in Kubernetes, with its spec and its status parsed. */
+export interface Stored {
+  readonly key: string;
+  readonly kind: AnyKind;
+  readonly object: KubeObject;
+  readonly spec:
+    | { readonly is: 'valid'; readonly value: unknown }
+    | { readonly is: 'invalid'; readonly message: string }
+    /** Parsing threw, by a mistake of ours: the next reconcile throws it. */
+    | { readonly is: 'broken'; readonly cause: unknown };
+  readonly needs: Needs;
+  /** Ids of the service that the spec names as its own. */
+  readonly claims: readonly string[];
+  readonly status: StoredStatus<unknown>;
+  /** The account it belongs to; its own key for an account. */
+  readonly account: string;
+  readonly ties: readonly string[];
+}
+
+/** Names of ties. A tie names a thing, and holds the objects that a change of this thing concerns. */
+export const tie = {
+  account: (key: string) => `account:${key}`,
+  object: (kind: string, namespace: string | undefined, name: string) => `object:${keyOf(kind, namespace, name)}`,
+  secret: (namespace: string, name: string) => `secret:${namespace}/${name}`,
+  configMap: (namespace: string, name: string) => `configMap:${namespace}/${name}`,
+  claim: (kind: string, id: string) => `claim:${kind}/${id}`,
+  wipe: (id: string) => `wipe:${id}`,
+  create: (collection: string, name: string) => `create:${collection}/${name}`,
+} as const;
+
+export class ObjectIndex {
+  readonly #kinds: ReadonlyMap<string, AnyKind>;
+  readonly #operatorNamespace: string;
+  readonly #entries = new Map<string, Stored>();
+  readonly #tied = new Map<string, Set<string>>();
+
+  constructor(kinds: readonly AnyKind[], operatorNamespace: string) {
+    this.#kinds = new Map(kinds.map((kind) => [kind.kind, kind]));
+    this.#operatorNamespace = operatorNamespace;
+  }
+
+  get(key: string): Stored | undefined {
+    return this.#entries.get(key);
+  }
+
+  values(): Iterable<Stored> {
+    return this.#entries.values();
+  }
+
+  /** Indexes the newest form of an object. A status that was parsed already is not parsed again. */
+  apply(object: KubeObject, status?: StoredStatus<unknown>): Stored | undefined {
+    const kind = this.#kinds.get(object.kind);
+    if (kind === undefined) return undefined;
+    const key = keyOfObject(object);
+    const before = this.#entries.get(key);
+    const stored = this.#read(kind, key, object, before, status);
+    this.#entries.set(key, stored);
+    this.#untie(key, before?.ties ?? []);
+    for (const name of stored.ties) {
+      const keys = this.#tied.get(name);
+      if (keys === undefined) this.#tied.set(name, new Set([key]));
+      else keys.add(key);
+    }
+    return stored;
+  }
+
+  remove(key: string): void {
+    this.#untie(key, this.#entries.get(key)?.ties ?? []);
+    this.#entries.delete(key);
+  }
+
+  /** The keys of the objects that a tie holds. */
+  tiedBy(name: string): readonly string[] {
+    return [...(this.#tied.get(name) ?? [])];
+  }
+
+  #untie(key: string, names: readonly string[]): void {
+    for (const name of names) {
+      const keys = this.#tied.get(name);
+      if (keys?.delete(key) === true && keys.size === 0) this.#tied.delete(name);
+    }
+  }
+
+  #read(
+    kind: AnyKind,
+    key: string,
+    object: KubeObject,
+    before: Stored | undefined,
+    known: StoredStatus<unknown> | undefined,
+  ): Stored {
+    const unchanged =
+      before?.object.metadata.uid === object.metadata.uid &&
+      before.object.metadata.generation === object.metadata.generation &&
+      object.metadata.generation !== undefined;
+    const { spec, needs, claims } = unchanged ? before : takeApart(kind, object);
+    const status = known ?? parseStatus(kind, object.status);
+    const account = unchanged ? before.account : accountOf(kind, key, object);
+    const partial = { key, kind, object, spec, needs, claims, status, account };
+    return { ...partial, ties: tiesOf(partial, this.#operatorNamespace) };
+  }
+}
+
+/** Parses a spec. One object that cannot be parsed must not hold up the others. */
+function takeApart(kind: AnyKind, object: KubeObject): Pick<Stored, 'spec' | 'needs' | 'claims'> {
+  try {
+    const spec = parseSpec(kind, object);
+    if (spec.is !== 'valid') return { spec, needs: {}, claims: [] };
+    return { spec, needs: kind.needs(spec.value), claims: kind.claims?.(spec.value) ?? [] };
+  } catch (cause) {
+    return { spec: { is: 'broken', cause }, needs: {}, claims: [] };
+  }
+}
+
+function parseSpec(kind: AnyKind, object: KubeObject): Stored['spec'] {
+  const parsed = kind.spec.safeParse(object.spec ?? {});
+  if (parsed.success) return { is: 'valid', value: parsed.data };
+  const [issue] = parsed.error.issues;
+  const path = ['spec', ...(issue?.path ?? [])].join('.');
+  return { is: 'invalid', message: `${path}: ${issue?.message ?? 'not valid'}` };
+}
+
+/** The account an object belongs to: what `spec.accountRef` names, or the HostingAccount `default` beside it. */
+function accountOf(kind: AnyKind, key: string, object: KubeObject): string {
+  if (kind.life === 'account') return key;
+  const spec = isRecord(object.spec) ? object.spec : {};
+  const ref = isRecord(spec['accountRef']) ? spec['accountRef'] : {};
+  const name = typeof ref['name'] === 'string' ? ref['name'] : 'default';
+  if (ref['kind'] === 'ClusterHostingAccount') return keyOf('ClusterHostingAccount', undefined, name);
+  return keyOf('HostingAccount', object.metadata.namespace, name);
+}
+
+function tiesOf(stored: Omit<Stored, 'ties'>, operatorNamespace: string): readonly string[] {
+  const { kind, object, spec, needs, claims, status } = stored;
+  const namespace = object.metadata.namespace ?? operatorNamespace;
+  const { id, journal, facts } = status.memory;
+  const own = [...claims, ...(kind.made?.(facts) ?? []), ...(id === undefined ? [] : [id])];
+  const wiped = spec.is === 'valid' ? (kind.wipes?.(spec.value, facts) ?? []) : [];
+  const names = new Set<string>([
+    ...(kind.life === 'account' ? [] : [tie.account(stored.account)]),
+    ...(needs.secrets ?? []).map((need) => tie.secret(namespace, need.name)),
+    ...(needs.configMaps ?? []).map((need) => tie.configMap(namespace, need.name)),
+    ...(needs.references ?? []).map((need) => tie.object(need.kind, object.metadata.namespace, need.name)),
+    ...own.map((one) => tie.claim(kind.kind, one)),
+    ...wiped.map((one) => tie.wipe(one)),
+    ...(journal?.create === undefined ? [] : [tie.create(journal.create.collection, journal.create.name)]),
+  ]);
+  return [...names];
+}
+
+/** True for the tie of an id of the service, which only one object can own. */
+export function isClaim(name: string): boolean {
+  return name.startsWith('claim:');
+}
+
+/** An object in the words of a message: `ContactPoint team-a/on-call`. */
+export function storedInWords(stored: Stored): string {
+  return inWords(stored.kind.kind, stored.object.metadata);
+}
+
+/** True when the first of two objects wins what only one can own: the older one. */
+export function goesFirst(a: KubeObject, b: KubeObject): boolean {
+  const [left, right] = [a.metadata, b.metadata];
+  if (left.creationTimestamp !== right.creationTimestamp) return left.creationTimestamp < right.creationTimestamp;
+  return left.uid < right.uid;
+}

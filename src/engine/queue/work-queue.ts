@@ -1,0 +1,237 @@
+/**
+ * The work queue: which object is looked at next.
+ *
+ * Guarantees: a key is never taken twice at once; a key added while it is being worked on is taken once more afterwards; of
+ * two times the earlier wins; a more urgent reason lifts a key that waits for a lesser one; namespaces take turns within an
+ * urgency, so that one of them cannot starve the others; keys of an account that is held stay where they are.
+ *
+ * p-queue is not this: it keeps functions and runs each of them, while here a key that is added twice is worked on once, and what
+ * is worked on can be added again.
+ *
+ * Assumes: whoever takes a key calls `done`, whatever happened.
+ */
+import { retryPauseMs } from '../../base/backoff.ts';
+import type { Clock, Entropy } from '../../base/clock.ts';
+import { DelayHeap } from './delay-heap.ts';
+
+/** The reason a key is reconciled; lower goes first. Begun and new objects share a lane. */
+export const urgencies = { deletion: 0, edit: 1, change: 2, begun: 3, initial: 4, resync: 5 } as const;
+export type QueueUrgency = (typeof urgencies)[keyof typeof urgencies];
+
+/** Where a key belongs: namespaces take turns, and the keys of an account can be held back. */
+export interface Place {
+  readonly namespace: string;
+  readonly account: string;
+}
+
+type Keys = Record<'begun' | 'others', Set<string>>;
+
+/** Keys of one urgency; namespaces take turns, each first in first out, and what was begun before what is new. */
+class FairLane {
+  /** By namespace, then by account. */
+  readonly #groups = new Map<string, Map<string, Keys>>();
+
+  add({ namespace, account }: Place, key: string, isBegun: boolean): void {
+    const accounts = this.#groups.get(namespace) ?? new Map<string, Keys>();
+    const keys = accounts.get(account) ?? { begun: new Set(), others: new Set() };
+    this.#groups.set(namespace, accounts);
+    accounts.set(account, keys);
+    keys[isBegun ? 'begun' : 'others'].add(key);
+  }
+
+  remove({ namespace, account }: Place, key: string): void {
+    const accounts = this.#groups.get(namespace);
+    const keys = accounts?.get(account);
+    if (accounts === undefined || keys === undefined) return;
+    keys.begun.delete(key);
+    keys.others.delete(key);
+    if (keys.begun.size + keys.others.size === 0) accounts.delete(account);
+    if (accounts.size === 0) this.#groups.delete(namespace);
+  }
+
+  take(isHeld: (account: string) => boolean): string | undefined {
+    for (const [namespace, accounts] of this.#groups) {
+      for (const [account, keys] of accounts) {
+        if (isHeld(account)) continue;
+        const [key] = keys.begun.size > 0 ? keys.begun : keys.others;
+        if (key === undefined) continue;
+        this.remove({ namespace, account }, key);
+        // The rest of this namespace waits for its next turn.
+        if (accounts.delete(account)) accounts.set(account, keys);
+        if (this.#groups.delete(namespace)) this.#groups.set(namespace, accounts);
+        return key;
+      }
+    }
+    return undefined;
+  }
+}
+
+/** What a queue is told by its owner. */
+export interface WorkQueueOptions {
+  readonly clock: Clock;
+  readonly entropy: Entropy;
+  readonly placeOf: (key: string) => Place;
+  /** True while no more keys of an account are given out; call `resume` when that ends. */
+  readonly isHeld?: (account: string) => boolean;
+  /** Hears how long each key that is taken has waited for it. */
+  readonly onTaken?: (waitedMs: number) => void;
+}
+
+export class WorkQueue {
+  readonly #options: WorkQueueOptions;
+  readonly #lanes = Object.values(urgencies).map(() => new FairLane());
+  readonly #waiting = new Map<
+    string,
+    { readonly urgency: QueueUrgency; readonly place: Place; readonly since: number }
+  >();
+  readonly #running = new Map<string, QueueUrgency | undefined>();
+  readonly #failures = new Map<string, number>();
+  readonly #delayed = new DelayHeap<string>();
+  readonly #delayedUrgency = new Map<string, QueueUrgency>();
+  #takers: ((key: string | undefined) => void)[] = [];
+  #cancelTimer: (() => void) | undefined;
+  #closed = false;
+
+  constructor(options: WorkQueueOptions) {
+    this.#options = options;
+  }
+
+  /** How many keys wait for a worker now. */
+  get depth(): number {
+    return this.#waiting.size;
+  }
+
+  /** How many keys wait for a later time. */
+  get delayed(): number {
+    return this.#delayed.size;
+  }
+
+  /** Nothing runs and nothing waits for a worker. */
+  get idle(): boolean {
+    return this.#waiting.size === 0 && this.#running.size === 0;
+  }
+
+  enqueue(key: string, urgency: QueueUrgency, delayMs = 0): void {
+    if (this.#closed) return;
+    if (delayMs > 0) {
+      this.#delay(key, urgency, delayMs);
+      return;
+    }
+    if (this.#running.has(key)) {
+      const again = this.#running.get(key);
+      this.#running.set(key, again === undefined || urgency < again ? urgency : again);
+      return;
+    }
+    this.#wait(key, urgency);
+  }
+
+  /** The next key, as soon as there is one; undefined when the queue is closed. */
+  take(): Promise<string | undefined> {
+    const key = this.#next();
+    if (key !== undefined || this.#closed) return Promise.resolve(key);
+    return new Promise((resolve) => {
+      this.#takers.push(resolve);
+    });
+  }
+
+  done(key: string): void {
+    const again = this.#running.get(key);
+    this.#running.delete(key);
+    if (again !== undefined && !this.#closed) this.#wait(key, again);
+  }
+
+  /** Enqueues the key after a pause that grows with each failure in a row; returns the pause. */
+  retry(key: string, urgency: QueueUrgency): number {
+    const failures = this.#failures.get(key) ?? 0;
+    this.#failures.set(key, failures + 1);
+    const delayMs = retryPauseMs(failures, this.#options.entropy);
+    this.enqueue(key, urgency, delayMs);
+    return delayMs;
+  }
+
+  /** Forgets the failures of a key: the next pause is the shortest one. */
+  forget(key: string): void {
+    this.#failures.delete(key);
+  }
+
+  /** Forgets a key whose object is gone. */
+  drop(key: string): void {
+    this.forget(key);
+    this.#delayed.remove(key);
+    this.#delayedUrgency.delete(key);
+  }
+
+  /** Gives out no more keys; those being worked on may finish. */
+  close(): void {
+    this.#closed = true;
+    this.#cancelTimer?.();
+    for (const taker of this.#takers.splice(0)) taker(undefined);
+  }
+
+  #wait(key: string, urgency: QueueUrgency): void {
+    const known = this.#waiting.get(key);
+    if (known !== undefined && known.urgency <= urgency) return;
+    // The place of a key may change while it waits: its account may not have been known before.
+    const place = this.#options.placeOf(key);
+    if (known !== undefined) this.#lanes[laneOf(known.urgency)]?.remove(known.place, key);
+    this.#waiting.set(key, { urgency, place, since: known?.since ?? this.#options.clock.monotonic() });
+    this.#lanes[laneOf(urgency)]?.add(place, key, urgency === urgencies.begun);
+    this.resume();
+  }
+
+  /** Gives keys to those who wait for one, as far as their accounts are not held. */
+  resume(): void {
+    while (this.#takers.length > 0) {
+      const key = this.#next();
+      if (key === undefined) return;
+      this.#takers.shift()?.(key);
+    }
+  }
+
+  #next(): string | undefined {
+    if (this.#closed) return undefined;
+    const { clock, isHeld = () => false, onTaken } = this.#options;
+    for (const lane of this.#lanes) {
+      const key = lane.take(isHeld);
+      if (key === undefined) continue;
+      const now = clock.monotonic();
+      onTaken?.(now - (this.#waiting.get(key)?.since ?? now));
+      this.#waiting.delete(key);
+      this.#running.set(key, undefined);
+      return key;
+    }
+    return undefined;
+  }
+
+  #delay(key: string, urgency: QueueUrgency, delayMs: number): void {
+    this.#delayed.add(key, this.#options.clock.monotonic() + delayMs);
+    const known = this.#delayedUrgency.get(key);
+    this.#delayedUrgency.set(key, known === undefined || urgency < known ? urgency : known);
+    this.#arm();
+  }
+
+  #arm(): void {
+    this.#cancelTimer?.();
+    this.#cancelTimer = undefined;
+    const at = this.#delayed.nextAt;
+    if (at === undefined || this.#closed) return;
+    this.#cancelTimer = this.#options.clock.after(Math.max(0, at - this.#options.clock.monotonic()), () =>
+      this.#fire(),
+    );
+  }
+
+  #fire(): void {
+    const now = this.#options.clock.monotonic();
+    for (let key = this.#delayed.takeDue(now); key !== undefined; key = this.#delayed.takeDue(now)) {
+      const urgency = this.#delayedUrgency.get(key) ?? urgencies.resync;
+      this.#delayedUrgency.delete(key);
+      this.enqueue(key, urgency);
+    }
+    this.#arm();
+  }
+}
+
+/** Begun objects wait in the lane of new ones, or one namespace could hold up the new objects of all others. */
+function laneOf(urgency: QueueUrgency): QueueUrgency {
+  return urgency === urgencies.begun ? urgencies.initial : urgency;
+}

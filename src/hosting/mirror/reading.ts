@@ -1,0 +1,108 @@
+/** What the mirror knows of one read, and when it is due. */
+import { growingMs } from '../../base/backoff.ts';
+import type { Read, ReadProblem, Snapshot } from '../../engine/ports.ts';
+
+/** By so much `begunAt` is published early. */
+export const hairMs = 0.0001;
+
+const hourMs = 3_600_000;
+const busyMs = 4000;
+const calmAfterMs = 4000;
+const firstGapMs = 1000;
+const longestGapMs = 2000;
+
+/** One read and all that is remembered of it. */
+export interface Reading {
+  /** As it was asked for last: a spec may ask for another pace of the same read. */
+  read: Read;
+  followers: number;
+  snapshot: Snapshot | undefined;
+  problem: ReadProblem | undefined;
+  walks: number;
+  /** Of the newest complete walk. */
+  digest: string | undefined;
+  /** Of the newest walk. */
+  pages: number;
+  /** The requests per second that its polls were last counted with. */
+  planned: number;
+  /** In a row. */
+  failures: number;
+  wantedSince: number;
+  pollAt: number;
+  /** No walk begins earlier, whoever wants it. */
+  notBefore: number;
+  /** When its newest walk began, and how many came before it in quick succession. */
+  newest: { readonly at: number; readonly streak: number };
+  usedAt: number;
+  state: 'idle' | 'queued' | 'walking';
+  cancelTimer: () => void;
+}
+
+/** A read that was never walked. */
+export function newReading(read: Read, now: number): Reading {
+  return {
+    read,
+    followers: 0,
+    snapshot: undefined,
+    problem: undefined,
+    walks: 0,
+    digest: undefined,
+    pages: 1,
+    planned: 0,
+    failures: 0,
+    wantedSince: Number.NEGATIVE_INFINITY,
+    pollAt: Number.NEGATIVE_INFINITY,
+    notBefore: Number.NEGATIVE_INFINITY,
+    newest: { at: Number.NEGATIVE_INFINITY, streak: 0 },
+    usedAt: now,
+    state: 'idle',
+    cancelTimer: () => undefined,
+  };
+}
+
+/** True while somebody follows it and its pace is not "only when asked". */
+export function isPolled(reading: Reading): boolean {
+  return reading.followers > 0 && reading.read.pace !== 'onDemand';
+}
+
+/** True while somebody waits for a fresher walk than the newest. */
+export function isWanted(reading: Reading): boolean {
+  return reading.wantedSince > (reading.snapshot?.begunAt ?? Number.NEGATIVE_INFINITY);
+}
+
+/** True while something is under way among its items. */
+export function isBusy(reading: Reading): boolean {
+  return reading.snapshot !== undefined && (reading.read.busy?.(reading.snapshot.items) ?? false);
+}
+
+/** The pause between polls, before anybody stretches it. */
+export function baseIntervalMs(reading: Reading, pollMs: number): number {
+  if (reading.read.pace === 'hourly') return Math.max(hourMs, pollMs);
+  return isBusy(reading) ? Math.min(busyMs, pollMs) : pollMs;
+}
+
+/** The requests per second that polling it would take, before anybody stretches it. */
+export function plannedPerSecond(reading: Reading, pollMs: number): number {
+  return isPolled(reading) && reading.read.pace !== 'rounds'
+    ? (1000 * reading.pages) / baseIntervalMs(reading, pollMs)
+    : 0;
+}
+
+/** Monotonic time of the next walk; infinite when none is needed. */
+export function dueAt(reading: Reading): number {
+  const polled = isPolled(reading) ? reading.pollAt : Number.POSITIVE_INFINITY;
+  const wanted = isWanted(reading) ? Math.max(reading.wantedSince + hairMs, gapEnd(reading)) : Number.POSITIVE_INFINITY;
+  return Math.max(Math.min(polled, wanted), reading.notBefore);
+}
+
+/** A walk that is wanted comes at once; who wants one soon after another shares it a second later, and then one in two. */
+function gapEnd(reading: Reading): number {
+  const { at, streak } = reading.newest;
+  return at + growingMs(streak, { firstMs: firstGapMs, longestMs: longestGapMs });
+}
+
+/** Remembers that a walk begins. */
+export function noteWalk(reading: Reading, now: number): void {
+  const { at, streak } = reading.newest;
+  reading.newest = { at: now, streak: now - at < calmAfterMs ? streak + 1 : 0 };
+}

@@ -1,0 +1,52 @@
+import { isObject } from '../bodies/shape.ts';
+
+/** As many characters of the service's words stand in one message. */
+export const longestMessage = 200;
+const longestNote = 2_000;
+
+/** The short text of an error body of any shape; undefined where it says nothing that people can read. */
+export function errorTextOf(body: unknown): string | undefined {
+  if (typeof body === 'string') return body.trimStart().startsWith('<') ? undefined : nonEmpty(body);
+  if (!isObject(body)) return undefined;
+  const { error, message, details } = body;
+  const inner = isObject(error) ? (error['message'] ?? error['error'] ?? error['code']) : error;
+  const said = [inner, message].find((value) => typeof value === 'string' && value.trim() !== '');
+  const more = typeof details === 'string' ? nonEmpty(details) : undefined;
+  return typeof said === 'string' ? [said.trim(), more].filter(Boolean).join(': ') : more;
+}
+
+/** Whether a body says that what was asked was not done. */
+export function saysNo(body: unknown): boolean {
+  if (!isObject(body)) return false;
+  const { success, error } = body;
+  return success === false || (typeof error === 'string' && error.trim() !== '') || isObject(error);
+}
+
+function nonEmpty(text: string): string | undefined {
+  return text.trim() === '' ? undefined : text.trim();
+}
+
+/** Text of the service made fit for people: one line, no URLs, nothing that `hide` takes out, cut at 200 characters. */
+export function sanitised(text: string, hide: (text: string) => string, longest = longestMessage): string {
+  // A secret may be a URL, or the start of one: URLs go after secrets, and whole. What steers may stand within a secret.
+  const plain = hide(text.slice(0, 64_000))
+    .replaceAll(/\b[a-z][a-z0-9+.-]*:\/\/\S+/giu, '[url]')
+    .replaceAll(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Co}\p{Cs}]+/gu, ' ')
+    .replaceAll(/ {2,}/g, ' ')
+    .trim();
+  const safe = hide(plain);
+  if (safe.length <= longest) return safe;
+  return `${safe.slice(0, longest - 1).replace(/[\uD800-\uDBFF]$/, '')}…`;
+}
+
+const same = (text: string): string => text;
+
+/** Words of the service that stand in an answer, which the transport has taken known secrets out of: made fit like a message. */
+export function wordsFrom(text: string): string {
+  return sanitised(text, same);
+}
+
+/** A note of the service that people must read: made fit like its words, but not as short. */
+export function noteFrom(text: string): string {
+  return sanitised(text, same, longestNote);
+}

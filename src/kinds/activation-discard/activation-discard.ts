@@ -1,0 +1,221 @@
+import { defineKind } from '../../engine/kind/contract/define.ts';
+import { isoSeconds } from '../../base/time.ts';
+import type { Pass } from '../../engine/kind/contract/pass.ts';
+import { sightLost } from '../../engine/kind/planner/observe.ts';
+import type { OwnCondition, Step } from '../../engine/kind/contract/step.ts';
+import {
+  drConfigurationsOf,
+  postDisasterReadinessDiscardActivation,
+  receiptOf,
+  type ConfigurationItem,
+  type Discarding,
+} from '../../hosting/requests.ts';
+import { expired, never, type Fence } from '../recovery/approval.ts';
+import {
+  activeIdOf,
+  cleansUp,
+  lookAt,
+  operationIn,
+  provenGone,
+  activeOf,
+  provenTwice,
+  type SeenConfiguration,
+} from '../recovery/configurations.ts';
+import { ended, underWay } from '../recovery/one-shot-end.ts';
+import { needsOf, protectionNeed, stepOnce, wasSent, type No, type OncePlan } from '../recovery/one-shot.ts';
+import { isWhole } from '../recovery-activation/content.ts';
+import { movedOn } from '../recovery-activation/fences.ts';
+import { requestIdOf } from '../recovery/request-id.ts';
+import { identity, type Facts, type Spec } from './schema.ts';
+
+type DiscardPass = Pass<Spec, Facts>;
+
+function bodyOf({ spec, account, memory }: DiscardPass): Discarding {
+  const content = {
+    accountId: account.accountId,
+    configurationId: spec.configurationId,
+    operationId: spec.operationId,
+    expectedGeneration: spec.configurationGeneration,
+  };
+  const requestId = memory.facts.requestId ?? requestIdOf('discard/v1', { endpoint: account.endpoint, ...content });
+  return { ...content, requestId, discardAcknowledged: true };
+}
+
+/** Whether the history shows that the operation was discarded: the only proof besides a receipt of ours. */
+function wasDiscarded(configuration: ConfigurationItem | undefined, operationId: string): boolean {
+  const { outcome } = (configuration && operationIn(configuration, operationId)) ?? {};
+  return outcome !== undefined && /^discarded$/i.test(outcome);
+}
+
+function fence(pass: DiscardPass, { configuration, walk }: SeenConfiguration): Step<Facts> | Fence | undefined {
+  const { configurationId, operationId, validUntil, configurationGeneration, protectionRef } = pass.spec;
+  const { journal } = pass.memory;
+  if (journal !== undefined && !isWhole(bodyOf(pass), journal)) {
+    return never('JournalDamaged', 'status.journal does not carry what the spec asks for; nothing is sent');
+  }
+  const late = expired(pass, walk, validUntil);
+  if (late?.final === true && wasSent(pass) && showsAccepted(pass, configuration)) {
+    return cleanup(`${late.message}, and the service shows a discard as accepted; it is watched what comes of it`);
+  }
+  if (late !== undefined) return late;
+  if (configuration === undefined) {
+    const message = `the service shows no configuration ${configurationId}`;
+    const unsure = provenGone<Spec, Facts>(pass, walk, { reason: 'ObjectMissing', message });
+    return unsure ?? never('Superseded', message);
+  }
+  const known = pass.referred('DisasterProtection', protectionRef.name)?.id;
+  if (known !== undefined && known !== configurationId) {
+    const message = `DisasterProtection ${protectionRef.name} has configuration ${known}, not ${configurationId}`;
+    return never('Superseded', message);
+  }
+  const activeId = activeIdOf(configuration);
+  if (activeId === operationId) return movedOn(configuration.generation, configurationGeneration);
+  if (configuration.activationResult?.operationId === operationId) {
+    return never('AlreadyActivated', `activation ${operationId} is live; it cannot be discarded any more`);
+  }
+  const instead = activeId ?? (activeOf(configuration) === undefined ? 'no operation' : 'one without an id');
+  return never('OperationNotActive', `the service shows ${instead} as the one it works on, not ${operationId}`);
+}
+
+/** What to look for in the service where a lost call may have been carried out: the operation was active when it was sent. */
+function untold(pass: DiscardPass, { configuration }: SeenConfiguration): string | undefined {
+  const { operationId } = pass.spec;
+  const question = `whether operation ${operationId} is discarded`;
+  if (configuration === undefined || showsAccepted(pass, configuration)) return question;
+  const isLive = configuration.activationResult?.operationId === operationId;
+  if (isLive || activeIdOf(configuration) === operationId) return undefined;
+  return operationIn(configuration, operationId)?.outcome === undefined ? question : undefined;
+}
+
+/** Whether the service shows that a discard of the operation is accepted, and not yet carried out. */
+function showsAccepted({ spec }: DiscardPass, configuration: ConfigurationItem | undefined): boolean {
+  return configuration?.canRequestDiscard === true && activeIdOf(configuration) === spec.operationId;
+}
+
+/** A discard that shows as accepted is waited for, though nobody can say yet that it is ours. */
+function cleanup(message: string): Step<Facts> {
+  const accepted: OwnCondition = { type: 'Accepted', status: 'Unknown', reason: 'CleanupPending', message };
+  return { is: 'wait', reason: 'CleanupPending', message, retryInMs: 10_000, conditions: [accepted] };
+}
+
+/** Waits until the service has cleaned up: the operation is not the active one any more. */
+function follow(pass: DiscardPass, { configuration, walk }: SeenConfiguration): Step<Facts> {
+  const blind = configuration === undefined ? sightLost(pass) : undefined;
+  if (blind !== undefined) return blind;
+  const { operationId } = pass.spec;
+  const facts = factsOf(pass, configuration);
+  if (configuration?.activationResult?.operationId === operationId) {
+    const message = `activation ${operationId} became live before it could be discarded`;
+    return ended(pass, { is: 'stall', reason: 'AlreadyActivated', message }, { facts });
+  }
+  const active = configuration && activeOf(configuration);
+  if (active !== undefined && (active.operationId ?? operationId) === operationId) {
+    const message = `the service cleans up after operation ${operationId}`;
+    return { is: 'wait', reason: 'CleanupPending', message, note: {} };
+  }
+  const message = `operation ${operationId} is discarded`;
+  if (cleansUp(configuration?.pendingCleanup)) {
+    return { is: 'wait', reason: 'CleanupPending', message: `${message}; the service still cleans up`, note: {} };
+  }
+  const unsure = provenTwice<Spec, Facts>(pass, walk, { reason: 'CleanupPending', message });
+  return unsure ?? ended(pass, { is: 'ready', reason: 'Succeeded', message }, { facts });
+}
+
+function factsOf({ memory, spec }: DiscardPass, configuration: ConfigurationItem | undefined): Facts {
+  const stage = configuration && operationIn(configuration, spec.operationId)?.phase?.slice(0, 64);
+  const cleanup = configuration?.pendingCleanup;
+  const shown = cleanup && Object.entries(cleanup).filter(([, value]) => value !== undefined);
+  return {
+    ...memory.facts,
+    ...(stage !== undefined && { stage }),
+    ...(shown !== undefined && { pendingCleanup: Object.fromEntries(shown) }),
+  };
+}
+
+/** The service said no, and shows that a discard of the operation is accepted: what it shows is waited for. */
+function refused(pass: DiscardPass, { configuration }: SeenConfiguration, { words }: No): Step<Facts> | undefined {
+  const { spec, memory, wallMs } = pass;
+  const isAccepted = showsAccepted(pass, configuration);
+  if (memory.journal === undefined || !isAccepted || wallMs > Date.parse(spec.validUntil)) return undefined;
+  return cleanup(
+    `the service said no (${words}), and yet shows a discard as accepted; until ${spec.validUntil} it is watched whether operation ${spec.operationId} is discarded`,
+  );
+}
+
+const plan: OncePlan<Spec, Facts, SeenConfiguration> = {
+  noun: 'discard',
+  power: () => 'activation',
+  refersTo: protectionNeed,
+  validUntil: (spec) => spec.validUntil,
+  facts: (pass) => ({
+    requestId: bodyOf(pass).requestId,
+    configurationId: pass.spec.configurationId,
+    generation: pass.spec.configurationGeneration,
+  }),
+  look: (pass, since) => lookAt(pass, { configurationId: pass.spec.configurationId, appEnvId: undefined, since }),
+  walkOf: ({ walk }) => walk,
+  trace: ({ memory, spec, wallMs }, { configuration }) =>
+    wasDiscarded(configuration, spec.operationId)
+      ? {
+          id: spec.operationId,
+          ownership: 'Presumed',
+          journal: undefined,
+          facts: { ...memory.facts, acceptedAt: isoSeconds(wallMs) },
+        }
+      : undefined,
+  fence,
+  intent: (pass) => {
+    const body = bodyOf(pass);
+    return {
+      operation: 'discard',
+      attempt: 1,
+      digest: pass.print({ ...body }),
+      requestId: body.requestId,
+      payload: JSON.stringify(body),
+      create: { collection: 'discard', name: body.configurationId, excluded: [] },
+    };
+  },
+  words: ({ spec }) => `discard activation ${spec.operationId}`,
+  call: (pass, { payload = JSON.stringify(bodyOf(pass)) }) => ({
+    // The entry was compared with the spec before.
+    request: postDisasterReadinessDiscardActivation(JSON.parse(payload) as Discarding),
+    credential: 'dangerous',
+    proof: drConfigurationsOf(pass.account.accountId).first,
+    committed: (body) => {
+      const { operationId, configurationId, phase } = receiptOf(body) ?? {};
+      // A receipt names what was asked for, by the activation or by an operation of its own on the same configuration;
+      // anything else that says yes may come from somebody in between.
+      const isReceipt = operationId !== undefined && configurationId === pass.spec.configurationId;
+      if (operationId !== pass.spec.operationId && !isReceipt) return undefined;
+      const facts: Facts = {
+        ...pass.memory.facts,
+        acceptedAt: isoSeconds(pass.wallMs),
+        ...(phase !== undefined && { stage: phase.slice(0, 64) }),
+      };
+      return { facts, id: pass.spec.operationId, ownership: 'Created' };
+    },
+  }),
+  untold,
+  refused,
+  follow,
+};
+
+function show(pass: DiscardPass) {
+  const found = lookAt(pass, {
+    configurationId: pass.spec.configurationId,
+    appEnvId: undefined,
+    since: Number.NEGATIVE_INFINITY,
+  });
+  const facts = factsOf(pass, 'is' in found ? undefined : found.configuration);
+  return { facts, conditions: underWay(pass), drift: [], unverified: [], leftover: [] };
+}
+
+/** The end of an activation that is not live yet. */
+export const activationDiscard = defineKind<Spec, Facts>({
+  ...identity,
+  needs: (spec) => needsOf(protectionNeed(spec)),
+  claims: ({ configurationId }) => [configurationId],
+  finished: ({ finishedAt }) => finishedAt !== undefined,
+  step: (pass) => stepOnce(plan, pass),
+  show,
+});

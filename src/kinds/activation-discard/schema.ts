@@ -1,0 +1,44 @@
+import type { z } from 'zod';
+import type { KindIdentity } from '../../engine/kind/contract/define.ts';
+import { specInAccount } from '../../engine/kind/schema/parts.ts';
+import { choice, facts, moment, objectRef, serviceId } from '../../engine/kind/schema/schema.ts';
+import * as recovery from '../recovery/schema.ts';
+
+/** The end of an activation that is not live yet. */
+export const Spec = recovery.once(
+  specInAccount('Which activation to end, and until when.', {
+    protectionRef: objectRef('The DisasterProtection in this namespace.'),
+    configurationId: serviceId('The configuration that the protection must still have.'),
+    operationId: serviceId('The activation: status.activeOperation.operationId of the protection.'),
+    configurationGeneration: recovery.generation('The generation that the configuration must still have.'),
+    acknowledgement: choice('Acknowledges that what was recovered so far is removed.', ['DiscardsRecoveredData']),
+    validUntil: moment('After this moment nothing is sent; at most 24 hours after this resource was created.'),
+  }),
+);
+export type Spec = z.output<typeof Spec>;
+
+/** What a discard shows. */
+export const Facts = facts({
+  ...recovery.requestFacts(),
+  pendingCleanup: recovery.pendingCleanup(),
+});
+export type Facts = z.output<typeof Facts>;
+
+/** The manifest and the page of ActivationDiscard. */
+export const identity = {
+  kind: 'ActivationDiscard',
+  plural: 'activationdiscards',
+  shortNames: ['adiscard'],
+  scope: 'Namespaced',
+  summary: 'The end of an activation that is not live yet, with removal of what it recovered.',
+  life: 'request',
+  spec: Spec,
+  facts: Facts,
+  idField: 'operationId',
+  holds: false,
+  columns: [
+    { name: 'PROTECTION', path: '.spec.protectionRef.name', description: 'The protection.' },
+    { name: 'STAGE', path: '.status.stage', description: 'How far it is, in the words of the service.' },
+  ],
+  selectable: ['.spec.protectionRef.name', '.spec.configurationId', '.status.stage', '.status.operationId'],
+} satisfies KindIdentity;

@@ -1,0 +1,261 @@
+import { sameJson } from '../../base/json.ts';
+import { defineKind } from '../../engine/kind/contract/define.ts';
+import { readOf } from '../../engine/kind/planner/reading.ts';
+import { isNo } from '../../engine/kind/contract/refusal.ts';
+import type { OwnCondition, Showing, Step } from '../../engine/kind/contract/step.ts';
+import type { Request } from '../../engine/ports.ts';
+import { postAppEnvStart, postAppEnvStop, type AppEnvItem } from '../../hosting/requests.ts';
+import { listOf, locate, type EnvironmentPass } from './binding.ts';
+import {
+  assume,
+  deployment,
+  dueOf,
+  isFailed,
+  isRedeployDue,
+  redeployInVain,
+  redeployment,
+  wasDeployed,
+} from './deployments.ts';
+import { isPowerSet, leftoverOf, partsOf, redeployAnnotation, renewed, revisionOf } from './parts.ts';
+import {
+  act,
+  besideOthers,
+  isLagging,
+  notCarriedOut,
+  resolveDoubt,
+  startsWithout,
+  stateOf,
+  unknownState,
+} from './calls.ts';
+import { identity, type Facts, type Spec } from './schema.ts';
+import { needsOf } from '../shared/values.ts';
+
+function step(pass: EnvironmentPass): Step<Facts> {
+  if (pass.subject.deleting) return { is: 'release' };
+  const lost = lookForLost(pass);
+  if (lost !== undefined) return lost;
+  const located = locate(pass);
+  if (located.is === 'gone') return withoutDoubt(pass, located.step);
+  if (located.is === 'step') return located.step;
+  const { item, walk } = located;
+  const since = Math.max(
+    pass.wrote?.at ?? Number.NEGATIVE_INFINITY,
+    pass.notes['lookSince'] ?? Number.NEGATIVE_INFINITY,
+  );
+  if (walk.begunAt < since) return readOf(pass, listOf(pass), since);
+  const state = stateOf(item);
+  const note = { ...pass.notes, lookSince: pass.monotonicMs };
+  if (isLagging(pass, item)) {
+    const message = 'the call was accepted; waiting until the service shows it';
+    return { is: 'wait', reason: 'Updating', message, retryInMs: 3_000, note };
+  }
+  if (state === 'Updating') {
+    return { is: 'wait', reason: 'Updating', message: 'the environment is being updated', note: {} };
+  }
+  if (state !== 'Running' && state !== 'Stopped') {
+    const message = unknownState(state);
+    return { is: 'wait', reason: 'UnknownRemoteStatus', message, note: {} };
+  }
+  return settled(pass, item, state);
+}
+
+/** What became of a lost call is found out first, whoever the environment belongs to by now: others wait for that. */
+function lookForLost(pass: EnvironmentPass): Step<Facts> | undefined {
+  const { id, journal } = pass.memory;
+  if (id === undefined || journal === undefined) return undefined;
+  const { item, walk } = pass.view.one(listOf(pass), id) ?? {};
+  return item === undefined || walk === undefined
+    ? undefined
+    : resolveDoubt(pass, journal, { is: 'found', item, walk });
+}
+
+/** The environment has gone: there is nothing left to see of a lost call, and nobody waits for it. */
+function withoutDoubt(pass: EnvironmentPass, step: Step<Facts>): Step<Facts> {
+  const { journal } = pass.memory;
+  if (journal === undefined || step.is === 'release') return step;
+  return { ...step, remember: notCarriedOut(pass, journal) };
+}
+
+/** The next step for an environment that is at rest. */
+function settled(pass: EnvironmentPass, item: AppEnvItem, state: 'Running' | 'Stopped'): Step<Facts> {
+  const { spec, memory } = pass;
+  const { powerState, deploy } = spec;
+  const first = memory.applied === undefined && memory.facts.deploy === undefined;
+  if (first && state === 'Running' && deploy?.onBind !== 'Deploy') return { is: 'again', remember: assume(pass) };
+  const ended = outcomes(memory.facts, state);
+  if (ended !== undefined) return { is: 'again', remember: { facts: { ...memory.facts, ...ended } } };
+  if (powerState === 'Stopped' && state === 'Running') return power(pass, item, 'stop');
+  const due = dueOf(pass);
+  const starts = powerState === 'Running' && state === 'Stopped';
+  const holds =
+    powerState === 'Stopped' || (state === 'Stopped' && powerState === undefined && wasDeployed(memory.facts));
+  if (due === 'deployment' && !holds && !(starts && startsWithout(pass))) {
+    return act(pass, item, deployment(pass, item.appEnvId));
+  }
+  if (starts) return power(pass, item, 'start');
+  const redeploys = isRedeployDue(pass);
+  if (redeploys && state === 'Running') return act(pass, item, redeployment(pass, item.appEnvId));
+  const applied = renewed(pass, state, due === 'nothing');
+  if (!sameJson(applied, memory.applied)) return { is: 'again', remember: { applied } };
+  const lost = failed(pass);
+  if (lost !== undefined) return lost;
+  if (due === 'deployment' || redeploys) {
+    const message = `stopped; ${due === 'deployment' ? (revisionOf(spec) ?? '') : 'the redeployment'} is deployed when it is to run again`;
+    return { is: 'ready', reason: 'DeployHeld', message, note: {} };
+  }
+  if (due === 'withNextBuild') {
+    const message = 'startup has changed; it travels with the next build, when deploy.build.revision changes';
+    return { is: 'ready', reason: 'PendingNextBuild', message, note: {} };
+  }
+  const { outcome, revision } = memory.facts.deploy ?? {};
+  if (outcome === 'Assumed' && revision === revisionOf(spec)) {
+    const until = deploy?.contentId === undefined ? 'the spec or redeploy-at changes' : 'the spec changes';
+    const message = `the environment ran already: what runs counts as ${revision ?? 'deployed'} until ${until}`;
+    return { is: 'ready', reason: 'DeployAssumed', message, note: {} };
+  }
+  const message = state === 'Running' ? 'the environment runs as specified' : 'the environment is stopped';
+  return { is: 'ready', message, note: {} };
+}
+
+/** What was deployed in vain is not sent again by itself. */
+function failed(pass: EnvironmentPass): Step<Facts> | undefined {
+  const redeploy = redeployInVain(pass);
+  if (redeploy === undefined && !isFailed(pass)) return undefined;
+  const again = `change what is deployed, or the annotation ${redeployAnnotation}, to try again`;
+  const what = redeploy === undefined ? `deploying ${revisionOf(pass.spec) ?? ''}` : 'redeploying';
+  if ((redeploy ?? pass.memory.facts.deploy?.outcome) !== 'InDoubt') {
+    return { is: 'stall', reason: 'DeployFailed', message: `${what}: the service says that it failed; ${again}` };
+  }
+  const message = `${what}: the answer was lost twice, and nothing shows that it was carried out; ${again}`;
+  return { is: 'stall', reason: 'DeployInDoubt', message };
+}
+
+/** Starts or stops the environment; both may be repeated, so that a lost answer only costs another look. */
+function power(pass: EnvironmentPass, item: AppEnvItem, way: 'start' | 'stop'): Step<Facts> {
+  const { memory, spec, contested } = pass;
+  const isDrift = isPowerSet(pass, way === 'start' ? 'Running' : 'Stopped');
+  if (isDrift && spec.lifecycle?.drift === 'Report') {
+    const message = `the environment should be ${way === 'start' ? 'running' : 'stopped'} and is not; drift is only reported`;
+    return { is: 'ready', reason: 'Observed', message };
+  }
+  if (isDrift && contested.has('powerState')) {
+    const message =
+      'somebody else keeps starting or stopping the environment; it is left as it is until the spec changes';
+    return { is: 'stall', reason: 'Contested', message };
+  }
+  const held = besideOthers(pass, item);
+  if (held !== undefined) return held;
+  const { appEnvId, updatedAtMs } = item;
+  const request: Request = way === 'start' ? postAppEnvStart({ appEnvId }) : postAppEnvStop({ appEnvId });
+  return {
+    is: 'call',
+    call: {
+      request,
+      words: `${way} environment "${item.name}"`,
+      urgency: isDrift ? 'drift' : 'edit',
+      corrects: isDrift ? ['powerState'] : [],
+      committed: () => ({}),
+      note: (at) => ({ calledAt: at, ...(updatedAtMs !== undefined && { updatedAtBefore: updatedAtMs }) }),
+      refused: (refusal) => {
+        if (refusal.is === 'inDoubt') {
+          const message = `${way} environment "${item.name}": the answer was lost; what came of it is looked at before it is sent again`;
+          const note = { ...pass.notes, lookSince: pass.monotonicMs + 1 };
+          return { is: 'wait', reason: 'InDoubt', message, retryInMs: 1_000, note };
+        }
+        const never = way === 'start' && memory.facts.deploy === undefined;
+        if (!never || !isNo(refusal)) return undefined;
+        const message = `start environment "${item.name}": ${refusal.message}; an environment must have been deployed before it can start: set spec.deploy`;
+        return { is: 'stall', reason: 'NeverDeployed', message, note: { ...pass.notes, neverDeployed: 1 } };
+      },
+    },
+  };
+}
+
+function show(pass: EnvironmentPass): Showing<Facts> {
+  const { memory, spec, notes } = pass;
+  const seen = memory.id === undefined ? undefined : pass.view.one(listOf(pass), memory.id);
+  const item = seen?.item;
+  const leftover = leftoverOf(pass);
+  if (item === undefined) {
+    const unseen = memory.id !== undefined && seen === undefined;
+    return { unseen, facts: memory.facts, conditions: [], drift: [], unverified: [], leftover };
+  }
+  // A list from before our call shows the environment as it was.
+  const state = isLagging(pass, item) ? 'Updating' : stateOf(item);
+  const { powerState } = spec;
+  const isDrift =
+    powerState !== undefined &&
+    state !== powerState &&
+    (state === 'Running' || state === 'Stopped') &&
+    isPowerSet(pass, powerState);
+  const deploys = Object.keys(spec.deploy ?? {}).filter((name) => name !== 'onBind');
+  return {
+    facts: { ...memory.facts, ...shownOf(item, state) },
+    conditions: [deployedCondition(state, memory.facts, notes['neverDeployed'] !== undefined)],
+    drift: isDrift ? [{ field: 'powerState', desired: powerState, observed: state }] : [],
+    unverified: [...deploys.map((name) => `deploy.${name}`), ...Object.keys(partsOf(pass)).toSorted()],
+    leftover,
+  };
+}
+
+function shownOf(item: AppEnvItem, state: string): Facts {
+  const { appId, name, slug, cliEnvName, deploymentName, region, gitBranch, hosts, resources } = item;
+  return {
+    appId,
+    name,
+    state,
+    slug,
+    cliEnvName,
+    deploymentName,
+    region,
+    gitBranch,
+    hosts: [...hosts],
+    ...(resources !== undefined && { resources: { ...resources } }),
+  };
+}
+
+/** How the newest deployment ended, where the environment is at rest since; undefined where that is known already. */
+function outcomes(
+  { deploy, history }: Facts,
+  state: 'Running' | 'Stopped',
+): Pick<Facts, 'deploy' | 'history'> | undefined {
+  if (deploy?.outcome !== 'Updating') return undefined;
+  const [newest, ...older] = history ?? [];
+  return {
+    deploy: { ...deploy, outcome: state },
+    ...(newest !== undefined && { history: [{ ...newest, outcome: state }, ...older] }),
+  };
+}
+
+function deployedCondition(state: string, { deploy }: Facts, neverDeployed: boolean): OwnCondition {
+  const type = 'Deployed';
+  switch (state) {
+    case 'Running':
+      return { type, status: 'True', reason: 'Running', message: 'the environment runs' };
+    case 'Stopped':
+      return neverDeployed && deploy === undefined
+        ? { type, status: 'False', reason: 'NeverDeployed', message: 'the environment was never deployed' }
+        : { type, status: 'False', reason: 'Stopped', message: 'the environment is stopped' };
+    case 'Updating':
+      return { type, status: 'Unknown', reason: 'Updating', message: 'the environment is being updated' };
+    default:
+      return { type, status: 'Unknown', reason: 'UnknownRemoteStatus', message: `the service shows "${state}"` };
+  }
+}
+
+/** One existing environment: what is deployed to it, and whether it runs. */
+export const appEnvironment = defineKind<Spec, Facts>({
+  ...identity,
+  needs: ({ appRef, solutionRef, env = [] }) => ({
+    ...needsOf(env.map((variable) => [`env (${variable.name})`, variable])),
+    references: [
+      ...(appRef === undefined ? [] : [{ kind: 'HostedApp', name: appRef.name, field: 'appRef' }]),
+      ...(solutionRef === undefined
+        ? []
+        : [{ kind: 'SolutionInstallation', name: solutionRef.name, field: 'solutionRef', withoutId: true }]),
+    ],
+  }),
+  claims: ({ appEnvId }) => (appEnvId === undefined ? [] : [appEnvId]),
+  step,
+  show,
+});

@@ -1,0 +1,169 @@
+/**
+ * Which environment of the service an AppEnvironment means, and whether it is still the one.
+ *
+ * Guarantees: once bound, an environment is known by its id; another one takes its place only after it is proved gone. An
+ * environment that is called otherwise now, or belongs to another app, is left alone.
+ */
+import { notGranted } from '../../engine/kind/planner/binding.ts';
+import type { Pass } from '../../engine/kind/contract/pass.ts';
+import { readOf } from '../../engine/kind/planner/reading.ts';
+import { missedTwice, sightLost } from '../../engine/kind/planner/observe.ts';
+import type { Step } from '../../engine/kind/contract/step.ts';
+import type { Snapshot } from '../../engine/ports.ts';
+import { appEnvsOf, type AppEnvItem } from '../../hosting/requests.ts';
+import type { Facts, Spec } from './schema.ts';
+import type { Facts as SolutionFacts } from '../solution-installation/schema.ts';
+
+export type EnvironmentPass = Pass<Spec, Facts>;
+
+/** The environment as the newest walk shows it, or what must be done to find it. */
+export type Located =
+  | { readonly is: 'found'; readonly item: AppEnvItem; readonly walk: Snapshot<AppEnvItem> }
+  | { readonly is: 'step'; readonly step: Step<Facts> }
+  /** It is proved gone, and so is what a lost call may have done to it. */
+  | { readonly is: 'gone'; readonly step: Step<Facts> };
+
+/** Finds the environment and makes sure that it is this resource's to act on. */
+export function locate(pass: EnvironmentPass): Located {
+  const { id } = pass.memory;
+  if (id === undefined) return { is: 'step', step: bind(pass) };
+  const seen = pass.view.one(appEnvsOf(pass.account.accountId), id);
+  if (seen === undefined) return { is: 'step', step: readOf(pass, listOf(pass), Number.NEGATIVE_INFINITY) };
+  const claimed = claimedBy(pass, id);
+  if (claimed !== undefined) return { is: 'step', step: claimed };
+  const { item, walk } = seen;
+  if (item === undefined) return missing(pass, id, walk);
+  const changed = changeOf(pass, item);
+  if (changed === undefined) return { is: 'found', item, walk };
+  const message = `environment ${id} ${changed}; nothing is sent to it. To go on with it, create another resource that names it as it is now`;
+  return { is: 'step', step: { is: 'stall', reason: 'EnvironmentChanged', message } };
+}
+
+/** The environments of the account. */
+export function listOf(pass: EnvironmentPass): ReturnType<typeof appEnvsOf> {
+  return appEnvsOf(pass.account.accountId);
+}
+
+/** The app that the spec names, by its id in the service. */
+function appIdOf({ spec, referred }: EnvironmentPass): string | undefined {
+  return spec.appId ?? (spec.appRef && referred('HostedApp', spec.appRef.name)?.id);
+}
+
+/** The id of the environment that the solution made as this component. */
+function componentId({ spec, referred }: EnvironmentPass): string | undefined {
+  if (spec.solutionRef === undefined) return undefined;
+  const { components } = (referred('SolutionInstallation', spec.solutionRef.name)?.facts ?? {}) as SolutionFacts;
+  return components?.find(({ name }) => name === spec.component)?.appEnvId;
+}
+
+/** The environments that the spec may mean, as of a walk; undefined before the list was read. */
+function candidates(
+  pass: EnvironmentPass,
+): { readonly items: readonly AppEnvItem[]; readonly begunAt: number } | undefined {
+  const { spec, view } = pass;
+  const list = listOf(pass);
+  const appId = appIdOf(pass);
+  const id = spec.appEnvId ?? componentId(pass);
+  if (id !== undefined) {
+    const seen = view.one(list, id);
+    return seen && { items: seen.item === undefined ? [] : [seen.item], begunAt: seen.walk.begunAt };
+  }
+  const group = appId === undefined ? undefined : view.group(list, appId);
+  const walk = appId === undefined ? view.all(list) : group?.walk;
+  if (walk === undefined) return undefined;
+  const items = group?.items ?? [...walk.items.values()];
+  return { items: items.filter((item) => isNamed(pass, item)), begunAt: walk.begunAt };
+}
+
+function isNamed({ spec }: EnvironmentPass, item: AppEnvItem): boolean {
+  if (spec.environmentName !== undefined) return item.name === spec.environmentName;
+  return spec.cliEnvName !== undefined && item.cliEnvName === spec.cliEnvName;
+}
+
+/** The first step towards an environment: bind the one that the spec means. */
+function bind(pass: EnvironmentPass): Step<Facts> {
+  const found = candidates(pass);
+  if (found === undefined) return readOf(pass, listOf(pass), Number.NEGATIVE_INFINITY);
+  const [only, other] = found.items;
+  if (only === undefined) {
+    return found.begunAt < pass.askedAt ? readOf(pass, listOf(pass), pass.askedAt) : notFound(pass);
+  }
+  if (other !== undefined) {
+    const ids = found.items.map(({ appEnvId }) => appEnvId).toSorted();
+    const message = `${found.items.length} environments are called so: ${ids.slice(0, 5).join(', ')}; name one by spec.appEnvId in another resource`;
+    return { is: 'stall', reason: 'Ambiguous', message };
+  }
+  const changed = changeOf(pass, only);
+  if (changed !== undefined) {
+    return { is: 'stall', reason: 'EnvironmentChanged', message: `environment ${only.appEnvId} ${changed}` };
+  }
+  return claimedBy(pass, only.appEnvId) ?? notAllowed(pass, only.appEnvId) ?? bindTo(pass, only.appEnvId);
+}
+
+function bindTo({ account }: EnvironmentPass, id: string): Step<Facts> {
+  const { endpoint, accountId } = account;
+  const fresh = { id, ownership: 'Adopted', binding: { endpoint, accountId } } as const;
+  return { is: 'again', remember: { ...fresh, facts: {}, applied: undefined, journal: undefined }, note: {} };
+}
+
+/** An environment that is named without an app of this namespace was made by somebody else. */
+function notAllowed({ spec, account }: EnvironmentPass, id: string): Step<Facts> | undefined {
+  if (spec.appRef !== undefined || spec.solutionRef !== undefined) return undefined;
+  return notGranted(`environment ${id} was not made by this namespace`, spec.lifecycle?.adoption, account);
+}
+
+function claimedBy({ claimant }: EnvironmentPass, id: string): Step<Facts> | undefined {
+  const other = claimant(id);
+  if (other?.goesFirst !== true) return undefined;
+  const message = `environment ${id} belongs to ${other.name}, which is older; one environment has one owner`;
+  return { is: 'stall', reason: 'Claimed', message };
+}
+
+/** How the environment differs from what the spec says of it, in words. */
+function changeOf(pass: EnvironmentPass, item: AppEnvItem): string | undefined {
+  const { spec } = pass;
+  const appId = appIdOf(pass);
+  const made = componentId(pass);
+  if (appId !== undefined && item.appId !== appId) return `belongs to app ${item.appId} and not to ${appId}`;
+  if (spec.environmentName !== undefined && item.name !== spec.environmentName) {
+    return `is called "${item.name}" and not "${spec.environmentName}"`;
+  }
+  const { cliEnvName } = item;
+  if (spec.cliEnvName !== undefined && cliEnvName !== undefined && cliEnvName !== spec.cliEnvName) {
+    return `has the cliEnvName "${cliEnvName}" and not "${spec.cliEnvName}"`;
+  }
+  return made === undefined || made === item.appEnvId ? undefined : `is not component "${spec.component}" any more`;
+}
+
+/** A bound environment that a list does not show is gone after two walks a poll apart. */
+function missing(pass: EnvironmentPass, id: string, walk: Snapshot): Located {
+  const message = `environment ${id} is not found in the service; looking once more before it counts as gone`;
+  const look = { read: listOf(pass), begunAt: walk.begunAt, apartMs: pass.account.pollMs };
+  const unsure = missedTwice<Spec, Facts>(pass, look, { reason: 'ObjectMissing', message });
+  if (unsure !== undefined) return { is: 'step', step: unsure };
+  const note = { ...pass.notes, provedGone: 1 };
+  const blind = sightLost<Spec, Facts>(pass);
+  if (blind !== undefined) return { is: 'step', step: { ...blind, note } };
+  const [successor, other] = (candidates(pass)?.items ?? []).filter(({ appEnvId }) => appEnvId !== id);
+  if (successor !== undefined && other === undefined) {
+    const claimed = claimedBy(pass, successor.appEnvId);
+    return claimed ? { is: 'gone', step: claimed } : { is: 'step', step: bindTo(pass, successor.appEnvId) };
+  }
+  return { is: 'gone', step: { ...notFound(pass), note } };
+}
+
+function notFound(pass: EnvironmentPass): Extract<Step<Facts>, { is: 'wait' }> {
+  const { spec } = pass;
+  const appId = appIdOf(pass);
+  const where = appId === undefined ? '' : ` of app ${appId}`;
+  const what =
+    spec.environmentName !== undefined
+      ? `no environment "${spec.environmentName}"${where}`
+      : spec.cliEnvName !== undefined
+        ? `no environment with the cliEnvName "${spec.cliEnvName}"${where}`
+        : spec.component !== undefined
+          ? `no environment of component "${spec.component}"`
+          : `no environment ${spec.appEnvId ?? ''}`;
+  const message = `there is ${what}; the interface cannot create one: create it in the service's console, and it is bound as soon as it shows`;
+  return { is: 'wait', reason: 'EnvironmentNotFound', message };
+}

@@ -1,0 +1,260 @@
+/**
+ * What is deployed to an environment: when a deployment is due, and which call makes it.
+ *
+ * Guarantees: each desired revision is sent once, and what the service called failed is not sent again by itself; variables,
+ * settings and the startup override travel with the call that takes them.
+ *
+ * Why: docs/design/deployments.md#environments
+ */
+import type { Json, JsonObject } from '../../base/json.ts';
+import type { Memory } from '../../engine/kind/contract/step.ts';
+import type { Request } from '../../engine/ports.ts';
+import {
+  deployedContentIdOf,
+  lifecycleAnswerOf,
+  postAppEnvBuild,
+  postAppEnvDeployImage,
+  postAppEnvRedeploy,
+  postAppEnvRollback,
+  rollbackInfoOf,
+  type StartupConfig,
+} from '../../hosting/requests.ts';
+import type { EnvironmentPass } from './binding.ts';
+import {
+  appliedBy,
+  appliedInVain,
+  appliedOvertaken,
+  appliedWithoutRedeployment,
+  assumedPrints,
+  carriedBy,
+  deployValue,
+  isDeployed,
+  isInVain,
+  isKnown,
+  isStartupLeft,
+  partsOf,
+  redeployAnnotation,
+  redeploymentInVain,
+  redeployToken,
+  revisionOf,
+  startupOf,
+  type InVain,
+} from './parts.ts';
+import type { Facts } from './schema.ts';
+
+const most = 10;
+
+/** A call that must not happen twice, and what to remember when it was carried out. */
+export interface Action {
+  readonly operation: 'deploy-image' | 'build' | 'rollback' | 'redeploy';
+  readonly words: string;
+  readonly request: Request;
+  /** The fingerprint of what is wanted, by which a later pass knows whether it still is. */
+  readonly digest: string;
+  /** What travels with it and is not shown back. */
+  readonly carries: readonly string[];
+  readonly done: (how: Done) => Partial<Memory<Facts>>;
+}
+
+/** What is known of a call that was carried out; no body where its answer was lost. */
+export interface Done {
+  readonly body?: unknown;
+  readonly at: string;
+  readonly attempt: number;
+}
+
+/** What is wanted and not there yet: a deployment now, something that travels with the next build, or nothing. */
+export function dueOf(pass: EnvironmentPass): 'deployment' | 'withNextBuild' | 'nothing' {
+  const { deploy } = pass.spec;
+  if (revisionOf(pass.spec) === undefined || isFailed(pass)) return 'nothing';
+  const { contentId } = pass.memory.facts.deploy ?? {};
+  if (deploy?.contentId !== undefined) {
+    // A roll-back to what may run would be refused: who asks for a redeployment gets one.
+    return deploy.contentId === contentId || isDeployed(pass, deploy.onBind !== 'Deploy') ? 'nothing' : 'deployment';
+  }
+  // What ran already when it was bound counts as deployed until somebody asks for a deployment.
+  const mayAssume = deploy?.onBind !== 'Deploy' && !isRedeployDue(pass);
+  if (!isDeployed(pass, mayAssume)) return 'deployment';
+  const unknown = Object.entries(partsOf(pass)).some(([field, value]) => !isKnown(pass, field, value, mayAssume));
+  if (!unknown && !isStartupLeft(pass)) return 'nothing';
+  return deploy?.build === undefined ? 'deployment' : 'withNextBuild';
+}
+
+/** Whether a deployment is known to have come about, so that the environment was stopped since, and on purpose. */
+export function wasDeployed({ deploy, history = [] }: Facts): boolean {
+  const outcomes = [deploy, ...history].map((entry) => entry?.outcome);
+  return outcomes.some((outcome) => outcome !== undefined && outcome !== 'Failed' && outcome !== 'InDoubt');
+}
+
+/** Whether the deployment that is wanted now was made in vain, and nobody asked for it again. */
+export function isFailed(pass: EnvironmentPass): boolean {
+  return isInVain(pass) && !isRedeployDue(pass);
+}
+
+/** What to remember of an environment that ran already when it was bound: what the spec says now counts as deployed. */
+export function assume(pass: EnvironmentPass): Partial<Memory<Facts>> {
+  const { spec, memory, subject } = pass;
+  const revision = revisionOf(spec);
+  return {
+    applied: { generation: subject.generation, prints: assumedPrints(pass) },
+    facts: {
+      ...memory.facts,
+      ...(revision !== undefined && { deploy: { revision, outcome: 'Assumed' } }),
+      ...redeployHandled(pass),
+    },
+  };
+}
+
+/** A deployment was carried out that nobody wants any more: what is wanted now is due. */
+export function overtaken(pass: EnvironmentPass): Partial<Memory<Facts>> {
+  const { facts } = pass.memory;
+  const { contentId: _replaced, ...deploy } = facts.deploy ?? {};
+  return { applied: appliedOvertaken(pass), ...(facts.deploy !== undefined && { facts: { ...facts, deploy } }) };
+}
+
+/** The deployment that the spec wants. */
+export function deployment(pass: EnvironmentPass, appEnvId: string): Action {
+  const { deploy } = pass.spec;
+  const wanted = partsOf(pass);
+  // A new token of the annotation asks again, also for what was given up.
+  const token = isRedeployDue(pass) ? (redeployToken(pass) ?? '') : '';
+  const digest = pass.print([deployValue(pass.spec), wanted, isStartupLeft(pass), token]);
+  const common = { digest, carries: carriedBy(pass), done: (how: Done) => deployed(pass, how) };
+  if (deploy?.image !== undefined) {
+    const { image } = deploy;
+    const request = postAppEnvDeployImage({ appEnvId, image, ...unsent(pass), ...startupFields(pass) });
+    return { operation: 'deploy-image', words: `deploy image ${image}`, request, ...common };
+  }
+  if (deploy?.build !== undefined) {
+    const { revision, forceNewBuild, rebuildFrom } = deploy.build;
+    const request = postAppEnvBuild({
+      appEnvId,
+      ...(forceNewBuild !== undefined && { forceNewBuild }),
+      ...(rebuildFrom !== undefined && { isRebuild: true, fromContentId: rebuildFrom }),
+      ...startupFields(pass),
+    });
+    return { operation: 'build', words: `build revision ${revision}`, request, ...common };
+  }
+  const targetContentId = deploy?.contentId ?? '';
+  const request = postAppEnvRollback({ appEnvId, targetContentId });
+  return { operation: 'rollback', words: `roll back to ${targetContentId}`, request, ...common };
+}
+
+/** The redeployment that the annotation asks for. */
+export function redeployment(pass: EnvironmentPass, appEnvId: string): Action {
+  const token = redeployToken(pass) ?? '';
+  return {
+    operation: 'redeploy',
+    words: `redeploy for ${redeployAnnotation}: ${token}`,
+    request: postAppEnvRedeploy({ appEnvId }),
+    digest: pass.print(token),
+    carries: [],
+    done: ({ body }) =>
+      saysFailed(body)
+        ? { applied: appliedWithoutRedeployment(pass, token, 'Failed') }
+        : { facts: { ...pass.memory.facts, lastHandledRedeployAt: token } },
+  };
+}
+
+/** Whether the annotation carries a token that was not handled yet. */
+export function isRedeployDue(pass: EnvironmentPass): boolean {
+  const token = openToken(pass);
+  return token !== undefined && redeploymentInVain(pass, token) === undefined;
+}
+
+/** How the redeployment that the annotation asks for was in vain; undefined where it was not. */
+export function redeployInVain(pass: EnvironmentPass): InVain | undefined {
+  const token = openToken(pass);
+  return token === undefined ? undefined : redeploymentInVain(pass, token);
+}
+
+function openToken(pass: EnvironmentPass): string | undefined {
+  const token = redeployToken(pass);
+  return token === '' || token === pass.memory.facts.lastHandledRedeployAt ? undefined : token;
+}
+
+function redeployHandled(pass: EnvironmentPass): Pick<Facts, 'lastHandledRedeployAt'> {
+  const token = redeployToken(pass);
+  return token === undefined ? {} : { lastHandledRedeployAt: token };
+}
+
+/** The variables and settings that were not sent yet; what the service keeps is not sent again. */
+function unsent(pass: EnvironmentPass): { envVars?: Record<string, string>; functionConfig?: JsonObject } {
+  const carried = carriedBy(pass);
+  const under = (prefix: string): Record<string, Json> =>
+    Object.fromEntries(
+      Object.entries(partsOf(pass))
+        .filter(([field]) => field.startsWith(prefix) && carried.includes(field))
+        .map(([field, value]) => [field.slice(prefix.length), value]),
+    );
+  const envVars = under('env.') as Record<string, string>;
+  const functionConfig = under('functionConfig.');
+  return {
+    ...(Object.keys(envVars).length > 0 && { envVars }),
+    ...(Object.keys(functionConfig).length > 0 && { functionConfig }),
+  };
+}
+
+/** The declared startup is the whole override; one that we set and that is wanted no longer is cleared. */
+function startupFields(pass: EnvironmentPass): {
+  startupConfig?: StartupConfig;
+  replaceStartupConfig?: boolean;
+  clearStartupConfig?: boolean;
+} {
+  const { startup } = pass.spec;
+  if (!carriedBy(pass).includes('startup')) return {};
+  return startup === undefined
+    ? { clearStartupConfig: true }
+    : { startupConfig: startupOf(startup), replaceStartupConfig: true };
+}
+
+/** Whether the service accepted a call and says that it failed. */
+function saysFailed(body: unknown): boolean {
+  return lifecycleAnswerOf(body)?.success === false;
+}
+
+function deployed(pass: EnvironmentPass, { body, at, attempt }: Done): Partial<Memory<Facts>> {
+  const { spec } = pass;
+  const rollback = body === undefined ? undefined : rollbackInfoOf(body);
+  const shown = body === undefined ? undefined : deployedContentIdOf(body);
+  const failed = saysFailed(body);
+  const entry = {
+    revision: revisionOf(spec),
+    contentId: shown ?? rollback?.contentId ?? (failed ? undefined : spec.deploy?.contentId),
+    at,
+    outcome: failed ? 'Failed' : 'Updating',
+  };
+  const versions = rollback && { rollback: { from: rollback.fromVersion, to: rollback.toVersion } };
+  return {
+    applied: failed ? appliedInVain(pass) : appliedBy(pass),
+    facts: { ...recorded(pass, entry, attempt, versions), ...redeployHandled(pass) },
+  };
+}
+
+/** A call was sent as often as it may be, and nothing shows what became of it. */
+export function givenUp(
+  pass: EnvironmentPass,
+  { operation }: Action,
+  { at, attempt }: Pick<Done, 'at' | 'attempt'>,
+): Partial<Memory<Facts>> {
+  if (operation === 'redeploy') {
+    const token = redeployToken(pass) ?? '';
+    return { applied: appliedWithoutRedeployment(pass, token, 'InDoubt') };
+  }
+  const entry = { revision: revisionOf(pass.spec), contentId: undefined, at, outcome: 'InDoubt' };
+  return {
+    applied: appliedInVain(pass),
+    facts: { ...recorded(pass, entry, attempt, undefined), ...redeployHandled(pass) },
+  };
+}
+
+/** A deployment as status tells it. */
+function recorded(
+  { memory: { facts } }: EnvironmentPass,
+  entry: NonNullable<Facts['history']>[number],
+  attempt: number,
+  versions: Pick<NonNullable<Facts['deploy']>, 'rollback'> | undefined,
+): Facts {
+  const deploy = { ...entry, ...(attempt > 1 && { repeatedAfterDoubt: attempt - 1 }), ...versions };
+  return { ...facts, deploy, history: [entry, ...(facts.history ?? [])].slice(0, most) };
+}

@@ -1,0 +1,272 @@
+/**
+ * What travels with a deployment, and what is known of what was sent.
+ *
+ * The interface shows neither image nor variables, settings or startup, so all of it is remembered as fingerprints, each under
+ * its place in the spec. Guarantees: a fingerprint stands for what the service holds. What was only taken as it was has a mark
+ * of its own, and what a call may have changed whose end is not known counts as set to nobody knows what.
+ */
+import type { Json } from '../../base/json.ts';
+import { stateOfHidden } from '../../engine/kind/planner/compare.ts';
+import { definedOf } from '../../engine/kind/planner/plan.ts';
+import { begun, doubted, notDone } from '../../engine/kind/planner/sent-fingerprints.ts';
+import type { Memory } from '../../engine/kind/contract/step.ts';
+import { tokenIn } from '../../engine/kind/schema/token.ts';
+import type { StartupConfig } from '../../hosting/requests.ts';
+import type { EnvironmentPass } from './binding.ts';
+import type { Facts, Spec } from './schema.ts';
+import { valueOf } from '../shared/values.ts';
+
+type Prints = Readonly<Record<string, string>>;
+type Applied = Memory<Facts>['applied'];
+
+/** The annotation that deploys again what runs, once for each token. */
+export const redeployAnnotation = 'apphosting.dev/redeploy-at';
+
+/** The token of that annotation; undefined where there is none. */
+export function redeployToken({ subject }: EnvironmentPass): string | undefined {
+  return tokenIn(subject.annotations, redeployAnnotation);
+}
+
+/** Marks the fingerprint of what was taken as it was and never sent. */
+const assumed = '~';
+/** A status holds 600 fingerprints; what is wanted must be among them. */
+const mostPrints = 590;
+
+/** What the spec wants deployed, as people know it. */
+export function revisionOf({ deploy }: Spec): string | undefined {
+  return deploy?.image ?? deploy?.build?.revision ?? deploy?.contentId;
+}
+
+/** Which deployment it is, whatever travels with it. */
+export function deployValue({ deploy }: Spec): Json {
+  if (deploy?.image !== undefined) return { image: deploy.image };
+  if (deploy?.build !== undefined) return { build: deploy.build.revision };
+  return { contentId: deploy?.contentId ?? '' };
+}
+
+/** Everything that travels with a deployment, by its place in the spec. */
+export function partsOf(pass: EnvironmentPass): Readonly<Record<string, Json>> {
+  const { env = [], functionConfig = {}, startup } = pass.spec;
+  return definedOf({
+    ...Object.fromEntries(env.map((variable) => [`env.${variable.name}`, valueOf(variable, pass)])),
+    ...Object.fromEntries(Object.entries(functionConfig).map(([name, value]) => [`functionConfig.${name}`, value])),
+    ...(startup && { startup: startupOf(startup) }),
+  });
+}
+
+/** The declared override, as a body takes it. */
+export function startupOf(startup: NonNullable<Spec['startup']>): StartupConfig {
+  const { command, args, shell, workingDir } = startup;
+  return {
+    ...(command !== undefined && { command }),
+    ...(args !== undefined && { args }),
+    ...(shell !== undefined && { shell }),
+    ...(workingDir !== undefined && { workingDir }),
+  };
+}
+
+function isPart(field: string): boolean {
+  return field === 'startup' || field.startsWith('env.') || field.startsWith('functionConfig.');
+}
+
+function printsIn({ memory }: EnvironmentPass): Prints {
+  return memory.applied?.prints ?? {};
+}
+
+/** Whether a value was sent last, by its fingerprint. */
+export function isSent(pass: EnvironmentPass, field: string, value: Json): boolean {
+  return stateOfHidden(pass, field, pass.print(value)) !== 'unsent';
+}
+
+/** Whether a value was sent last, or taken as it was where that will do. */
+export function isKnown(pass: EnvironmentPass, field: string, value: Json, mayAssume: boolean): boolean {
+  return isSent(pass, field, value) || (mayAssume && isSent(pass, `${assumed}${field}`, value));
+}
+
+/** Whether just this is deployed as far as anybody knows; where the key of its fingerprint is lost, the revision in status tells. */
+export function isDeployed(pass: EnvironmentPass, mayAssume: boolean): boolean {
+  const value = deployValue(pass.spec);
+  const isForeign =
+    stateOfHidden(at(pass, pass.memory.applied?.generation), 'deploy', pass.print(value)) === 'unknownKey';
+  return (
+    isKnown(pass, 'deploy', value, mayAssume) ||
+    (isForeign && pass.memory.facts.deploy?.revision === revisionOf(pass.spec))
+  );
+}
+
+/** The same pass for a spec of another generation. */
+function at(pass: EnvironmentPass, generation: number = pass.subject.generation): EnvironmentPass {
+  return { ...pass, subject: { ...pass.subject, generation } };
+}
+
+/** Whether the startup override that we set is wanted no longer. */
+export function isStartupLeft(pass: EnvironmentPass): boolean {
+  return printsIn(pass)['startup'] !== undefined && pass.spec.startup === undefined;
+}
+
+function takes({ deploy }: Spec, field: string): boolean {
+  return deploy?.image !== undefined || (deploy?.build !== undefined && field === 'startup');
+}
+
+/** The parts that the next deployment carries: what was not sent yet, and what it clears. */
+export function carriedBy(pass: EnvironmentPass): readonly string[] {
+  const news = Object.entries(partsOf(pass)).filter(([field, value]) => !isSent(pass, field, value));
+  const cleared = isStartupLeft(pass) ? ['startup'] : [];
+  return [...news.map(([field]) => field), ...cleared].filter((field) => takes(pass.spec, field));
+}
+
+/** What an earlier spec set and no call takes back. */
+export function leftoverOf(pass: EnvironmentPass): readonly string[] {
+  const wanted = partsOf(pass);
+  return Object.keys(printsIn(pass))
+    .filter((field) => isPart(field) && wanted[field] === undefined)
+    .filter((field) => field !== 'startup' || !takes(pass.spec, field))
+    .toSorted();
+}
+
+/** What counts as deployed where nothing was sent: all that the spec says now. */
+export function assumedPrints(pass: EnvironmentPass): Prints {
+  if (revisionOf(pass.spec) === undefined) return {};
+  const wanted = { deploy: deployValue(pass.spec), ...partsOf(pass) };
+  return Object.fromEntries(Object.entries(wanted).map(([field, value]) => [`${assumed}${field}`, pass.print(value)]));
+}
+
+/** What is known while a call is under way: nothing of what it carries. What of that was only assumed waits behind the mark. */
+export function appliedMeanwhile(pass: EnvironmentPass, carries: readonly string[]): Applied {
+  const meanwhile = begun(
+    renamed(pass.memory.applied, (field, print) => {
+      const part = field.slice(assumed.length);
+      return field.startsWith(assumed) && carries.includes(part) ? [part, `${assumed}${print}`] : [field, print];
+    }),
+    carries,
+  );
+  return meanwhile && { ...meanwhile, prints: fitting(pass, meanwhile.prints) };
+}
+
+/** What was known before the newest call: it was not carried out. */
+export function appliedBefore({ memory }: EnvironmentPass): Applied {
+  return renamed(notDone(memory.applied), (field, print) =>
+    print.startsWith(assumed) ? [`${assumed}${field}`, print.slice(assumed.length)] : [field, print],
+  );
+}
+
+function renamed(applied: Applied, how: (field: string, print: string) => readonly [string, string]): Applied {
+  if (applied === undefined) return undefined;
+  const rows = Object.entries(applied.prints).map(([field, print]) => how(field, print));
+  return { ...applied, prints: Object.fromEntries(rows) };
+}
+
+/** What has been sent by now: what travels with this deployment, and as much of what is left over as status holds. */
+export function appliedBy(pass: EnvironmentPass): Applied {
+  const now = Object.entries(partsOf(pass)).filter(([field]) => takes(pass.spec, field));
+  const sent = {
+    deploy: pass.print(deployValue(pass.spec)),
+    ...Object.fromEntries(now.map(([field, value]) => [field, pass.print(value)])),
+  };
+  const isCleared = (field: string) => field === 'startup' && isStartupLeft(pass) && takes(pass.spec, field);
+  const isOver = (field: string) => field.startsWith(assumed) || over.includes(field) || isCleared(field);
+  const prints = { ...without(printsIn(pass), isOver), ...sent };
+  return { generation: pass.subject.generation, prints: fitting(pass, prints) };
+}
+
+/** Nobody knows what became of a deployment, and it is not sent again by itself: it was given up, or the service called it failed. */
+export function appliedInVain(pass: EnvironmentPass): Applied {
+  const { prints } = doubted(pass.memory.applied, ['deploy', ...carriedBy(pass)]);
+  const known = without(prints, (field) => field.startsWith(assumed) || field === 'lost');
+  const failed = pass.print(wishOf(pass));
+  return { generation: pass.subject.generation, prints: fitting(pass, { ...known, failed }) };
+}
+
+function wishOf(pass: EnvironmentPass): Json {
+  return [deployValue(pass.spec), partsOf(pass), isStartupLeft(pass)];
+}
+
+/** Whether just what is wanted now was deployed in vain. */
+export function isInVain(pass: EnvironmentPass): boolean {
+  return isSent(pass, 'failed', wishOf(pass));
+}
+
+/** How a redeployment was in vain: it was given up, and nobody knows what became of it, or the service called it failed. */
+export type InVain = 'InDoubt' | 'Failed';
+
+/** A redeployment was in vain, and is not sent again for the same token. */
+export function appliedWithoutRedeployment(pass: EnvironmentPass, token: string, how: InVain): Applied {
+  const { generation, prints } = doubted(pass.memory.applied, []);
+  return { generation, prints: fitting(pass, { ...prints, redeploy: pass.print([token, how]) }) };
+}
+
+/** How the redeployment for this token was in vain; undefined where it was not. */
+export function redeploymentInVain(pass: EnvironmentPass, token: string): InVain | undefined {
+  return (['InDoubt', 'Failed'] as const).find((how) => isSent(pass, 'redeploy', [token, how]));
+}
+
+/** What became of a call whose answer was lost: it was carried out, or nothing showed of as many attempts. */
+export type Loss = 'carriedOut' | 1 | 2;
+
+/** A call whose answer was lost is no longer looked for; what is known of it counts when just that is wanted again. */
+export function appliedAfterLoss(applied: Applied, digest: string, loss: Loss, { print }: EnvironmentPass): Applied {
+  const { generation, prints } = doubted(applied, []);
+  return { generation, prints: { ...prints, lost: print([digest, loss]) } };
+}
+
+/**
+ * What became of the call with this fingerprint, where its answer was lost; undefined where it was not. A fingerprint of a key
+ * that is lost tells of no call: one sent too often is better than one that is never sent.
+ */
+export function lossOf(pass: EnvironmentPass, digest: string): Loss | undefined {
+  const { lost } = printsIn(pass);
+  return (['carriedOut', 1, 2] as const).find((loss) => lost === pass.print([digest, loss]));
+}
+
+/** Deployments and redeployments in vain, and lost calls, that another call has put an end to. */
+const over = ['failed', 'redeploy', 'lost'];
+
+/** A deployment was carried out that nobody wants any more: what is wanted now is due, whatever was deployed before that. */
+export function appliedOvertaken({ memory: { applied } }: EnvironmentPass): Applied {
+  const gone = ['deploy', `${assumed}deploy`, ...over];
+  return applied && { ...applied, prints: without(applied.prints, (field) => gone.includes(field)) };
+}
+
+/**
+ * The same fingerprints under the key of now, and the power state once it is there. They are for the generation of now only
+ * when nothing of it is still to be sent: by that a later pass would take what it cannot read for what is wanted.
+ */
+export function renewed(pass: EnvironmentPass, state: string, isWhole: boolean): Applied {
+  const { powerState: _before, redeploy: _lost, ...known } = printsIn(pass);
+  const token = redeployToken(pass) ?? '';
+  const inVain = redeploymentInVain(pass, token);
+  const wanted = { deploy: deployValue(pass.spec), ...partsOf(pass), failed: wishOf(pass) };
+  const again = Object.entries(wanted).flatMap(([field, value]) =>
+    [field, `${assumed}${field}`]
+      .filter((name) => known[name] !== undefined && isSent(pass, name, value))
+      .map((name) => [name, pass.print(value)]),
+  );
+  const { powerState } = pass.spec;
+  const isThere = powerState !== undefined && (powerState === state || isPowerSet(pass, powerState));
+  return {
+    generation: isWhole ? pass.subject.generation : (pass.memory.applied?.generation ?? -1),
+    prints: {
+      ...known,
+      ...Object.fromEntries(again),
+      ...(isThere && { powerState: pass.print(powerState) }),
+      ...(inVain !== undefined && { redeploy: pass.print([token, inVain]) }),
+    },
+  };
+}
+
+/** Whether the environment was in this power state once since the spec asks for it: another one is drift. */
+export function isPowerSet(pass: EnvironmentPass, powerState: NonNullable<Spec['powerState']>): boolean {
+  return isSent(pass, 'powerState', powerState);
+}
+
+/** As many fingerprints as status holds: those of what is wanted before those of what is left over. */
+function fitting(pass: EnvironmentPass, prints: Prints): Prints {
+  const wanted = partsOf(pass);
+  const rank = (field: string) => (isPart(field) && wanted[field] === undefined ? 1 : 0);
+  const rows = Object.entries(prints).toSorted(([a], [b]) => rank(a) - rank(b));
+  return Object.fromEntries(rows.slice(0, mostPrints));
+}
+
+function without(prints: Prints, drops: (field: string) => boolean): Prints {
+  return Object.fromEntries(Object.entries(prints).filter(([field]) => !drops(field)));
+}

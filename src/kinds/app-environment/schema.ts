@@ -1,0 +1,231 @@
+import type { z } from 'zod';
+import type { KindIdentity } from '../../engine/kind/contract/define.ts';
+import { adoption, drift, lifecycle, mode, onDelete, specInAccount } from '../../engine/kind/schema/parts.ts';
+import { atMostOne, exactlyOne, immutableFields, withRule } from '../../engine/kind/schema/rules.ts';
+import {
+  choice,
+  facts,
+  fields,
+  flag,
+  idAsShown,
+  integer,
+  listByKey,
+  listOf,
+  number,
+  objectRef,
+  serviceId,
+  shown,
+  text,
+} from '../../engine/kind/schema/schema.ts';
+import { valueOrSource } from '../shared/schema.ts';
+
+const Deploy = atMostOne(
+  fields('What to deploy; at most one of image, build and contentId.', {
+    image: text('The image to deploy, such as registry.example.com/team/web:1.2.', { min: 1, max: 1024 }).optional(),
+    build: fields('Builds from the git branch of the environment, once for each revision.', {
+      revision: text('Changing it builds again; CI writes the git commit here.', { min: 1, max: 256 }),
+      forceNewBuild: flag('Builds even when the service has an image of this source. Default: false.').optional(),
+      rebuildFrom: serviceId('The id of the content version to rebuild.').optional(),
+    }).optional(),
+    contentId: serviceId(
+      'The content version to roll back to. Nothing happens when it is the one that this resource deployed last, or took as deployed.',
+    ).optional(),
+    onBind: choice(
+      'What to do when this resource meets an environment that runs already: Assume takes it as deployed, Deploy deploys. Default: Assume.',
+      ['Assume', 'Deploy'],
+    ).optional(),
+  }),
+  ['image', 'build', 'contentId'],
+);
+
+const Variable = exactlyOne(
+  fields('A variable.', {
+    name: text('Its name.', { min: 1, max: 256, pattern: '^[-._a-zA-Z][-._a-zA-Z0-9]*$' }),
+    ...valueOrSource(),
+  }),
+  ['value', 'valueFrom'],
+);
+
+const seconds = (description: string) => integer(`${description}, in seconds.`, { min: 0, max: 1_000_000 }).optional();
+
+const FunctionConfig = fields('How a function behaves. The service keeps what is not named here.', {
+  containerConcurrency: integer('Requests that one container takes at the same time.', {
+    min: 0,
+    max: 1_000_000,
+  }).optional(),
+  timeoutSeconds: seconds('How long a request may take'),
+  idleTimeoutSeconds: seconds('How long a response may pause'),
+  responseStartTimeoutSeconds: seconds('How long a response may take to begin'),
+  minScale: integer('The fewest containers.', { min: 0, max: 1_000_000 }).optional(),
+  maxScale: integer('The most containers.', { min: 0, max: 1_000_000 }).optional(),
+});
+
+const Startup = withRule(
+  fields("Replaces how the image starts. What is left out is the image's own.", {
+    command: text('The command.', { min: 1, max: 16_384 }).optional(),
+    args: listOf("Arguments; without a command they replace the image's.", text('An argument.', { max: 16_384 }), {
+      max: 200,
+    }).optional(),
+    shell: flag(
+      'Whether a shell runs the command. With false, command is one executable and args its arguments. Default: true.',
+    ).optional(),
+    workingDir: text('The folder to start in.', { min: 1, max: 4096 }).optional(),
+  }),
+  {
+    rule: 'has(self.command) || (!has(self.shell) && (has(self.args) || has(self.workingDir)))',
+    message: 'startup needs command, args or workingDir; shell needs command',
+    check: ({ command, args, shell, workingDir }) =>
+      command !== undefined || (shell === undefined && (args !== undefined || workingDir !== undefined)),
+  },
+);
+
+const places = ['environmentName', 'cliEnvName', 'appEnvId', 'component'] as const;
+const owners = ['appRef', 'appId', 'solutionRef'] as const;
+
+const Fields = specInAccount('Which environment, and what runs in it.', {
+  appRef: objectRef('The HostedApp in this namespace that the environment belongs to.').optional(),
+  appId: serviceId('The id of the app in the service, instead of appRef.').optional(),
+  environmentName: text('The name of the environment, within its app.', { min: 1, max: 256 }).optional(),
+  cliEnvName: text("The name of the environment in the service's command line.", { min: 1, max: 256 }).optional(),
+  appEnvId: serviceId('The id of the environment.').optional(),
+  solutionRef: objectRef('The SolutionInstallation in this namespace that the environment came with.').optional(),
+  component: text('The component of the solution.', { min: 1, max: 256 }).optional(),
+  powerState: choice('Running starts the environment, Stopped stops it. When absent it is left as it is.', [
+    'Running',
+    'Stopped',
+  ]).optional(),
+  deploy: Deploy.optional(),
+  env: listByKey(
+    'Environment variables; a change deploys the image again. The service keeps variables that are not named here.',
+    Variable,
+    ['name'],
+    { max: 500 },
+  ).optional(),
+  functionConfig: FunctionConfig.optional(),
+  startup: Startup.optional(),
+  lifecycle: lifecycle({
+    mode,
+    adoption,
+    drift,
+    onDelete: onDelete(['Retain'], 'The interface cannot delete an environment. Default: Retain.'),
+  }),
+});
+
+/** Which environment: one place, with what it is a place in. */
+function bound(schema: typeof Fields): typeof Fields {
+  const one = exactlyOne(atMostOne(schema, owners), places);
+  const named = withRule(one, {
+    rule: '!has(self.environmentName) || has(self.appRef) || has(self.appId)',
+    message: 'environmentName needs appRef or appId: a name is only known within its app',
+    fieldPath: '.environmentName',
+    check: (spec) => spec.environmentName === undefined || spec.appRef !== undefined || spec.appId !== undefined,
+  });
+  const component = withRule(named, {
+    rule: 'has(self.component) == has(self.solutionRef)',
+    message: 'component and solutionRef go together',
+    check: (spec) => (spec.component !== undefined) === (spec.solutionRef !== undefined),
+  });
+  return immutableFields(
+    component,
+    [...owners, ...places],
+    'cannot be changed; delete this resource, which leaves the environment as it is, and create another',
+  );
+}
+
+/** What travels only with a deployment needs one. */
+function deployed(schema: typeof Fields): typeof Fields {
+  const env = withRule(schema, {
+    rule: '!has(self.env) || self.env.size() == 0 || self.?deploy.?image.hasValue()',
+    message: 'env needs deploy.image: the service takes variables only together with an image',
+    fieldPath: '.env',
+    check: ({ env: variables = [], deploy }) => variables.length === 0 || deploy?.image !== undefined,
+  });
+  const functionConfig = withRule(env, {
+    rule: '!has(self.functionConfig) || self.?deploy.?image.hasValue()',
+    message: 'functionConfig needs deploy.image: the service takes it only together with an image',
+    fieldPath: '.functionConfig',
+    check: (spec) => spec.functionConfig === undefined || spec.deploy?.image !== undefined,
+  });
+  return withRule(functionConfig, {
+    rule: '!has(self.startup) || self.?deploy.?image.hasValue() || self.?deploy.?build.hasValue()',
+    message: 'startup needs deploy.image or deploy.build: the service takes it only together with one of them',
+    fieldPath: '.startup',
+    check: ({ startup, deploy }) => startup === undefined || deploy?.image !== undefined || deploy?.build !== undefined,
+  });
+}
+
+/** One existing environment and what runs in it. */
+export const Spec = deployed(bound(Fields));
+export type Spec = z.output<typeof Spec>;
+
+const Revision = {
+  revision: text('What was deployed: the image, the revision or the content version of the spec.', {
+    max: 1024,
+  }).optional(),
+  contentId: idAsShown('The content version in the service.').optional(),
+  at: text('When it was sent.', { max: 64 }).optional(),
+  outcome: text('How it ended.', { max: 128 }).optional(),
+};
+
+/** What an environment shows. */
+export const Facts = facts({
+  appId: idAsShown('The id of the app that the environment belongs to.').optional(),
+  name: text('The name of the environment.', { max: 256 }).optional(),
+  slug: text('Its slug.', { max: 256 }).optional(),
+  cliEnvName: text("Its name in the service's command line.", { max: 256 }).optional(),
+  deploymentName: text("Its name in the service's cluster.", { max: 256 }).optional(),
+  state: text('Running, Stopped, Updating, or the word of the service.', { max: 64 }).optional(),
+  region: text('Where it runs.', { max: 128 }).optional(),
+  hosts: listOf('Its host names.', text('A host name.', { max: 253 }), { max: 100 }).optional(),
+  resources: shown('What it may use.', {
+    containers: integer('Containers.', { min: 0, max: 1_000_000 }).optional(),
+    zClouds: number('Standard units per container.', { min: 0, max: 1_000_000 }).optional(),
+    cpu: number('CPU, in the units of the service.', { min: 0, max: 1_000_000_000 }).optional(),
+    memory: number('Memory in MB.', { min: 0, max: 1_000_000_000 }).optional(),
+  }).optional(),
+  gitBranch: text('The branch that it is built from.', { max: 256 }).optional(),
+  deploy: shown('The newest deployment by this resource.', {
+    ...Revision,
+    repeatedAfterDoubt: integer('How often it was sent again because its outcome was not known.', {
+      min: 0,
+      max: 1000,
+    }).optional(),
+    rollback: shown('The versions, when it was a rollback.', {
+      from: integer('The version before.', { min: 0, max: 9_007_199_254_740_991 }).optional(),
+      to: integer('The version after.', { min: 0, max: 9_007_199_254_740_991 }).optional(),
+    }).optional(),
+  }).optional(),
+  history: listOf('The last deployments by this resource, newest first.', shown('A deployment.', Revision), {
+    max: 10,
+  }).optional(),
+  lastHandledRedeployAt: text('The newest value of the annotation apphosting.dev/redeploy-at that was handled.', {
+    max: 256,
+  }).optional(),
+});
+export type Facts = z.output<typeof Facts>;
+
+/** The manifest and the page of AppEnvironment. */
+export const identity = {
+  kind: 'AppEnvironment',
+  plural: 'appenvironments',
+  shortNames: ['aenv'],
+  scope: 'Namespaced',
+  summary: 'An existing environment of an app: what is deployed to it, and whether it runs.',
+  life: 'long',
+  spec: Spec,
+  facts: Facts,
+  idField: 'appEnvId',
+  holds: false,
+  columns: [
+    { name: 'STATE', path: '.status.state', description: 'Running, Stopped, Updating, or the word of the service.' },
+    { name: 'REGION', path: '.status.region', wide: true, description: 'Where it runs.' },
+  ],
+  selectable: [
+    '.spec.appRef.name',
+    '.spec.powerState',
+    '.status.appId',
+    '.status.appEnvId',
+    '.status.region',
+    '.status.state',
+  ],
+} satisfies KindIdentity;

@@ -1,0 +1,99 @@
+/** The settings of a contact point: the service's names for them, where their secrets come from, and what it shows of them. */
+import type { MaterialNeed } from '../../engine/kind/contract/define.ts';
+import type { Pass } from '../../engine/kind/contract/pass.ts';
+import { definedOf, type Fields } from '../../engine/kind/planner/plan.ts';
+import type { Read } from '../../engine/ports.ts';
+import {
+  contactPointsOf,
+  contactPointWithSecretsOf,
+  type ContactPointType,
+  type ContactPointWithSecrets,
+} from '../../hosting/requests.ts';
+import type { Facts, Spec } from './schema.ts';
+
+type ContactPointPass = Pass<Spec, Facts>;
+
+/** The service's word for each way of delivery. */
+const types = {
+  email: 'email',
+  webhook: 'webhook',
+  chatA: 'chat_webhook_a',
+  chatB: 'chat_webhook_b',
+  chatC: 'chat_webhook_c',
+  incident: 'incident_service',
+} as const satisfies Record<string, ContactPointType>;
+
+export function typeOf(spec: Spec): ContactPointType {
+  for (const [way, type] of Object.entries(types)) if (way in spec) return type;
+  return 'email';
+}
+
+/** The keys of Secrets that the settings come from, and the fields that name them. */
+export function materialOf(spec: Spec): readonly MaterialNeed[] {
+  const refs = {
+    'webhook.urlFrom': spec.webhook?.urlFrom,
+    'webhook.passwordFrom': spec.webhook?.passwordFrom,
+    'chatA.webhookUrlFrom': spec.chatA?.webhookUrlFrom,
+    'chatB.webhookUrlFrom': spec.chatB?.webhookUrlFrom,
+    'chatC.webhookUrlFrom': spec.chatC?.webhookUrlFrom,
+    'incident.integrationKeyFrom': spec.incident?.integrationKeyFrom,
+  };
+  return Object.entries(refs).flatMap(([field, ref]) => (ref === undefined ? [] : [{ ...ref, field }]));
+}
+
+/** The settings as the service names them, secrets looked up; no address and no key ends with the line end of a file. */
+export function configOf({ spec, secret }: ContactPointPass): Fields {
+  const from = (ref: { name: string; key: string } | undefined) =>
+    ref === undefined ? undefined : secret(ref.name, ref.key);
+  const chat = spec.chatA ?? spec.chatB ?? spec.chatC;
+  return {
+    addresses: spec.email?.addresses,
+    url: from(spec.webhook?.urlFrom)?.trimmed(),
+    httpMethod: spec.webhook?.httpMethod,
+    username: spec.webhook?.username,
+    password: from(spec.webhook?.passwordFrom),
+    webhookUrl: from(chat?.webhookUrlFrom)?.trimmed(),
+    channel: spec.chatA?.channel,
+    mentionUsers: spec.chatA?.mentionUsers,
+    integrationKey: from(spec.incident?.integrationKeyFrom)?.trimmed(),
+    severity: spec.incident?.severity,
+  };
+}
+
+const prefix = 'config.';
+
+/** Whether a field is a setting. */
+export function isConfig(field: string): boolean {
+  return field.startsWith(prefix);
+}
+
+export function configFields(config: Fields): Fields {
+  return Object.fromEntries(Object.entries(config).map(([name, value]) => [`${prefix}${name}`, value]));
+}
+
+/** The config among fields, as a body takes it; undefined when none of it is there. */
+export function configAmong(fields: Fields): ReturnType<typeof definedOf> | undefined {
+  const rows = Object.entries(definedOf(fields)).filter(([field]) => field.startsWith(prefix));
+  if (rows.length === 0) return undefined;
+  return Object.fromEntries(rows.map(([field, value]) => [field.slice(prefix.length), value]));
+}
+
+/** The read of the config as of the newest change that the list shows. */
+export function readConfig({ view, account }: ContactPointPass, id: string): Read<ContactPointWithSecrets> {
+  return contactPointWithSecretsOf(id, view.one(contactPointsOf(account.accountId), id)?.item?.updatedAtMs);
+}
+
+/** Whether the service shows a setting; of what is not there yet it is taken to do so where that is asked for. */
+export function isRevealed(field: string, pass: ContactPointPass): boolean {
+  return pass.memory.id === undefined ? pass.spec.verifyConfig === true : shownConfig(pass)[field] !== undefined;
+}
+
+/** What the service reveals of the config, where that is asked for. Our own writes are trusted over an older read. */
+export function shownConfig(pass: ContactPointPass): Fields {
+  const { spec, view, memory, wrote } = pass;
+  if (spec.verifyConfig !== true || memory.id === undefined) return {};
+  const read = view.one(readConfig(pass, memory.id), memory.id);
+  if (read?.item?.config === undefined) return {};
+  const isOlder = wrote !== undefined && read.walk.begunAt < wrote.at;
+  return { ...configFields(read.item.config), ...(isOlder && wrote.fields) };
+}

@@ -1,0 +1,153 @@
+import { defineKind } from '../../engine/kind/contract/define.ts';
+import type { Pass } from '../../engine/kind/contract/pass.ts';
+import { textIn, type ObjectPlan } from '../../engine/kind/planner/plan.ts';
+import { planObject, showObject } from '../../engine/kind/planner/planner.ts';
+import type { Step } from '../../engine/kind/contract/step.ts';
+import {
+  contactPointOf,
+  contactPointsOf,
+  createdContactPointId,
+  deleteContactPoint,
+  patchContactPoint,
+  postContactPoint,
+  usedByAlertsOf,
+  type ContactPointItem,
+} from '../../hosting/requests.ts';
+import {
+  configAmong,
+  configFields,
+  configOf,
+  isConfig,
+  isRevealed,
+  materialOf,
+  readConfig,
+  shownConfig,
+  typeOf,
+} from './config.ts';
+import { identity, type Facts, type Spec } from './schema.ts';
+
+/** What the service would take for "as before": nothing of it would be sent, and nobody would be told. */
+function unsendable({ spec, secret }: Pass<Spec, Facts>): Step<Facts> | undefined {
+  for (const { field, name, key } of materialOf(spec)) {
+    const value = secret(name, key)?.reveal().trim();
+    if (value === undefined || (value === '' && field === 'webhook.passwordFrom')) continue;
+    const flaw = value === '' ? 'is empty' : isMasked(value) ? 'holds a masked value' : undefined;
+    if (flaw === undefined) continue;
+    const message = `spec.${field}: key "${key}" of Secret ${name} ${flaw}, for which the service keeps what it has`;
+    return { is: 'stall', reason: 'Rejected', message };
+  }
+  return undefined;
+}
+
+function isMasked(value: string): boolean {
+  return value.includes('****') || /^[•*]+$/.test(value);
+}
+
+/** The interface takes these at https only. On which host they are, it does not say: its own refusal does. */
+function insecure({ spec, secret }: Pass<Spec, Facts>): Step<Facts> | undefined {
+  for (const way of ['chatB', 'chatC'] as const) {
+    const from = spec[way]?.webhookUrlFrom;
+    const url = from && secret(from.name, from.key);
+    if (url === undefined || URL.parse(url.reveal())?.protocol === 'https:') continue;
+    const message = `spec.${way}.webhookUrlFrom: key "${from?.key}" of Secret ${from?.name} does not hold an https URL`;
+    return { is: 'stall', reason: 'Rejected', message };
+  }
+  return undefined;
+}
+
+const plan: ObjectPlan<Spec, Facts, ContactPointItem> = {
+  noun: 'contact point',
+  list: ({ account }) => contactPointsOf(account.accountId),
+  single: contactPointOf,
+  name: ({ spec, subject }) => spec.name ?? subject.name,
+  nameOf: (item) => item.name,
+  createdAtOf: (item) => item.createdAtMs,
+  accountOf: (item) => item.accountId,
+  lifecycle: ({ lifecycle }) => ({
+    mode: lifecycle?.mode ?? 'Manage',
+    adoption: lifecycle?.adoption,
+    onDelete: lifecycle?.onDelete,
+    onMissing: lifecycle?.onMissing ?? 'Recreate',
+    drift: lifecycle?.drift ?? 'Correct',
+  }),
+  externalId: (spec) => spec.externalId,
+
+  alsoReads: (pass, id) => (pass.spec.verifyConfig === true ? [readConfig(pass, id)] : []),
+  desired: (pass) => ({
+    name: plan.name(pass),
+    type: typeOf(pass.spec),
+    ...configFields(configOf(pass)),
+  }),
+  observed: (item, pass) => ({ name: item.name, type: item.type, ...shownConfig(pass) }),
+  hidden: (field, pass) => isConfig(field) && !isRevealed(field, pass),
+  kept: isConfig,
+  secret: isConfig,
+  fixed: ['type'],
+
+  requests: {
+    create: ({ account, spec }, fields) =>
+      postContactPoint({
+        accountId: account.accountId,
+        name: textIn(fields, 'name'),
+        type: typeOf(spec),
+        config: configAmong(fields) ?? {},
+      }),
+    idOfCreated: createdContactPointId,
+    update: (contactPointId, changed) => {
+      const config = configAmong(changed);
+      return patchContactPoint({
+        contactPointId,
+        ...(changed['name'] !== undefined && { name: textIn(changed, 'name') }),
+        ...(config !== undefined && { config }),
+      });
+    },
+    remove: deleteContactPoint,
+  },
+  admit: (pass) => unsendable(pass) ?? insecure(pass),
+  blocked: (refusal, pass) => {
+    const count = 'body' in refusal ? usedByAlertsOf(refusal.body) : undefined;
+    if (count === undefined) return undefined;
+    const known = pass.referrers('MetricAlert').map(({ name }) => name);
+    const named = known.length === 0 ? '' : `, MetricAlert ${known.toSorted().slice(0, 5).join(', ')} among them`;
+    return `${count} alert${count === 1 ? ' uses' : 's use'} it${named}; delete or change them first`;
+  },
+  factsOfNext: () => ({}),
+  facts: ({ spec }, { item }) => ({
+    type: item?.type ?? typeOf(spec),
+    ...(item !== undefined && {
+      deployments: item.deployments
+        .map(({ region, uid }) => ({ region, ...(uid !== undefined && { uid }) }))
+        .toSorted((a, b) => (a.region < b.region ? -1 : 1)),
+    }),
+  }),
+  conditions: (_pass, { item }) =>
+    item === undefined || item.deployments.length === 0
+      ? [
+          {
+            type: 'Propagated',
+            status: 'False',
+            reason: 'NotDeployedYet',
+            message: 'not deployed to any region yet; the first alert in a region may bring it there',
+          },
+        ]
+      : [
+          {
+            type: 'Propagated',
+            status: 'True',
+            reason: 'Propagated',
+            message: `deployed to ${item.deployments
+              .map(({ region }) => region)
+              .toSorted()
+              .join(', ')}`,
+          },
+        ],
+};
+
+/** Where alerts are delivered. */
+export const contactPoint = defineKind<Spec, Facts>({
+  ...identity,
+  needs: (spec) => ({ secrets: materialOf(spec) }),
+  claims: ({ externalId }) => (externalId === undefined ? [] : [externalId]),
+  step: (pass) => planObject(plan, pass),
+  show: (pass) => showObject(plan, pass),
+});

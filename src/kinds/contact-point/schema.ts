@@ -1,0 +1,120 @@
+import type { z } from 'zod';
+import type { KindIdentity } from '../../engine/kind/contract/define.ts';
+import {
+  adoption,
+  drift,
+  externalId,
+  lifecycle,
+  mode,
+  onDelete,
+  onMissing,
+  specInAccount,
+} from '../../engine/kind/schema/parts.ts';
+import { exactlyOne, withTransition } from '../../engine/kind/schema/rules.ts';
+import {
+  facts,
+  fields,
+  flag,
+  listOf,
+  ownName,
+  secretKey,
+  setOf,
+  shown,
+  text,
+} from '../../engine/kind/schema/schema.ts';
+
+/** The ways to deliver; a contact point has exactly one. */
+export const ways = ['email', 'webhook', 'chatA', 'chatB', 'chatC', 'incident'] as const;
+
+const Fields = specInAccount(
+  'Where alerts are delivered; exactly one of email, webhook, chatA, chatB, chatC, incident.',
+  {
+    name: ownName('The name in the service.', { max: 50 }).optional(),
+    email: fields('Sends e-mail.', {
+      addresses: setOf(
+        'Who gets the mail.',
+        text('An e-mail address.', { min: 3, max: 254, pattern: '^[^@ ]+@[^@ ]+$' }),
+        { max: 50, min: 1 },
+      ),
+    }).optional(),
+    webhook: fields('Calls a URL of yours.', {
+      urlFrom: secretKey('The key of a Secret that holds the URL.'),
+      httpMethod: text('The method of the call, such as POST or PUT.', {
+        min: 1,
+        max: 16,
+        pattern: '^[A-Z]+$',
+      }).optional(),
+      username: text('The user name for basic authentication.', { max: 256 }).optional(),
+      passwordFrom: secretKey('The key of a Secret that holds the password for basic authentication.').optional(),
+    }).optional(),
+    chatA: fields('Posts to the first team-chat service.', {
+      webhookUrlFrom: secretKey('The key of a Secret that holds the URL of its incoming webhook.'),
+      channel: text('The channel; the webhook may be locked to the one it was made for.', { max: 256 }).optional(),
+      mentionUsers: text('Who is mentioned, as that chat service expects it.', { max: 1024 }).optional(),
+    }).optional(),
+    chatB: fields('Posts to the second team-chat service.', {
+      webhookUrlFrom: secretKey('The key of a Secret that holds the https URL of a workflow webhook.'),
+    }).optional(),
+    chatC: fields('Posts to the third team-chat service.', {
+      webhookUrlFrom: secretKey(
+        "The key of a Secret that holds the https URL of an incoming webhook on that service's chat host.",
+      ),
+    }).optional(),
+    incident: fields('Opens incidents in an incident-management service.', {
+      integrationKeyFrom: secretKey('The key of a Secret that holds the integration key.'),
+      severity: text('The severity of the incidents, as that service calls it.', { max: 64 }).optional(),
+    }).optional(),
+    verifyConfig: flag(
+      'Reads the settings back with their secrets and compares them; the token needs the Secrets Access role. Default: false.',
+    ).optional(),
+    externalId: externalId('a contact point'),
+    lifecycle: lifecycle({
+      mode,
+      adoption,
+      drift,
+      onDelete: onDelete(
+        ['Delete', 'Retain'],
+        'Default: Delete when this resource created it, Retain when it was adopted.',
+      ),
+      onMissing: onMissing('Recreate'),
+    }),
+  },
+);
+
+/** Where alerts are delivered. */
+export const Spec = withTransition(exactlyOne(Fields, ways), {
+  rule: ways.map((way) => `has(self.${way}) == has(oldSelf.${way})`).join(' && '),
+  message: 'the type of a contact point cannot be changed; create another ContactPoint',
+  reason: 'FieldValueForbidden',
+});
+export type Spec = z.output<typeof Spec>;
+
+/** What a contact point shows. */
+export const Facts = facts({
+  type: text('Its type, in the words of the service.', { max: 64 }).optional(),
+  deployments: listOf(
+    'The regions that it is deployed to; a region may appear only once an alert there uses it.',
+    shown('A region.', {
+      region: text('The region.', { max: 128 }),
+      uid: text('Its id there.', { max: 256 }).optional(),
+    }),
+    { max: 100 },
+  ).optional(),
+});
+export type Facts = z.output<typeof Facts>;
+
+/** The manifest and the page of ContactPoint. */
+export const identity = {
+  kind: 'ContactPoint',
+  plural: 'contactpoints',
+  shortNames: ['cpoint'],
+  scope: 'Namespaced',
+  summary: 'A destination for alerts: e-mail, a webhook, a chat service or an incident service.',
+  life: 'long',
+  spec: Spec,
+  facts: Facts,
+  idField: 'contactPointId',
+  holds: true,
+  columns: [{ name: 'TYPE', path: '.status.type', description: 'Its type, in the words of the service.' }],
+  selectable: ['.status.type', '.status.contactPointId'],
+} satisfies KindIdentity;

@@ -1,0 +1,239 @@
+/**
+ * Setting up and changing a protection: one item a call, written down before it is sent.
+ *
+ * The service knows the call by its requestId and by the generation that it expects: a repeat of the same bytes is answered with
+ * what the first one did, and a generation that has moved on ends the attempt.
+ */
+import { sightLost } from '../../engine/kind/planner/observe.ts';
+import type { JournalEntry, Memory, Step } from '../../engine/kind/contract/step.ts';
+import { writtenBody } from '../../engine/kind/planner/written.ts';
+import type { Snapshot } from '../../engine/ports.ts';
+import {
+  configureResultOf,
+  drSourcesOf,
+  postDisasterReadinessConfigure,
+  protectionIn,
+  type ConfigurationItem,
+  type Protection,
+} from '../../hosting/requests.ts';
+import { activationUnderWay } from '../recovery/configurations.ts';
+import { appliedBy, differenceOf, itemOf, mayBeOf, type ProtectionPass } from './settings.ts';
+import { requestIdOf } from '../recovery/request-id.ts';
+import type { Facts, Spec } from './schema.ts';
+
+/** A complete walk over the configurations of an account. */
+export type Walk = Snapshot<ConfigurationItem>;
+
+/** How old a read may be on which something is sent, and how long after a lost answer the same bytes are sent again. */
+export const resendMs = 15_000;
+
+/** The protected environment; once it is bound or written down, whatever the reference means by now. */
+export function environmentOf(pass: ProtectionPass): string {
+  const { spec, memory } = pass;
+  const isFixed = memory.id !== undefined || memory.journal !== undefined;
+  const fixed = isFixed ? memory.facts.appEnvId : undefined;
+  return spec.appEnvId ?? fixed ?? referredTo(pass) ?? memory.facts.appEnvId ?? '';
+}
+
+/** The environment that the reference means now. */
+export function referredTo({ spec, referred }: ProtectionPass): string | undefined {
+  return spec.environmentRef && referred('AppEnvironment', spec.environmentRef.name)?.id;
+}
+
+/** The configuration of the environment, by whatever the service shows of the two. */
+export function ofEnvironment(pass: ProtectionPass, walk: Walk): ConfigurationItem | undefined {
+  const appEnvId = environmentOf(pass);
+  const bySource = pass.view.one(drSourcesOf(pass.account.accountId), appEnvId)?.item?.configurationId;
+  return [...walk.items.values()].find((item) =>
+    item.sourceAppEnvId === undefined ? item.configurationId === bySource : item.sourceAppEnvId === appEnvId,
+  );
+}
+
+/** What to remember when a configuration is bound: it is there, whatever became of the one before. */
+export function bound(
+  pass: ProtectionPass,
+  id: string,
+  made: 'Created' | 'Adopted',
+  { goneAt: _gone, wipedBy: _by, ...facts }: Facts = pass.memory.facts,
+): Partial<Memory<Facts>> {
+  const { endpoint, accountId } = pass.account;
+  const known = pass.memory.id === id;
+  const ownership = known ? (pass.memory.ownership ?? made) : made;
+  const fresh = known ? {} : { applied: undefined };
+  return { id, ownership, binding: { endpoint, accountId }, journal: undefined, facts, ...fresh };
+}
+
+/** What keeps settings from being sent: a request about the configuration that was taken up and is not at its end. */
+export function underway(
+  pass: ProtectionPass,
+  configurationId: string,
+  configuration?: ConfigurationItem,
+): Step<Facts> | undefined {
+  const kinds = ['RecoveryActivation', 'ActivationDiscard', 'DisasterReset'];
+  const other =
+    kinds
+      .flatMap((kind) => pass.related?.(kind, configurationId) ?? [])
+      .find(({ finished, takenUp }) => takenUp && !finished) ??
+    // A new generation would end it, whatever came of it.
+    pass.related?.('RecoveryValidation', configurationId).find(({ inDoubt }) => inDoubt);
+  const active = configuration && activationUnderWay(configuration);
+  const what = other?.name ?? (active && `operation ${active.operationId ?? '(its id is not shown)'}`);
+  if (what === undefined) return undefined;
+  const message =
+    other === undefined
+      ? `${what} is under way; settings are sent after it`
+      : `${what} is taken up, and no end of it is known; settings are sent after it, or once you delete it: look in the service first whether it is over`;
+  return { is: 'wait', reason: 'OperationInProgress', message, retryInMs: 10_000 };
+}
+
+/** A reset of the bound configuration that stands beside it: what was asked for together is done in the order that makes sense. */
+export function resetAhead(pass: ProtectionPass, configurationId: string): Step<Facts> | undefined {
+  const reset = pass
+    .related?.('DisasterReset', configurationId)
+    .find(({ namespace, finished }) => namespace === pass.subject.namespace && !finished);
+  if (reset === undefined) return undefined;
+  const message = `${reset.name} is about configuration ${configurationId}; spec.enrolment is looked at after it`;
+  return { is: 'wait', reason: 'OperationInProgress', message, retryInMs: 10_000 };
+}
+
+/** What a call does, in words. */
+function words(pass: ProtectionPass, isNew: boolean): string {
+  return `${isNew ? 'set up' : 'change'} the protection of environment ${environmentOf(pass)}`;
+}
+
+/** Writes the call down; it is sent by the next step, and again with the same bytes when its answer is lost. */
+export function configure(
+  pass: ProtectionPass,
+  configuration: ConfigurationItem | undefined,
+  facts: Facts,
+): Step<Facts> {
+  const appEnvId = environmentOf(pass);
+  const held = sightLost<Spec, Facts>(pass) ?? heldBack(pass, appEnvId, configuration);
+  if (held !== undefined) return held;
+  const item = itemOf(pass, appEnvId, configuration);
+  // Made up for this attempt: a later enrolment with the same content must not be answered with an operation that is gone.
+  const requestId = requestIdOf('configure/v1', {
+    uid: pass.subject.uid,
+    at: pass.wallMs,
+    ticks: pass.monotonicMs,
+    appEnvId,
+    expectedGeneration: item.expectedGeneration,
+  });
+  const body: Protection = {
+    accountId: pass.account.accountId,
+    common: {},
+    items: [{ ...item, requestId }],
+  };
+  return {
+    is: 'begin',
+    words: words(pass, configuration === undefined),
+    journal: {
+      operation: 'configure',
+      attempt: pass.spec.enrolment ?? 1,
+      digest: pass.print({ ...item }),
+      requestId,
+      payload: JSON.stringify(body),
+      create: {
+        collection: 'protection',
+        name: appEnvId,
+        excluded: configuration === undefined ? [] : [configuration.configurationId],
+      },
+    },
+    remember: { facts },
+    note: { unsent: 1 },
+  };
+}
+
+/** What keeps a call from being begun for a while. A lost reset names the environment: it would wipe what is set up before it arrives. */
+function heldBack(
+  pass: ProtectionPass,
+  appEnvId: string,
+  configuration: ConfigurationItem | undefined,
+): Step<Facts> | undefined {
+  const other = pass.creating('protection', appEnvId);
+  if (other !== undefined) {
+    const message = `${other} is setting up a protection of the same environment`;
+    return { is: 'wait', reason: 'CreateInProgress', message, retryInMs: 2_000 };
+  }
+  const reset = pass.creating('reset', appEnvId) ?? pass.creating('reset', pass.account.accountId);
+  if (reset !== undefined) {
+    const message = `${reset} is under way; settings are sent after it`;
+    return { is: 'wait', reason: 'OperationInProgress', message, retryInMs: 10_000 };
+  }
+  if (configuration !== undefined || pass.quarantineMs <= 0) return undefined;
+  const message =
+    'this operator has just taken over; nothing is set up until calls of its predecessor can no longer arrive';
+  return { is: 'wait', reason: 'TakeOver', message, retryInMs: pass.quarantineMs };
+}
+
+/** The body that was written down; undefined where it is none about this environment. */
+function sentBody(pass: ProtectionPass, journal: JournalEntry): Protection | undefined {
+  const written = protectionIn(writtenBody(journal));
+  const [item] = written?.items ?? [];
+  const isOurs = item?.sourceAppEnvId === environmentOf(pass) && item.requestId === journal.requestId;
+  return isOurs && written?.accountId === pass.account.accountId ? written : undefined;
+}
+
+/** A call was written down: its effect shows, or the service said no, or the same bytes are sent. */
+export function resolve(pass: ProtectionPass, walk: Walk, journal: JournalEntry): Step<Facts> {
+  const body = sentBody(pass, journal);
+  const item = body?.items[0];
+  if (body === undefined || item === undefined) {
+    const message =
+      'status.journal does not carry a call for this environment; remove it after making sure that no call is under way';
+    return { is: 'stall', reason: 'JournalDamaged', message };
+  }
+  const now = ofEnvironment(pass, walk);
+  if (now !== undefined && now.generation > item.expectedGeneration) {
+    // Somebody else's doing: it is compared, and only then something is sent, or taken over.
+    const isNew = item.expectedGeneration === 0;
+    const isForeign =
+      pass.notes['unsent'] !== undefined || (isNew ? !mayBeOf(item, now) : journal.conflicted !== undefined);
+    if (isForeign) return { is: 'again', remember: { journal: undefined }, note: {} };
+    const remember = { ...bound(pass, now.configurationId, 'Created'), applied: appliedBy(pass, item) };
+    return { is: 'again', remember, note: {} };
+  }
+  if (item.expectedGeneration > 0 && now === undefined)
+    return { is: 'again', remember: { journal: undefined }, note: {} };
+  // It was not carried out; what the spec wants now is decided anew, and kept back where it is the same.
+  if (journal.conflicted !== undefined) return { is: 'again', remember: { journal: undefined }, note: {} };
+  const busy = now === undefined ? sightLost<Spec, Facts>(pass) : underway(pass, now.configurationId, now);
+  if (busy !== undefined) return busy;
+  const sentAt = pass.notes['sentAt'] ?? Number.NEGATIVE_INFINITY;
+  if (pass.monotonicMs - sentAt < resendMs) {
+    const message = `${words(pass, item.expectedGeneration === 0)}: the answer was lost; every ${resendMs / 1_000} s the same is sent again, which the service knows by its requestId, until it answers or shows what came of it`;
+    return { is: 'wait', reason: 'InDoubt', message, retryInMs: 5_000 };
+  }
+  return {
+    is: 'call',
+    call: {
+      request: postDisasterReadinessConfigure(body),
+      words: words(pass, item.expectedGeneration === 0),
+      urgency: 'edit',
+      resumes: true,
+      confirm: 'live',
+      ...(item.expectedGeneration > 0 && { corrects: differingFields(pass, now) }),
+      saidNo: (answer) => {
+        const result = configureResultOf(answer, item.sourceAppEnvId);
+        return result?.success === false
+          ? (result.error ?? 'the service refused the item without a reason')
+          : undefined;
+      },
+      committed: (answer) => {
+        const result = configureResultOf(answer, item.sourceAppEnvId);
+        if (result?.success !== true || result.configurationId === undefined) return undefined;
+        const facts: Facts = {
+          ...pass.memory.facts,
+          ...(result.generation !== undefined && { generation: result.generation }),
+        };
+        return { ...bound(pass, result.configurationId, 'Created', facts), applied: appliedBy(pass, item) };
+      },
+    },
+    note: { sentAt: pass.monotonicMs },
+  };
+}
+
+function differingFields(pass: ProtectionPass, configuration: ConfigurationItem | undefined): readonly string[] {
+  const isDrift = pass.memory.applied?.generation === pass.subject.generation;
+  return configuration === undefined || !isDrift ? [] : differenceOf(pass, configuration).differing;
+}

@@ -1,0 +1,248 @@
+import { defineKind } from '../../engine/kind/contract/define.ts';
+import { isoSeconds } from '../../base/time.ts';
+import { notingNo, readOf, sinceNo } from '../../engine/kind/planner/reading.ts';
+import { sightLost } from '../../engine/kind/planner/observe.ts';
+import type { Step } from '../../engine/kind/contract/step.ts';
+import { drConfigurationsOf, drPointsOf, drSourcesOf, type ConfigurationItem } from '../../hosting/requests.ts';
+import { fleeting, isRecoveryReady, notShown, protectionConditions } from './conditions.ts';
+import {
+  bound,
+  configure,
+  environmentOf,
+  ofEnvironment,
+  referredTo,
+  resetAhead,
+  resendMs,
+  resolve,
+  underway,
+  type Walk,
+} from './configure.ts';
+import { gone, historyOf, lostBefore, sightOf, unproved } from './gone.ts';
+import { isEntryOf, protectionFacts, type Shown } from './facts.ts';
+import { differenceOf, type ProtectionPass } from './settings.ts';
+import { identity, type Facts, type Spec } from './schema.ts';
+
+/** The next step: an open call first, then the configuration that is bound, and only then one to make. */
+function step(pass: ProtectionPass): Step<Facts> {
+  if (pass.subject.deleting) return { is: 'release' };
+  const { accountId } = pass.account;
+  const { id, journal } = pass.memory;
+  const read = drConfigurationsOf(accountId);
+  const walk = pass.view.all(read);
+  const wanted = pass.spec.enrolment ?? 1;
+  const isToEnrol = id === undefined || wanted > (pass.memory.facts.enrolment ?? wanted);
+  // Before the first walk, too: the account counts who looks for its own.
+  const seen = id === undefined ? undefined : sightOf(pass, id);
+  const since =
+    journal === undefined
+      ? Math.max(isToEnrol ? pass.askedAt : Number.NEGATIVE_INFINITY, pass.wrote?.at ?? Number.NEGATIVE_INFINITY)
+      : Math.max(pass.journalSeen.monotonic, pass.monotonicMs - resendMs, sinceNo(pass));
+  if (walk === undefined || walk.begunAt < since) return notingNo(pass, readOf(pass, read, since));
+  const sources = drSourcesOf(accountId);
+  if (pass.view.one(sources, environmentOf(pass)) === undefined && pass.view.problem(sources) === undefined) {
+    return readOf(pass, sources, Number.NEGATIVE_INFINITY);
+  }
+  if (journal !== undefined) return resolve(pass, walk, journal);
+  const configuration = seen?.item;
+  const isLost =
+    id !== undefined && configuration === undefined && (!isToEnrol || ofEnvironment(pass, walk) === undefined);
+  // Ahead of what else could be said of it: an account that misses it sees again only when it is proved gone.
+  const unsure = isLost ? unproved(pass, walk, id) : undefined;
+  if (unsure !== undefined) return unsure;
+  const referred = referredTo(pass);
+  const isAbout = configuration !== undefined || isToEnrol;
+  if (id !== undefined && isAbout && referred !== undefined && referred !== environmentOf(pass)) {
+    const message = `spec.environmentRef means environment ${referred} by now, and configuration ${id} protects ${environmentOf(pass)}; create another resource for the other one`;
+    return { is: 'stall', reason: 'EnvironmentChanged', message };
+  }
+  if (isToEnrol) return enrol(pass, walk);
+  if (configuration === undefined) return gone(pass, id);
+  const claimant = pass.claimant(id);
+  if (claimant?.goesFirst === true) {
+    const message = `configuration ${id} belongs to ${claimant.name}, which is older; one protection has one owner`;
+    return { is: 'stall', reason: 'Claimed', message };
+  }
+  return newPoints(pass, configuration, walk.begunAt) ?? keep(pass, configuration);
+}
+
+/** Nothing is bound, or it is to be enrolled anew: takes what is there, or sets it up. */
+function enrol(pass: ProtectionPass, walk: Walk): Step<Facts> {
+  const existing = ofEnvironment(pass, walk);
+  const wanted = pass.spec.enrolment ?? 1;
+  const { id, facts: known } = pass.memory;
+  const isKnown = existing !== undefined && existing.configurationId === id;
+  const kept = isKnown ? known : historyOf(known);
+  const facts: Facts = { ...kept, appEnvId: environmentOf(pass), enrolment: wanted };
+  const mayAdopt = pass.account.adoption !== 'Never' && pass.spec.lifecycle?.adoption !== 'Never';
+  if (existing !== undefined) {
+    const { configurationId } = existing;
+    const claimant = pass.claimant(configurationId);
+    if (claimant !== undefined && configurationId !== pass.memory.id && claimant.goesFirst) {
+      const message = `configuration ${configurationId} belongs to ${claimant.name}, which is older; one protection has one owner`;
+      return { is: 'stall', reason: 'Claimed', message };
+    }
+    if (!mayAdopt && configurationId !== pass.memory.id) {
+      const message = `the environment is protected by configuration ${configurationId} that this resource did not make, and adoption is Never here; the account's spec.adoption must allow ById`;
+      return { is: 'stall', reason: 'AdoptionNotAllowed', message };
+    }
+    const ahead = isKnown ? resetAhead(pass, configurationId) : undefined;
+    return ahead ?? { is: 'again', remember: bound(pass, configurationId, 'Adopted', facts), note: {} };
+  }
+  if (!mayAdopt && pass.spec.appEnvId !== undefined) {
+    const message =
+      "spec.appEnvId names an environment by id, and adoption is Never here; the account's spec.adoption must allow ById";
+    return { is: 'stall', reason: 'AdoptionNotAllowed', message };
+  }
+  const held = sightLost<Spec, Facts>(pass) ?? (id === undefined ? lostBefore(pass, walk) : underway(pass, id));
+  return held ?? configure(pass, undefined, facts);
+}
+
+function keep(pass: ProtectionPass, configuration: ConfigurationItem): Step<Facts> {
+  const { generation: known = 0 } = pass.memory.facts;
+  const { lowSince = pass.monotonicMs } = pass.notes;
+  if (configuration.generation < known && pass.monotonicMs - lowSince < pass.horizonMs) {
+    const message = `the list shows generation ${configuration.generation}, and the service answered ${known} before`;
+    return { is: 'wait', reason: 'ReadingService', message, retryInMs: 5_000, note: { ...pass.notes, lowSince } };
+  }
+  const difference = differenceOf(pass, configuration);
+  const changed = [...difference.differing, ...difference.unsent];
+  if (changed.length > 0) return correct(pass, configuration, changed, difference.unsent.length === 0);
+  const { applied, facts } = pass.memory;
+  const { generation } = pass.subject;
+  if (applied?.generation !== generation || facts.enrolment === undefined) {
+    const enrolment = facts.enrolment ?? pass.spec.enrolment ?? 1;
+    return {
+      is: 'again',
+      remember: { applied: { generation, prints: difference.prints }, facts: { ...facts, enrolment } },
+    };
+  }
+  if (facts.firstReadyTime !== undefined) return { is: 'ready', note: {}, ...lookingAgain(pass, configuration) };
+  if (isRecoveryReady({ configuration })) {
+    return { is: 'again', remember: { facts: { ...facts, firstReadyTime: isoSeconds(pass.wallMs) } } };
+  }
+  const state = configuration.readiness?.state ?? '(not shown)';
+  const message = `the settings are applied; waiting until the service says for the first time that recovery is ready (it says ${state})`;
+  return { is: 'wait', reason: 'Preparing', message, note: {}, ...lookingAgain(pass, configuration) };
+}
+
+/** Lists the recovery points where there may be new ones: they come with what the configuration itself shows. */
+function newPoints(pass: ProtectionPass, configuration: ConfigurationItem, seenAt: number): Step<Facts> | undefined {
+  const read = drPointsOf(pass.account.accountId, configuration.configurationId);
+  const begunAt = pass.view.all(read)?.begunAt ?? Number.NEGATIVE_INFINITY;
+  const since = showsPoints(configuration)
+    ? hasMoved(pass.memory.facts, configuration)
+      ? (pass.notes['pointsSince'] ?? seenAt)
+      : Number.NEGATIVE_INFINITY
+    : pass.monotonicMs - pass.account.inEffect.pollMs;
+  const isThere = begunAt > Number.NEGATIVE_INFINITY && begunAt >= since;
+  if (isThere || pass.view.problem(read) !== undefined) return undefined;
+  const note = since > Number.NEGATIVE_INFINITY ? { ...pass.notes, pointsSince: since } : pass.notes;
+  return { ...readOf(pass, read, since), note };
+}
+
+/** Whether a new point would show in the configuration, too. */
+function showsPoints({ readiness }: ConfigurationItem): boolean {
+  return readiness?.cutoffAt !== undefined;
+}
+
+/** Whether the configuration shows something that status does not have yet, and that comes with other points. */
+function hasMoved(facts: Facts, { readiness, generation, activities }: ConfigurationItem): boolean {
+  const newest = activities.toSorted((a, b) => ((a.startedAt ?? '') < (b.startedAt ?? '') ? 1 : -1))[0];
+  // An entry without an id and a beginning cannot be told from others.
+  const isTold = newest !== undefined && (newest.operationId ?? newest.startedAt) !== undefined;
+  const known = isTold ? facts.operations?.find((row) => isEntryOf(row, newest)) : undefined;
+  return (
+    facts.readiness?.cutoffTime !== readiness?.cutoffAt ||
+    facts.generation !== generation ||
+    (isTold && (known === undefined || known.outcome !== newest.outcome?.slice(0, 64)))
+  );
+}
+
+/** When to look again though nothing that was read has changed. */
+function lookingAgain(pass: ProtectionPass, configuration: ConfigurationItem): { readonly retryInMs?: number } {
+  return showsPoints(configuration) ? untilOld(pass) : { retryInMs: pass.account.inEffect.pollMs, ...untilOld(pass) };
+}
+
+/** How old what was read may be at most while reading fails. */
+function oldestMs({ account }: ProtectionPass): number {
+  return Math.max(300_000, 3 * account.pollMs);
+}
+
+/** While reading fails: to look again when what was read last is too old. */
+function untilOld(pass: ProtectionPass): { readonly retryInMs?: number } {
+  const read = drConfigurationsOf(pass.account.accountId);
+  const dueIn = (pass.view.all(read)?.begunAt ?? 0) + oldestMs(pass) - pass.monotonicMs;
+  return pass.view.problem(read) === undefined || dueIn < 0 ? {} : { retryInMs: dueIn + 1 };
+}
+
+/** Why what was read last says nothing of the present; undefined while it does. */
+function unreadOf(pass: ProtectionPass): string | undefined {
+  const read = drConfigurationsOf(pass.account.accountId);
+  const isOld = pass.monotonicMs - (pass.view.all(read)?.begunAt ?? 0) >= oldestMs(pass);
+  return isOld ? pass.view.problem(read)?.message : undefined;
+}
+
+function correct(
+  pass: ProtectionPass,
+  configuration: ConfigurationItem,
+  changed: readonly string[],
+  shownOnly: boolean,
+): Step<Facts> {
+  const isDrift = pass.memory.applied?.generation === pass.subject.generation;
+  const contested = isDrift ? changed.filter((field) => pass.contested.has(field)) : [];
+  if (contested.length > 0) {
+    const message = `somebody else keeps changing ${contested.join(', ')} of configuration ${configuration.configurationId}; it is left as it is for now`;
+    return { is: 'stall', reason: 'Contested', message };
+  }
+  if (isDrift && shownOnly && pass.spec.lifecycle?.drift === 'Report') {
+    const message = `differs from the spec in ${changed.join(', ')}; drift is only reported`;
+    return { is: 'ready', reason: 'Observed', message };
+  }
+  return (
+    underway(pass, configuration.configurationId, configuration) ?? configure(pass, configuration, pass.memory.facts)
+  );
+}
+
+function show(pass: ProtectionPass) {
+  const { id, facts } = pass.memory;
+  const nothing = { facts, conditions: [], drift: [], unverified: [], leftover: [] };
+  if (id === undefined) return nothing;
+  const { accountId } = pass.account;
+  const seen = sightOf(pass, id);
+  if (seen === undefined) return { ...nothing, unseen: true };
+  const configuration = seen.item;
+  if (configuration === undefined) return { ...nothing, conditions: [notShown(id)] };
+  const appEnvId = environmentOf(pass);
+  const source = pass.view.one(drSourcesOf(accountId), appEnvId)?.item;
+  const points = pass.view.all(drPointsOf(accountId, id));
+  const shown: Shown = { appEnvId, configuration, source, points, unread: unreadOf(pass) };
+  const difference = differenceOf(pass, configuration);
+  return {
+    facts: atLeast(pass, protectionFacts(pass, shown)),
+    conditions: protectionConditions(shown),
+    drift: difference.drift,
+    unverified: Object.keys(difference.prints).toSorted(),
+    leftover: [],
+  };
+}
+
+/** While a list may be older than what the service answered, the higher generation stays known. */
+function atLeast({ memory, notes, monotonicMs, horizonMs }: ProtectionPass, facts: Facts): Facts {
+  const { generation = 0 } = memory.facts;
+  const mayLag = monotonicMs - (notes['lowSince'] ?? Number.NEGATIVE_INFINITY) < horizonMs;
+  return mayLag && (facts.generation ?? 0) < generation ? { ...facts, generation } : facts;
+}
+
+/** Protection of one environment against the loss of its region. */
+export const disasterProtection = defineKind<Spec, Facts>({
+  ...identity,
+  needs: ({ environmentRef }) => ({
+    references:
+      environmentRef === undefined
+        ? []
+        : [{ kind: 'AppEnvironment', name: environmentRef.name, field: 'environmentRef' }],
+  }),
+  fleeting,
+  step,
+  show,
+});

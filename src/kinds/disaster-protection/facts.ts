@@ -1,0 +1,290 @@
+/** What status shows of a protection: everything that the service discloses, and nothing that it does not. */
+import { sameJson } from '../../base/json.ts';
+import type { Snapshot } from '../../engine/ports.ts';
+import type {
+  ConfigurationItem,
+  DestinationNames,
+  DrOperation,
+  PointItem,
+  ProtectionSettings,
+  SourceItem,
+} from '../../hosting/requests.ts';
+import { activeOf, cleanupFacts, sameMoment } from '../recovery/configurations.ts';
+import type { ProtectionPass } from './settings.ts';
+import type { Facts } from './schema.ts';
+
+/** Everything that a protection shows was read from this. */
+export interface Shown {
+  readonly appEnvId: string;
+  readonly configuration: ConfigurationItem;
+  readonly source: SourceItem | undefined;
+  readonly points: Snapshot<PointItem> | undefined;
+  /** Why it could not be read any more for so long that it says nothing of the present. */
+  readonly unread?: string | undefined;
+}
+
+type Row = Readonly<Record<string, unknown>>;
+
+const longestList = 20;
+
+/** Only what is stated; undefined when nothing is. */
+function stated<Result>(row: Row | undefined): Result | undefined {
+  if (row === undefined) return undefined;
+  const rows = Object.entries(row).filter(([, value]) => value !== undefined);
+  // Each caller names the shape that its own rows have.
+  return rows.length === 0 ? undefined : (Object.fromEntries(rows) as Result);
+}
+
+function seconds(milliseconds: number | undefined): number | undefined {
+  return milliseconds === undefined ? undefined : Math.floor(milliseconds / 1_000);
+}
+
+function settingsFacts(settings: ProtectionSettings | undefined): Facts['settings'] {
+  return stated({
+    destinationRegion: settings?.destinationRegion,
+    mode: settings?.mode,
+    storageCredentialId: settings?.storageCredentialId ?? undefined,
+    snapshotIntervalSeconds: seconds(settings?.snapshotIntervalMs),
+    validationIntervalSeconds: seconds(settings?.validationIntervalMs),
+    rpoTargetSeconds: seconds(settings?.rpoTargetMs),
+    rtoTargetSeconds: seconds(settings?.rtoTargetMs),
+    sameRegionAcknowledged: settings?.sameRegionAcknowledged,
+  });
+}
+
+function names(shown: DestinationNames | undefined): Facts['plannedDestination'] {
+  return stated(shown && { environmentName: shown.envName, appName: shown.appName, createNewApp: shown.createNewApp });
+}
+
+type OperationFacts = NonNullable<Facts['operations']>[number];
+
+function operationFacts(
+  operation: DrOperation,
+  before: OperationFacts | undefined,
+  requestId: string | undefined,
+): OperationFacts {
+  const { operationId, kind, phase, outcome, failedSteps, startedAt, endedAt, cutoffAt, validationCleanup } = operation;
+  const rest: Partial<OperationFacts> | undefined = stated({
+    kind: kind?.slice(0, 64),
+    stage: phase?.slice(0, 64),
+    outcome: outcome?.slice(0, 64),
+    failedSteps,
+    startedAt,
+    endedAt,
+    cutoffTime: cutoffAt,
+    requestId,
+    validationCleanup: stated({ ...cleanupFacts(validationCleanup, before?.validationCleanup) }),
+  });
+  return { ...(operationId !== undefined && { operationId }), ...rest };
+}
+
+/** Whether an entry of a history without ids is of the operation of a row: nothing that both show differs, and a moment is the same. */
+export function isEntryOf(row: OperationFacts, { operationId, kind, startedAt, cutoffAt }: DrOperation): boolean {
+  if (operationId !== undefined) return row.operationId === operationId;
+  const begins =
+    row.startedAt === undefined || startedAt === undefined ? undefined : sameMoment(row.startedAt, startedAt);
+  const cutsOff =
+    row.cutoffTime === undefined || cutoffAt === undefined ? undefined : sameMoment(row.cutoffTime, cutoffAt);
+  const isOther = begins === false || cutsOff === false || (row.kind ?? kind) !== (kind ?? row.kind);
+  return !isOther && (begins === true || cutsOff === true);
+}
+
+/** The service's history with the requests of ours that began it, and our own that it forgot; newest first. */
+function operations(pass: ProtectionPass, configuration: ConfigurationItem): Facts['operations'] {
+  const before = pass.memory.facts.operations ?? [];
+  const requests = requestsOf(pass, configuration, before);
+  const active = activeOf(configuration);
+  const recorded = configuration.activities.some(
+    (one) => active !== undefined && one.operationId === active.operationId,
+  );
+  const named = [...(active === undefined || recorded ? [] : [active]), ...configuration.activities].filter(
+    ({ operationId }) => operationId !== undefined,
+  );
+  const shown = named.map((operation) => {
+    const { operationId } = operation;
+    const row = before.find((one) => one.operationId === operationId);
+    return operationFacts(operation, row, requests.get(operationId));
+  });
+  const ids = new Set(shown.map(({ operationId }) => operationId));
+  const forgotten = before.filter(({ operationId }) => operationId !== undefined && !ids.has(operationId));
+  const all = withoutIds([...shown, ...forgotten], configuration);
+  const told = all.filter(({ row, isShown }) => isShown || ids.has(row.operationId) || row.requestId !== undefined);
+  const rows = told.map(({ row }) => row).toSorted((a, b) => compareTimes(b.startedAt, a.startedAt));
+  return rows.length === 0 ? undefined : mostTelling(rows);
+}
+
+/** Adds what a history shows without ids: to the operation that it is of, where one is known, or as a row of its own. */
+function withoutIds(known: readonly OperationFacts[], { activities, activeOperation }: ConfigurationItem) {
+  const rows = known.map((row) => ({ row, isShown: false }));
+  for (const entry of activities.filter(({ operationId }) => operationId === undefined)) {
+    const isOver = entry.endedAt !== undefined || entry.outcome !== undefined;
+    const of = rows.findIndex(
+      ({ row, isShown }) =>
+        !isShown && isEntryOf(row, entry) && !(isOver && row.operationId === activeOperation?.operationId),
+    );
+    const found = rows[of]?.row;
+    const row = { ...found, ...operationFacts(entry, found, found?.requestId) };
+    if (found !== undefined) rows[of] = { row, isShown: true };
+    else if (Object.keys(row).length > 0) rows.push({ row, isShown: true });
+  }
+  return rows;
+}
+
+/** Which request of ours began which operation, as far as that is known. */
+function requestsOf(
+  pass: ProtectionPass,
+  configuration: ConfigurationItem,
+  before: readonly OperationFacts[],
+): ReadonlyMap<string | undefined, string | undefined> {
+  const requests = new Map(before.map(({ operationId, requestId }) => [operationId, requestId]));
+  for (const { id, facts, ownership } of pass.related?.('RecoveryActivation', configuration.configurationId) ?? []) {
+    const { requestId, result } = facts;
+    // What is only presumed to be ours is no entry of ours before its result has proved it.
+    const isOurs = ownership !== 'Presumed' || result !== undefined;
+    if (isOurs && id !== undefined && typeof requestId === 'string') requests.set(id, requestId);
+  }
+  return requests;
+}
+
+/** As many as fit: what tells which requests of ours began what goes last, and else the oldest go first. */
+function mostTelling(all: readonly OperationFacts[]): OperationFacts[] {
+  const surplus = Math.max(0, all.length - longestList);
+  const others = all.filter(({ requestId }) => requestId === undefined);
+  const dropped = new Set(others.slice(Math.max(0, others.length - surplus)));
+  return all.filter((operation) => !dropped.has(operation)).slice(0, longestList);
+}
+
+function compareTimes(a: string | undefined, b: string | undefined): number {
+  return Date.parse(a ?? '') - Date.parse(b ?? '') || 0;
+}
+
+function recoveryPoints(points: Snapshot<PointItem> | undefined, generation: number): Facts['recoveryPoints'] {
+  const newest = [...(points?.items.values() ?? [])]
+    .toSorted((a, b) => compareTimes(b.cutoffAt, a.cutoffAt) || (a.pointId < b.pointId ? -1 : 1))
+    .slice(0, longestList);
+  if (newest.length === 0) return undefined;
+  return newest.map((point) => ({
+    selectedOperationId: point.selectedOperationId,
+    pointId: point.pointId,
+    cutoffTime: point.cutoffAt,
+    configurationGeneration: point.generation ?? generation,
+    ...(point.availabilityRequiresVerification !== undefined && {
+      availabilityRequiresVerification: point.availabilityRequiresVerification,
+    }),
+    ...sizingOf(point),
+  }));
+}
+
+const amounts = ['zClouds', 'cpu', 'cpuRequest', 'memoryMb', 'memoryRequestMb'] as const;
+
+/** The size as far as it is shown in a form that makes sense. */
+function sizingOf({ retainedSizing }: PointItem): { readonly sizing?: object } {
+  if (retainedSizing === undefined) return {};
+  const usable = (value: unknown) => (typeof value === 'number' && value >= 0 ? value : undefined);
+  const replicas = usable(retainedSizing['replicas']) ?? usable(retainedSizing['replicaCount']);
+  const capacities = retainedSizing['volumeCapacities'];
+  const sizing = stated<object>({
+    replicas: Number.isInteger(replicas) ? replicas : undefined,
+    ...Object.fromEntries(amounts.map((name) => [name, usable(retainedSizing[name])])),
+    volumeCapacities: Array.isArray(capacities)
+      ? capacities.filter((capacity) => typeof capacity === 'string').slice(0, 50)
+      : undefined,
+  });
+  return sizing === undefined ? {} : { sizing };
+}
+
+function sourceFacts(source: SourceItem | undefined): Facts['source'] {
+  if (source === undefined) return undefined;
+  const listed = <Item>(items: readonly Item[]) => (items.length === 0 ? undefined : items.slice(0, 50));
+  return stated({
+    appName: source.appName,
+    environmentName: source.environmentName,
+    eligible: source.eligible,
+    region: source.region,
+    eligibleDestinations: listed(source.eligibleDestinations),
+    unsupportedReasons: listed(source.unsupportedReasons.map((reason) => reason.slice(0, 256))),
+    volumes: listed(source.volumes.map((volume) => stated({ ...volume }) ?? {})),
+    suggestedSettings: settingsFacts(source.suggestedSettings),
+    target: stated(source.target && { ...source.target }),
+    pendingCleanup: stated(source.pendingCleanup && { ...source.pendingCleanup }),
+  });
+}
+
+function resultFacts({ activationResult }: ConfigurationItem): Facts['activationResult'] {
+  if (activationResult === undefined) return undefined;
+  const { cutoffAt, ...result } = activationResult;
+  return stated({ ...result, cutoffTime: cutoffAt });
+}
+
+/** Values that move while nothing happens; they are written together with something else only. */
+function movingFacts({ recoveryPointAgeMs, standbyPace }: ConfigurationItem) {
+  return {
+    readiness: stated<Row>({ recoveryPointAgeSeconds: seconds(recoveryPointAgeMs) }),
+    standby: stated<Row>({
+      lastApplySeconds: standbyPace?.lastApplySeconds && Math.round(standbyPace.lastApplySeconds),
+      lastApplyBytes: standbyPace?.lastApplyBytes,
+    }),
+  };
+}
+
+function withoutMoving(facts: Facts): Facts {
+  const { recoveryPointAgeSeconds: _age, ...readiness } = facts.readiness ?? {};
+  const { lastApplySeconds: _seconds, lastApplyBytes: _bytes, ...standby } = facts.standby ?? {};
+  const fixed = { readiness: stated<Row>(readiness), standby: stated<Row>(standby) };
+  const { readiness: _readiness, standby: _standby, ...rest } = facts;
+  return { ...rest, ...stated<Row>(fixed) };
+}
+
+/** The status of a protection. */
+export function protectionFacts(pass: ProtectionPass, shown: Shown): Facts {
+  const { configuration, source, points, appEnvId } = shown;
+  const { enrolment, firstReadyTime, operations: _ledger, ...before } = pass.memory.facts;
+  const active = activeOf(configuration);
+  const { activeOperation: last, operations: rows = [] } = pass.memory.facts;
+  const known = [...(last === undefined ? [] : [last]), ...rows].find(
+    ({ operationId }) => operationId === active?.operationId,
+  );
+  const requestId = rows.find(({ operationId }) => operationId === active?.operationId)?.requestId;
+  const fixed: Facts = {
+    appEnvId,
+    generation: configuration.generation,
+    ...stated<Facts>({
+      enrolment,
+      firstReadyTime,
+      settings: settingsFacts(configuration.settings),
+      readiness: stated({
+        state: configuration.readiness?.state?.slice(0, 128),
+        reason: configuration.readiness?.reason?.slice(0, 128),
+        warnings: configuration.readiness?.warnings.slice(0, 50),
+        cutoffTime: configuration.readiness?.cutoffAt,
+      }),
+      standby: stated(configuration.standby && { ...configuration.standby }),
+      activeOperation: active && operationFacts(active, known, requestId),
+      warmValidationOperationId: configuration.warmValidationOperationId,
+      warmRecoveryOperationId: configuration.warmRecoveryOperationId,
+      warmDestination: names(configuration.warmDestination),
+      plannedDestination: names(configuration.plannedDestination),
+      activationUnavailableReason: configuration.activationUnavailableReason?.slice(0, 256),
+      activationResult: resultFacts(configuration),
+      canRequestDiscard: configuration.canRequestDiscard,
+      validationSchedule: stated({
+        established: configuration.validationScheduleEstablished,
+        nextValidationAt: configuration.nextValidationAt,
+        nextSnapshotAt: configuration.nextSnapshotAt,
+      }),
+      recoveryPoints: points === undefined ? before.recoveryPoints : recoveryPoints(points, configuration.generation),
+      operations: operations(pass, configuration),
+      source: sourceFacts(source) ?? before.source,
+      pendingCleanup: stated(configuration.pendingCleanup && { ...configuration.pendingCleanup }),
+    }),
+  };
+  if (sameJson(withoutMoving(pass.memory.facts), fixed)) return pass.memory.facts;
+  const moving = movingFacts(configuration);
+  return {
+    ...fixed,
+    ...stated<Facts>({
+      readiness: fixed.readiness && { ...fixed.readiness, ...moving.readiness },
+      standby: fixed.standby && { ...fixed.standby, ...moving.standby },
+    }),
+  };
+}

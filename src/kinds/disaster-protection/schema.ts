@@ -1,0 +1,222 @@
+import type { z } from 'zod';
+import type { KindIdentity } from '../../engine/kind/contract/define.ts';
+import { adoption, drift, lifecycle, mode, onDelete, specInAccount } from '../../engine/kind/schema/parts.ts';
+import { withRule, withTransition } from '../../engine/kind/schema/rules.ts';
+import {
+  choice,
+  facts,
+  fields,
+  flag,
+  integer,
+  listOf,
+  serviceId,
+  shown,
+  text,
+} from '../../engine/kind/schema/schema.ts';
+import * as recovery from '../recovery/schema.ts';
+import { environment, ofOneEnvironment } from '../shared/schema.ts';
+
+/** How many recovery points a status shows at most. */
+export const mostPoints = 20;
+
+const seconds = (description: string) =>
+  integer(`${description}, in seconds; from one minute to 30 days. Default: the service's own.`, {
+    min: 60,
+    max: 2_592_000,
+  }).optional();
+
+const Storage = withRule(
+  fields('Where snapshots are kept. When absent, where the source keeps them.', {
+    source: choice(
+      'Inherited keeps them where the source does, Platform in the storage of the service, Credential in a storage of yours.',
+      ['Inherited', 'Platform', 'Credential'],
+    ),
+    credentialId: serviceId('The id of the storage credential in the service.').optional(),
+  }),
+  {
+    rule: "(self.source == 'Credential') == has(self.credentialId)",
+    message: 'credentialId is required when source is Credential, and only allowed then',
+    fieldPath: '.credentialId',
+    check: ({ source, credentialId }) => (source === 'Credential') === (credentialId !== undefined),
+  },
+);
+
+const Fields = specInAccount('Which environment is protected, where, and how well.', {
+  ...environment(),
+  destinationRegion: text("The region to recover in. Default: the service's own choice.", {
+    min: 1,
+    max: 128,
+  }).optional(),
+  mode: choice(
+    "Cold keeps snapshots only, Warm also keeps a standby that applies them. Default: the service's own choice.",
+    ['Cold', 'Warm'],
+  ).optional(),
+  storage: Storage.optional(),
+  snapshotIntervalSeconds: seconds('How often a snapshot is taken; the service supports certain intervals only'),
+  validationIntervalSeconds: seconds('How often a recovery is tried in isolation'),
+  rpoTargetSeconds: seconds('How old the newest recovery point may be'),
+  rtoTargetSeconds: seconds('How long a recovery may take'),
+  sameRegion: choice('Acknowledges that the recovery region is the region of the source.', ['Acknowledged']).optional(),
+  target: recovery.target('The names for what is recovered. Required when mode is Warm, and for databases.').optional(),
+  enrolment: integer(
+    'Raise it to protect the environment again after its configuration is gone. It can only grow. Default: 1.',
+    { min: 1, max: 1_000_000 },
+  ).optional(),
+  lifecycle: lifecycle({
+    mode,
+    adoption,
+    drift,
+    onDelete: onDelete(['Retain'], 'The interface cannot end a protection. Default: Retain.'),
+  }),
+});
+
+/** Protection of one environment against the loss of its region. */
+export const Spec = withTransition(
+  withRule(ofOneEnvironment(Fields, 'cannot be changed: a protection belongs to its environment; create another one'), {
+    rule: "!has(self.mode) || self.mode != 'Warm' || has(self.target)",
+    message: 'target is required when mode is Warm: the destination is prepared at once',
+    fieldPath: '.target',
+    reason: 'FieldValueRequired',
+    check: (spec) => spec.mode !== 'Warm' || spec.target !== undefined,
+  }),
+  {
+    rule: 'self.?enrolment.orValue(1) >= oldSelf.?enrolment.orValue(1)',
+    message: 'enrolment can only be raised',
+    fieldPath: '.enrolment',
+    reason: 'FieldValueInvalid',
+  },
+);
+export type Spec = z.output<typeof Spec>;
+
+const count = (description: string) => integer(description, { min: 0, max: 2_000_000_000 }).optional();
+const time = (description: string) => text(description, { max: 64 }).optional();
+const word = (description: string) => text(description, { max: 128 });
+const id = (description: string) => text(description, { max: 128 }).optional();
+
+const Settings = shown('Settings as the service shows them.', {
+  destinationRegion: word('The region to recover in.').optional(),
+  mode: word('Cold or Warm.').optional(),
+  storageCredentialId: id('The storage credential.'),
+  snapshotIntervalSeconds: count('How often a snapshot is taken, in seconds.'),
+  validationIntervalSeconds: count('How often a recovery is tried, in seconds.'),
+  rpoTargetSeconds: count('How old the newest recovery point may be, in seconds.'),
+  rtoTargetSeconds: count('How long a recovery may take, in seconds.'),
+  sameRegionAcknowledged: flag('Whether the same region was acknowledged.').optional(),
+});
+
+const RecoveryPoint = shown('A recovery point: what an activation must name.', {
+  selectedOperationId: word('The operation that made it.'),
+  pointId: word('Its id.'),
+  cutoffTime: text('The moment up to which data is recovered, exactly as the service writes it.', { max: 64 }),
+  configurationGeneration: recovery.generation('The generation of the configuration with which it was listed.'),
+  availabilityRequiresVerification: flag('Whether the service verifies it only when it is used.').optional(),
+  sizing: recovery.sizing().optional(),
+});
+
+const Source = shown('The environment as a source of recovery.', {
+  eligible: flag('Whether it can be protected.').optional(),
+  appName: text('The name of its app.', { max: 256 }).optional(),
+  environmentName: text('The name of the environment.', { max: 256 }).optional(),
+  region: word('Where it runs.').optional(),
+  eligibleDestinations: listOf('The regions that it can be recovered in.', word('A region.'), { max: 50 }).optional(),
+  unsupportedReasons: listOf('Why it cannot be protected.', text('A reason.', { max: 256 }), { max: 50 }).optional(),
+  volumes: listOf(
+    'Its volumes.',
+    shown('A volume.', {
+      name: word('Its name.'),
+      eligible: flag('Whether it can be protected.').optional(),
+      reason: text('Why not.', { max: 256 }).optional(),
+    }),
+    { max: 50 },
+  ).optional(),
+  suggestedSettings: Settings.optional(),
+  target: shown('The standby, or the recovered environment.', {
+    appEnvId: id('The id of the environment.'),
+    appId: id('The id of its app.'),
+    appName: text('The name of its app.', { max: 256 }).optional(),
+    environmentName: text('The name of the environment.', { max: 256 }).optional(),
+  }).optional(),
+  pendingCleanup: recovery.pendingCleanup(),
+});
+
+/** What a protection shows; what the service does not disclose is absent. */
+export const Facts = facts({
+  appEnvId: id('The id of the protected environment.'),
+  generation: recovery.generation('The generation of the configuration.').optional(),
+  settings: Settings.optional(),
+  enrolment: count('The newest value of spec.enrolment that was sent.'),
+  firstReadyTime: time('When the service said for the first time that recovery is ready.'),
+  goneAt: time('When it was proved that the configuration is gone; absent again once the service shows it.'),
+  wipedBy: text('The DisasterReset that wiped the configuration.', { max: 512 }).optional(),
+  readiness: shown('Whether a recovery would work, by the service.', {
+    state: word('The state.').optional(),
+    reason: word('Why.').optional(),
+    warnings: listOf('Warnings.', word('A warning.'), { max: 50 }).optional(),
+    cutoffTime: time('The moment of the newest data that can be recovered.'),
+    recoveryPointAgeSeconds: count('How old that was when the state last changed, in seconds.'),
+  }).optional(),
+  standby: shown('The standby of a warm protection.', {
+    shape: word('Its size.').optional(),
+    reason: word('Why it has that size.').optional(),
+    caughtUp: flag('Whether it has applied all changes.').optional(),
+    lastApplySeconds: count('How long the last changes took to apply, when the state last changed.'),
+    lastApplyBytes: recovery.generation('How many bytes the last changes had.').optional(),
+  }).optional(),
+  activeOperation: recovery.operation('What the service does at present.').optional(),
+  warmValidationOperationId: id('Hint of the service that an isolated validation may be requested.'),
+  warmRecoveryOperationId: id('Hint of the service that the standby may be taken over.'),
+  warmDestination: recovery.destination('The names of the warm destination; an activation must use exactly these.'),
+  plannedDestination: recovery.destination('The names that are saved for a cold activation.'),
+  activationUnavailableReason: text('Why the source cannot be activated yet.', { max: 256 }).optional(),
+  activationResult: recovery.activationResult('What the last activation brought.'),
+  canRequestDiscard: flag('Whether the service says that an activation can be discarded; only a hint.').optional(),
+  validationSchedule: shown('The schedule of validations.', {
+    established: flag('Whether validations run by schedule.').optional(),
+    nextValidationAt: time('When the next one is due.'),
+    nextSnapshotAt: time('When the next snapshot is due.'),
+  }).optional(),
+  recoveryPoints: listOf('The newest recovery points.', RecoveryPoint, { max: mostPoints }).optional(),
+  operations: listOf('The last operations, newest first.', recovery.operation('An operation.'), {
+    max: 20,
+  }).optional(),
+  source: Source.optional(),
+  pendingCleanup: recovery.pendingCleanup(),
+});
+export type Facts = z.output<typeof Facts>;
+
+/** The manifest and the page of DisasterProtection. */
+export const identity = {
+  kind: 'DisasterProtection',
+  plural: 'disasterprotections',
+  shortNames: ['dprot'],
+  scope: 'Namespaced',
+  summary: 'Protection of one environment against the loss of its region.',
+  life: 'long',
+  spec: Spec,
+  facts: Facts,
+  idField: 'configurationId',
+  holds: false,
+  columns: [
+    {
+      name: 'RECOVERY-READY',
+      path: '.status.conditions[?(@.type=="RecoveryReady")].status',
+      description: 'Whether the service says that a recovery would work.',
+    },
+    { name: 'MODE', path: '.spec.mode', description: 'Cold or Warm.' },
+    {
+      name: 'POINT-AGE',
+      path: '.status.readiness.cutoffTime',
+      type: 'date',
+      description: 'How old the newest data is that can be recovered.',
+    },
+    { name: 'DESTINATION', path: '.spec.destinationRegion', wide: true, description: 'The region to recover in.' },
+  ],
+  selectable: [
+    '.spec.environmentRef.name',
+    '.spec.mode',
+    '.spec.destinationRegion',
+    '.status.appEnvId',
+    '.status.configurationId',
+    '.status.readiness.state',
+  ],
+} satisfies KindIdentity;

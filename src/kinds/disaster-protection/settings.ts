@@ -1,0 +1,222 @@
+/** What a protection asks for, what the service shows of it, and the call that brings the one to the other. */
+import type { Json } from '../../base/json.ts';
+import { sameValue, shown } from '../../engine/kind/planner/compare.ts';
+import type { Pass } from '../../engine/kind/contract/pass.ts';
+import type { Fields } from '../../engine/kind/planner/plan.ts';
+import type { Drift, Memory } from '../../engine/kind/contract/step.ts';
+import type { ConfigurationItem, DestinationNames, ProtectionItem } from '../../hosting/requests.ts';
+import type { Facts, Spec } from './schema.ts';
+
+/** A pass over a protection. */
+export type ProtectionPass = Pass<Spec, Facts>;
+
+const perSecond = 1_000;
+
+function milliseconds(seconds: number | undefined): number | undefined {
+  return seconds === undefined ? undefined : seconds * perSecond;
+}
+
+/** In the unit of the spec, with the fraction that the spec cannot say. */
+function seconds(milliseconds: number | undefined): number | undefined {
+  return milliseconds === undefined ? undefined : milliseconds / perSecond;
+}
+
+/** Storage by three words, since the interface tells left out, null and an id apart. */
+function storageOf({ storage }: Spec): string | undefined {
+  switch (storage?.source) {
+    case undefined:
+      return undefined;
+    case 'Inherited':
+      return 'Inherited';
+    case 'Platform':
+      return 'Platform';
+    case 'Credential':
+      return `Credential ${storage.credentialId ?? ''}`;
+  }
+}
+
+function shownStorage(credentialId: string | null | undefined): string {
+  if (credentialId === undefined) return 'Inherited';
+  return credentialId === null ? 'Platform' : `Credential ${credentialId}`;
+}
+
+function names({ envName, appName, createNewApp }: DestinationNames): Json {
+  const isNew = createNewApp ?? false;
+  return { environmentName: envName ?? '', createNewApp: isNew, ...(isNew && { appName: appName ?? '' }) };
+}
+
+function wantedNames({ target }: Spec): DestinationNames | undefined {
+  if (target === undefined) return undefined;
+  const { environmentName, appName, createNewApp } = target;
+  return { envName: environmentName.trim(), appName: appName?.trim(), createNewApp };
+}
+
+/** What the spec states; what it leaves open is the service's choice. */
+export function desiredOf(spec: Spec): Fields {
+  const wanted = wantedNames(spec);
+  return {
+    destinationRegion: spec.destinationRegion,
+    mode: spec.mode,
+    storage: storageOf(spec),
+    snapshotIntervalSeconds: spec.snapshotIntervalSeconds,
+    validationIntervalSeconds: spec.validationIntervalSeconds,
+    rpoTargetSeconds: spec.rpoTargetSeconds,
+    rtoTargetSeconds: spec.rtoTargetSeconds,
+    sameRegion: spec.sameRegion === undefined ? undefined : true,
+    target: wanted && names(wanted),
+  };
+}
+
+/** The settings and names of a configuration, or of an item that was sent. */
+type Shown = Partial<Pick<ConfigurationItem, 'settings' | 'warmDestination' | 'plannedDestination'>>;
+
+/** The same as the service shows it; a field that it does not show is absent. */
+export function observedOf(
+  { settings, warmDestination, plannedDestination }: Shown,
+  spec: Pick<Spec, 'target'>,
+): Fields {
+  const destination = warmDestination ?? plannedDestination;
+  return {
+    ...(settings !== undefined && {
+      destinationRegion: settings.destinationRegion,
+      mode: settings.mode === undefined ? undefined : settings.mode.toLowerCase() === 'warm' ? 'Warm' : 'Cold',
+      storage: shownStorage(settings.storageCredentialId),
+      snapshotIntervalSeconds: seconds(settings.snapshotIntervalMs),
+      validationIntervalSeconds: seconds(settings.validationIntervalMs),
+      rpoTargetSeconds: seconds(settings.rpoTargetMs),
+      rtoTargetSeconds: seconds(settings.rtoTargetMs),
+      sameRegion: settings.sameRegionAcknowledged,
+    }),
+    target: destination && names(namedAlike(destination, spec)),
+  };
+}
+
+/** A database always gets a new app, whatever the spec says; which source is one is not shown. */
+function namedAlike(destination: DestinationNames, { target }: Pick<Spec, 'target'>): DestinationNames {
+  const implied = target?.createNewApp === true ? undefined : target?.appName?.trim();
+  const isAlike = implied !== undefined && destination.appName === implied;
+  return isAlike ? { ...destination, createNewApp: false } : destination;
+}
+
+/** What an item that was written down asks for, in the words of the spec. */
+export function writtenOf(item: ProtectionItem): Fields {
+  const { envName, appName, createNewApp } = item.target ?? {};
+  const plannedDestination = item.target && { envName, appName, createNewApp };
+  return observedOf({ settings: settingsIn(item), plannedDestination }, {});
+}
+
+function settingsIn(item: ProtectionItem): NonNullable<ConfigurationItem['settings']> {
+  return {
+    destinationRegion: item.destinationRegion,
+    mode: item.mode,
+    storageCredentialId: item.storageCredentialId,
+    snapshotIntervalMs: item.snapshotIntervalMs,
+    validationIntervalMs: item.validationIntervalMs,
+    rpoTargetMs: item.rpoTargetMs,
+    rtoTargetMs: item.rtoTargetMs,
+    sameRegionAcknowledged: item.sameRegionAcknowledged,
+  };
+}
+
+/** Whether a configuration may be what an item set up: nothing that is shown differs from what the item says. */
+export function mayBeOf(item: ProtectionItem, configuration: ConfigurationItem): boolean {
+  const { envName: environmentName, appName, createNewApp } = item.target ?? {};
+  const seen = observedOf(
+    configuration,
+    environmentName === undefined ? {} : { target: { environmentName, appName, createNewApp } },
+  );
+  return Object.entries(writtenOf(item)).every(
+    ([field, wanted]) =>
+      wanted === undefined ||
+      seen[field] === undefined ||
+      // Left out, it is the service's choice.
+      (field === 'storage' && item.storageCredentialId === undefined) ||
+      sameValue(wanted, seen[field]),
+  );
+}
+
+/** What is known after an item was sent: all of the spec where it says what the spec says now, and else just what it says. */
+export function appliedBy(pass: ProtectionPass, item: ProtectionItem): NonNullable<Memory<Facts>['applied']> {
+  const written = writtenOf(item);
+  const stated = Object.entries(desiredOf(pass.spec)).filter(([, wanted]) => wanted !== undefined);
+  const isToday = stated.every(([field, wanted]) => sameValue(wanted, written[field]));
+  const said = isToday ? stated : Object.entries(written);
+  const prints = said.flatMap(([field, value]) => (value === undefined ? [] : [[field, pass.print(value)] as const]));
+  const generation = isToday ? pass.subject.generation : (pass.memory.applied?.generation ?? -1);
+  return { generation, prints: Object.fromEntries(prints) };
+}
+
+/** How the spec differs from what the service shows, and what it cannot show. */
+export interface ProtectionDifference {
+  readonly differing: readonly string[];
+  readonly unsent: readonly string[];
+  readonly prints: Readonly<Record<string, string>>;
+  readonly drift: readonly Drift[];
+}
+
+/** Compares field by field; a stated field that the service does not show counts by what was last sent. */
+export function differenceOf(pass: ProtectionPass, configuration: ConfigurationItem): ProtectionDifference {
+  const observed = observedOf(configuration, pass.spec);
+  const differing: string[] = [];
+  const unsent: string[] = [];
+  const prints: Record<string, string> = {};
+  const drift: Drift[] = [];
+  for (const [field, wanted] of Object.entries(desiredOf(pass.spec))) {
+    if (wanted === undefined) continue;
+    const seen = observed[field];
+    if (seen === undefined) {
+      const print = pass.print(wanted);
+      prints[field] = print;
+      const recorded = pass.memory.applied;
+      const unchanged = recorded?.generation === pass.subject.generation;
+      if (recorded?.prints[field] !== print && !unchanged) unsent.push(field);
+    } else if (!sameValue(wanted, seen)) {
+      differing.push(field);
+      drift.push({ field, desired: shown(wanted, false), observed: shown(seen, false) });
+    }
+  }
+  return { differing, unsent, prints, drift };
+}
+
+/**
+ * The item that is sent. An edit is the whole item: what the spec leaves open and the service shows is sent as it is, since a
+ * value that is left out would fall back to the default, and another storage would mean new copies.
+ */
+export function itemOf(
+  pass: ProtectionPass,
+  appEnvId: string,
+  configuration: ConfigurationItem | undefined,
+): Omit<ProtectionItem, 'requestId'> {
+  const { spec } = pass;
+  const { settings } = configuration ?? {};
+  const destination = configuration?.warmDestination ?? configuration?.plannedDestination;
+  const mode = spec.mode?.toLowerCase() ?? settings?.mode?.toLowerCase();
+  const target = wantedNames(spec) ?? destination;
+  const storage = spec.storage === undefined ? settings?.storageCredentialId : credentialOf(spec.storage);
+  const sameRegion = spec.sameRegion !== undefined || settings?.sameRegionAcknowledged === true;
+  const rows = {
+    destinationRegion: spec.destinationRegion ?? settings?.destinationRegion,
+    mode: mode === 'warm' || mode === 'cold' ? mode : undefined,
+    snapshotIntervalMs: milliseconds(spec.snapshotIntervalSeconds) ?? settings?.snapshotIntervalMs,
+    validationIntervalMs: milliseconds(spec.validationIntervalSeconds) ?? settings?.validationIntervalMs,
+    rpoTargetMs: milliseconds(spec.rpoTargetSeconds) ?? settings?.rpoTargetMs,
+    rtoTargetMs: milliseconds(spec.rtoTargetSeconds) ?? settings?.rtoTargetMs,
+    sameRegionAcknowledged: sameRegion ? true : undefined,
+    target: target && (withoutUndefined({ ...target }) as ProtectionItem['target']),
+    storageCredentialId: storage,
+  };
+  return {
+    sourceAppEnvId: appEnvId,
+    expectedGeneration: configuration?.generation ?? 0,
+    ...(withoutUndefined(rows) as Partial<ProtectionItem>),
+  };
+}
+
+function credentialOf({ source, credentialId }: NonNullable<Spec['storage']>): string | null | undefined {
+  if (source === 'Inherited') return undefined;
+  return source === 'Platform' ? null : credentialId;
+}
+
+function withoutUndefined(rows: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
+  return Object.fromEntries(Object.entries(rows).filter(([, value]) => value !== undefined));
+}

@@ -1,0 +1,211 @@
+import { defineKind, type ReferenceNeed } from '../../engine/kind/contract/define.ts';
+import { isoSeconds } from '../../base/time.ts';
+import { readOf } from '../../engine/kind/planner/reading.ts';
+import type { JournalEntry, OwnCondition, Step } from '../../engine/kind/contract/step.ts';
+import {
+  drConfigurationsOf,
+  drSourcesOf,
+  postDisasterReadinessReset,
+  resetCountsOf,
+  type ConfigurationItem,
+  type Resetting,
+  type SourceItem,
+} from '../../hosting/requests.ts';
+import { activationUnderWay, cleansUp, provenGone } from '../recovery/configurations.ts';
+import { bodyOf, cleaning, environmentOf, fenceOf, pinnedOf, type ResetPass, type Seen } from './fences.ts';
+import { ended, underWay } from '../recovery/one-shot-end.ts';
+import { needsOf, stepOnce, type No, type OncePlan } from '../recovery/one-shot.ts';
+import { identity, type Facts, type Spec } from './schema.ts';
+
+/** Reads every configuration, since none but the pinned ones may be there. */
+function look(pass: ResetPass, since: number): Step<Facts> | Seen {
+  const { accountId } = pass.account;
+  const read = drConfigurationsOf(accountId);
+  const walk = pass.view.all(read);
+  if (walk === undefined || walk.begunAt < since) return readOf(pass, read, since);
+  const sources = drSourcesOf(accountId);
+  const listed = pass.view.all(sources);
+  if (listed === undefined && pass.view.problem(sources) === undefined) {
+    return readOf(pass, sources, Number.NEGATIVE_INFINITY);
+  }
+  return { walk, sources: listed?.items ?? new Map(), sourcesBegunAt: listed?.begunAt };
+}
+
+function isGone(pass: ResetPass, { walk }: Seen): boolean {
+  return pinnedOf(pass.spec).every(({ configurationId }) => !walk.items.has(configurationId));
+}
+
+/** The pinned configurations that the service still shows. */
+function pinnedItems({ spec }: ResetPass, { walk }: Seen): readonly ConfigurationItem[] {
+  return pinnedOf(spec).flatMap(({ configurationId }) => walk.items.get(configurationId) ?? []);
+}
+
+/** What to look for in the service where the approval ended while it cleans up, which it began for somebody. */
+function untold(pass: ResetPass, seen: Seen): string | undefined {
+  const isCleaning = [...pinnedItems(pass, seen), ...wipedSources(pass, seen)].some(({ pendingCleanup }) =>
+    cleansUp(pendingCleanup),
+  );
+  const isBegun = isCleaning || pass.memory.facts.stage === cleaning;
+  return isBegun ? 'whether what the reset is about is gone' : undefined;
+}
+
+/** The service said no. While it cleans up, that means "again later"; otherwise it is the end. */
+function refused(pass: ResetPass, seen: Seen, { words, isOver, until }: No): Step<Facts> | undefined {
+  const { memory, notes } = pass;
+  const { journal, facts } = memory;
+  const items = pinnedItems(pass, seen);
+  const activating = items.some((item) => activationUnderWay(item) !== undefined);
+  if (journal === undefined || activating) return undefined;
+  // Judged once per answer: by the time it is sent again, the clean-up may be over. A restart takes the answer for judged.
+  const isLater = notes['later'] !== undefined || (facts.stage === cleaning && notes['sentAt'] === undefined);
+  if (!isLater) {
+    const pending = items.some(({ pendingCleanup }) => cleansUp(pendingCleanup));
+    const note = { ...notes, later: 1 };
+    if (pending) return { is: 'again', remember: { facts: { ...facts, stage: cleaning } }, note };
+    // It may have ended between the answer and the look: what was refused because of it is asked for once more.
+    const isLast = facts.stage !== cleaning || journal.attempt > 1;
+    return isLast
+      ? undefined
+      : { is: 'again', remember: { journal: { ...journal, attempt: journal.attempt + 1 } }, note };
+  }
+  if (isOver || fenceOf(pass, seen) !== undefined) {
+    const { conflicted: _words, ...open } = journal;
+    return { is: 'again', remember: { journal: open } };
+  }
+  const message = `the service cleans up and does not finish the reset yet (${words}); it is sent again after ${until}`;
+  const accepted: OwnCondition = { type: 'Accepted', status: 'Unknown', reason: 'CleanupPending', message };
+  return { is: 'wait', reason: 'CleanupPending', message, retryInMs: 5_000, conditions: [accepted] };
+}
+
+/** Wiped when no pinned configuration shows in two walks and nothing of it is being cleaned up. */
+function follow(pass: ResetPass, seen: Seen): Step<Facts> {
+  if (!isGone(pass, seen)) {
+    const message = 'the service accepted the reset and still lists the configuration';
+    return { is: 'wait', reason: 'CleanupPending', message, retryInMs: 10_000, note: {} };
+  }
+  const facts = factsOf(pass, seen);
+  const message = 'the configuration is gone';
+  const unsure = provenGone<Spec, Facts>(pass, seen.walk, { reason: 'InProgress', message });
+  if (unsure !== undefined) return unsure;
+  // What was listed while the configuration was still there says nothing of the clean-up after it.
+  const since = pass.notes['missedAt'] ?? seen.walk.begunAt;
+  if (seen.sourcesBegunAt === undefined || seen.sourcesBegunAt < since) {
+    return { ...readOf(pass, drSourcesOf(pass.account.accountId), since), note: pass.notes };
+  }
+  if (wipedSources(pass, seen).some(({ pendingCleanup }) => cleansUp(pendingCleanup))) {
+    return {
+      is: 'wait',
+      reason: 'CleanupPending',
+      message: `${message}; the service still cleans up`,
+      remember: { facts },
+      note: pass.notes,
+    };
+  }
+  return ended(pass, { is: 'ready', reason: 'Succeeded', message }, { facts: { ...facts, stage: 'Wiped' } });
+}
+
+/** The environments whose protection is wiped, as far as they are listed. */
+function wipedSources(pass: ResetPass, { sources }: Seen): readonly SourceItem[] {
+  if (pass.spec.scope === 'Account') return [...sources.values()];
+  const source = sources.get(environmentOf(pass));
+  return source === undefined ? [] : [source];
+}
+
+function factsOf(pass: ResetPass, seen: Seen | undefined): Facts {
+  const appEnvId = environmentOf(pass);
+  const cleanup = seen?.sources.get(appEnvId)?.pendingCleanup;
+  const shown = cleanup && Object.entries(cleanup).filter(([, value]) => value !== undefined);
+  return {
+    ...pass.memory.facts,
+    ...(appEnvId !== '' && { appEnvId }),
+    ...(shown !== undefined && { pendingCleanup: Object.fromEntries(shown) }),
+  };
+}
+
+function callOf(pass: ResetPass, { payload = JSON.stringify(bodyOf(pass)) }: JournalEntry) {
+  const { account, memory, wallMs } = pass;
+  return {
+    // The entry was compared with the spec before.
+    request: postDisasterReadinessReset(JSON.parse(payload) as Resetting),
+    credential: 'dangerous' as const,
+    proof: drConfigurationsOf(account.accountId).first,
+    committed: (body: unknown) => {
+      const { configurations, destinations } = resetCountsOf(body) ?? {};
+      // Without a count it may come from somebody in between; with none, somebody else was first. What is gone decides.
+      if (configurations === undefined || configurations === 0) return undefined;
+      const facts: Facts = {
+        ...memory.facts,
+        stage: 'Accepted',
+        acceptedAt: isoSeconds(wallMs),
+        configurations,
+        ...(destinations !== undefined && { destinations }),
+      };
+      return { facts };
+    },
+  };
+}
+
+function stated(id: string | undefined): readonly string[] {
+  return id === undefined ? [] : [id];
+}
+
+function environmentNeed({ environmentRef }: Spec): ReferenceNeed | undefined {
+  if (environmentRef === undefined) return undefined;
+  return { kind: 'AppEnvironment', name: environmentRef.name, field: 'environmentRef', optional: true };
+}
+
+const plan: OncePlan<Spec, Facts, Seen> = {
+  noun: 'reset',
+  power: ({ scope }) => (scope === 'Account' ? 'accountReset' : 'activation'),
+  refersTo: environmentNeed,
+  validUntil: (spec) => spec.validUntil,
+  facts: (pass) => factsOf(pass, undefined),
+  look,
+  walkOf: ({ walk }) => walk,
+  trace: (pass, seen) =>
+    pass.memory.journal !== undefined && pass.notes['unsent'] === undefined && isGone(pass, seen)
+      ? { journal: undefined, facts: { ...pass.memory.facts, acceptedAt: isoSeconds(pass.wallMs) } }
+      : undefined,
+  fence: fenceOf,
+  intent: (pass) => {
+    const body = bodyOf(pass);
+    const name = body.scope === 'environment' ? body.sourceAppEnvId : body.accountId;
+    return {
+      operation: 'reset',
+      attempt: 1,
+      digest: pass.print({ ...body }),
+      payload: JSON.stringify(body),
+      create: { collection: 'reset', name, excluded: [] },
+    };
+  },
+  words: (pass) =>
+    pass.spec.scope === 'Account'
+      ? `reset all disaster readiness of account ${pass.account.accountId}`
+      : `reset disaster readiness of environment ${environmentOf(pass)}`,
+  call: callOf,
+  untold,
+  refused,
+  unidentified: true,
+  follow,
+};
+
+function show(pass: ResetPass) {
+  const seen = look(pass, Number.NEGATIVE_INFINITY);
+  const facts = factsOf(pass, 'is' in seen ? undefined : seen);
+  return { facts, conditions: underWay(pass), drift: [], unverified: [], leftover: [] };
+}
+
+/** The removal of a protection with everything that belongs to it. */
+export const disasterReset = defineKind<Spec, Facts>({
+  ...identity,
+  needs: (spec) => needsOf(environmentNeed(spec)),
+  // The environment as well: a protection that remembers nothing asks which resets were about it.
+  claims: (spec) => [...pinnedOf(spec).map(({ configurationId }) => configurationId), ...stated(spec.appEnvId)],
+  made: ({ appEnvId }) => stated(appEnvId),
+  wipes: (spec, { acceptedAt }) =>
+    acceptedAt === undefined ? [] : pinnedOf(spec).map(({ configurationId }) => configurationId),
+  finished: ({ finishedAt }) => finishedAt !== undefined,
+  answered: ({ journal, facts }) => facts.stage === cleaning && journal?.conflicted !== undefined,
+  step: (pass) => stepOnce(plan, pass),
+  show,
+});

@@ -1,0 +1,131 @@
+/** What a reset would reach, and what must hold before it is sent, and before it is sent again. */
+import type { Pass } from '../../engine/kind/contract/pass.ts';
+import type { Step } from '../../engine/kind/contract/step.ts';
+import type { Snapshot } from '../../engine/ports.ts';
+import type { ConfigurationItem, Resetting, SourceItem } from '../../hosting/requests.ts';
+import { expired, never, notYet, type Fence } from '../recovery/approval.ts';
+import { provenGone } from '../recovery/configurations.ts';
+import { isWhole } from '../recovery-activation/content.ts';
+import { movedOn } from '../recovery-activation/fences.ts';
+import type { Facts, Spec } from './schema.ts';
+
+/** A pass over a reset. */
+export type ResetPass = Pass<Spec, Facts>;
+
+/** Everything that the service shows of protections. */
+export interface Seen {
+  readonly walk: Snapshot<ConfigurationItem>;
+  readonly sources: ReadonlyMap<string, SourceItem>;
+  readonly sourcesBegunAt: number | undefined;
+}
+
+interface Pinned {
+  readonly configurationId: string;
+  readonly configurationGeneration: number;
+}
+
+/** What may be wiped, as the spec pins it. */
+export function pinnedOf({ configurations, configurationId, configurationGeneration }: Spec): readonly Pinned[] {
+  if (configurations !== undefined) return configurations;
+  if (configurationId === undefined || configurationGeneration === undefined) return [];
+  return [{ configurationId, configurationGeneration }];
+}
+
+/** The environment whose protection is wiped. */
+export function environmentOf({ spec, referred, memory }: ResetPass): string {
+  const { appEnvId, environmentRef } = spec;
+  const found = environmentRef && referred('AppEnvironment', environmentRef.name)?.id;
+  return appEnvId ?? memory.facts.appEnvId ?? found ?? '';
+}
+
+/** The body that is sent. */
+export function bodyOf(pass: ResetPass): Resetting {
+  const { accountId } = pass.account;
+  const { scope, confirmationName } = pass.spec;
+  if (scope === 'Account') return { accountId, scope: 'account', confirmationName };
+  return { accountId, scope: 'environment', confirmationName, sourceAppEnvId: environmentOf(pass) };
+}
+
+/** The configurations that a reset would reach now: all of the account, or those of the environment. */
+function reached(pass: ResetPass, { walk, sources }: Seen): readonly ConfigurationItem[] {
+  const all = [...walk.items.values()];
+  if (pass.spec.scope === 'Account') return all;
+  const appEnvId = environmentOf(pass);
+  const bySource = sources.get(appEnvId)?.configurationId;
+  return all.filter(
+    (item) =>
+      item.sourceAppEnvId === appEnvId || (item.sourceAppEnvId === undefined && item.configurationId === bySource),
+  );
+}
+
+/** The stage of a reset that the service began and did not finish. */
+export const cleaning = 'CleanupPending';
+
+/** What keeps a reset from being sent now; undefined when nothing does. */
+export function fenceOf(pass: ResetPass, seen: Seen): Step<Facts> | Fence | undefined {
+  const { journal } = pass.memory;
+  if (journal !== undefined && !isWhole(bodyOf(pass), journal)) {
+    return never('JournalDamaged', 'status.journal does not carry what the spec asks for; nothing is sent');
+  }
+  const late = expired(pass, seen.walk, pass.spec.validUntil);
+  if (late !== undefined) return late;
+  return foreign(pass) ?? others(pass, seen) ?? absent(pass, seen) ?? misnamed(pass, seen) ?? moved(pass, seen);
+}
+
+/** Naming an id is no proof that it is this namespace's: others may share the account. */
+function foreign({ spec, account }: ResetPass): Fence | undefined {
+  if (spec.environmentRef !== undefined || account.adoption !== 'Never') return undefined;
+  return never(
+    'AdoptionNotAllowed',
+    'the spec names by id what this namespace may not have made, and adoption is Never here; use environmentRef, or let the account allow ById',
+  );
+}
+
+/** Another configuration that a reset would wipe as well: somebody set the protection up anew. */
+function others(pass: ResetPass, seen: Seen): Fence | undefined {
+  const pinned = new Set(pinnedOf(pass.spec).map(({ configurationId }) => configurationId));
+  const other = reached(pass, seen).find(({ configurationId }) => !pinned.has(configurationId));
+  if (other === undefined) return undefined;
+  return never('Superseded', `a reset would wipe configuration ${other.configurationId}, which the spec does not pin`);
+}
+
+function absent(pass: ResetPass, seen: Seen): Step<Facts> | Fence | undefined {
+  const here = new Set(reached(pass, seen).map(({ configurationId }) => configurationId));
+  const missing = pinnedOf(pass.spec).find(({ configurationId }) => !here.has(configurationId));
+  if (missing === undefined) return undefined;
+  const { configurationId } = missing;
+  const elsewhere = seen.walk.items.get(configurationId);
+  if (elsewhere !== undefined) {
+    const owner = elsewhere.sourceAppEnvId;
+    return owner === undefined
+      ? notYet(
+          'ReadingService',
+          `the service does not show which environment configuration ${configurationId} protects`,
+        )
+      : never(
+          'Superseded',
+          `configuration ${configurationId} protects environment ${owner}, not ${environmentOf(pass)}`,
+        );
+  }
+  const message = `the service shows no configuration ${configurationId}, and this resource has not wiped it`;
+  const unsure = provenGone<Spec, Facts>(pass, seen.walk, { reason: 'ObjectMissing', message });
+  return unsure ?? never('NotFound', message);
+}
+
+function misnamed(pass: ResetPass, { sources }: Seen): Fence | undefined {
+  if (pass.spec.scope === 'Account') return undefined;
+  const name = sources.get(environmentOf(pass))?.environmentName;
+  if (name === undefined || name === pass.spec.confirmationName) return undefined;
+  return never('ConfirmationMismatch', `spec.confirmationName must be ${name}`);
+}
+
+/** The generation must be the pinned one, unless the service has said that it is at work: then a repeat finishes what it began. */
+function moved(pass: ResetPass, { walk }: Seen): Fence | undefined {
+  if (pass.memory.facts.stage === cleaning) return undefined;
+  for (const { configurationId, configurationGeneration } of pinnedOf(pass.spec)) {
+    const shown = walk.items.get(configurationId);
+    const fenced = shown && movedOn(shown.generation, configurationGeneration);
+    if (fenced !== undefined) return fenced;
+  }
+  return undefined;
+}

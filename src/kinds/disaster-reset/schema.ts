@@ -1,0 +1,100 @@
+import type { z } from 'zod';
+import type { KindIdentity } from '../../engine/kind/contract/define.ts';
+import { specInAccount } from '../../engine/kind/schema/parts.ts';
+import { withRule } from '../../engine/kind/schema/rules.ts';
+import { choice, facts, fields, integer, listByKey, moment, serviceId, text } from '../../engine/kind/schema/schema.ts';
+import * as recovery from '../recovery/schema.ts';
+import { environment } from '../shared/schema.ts';
+
+const Configuration = fields('A configuration that is wiped.', {
+  configurationId: serviceId('Its id.'),
+  configurationGeneration: recovery.generation('The generation that it must still have.'),
+});
+
+const Fields = specInAccount('Which protection to wipe, and until when.', {
+  scope: choice(
+    'Environment wipes the protection of one environment. Account wipes all of the account; the operator refuses it unless it was started to allow it.',
+    ['Environment', 'Account'],
+  ),
+  ...environment(),
+  configurationId: serviceId('The configuration that is wiped; required with scope Environment.').optional(),
+  configurationGeneration: recovery
+    .generation('The generation that it must still have; required with scope Environment.')
+    .optional(),
+  configurations: listByKey(
+    'All configurations of the account as you know them; required with scope Account. With any other in the account nothing is sent.',
+    Configuration,
+    ['configurationId'],
+    { max: 100, min: 1 },
+  ).optional(),
+  confirmationName: text('The exact name of the environment, or of the account with scope Account.', {
+    min: 1,
+    max: 256,
+  }),
+  acknowledgement: choice('Acknowledges that the protection and what is left of its recoveries is deleted.', [
+    'DeletesProtectionAndLeftovers',
+  ]),
+  validUntil: moment('After this moment nothing is sent; at most 24 hours after this resource was created.'),
+});
+
+/** The removal of a protection with everything that belongs to it. */
+export const Spec = recovery.once(
+  withRule(
+    withRule(Fields, {
+      rule: "self.scope != 'Environment' || (has(self.environmentRef) != has(self.appEnvId) && has(self.configurationId) && has(self.configurationGeneration) && !has(self.configurations))",
+      message:
+        'scope: Environment needs exactly one of environmentRef and appEnvId, and configurationId with configurationGeneration, and no configurations',
+      check: (spec) =>
+        spec.scope !== 'Environment' ||
+        ((spec.environmentRef !== undefined) !== (spec.appEnvId !== undefined) &&
+          spec.configurationId !== undefined &&
+          spec.configurationGeneration !== undefined &&
+          spec.configurations === undefined),
+    }),
+    {
+      rule: "self.scope != 'Account' || (has(self.configurations) && !has(self.environmentRef) && !has(self.appEnvId) && !has(self.configurationId) && !has(self.configurationGeneration))",
+      message: 'scope: Account needs configurations, and none of the fields that name one environment or configuration',
+      check: (spec) =>
+        spec.scope !== 'Account' ||
+        (spec.configurations !== undefined &&
+          spec.environmentRef === undefined &&
+          spec.appEnvId === undefined &&
+          spec.configurationId === undefined &&
+          spec.configurationGeneration === undefined),
+    },
+  ),
+);
+export type Spec = z.output<typeof Spec>;
+
+const count = (description: string) => integer(description, { min: 0, max: 2_000_000_000 }).optional();
+
+/** What a reset shows. */
+export const Facts = facts({
+  stage: text('How far it is.', { max: 64 }).optional(),
+  appEnvId: text('The id of the environment.', { max: 128 }).optional(),
+  acceptedAt: text('When the service accepted it.', { max: 64 }).optional(),
+  finishedAt: text('When it was final.', { max: 64 }).optional(),
+  configurations: count('How many configurations the service wiped.'),
+  destinations: count('How many recovery destinations the service wiped.'),
+  pendingCleanup: recovery.pendingCleanup(),
+});
+export type Facts = z.output<typeof Facts>;
+
+/** The manifest and the page of DisasterReset. */
+export const identity = {
+  kind: 'DisasterReset',
+  plural: 'disasterresets',
+  shortNames: ['dreset'],
+  scope: 'Namespaced',
+  summary: 'The removal of a protection with everything that is left of its recoveries; it happens once.',
+  life: 'request',
+  spec: Spec,
+  facts: Facts,
+  idField: undefined,
+  holds: false,
+  columns: [
+    { name: 'SCOPE', path: '.spec.scope', description: 'One environment, or the account.' },
+    { name: 'STAGE', path: '.status.stage', description: 'How far it is.' },
+  ],
+  selectable: ['.spec.environmentRef.name', '.spec.configurationId', '.status.appEnvId', '.status.stage'],
+} satisfies KindIdentity;

@@ -1,0 +1,54 @@
+/**
+ * A change that is applied at once restarts the environments each time that it arrives, and what the service never shows cannot
+ * be looked for afterwards.
+ *
+ * Guarantees: the same such change is sent twice at most when its answers are lost, counted in status before it is sent.
+ *
+ * Why: docs/design/deployments.md#a-change-applied-at-once-is-sent-at-most-twice
+ */
+import type { Fields } from '../../engine/kind/planner/plan.ts';
+import { definedOf } from '../../engine/kind/planner/plan.ts';
+import type { Step } from '../../engine/kind/contract/step.ts';
+import type { AppPass } from './environments.ts';
+import { isHidden, isHiddenOnceSent } from './fields.ts';
+import type { Facts } from './schema.ts';
+
+const mostCalls = 2;
+
+/** What of a change only an answer can tell to have arrived. */
+export function unseenOf(changed: Fields, pass: AppPass): Fields {
+  const isUnseen = (field: string) => isHidden(field, pass) || isHiddenOnceSent(field);
+  return Object.fromEntries(Object.entries(changed).filter(([field]) => isUnseen(field)));
+}
+
+/** Whether only an answer can tell that a change has arrived. */
+export function hasUnseen(changed: Fields, pass: AppPass): boolean {
+  return Object.keys(unseenOf(changed, pass)).length > 0;
+}
+
+/** What counts while there is no answer to a change that is applied at once. */
+export function countedIn(unseen: Fields, pass: AppPass): Facts {
+  const { facts } = pass.memory;
+  if (Object.keys(unseen).length === 0) return facts;
+  return { ...facts, applyInDoubt: { digest: digestOf(unseen, pass), calls: callsOf(unseen, pass) + 1 } };
+}
+
+/** Why a change that is applied at once is not sent once more. */
+export function sentOften(unseen: Fields, pass: AppPass): Step<Facts> | undefined {
+  const calls = callsOf(unseen, pass);
+  if (calls < mostCalls) return undefined;
+  const message = `the answer to ${Object.keys(unseen).join(', ')} was lost ${calls} times, and the service does not show whether the environments have it; each time may restart them: change it, or take applyImmediately away, to send it again`;
+  return { is: 'stall', reason: 'ApplyInDoubt', message };
+}
+
+function callsOf(unseen: Fields, pass: AppPass): number {
+  const { applyInDoubt } = pass.memory.facts;
+  if (applyInDoubt === undefined || Object.keys(unseen).length === 0) return 0;
+  // What shows to be missing has not arrived by any call before.
+  if (Object.keys(unseen).some((field) => isHiddenOnceSent(field) && !isHidden(field, pass))) return 0;
+  return applyInDoubt.digest === digestOf(unseen, pass) ? applyInDoubt.calls : 0;
+}
+
+function digestOf(unseen: Fields, pass: AppPass): string {
+  return pass.print(definedOf(unseen));
+}

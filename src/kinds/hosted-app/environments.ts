@@ -1,0 +1,83 @@
+/** The environments of an app, and the AppEnvironments that are about them. */
+import { adoptionWithin } from '../../engine/kind/planner/binding.ts';
+import type { Pass, Related } from '../../engine/kind/contract/pass.ts';
+import { appEnvsOf } from '../../hosting/requests.ts';
+import type { AppEnvItem } from '../../hosting/requests.ts';
+import type { Spec as EnvironmentSpec } from '../app-environment/schema.ts';
+import type { Facts, Spec } from './schema.ts';
+
+export type AppPass = Pass<Spec, Facts>;
+
+/** The environments of the app in the service. */
+export function environmentIds(pass: AppPass): readonly string[] {
+  return environmentsOf(pass).map(({ appEnvId }) => appEnvId);
+}
+
+function environmentsOf({ memory, view, account }: AppPass): readonly AppEnvItem[] {
+  return view.group(appEnvsOf(account.accountId), memory.id ?? '')?.items ?? [];
+}
+
+/** The AppEnvironments that are bound to environments of the app, however they name them. */
+export function boundEnvironments(pass: AppPass): readonly Related[] {
+  return environmentIds(pass).flatMap((appEnvId) =>
+    (pass.related?.('AppEnvironment', appEnvId) ?? []).filter(({ id }) => id === appEnvId),
+  );
+}
+
+/** The AppEnvironments that are bound to environments of the app and deploy an image of their own, in words. */
+export function boundDeployers(pass: AppPass): readonly string[] {
+  return boundEnvironments(pass)
+    .filter(deploysImage)
+    .map(({ name }) => name);
+}
+
+/**
+ * Where an AppEnvironment deploys an image of its own, the app's image serves for its creation only: one that is bound, or one
+ * that means an environment which no other has, however it names it.
+ */
+export function isDeployedByEnvironment(pass: AppPass): boolean {
+  if (pass.memory.id === undefined) return false;
+  const bound = boundEnvironments(pass);
+  const taken = new Set(bound.map(({ id }) => id));
+  const unbound = (pass.inAccount?.('AppEnvironment') ?? []).filter(
+    (other) => other.id === undefined && isMeant(pass, other, taken),
+  );
+  return [...bound, ...unbound].some(deploysImage);
+}
+
+/** The image that AppEnvironments deploy to all environments of the app; undefined where they do not have one and the same. */
+export function imageOfAll(pass: AppPass): string | undefined {
+  const bound = boundEnvironments(pass);
+  const images = environmentIds(pass).map((appEnvId) => bound.filter(({ id }) => id === appEnvId).map(imageOf)[0]);
+  return new Set(images).size === 1 ? images[0] : undefined;
+}
+
+function deploysImage(related: Related): boolean {
+  return imageOf(related) !== undefined;
+}
+
+function imageOf({ spec }: Related): string | undefined {
+  const { deploy, lifecycle } = (spec ?? {}) as Partial<EnvironmentSpec>;
+  return lifecycle?.mode === 'Observe' ? undefined : deploy?.image;
+}
+
+/**
+ * Whether the spec of an AppEnvironment means an environment of the app that is not taken, or one that is still to come. One that
+ * does not refer to the app must be allowed to adopt: nobody is held up by a wish that is not granted.
+ */
+function isMeant(pass: AppPass, { spec, namespace }: Related, taken: ReadonlySet<string | undefined>): boolean {
+  const { appEnvId, appId, appRef, environmentName, cliEnvName, lifecycle } = (spec ?? {}) as Partial<EnvironmentSpec>;
+  const refers = appRef?.name === pass.subject.name && namespace === pass.subject.namespace;
+  if (!refers && adoptionWithin(lifecycle?.adoption, pass.account) === 'Never') return false;
+  const ofThis = appId === undefined ? refers : appId === pass.memory.id;
+  const ofAny = appId === undefined && appRef === undefined;
+  const named = environmentsOf(pass).filter((item) =>
+    appEnvId !== undefined
+      ? item.appEnvId === appEnvId
+      : (ofThis || ofAny) &&
+        (environmentName === undefined
+          ? cliEnvName !== undefined && item.cliEnvName === cliEnvName
+          : item.name === environmentName),
+  );
+  return named.length === 0 ? ofThis : named.some((item) => !taken.has(item.appEnvId));
+}

@@ -1,0 +1,227 @@
+/** What a HostedApp wants field by field, what the service shows of each, and how both are called in its bodies. */
+import type { Json } from '../../base/json.ts';
+import { definedOf, type Fields } from '../../engine/kind/planner/plan.ts';
+import { appAsOf, appsOf } from '../../hosting/requests.ts';
+import type { AppItem, AppRecord } from '../../hosting/requests.ts';
+import { imageOfAll, isDeployedByEnvironment, type AppPass } from './environments.ts';
+import type { Spec } from './schema.ts';
+import { typed, valueOf } from '../shared/values.ts';
+
+/** An app as a list shows it, or as it shows by itself. */
+export type ShownApp = AppItem | AppRecord;
+
+/** Fields that PATCH /app takes, by their place in the spec; those of `job` go together as `jobConfig`. */
+const bodyNames: Readonly<Record<string, string>> = {
+  preset: 'dockerPreset',
+  port: 'port',
+  useImage: 'useImage',
+  'image.reference': 'image',
+  'image.pullSecretId': 'imagePullAccountSecretId',
+  'source.contextDir': 'contextDir',
+  'source.dockerfilePath': 'dockerfilePath',
+  'source.dockerfileFrom': 'customDockerfileContent',
+  'source.buildArgs': 'buildArgs',
+  builder: 'builder',
+  buildPullSecretId: 'buildPullAccountSecretId',
+  'healthCheck.path': 'healthCheckPath',
+  'healthCheck.port': 'healthCheckPort',
+  'healthCheck.headersFrom': 'healthCheckHeaders',
+};
+
+/** Fields that POST /app does not take. */
+export const afterCreation = [
+  'builder',
+  'buildPullSecretId',
+  'image.pullSecretId',
+  'healthCheck.path',
+  'healthCheck.port',
+  'healthCheck.headersFrom',
+];
+
+/** Fields that PATCH /app does not take. */
+export const fixed = [
+  'name',
+  'source.git.namespace',
+  'source.git.repo',
+  'source.git.installationId',
+  'source.cliDeployment',
+];
+
+/** Fields that GET /app shows, by what they are called there. */
+const shownAs = {
+  preset: 'dockerPreset',
+  port: 'port',
+  useImage: 'useImage',
+  'source.contextDir': 'contextDir',
+  'source.dockerfilePath': 'dockerfilePath',
+  builder: 'builder',
+} as const satisfies Record<string, keyof AppRecord>;
+
+/** Shown fields that stay with the service when the spec states them no longer. */
+export function isKept(field: string): boolean {
+  return ['port', 'builder', 'source.contextDir', 'source.dockerfilePath'].includes(field);
+}
+
+/** A field that shows to be missing, and is hidden once it was sent. */
+export function isHiddenOnceSent(field: string): boolean {
+  return field === 'source.dockerfileFrom';
+}
+
+/** What is false may be left out. */
+export function isHiddenAtTimes(field: string): boolean {
+  return isHiddenOnceSent(field) || field === 'useImage';
+}
+
+/** A path and a content of the Dockerfile take each other's place. */
+export function isReplaced(field: string, wanted: Fields): boolean {
+  if (field === 'source.dockerfilePath') return wanted['source.dockerfileFrom'] !== undefined;
+  return field === 'source.dockerfileFrom' && wanted['source.dockerfilePath'] !== undefined;
+}
+
+/** What the app is called in the service. */
+export const nameOf = ({ spec, subject }: AppPass): string => spec.name ?? subject.name;
+
+export const presetOf = ({ preset = 'CUSTOM' }: Spec): string => preset;
+
+/** What the spec wants. A field that it states no longer is cleared where the interface can, and kept where it cannot. */
+export function desired(pass: AppPass): Fields {
+  const { spec } = pass;
+  const { source, image, healthCheck } = spec;
+  const cleared = (field: string, empty: Json) =>
+    pass.memory.applied?.prints[field] === undefined ? undefined : empty;
+  const headers = healthCheck?.headersFrom ?? [];
+  return {
+    name: nameOf(pass),
+    preset: presetOf(spec),
+    port: spec.port,
+    useImage: image !== undefined ? true : source !== undefined ? false : undefined,
+    'image.reference': image?.reference,
+    'image.pullSecretId': image?.pullSecretId ?? cleared('image.pullSecretId', ''),
+    'source.git.namespace': source?.git?.namespace,
+    'source.git.repo': source?.git?.repo,
+    'source.git.installationId': source?.git?.installationId,
+    'source.cliDeployment': source?.cliDeployment === true ? true : undefined,
+    'source.contextDir': source?.contextDir ?? (source && cleared('source.contextDir', './')),
+    ...dockerfile(pass),
+    'source.buildArgs': source?.buildArgs,
+    builder: spec.builder,
+    buildPullSecretId: spec.buildPullSecretId ?? cleared('buildPullSecretId', ''),
+    'healthCheck.path': healthCheck?.path ?? cleared('healthCheck.path', ''),
+    'healthCheck.port': healthCheck?.port,
+    'healthCheck.headersFrom':
+      headers.length > 0
+        ? Object.fromEntries(headers.map((header) => [header.name, valueOf(header, pass) ?? '']))
+        : cleared('healthCheck.headersFrom', {}),
+    ...jobFields(spec),
+  };
+}
+
+/** A path or a content, never both; back to the usual path where the content of the spec is gone. */
+function dockerfile({ spec, memory, configMap }: AppPass): Fields {
+  const { source } = spec;
+  if (source === undefined) return {};
+  const { dockerfileFrom, dockerfilePath } = source;
+  if (dockerfileFrom !== undefined) {
+    return { 'source.dockerfileFrom': configMap(dockerfileFrom.name, dockerfileFrom.key) };
+  }
+  const prints = memory.applied?.prints ?? {};
+  const wasSet = prints['source.dockerfileFrom'] !== undefined || prints['source.dockerfilePath'] !== undefined;
+  const usual = wasSet && presetOf(spec) === 'CUSTOM' ? 'Dockerfile' : undefined;
+  return { 'source.dockerfilePath': dockerfilePath ?? usual };
+}
+
+function jobFields({ job }: Spec): Fields {
+  const { concurrency, ...plain } = job ?? {};
+  return {
+    ...Object.fromEntries(Object.entries(plain).map(([name, value]) => [`job.${name}`, value])),
+    ...(concurrency && { [`job.concurrency.${concurrency.key}`]: typed(concurrency.value) }),
+  };
+}
+
+/** The preset that the service has for the app, as far as is known. */
+export function presetShown(pass: AppPass): string | undefined {
+  const { memory, view, account, wrote } = pass;
+  const item = memory.id === undefined ? undefined : view.one(appsOf(account.accountId), memory.id)?.item;
+  const preset = item === undefined ? wrote?.fields['preset'] : observed(item, pass)['preset'];
+  return typeof preset === 'string' ? preset : undefined;
+}
+
+/** Whether an app becomes a function, or stops being one. */
+export function converts(changed: Fields, pass: AppPass): boolean {
+  return 'preset' in changed && [presetOf(pass.spec), presetShown(pass)].includes('FUNCTION');
+}
+
+/** What has to be in the same request as a change, though it has not changed itself: the service would put a default in its place. */
+export function goesAlong(changed: Fields, pass: AppPass): Fields {
+  return definedOf({
+    ...(changed['useImage'] === true && imageAlong(pass)),
+    ...(changed['preset'] === 'CUSTOM' && !converts(changed, pass) && dockerfile(pass)),
+  });
+}
+
+/**
+ * Whatever is applied at once afterwards deploys the image that goes along: where AppEnvironments deploy, it is what they all have, or
+ * none. An app that had an image keeps it then.
+ */
+function imageAlong(pass: AppPass): Fields {
+  if (!isDeployedByEnvironment(pass)) return { 'image.reference': pass.spec.image?.reference };
+  const hadOne = pass.memory.applied?.prints['image.reference'] !== undefined;
+  return hadOne ? {} : { 'image.reference': imageOfAll(pass) };
+}
+
+/** What the service shows. Our own writes are trusted over a record that was read before them. */
+export function observed(item: ShownApp, pass: AppPass): Fields {
+  const found = 'createdAtMs' in item ? recordOf(item, pass) : { record: item, begunAt: Number.POSITIVE_INFINITY };
+  const { record } = found ?? {};
+  const wanted = desired(pass);
+  const same = (field: string, value: Json | undefined) => value ?? wanted[field];
+  const rows = Object.entries(shownAs).map(([field, name]) => [field, record?.[name]] as const);
+  const older = pass.wrote !== undefined && found !== undefined && found.begunAt < pass.wrote.at;
+  return {
+    ...Object.fromEntries(rows),
+    name: item.name,
+    preset: item.dockerPreset ?? record?.dockerPreset,
+    'source.git.namespace': item.gitNamespace ?? record?.gitNamespace ?? (record && ''),
+    'source.git.repo': item.gitRepo ?? record?.gitRepo ?? (record && ''),
+    'source.git.installationId': same('source.git.installationId', record?.gitInstallationId),
+    'source.cliDeployment': same('source.cliDeployment', record?.isCliDeployment),
+    ...(older && pass.wrote?.fields),
+  };
+}
+
+/** The record of an app that the list shows; undefined before it was read. */
+function recordOf(item: AppItem, { view }: AppPass): { record: AppRecord; begunAt: number } | undefined {
+  const read = view.one(appAsOf(item.appId, item.updatedAtMs), item.appId);
+  return read?.item === undefined ? undefined : { record: read.item, begunAt: read.walk.begunAt };
+}
+
+/** Fields that the interface never shows back, and those that it does not show of this app. */
+export function isHidden(field: string, pass: AppPass): boolean {
+  if (fixed.includes(field)) return false;
+  const { id } = pass.memory;
+  const item = id === undefined ? undefined : pass.view.one(appsOf(pass.account.accountId), id)?.item;
+  const record = item && recordOf(item, pass)?.record;
+  if (field === 'source.dockerfileFrom') return record?.customDockerfileContentInUse !== false;
+  if (!isShownField(field)) return true;
+  if (record === undefined || record[shownAs[field]] !== undefined) return false;
+  return field !== 'source.dockerfilePath' || record.customDockerfileContentInUse !== true;
+}
+
+function isShownField(field: string): field is keyof typeof shownAs {
+  return field in shownAs;
+}
+
+/** These fields as a body of the service names them. */
+export function bodyOf(fields: Fields, pass: AppPass): Readonly<Record<string, Json>> {
+  const rows = Object.entries(definedOf(fields)).flatMap(([field, value]) => {
+    const name = bodyNames[field];
+    return name === undefined ? [] : [[name, value] as const];
+  });
+  const isJob = Object.keys(fields).some((field) => field.startsWith('job.'));
+  return { ...Object.fromEntries(rows), ...(isJob && { jobConfig: jobConfig(pass.spec) }) };
+}
+
+function jobConfig(spec: Spec): Readonly<Record<string, Json>> {
+  const rows = Object.entries(definedOf(jobFields(spec)));
+  return Object.fromEntries(rows.map(([field, value]) => [field.replace(/^job\.(concurrency\.)?/, ''), value]));
+}

@@ -1,0 +1,209 @@
+import { defineKind } from '../../engine/kind/contract/define.ts';
+import { definedOf, textIn, type Fields, type ObjectPlan } from '../../engine/kind/planner/plan.ts';
+import { planObject, showObject } from '../../engine/kind/planner/planner.ts';
+import { readOf } from '../../engine/kind/planner/reading.ts';
+import type { Step } from '../../engine/kind/contract/step.ts';
+import {
+  appAsOf,
+  appEnvsOf,
+  appOf,
+  appPresetsOf,
+  appsOf,
+  createdAppId,
+  databasePresetsOf,
+  deleteApp,
+  patchApp,
+  postApp,
+} from '../../hosting/requests.ts';
+import { environmentIds, isDeployedByEnvironment, type AppPass } from './environments.ts';
+import {
+  afterCreation,
+  bodyOf,
+  desired,
+  fixed,
+  goesAlong,
+  isHidden,
+  isHiddenAtTimes,
+  isKept,
+  isReplaced,
+  nameOf,
+  observed,
+  presetOf,
+  presetShown,
+  type ShownApp,
+} from './fields.ts';
+import { hasUnseen } from './doubt.ts';
+import { isAppliedAtOnce, sentFirst } from './at-once.ts';
+import { applyPending, atRest, mustWait, pendingAfter, pendingMeanwhile } from './pending.ts';
+import { nearest } from '../shared/nearest.ts';
+import { databasePresets, identity, type Facts, type Spec } from './schema.ts';
+import { needsOf, typed } from '../shared/values.ts';
+
+/** Refuses a preset that the account does not have, before anything is sent. */
+function admit(pass: AppPass): Step<Facts> | undefined {
+  const { spec, memory, view, account } = pass;
+  if (memory.journal !== undefined) return undefined;
+  const preset = presetOf(spec);
+  const shown = memory.id === undefined ? undefined : view.one(appsOf(account.accountId), memory.id)?.item;
+  if (shown?.dockerPreset === preset || (memory.id !== undefined && shown === undefined)) return undefined;
+  const catalogues = [appPresetsOf(), databasePresetsOf()];
+  const unread = catalogues.find((read) => view.all(read) === undefined && view.problem(read) === undefined);
+  if (unread !== undefined) return readOf(pass, unread, Number.NEGATIVE_INFINITY);
+  const known = catalogues.flatMap((read) => [...(view.all(read)?.items.keys() ?? [])]);
+  // Half a catalogue proves nothing: the service itself refuses what it does not have.
+  const isWhole = catalogues.every((read) => view.all(read) !== undefined);
+  if (!isWhole || known.length === 0 || known.includes(preset)) return undefined;
+  const near = nearest(preset, known);
+  const message = `spec.preset ${preset} is none of the presets of the account${near === undefined ? '' : `; did you mean ${near}?`}`;
+  return { is: 'stall', reason: 'UnknownPreset', message };
+}
+
+function isDatabase(preset: string, { view }: AppPass): boolean {
+  return (
+    (databasePresets as readonly string[]).includes(preset) || view.one(databasePresetsOf(), preset)?.item !== undefined
+  );
+}
+
+/** What the app is in the service; before it is there, what it is to be. */
+function typeOf(pass: AppPass): string {
+  const preset = presetShown(pass) ?? presetOf(pass.spec);
+  if (preset === 'FUNCTION') return 'Function';
+  if (preset === 'JOB') return 'Job';
+  return isDatabase(preset, pass) ? 'Database' : 'App';
+}
+
+/** Fields that creation alone takes and that never show. */
+function creationOnly({ presetVersion, database = {} }: Spec): readonly string[] {
+  const { settings = {}, ...size } = database;
+  return [
+    ...(presetVersion === undefined ? [] : ['presetVersion']),
+    ...Object.keys(definedOf(size)).map((field) => `database.${field}`),
+    ...(Object.keys(settings).length > 0 ? ['database.settings'] : []),
+  ];
+}
+
+/** What creation takes besides. */
+function atCreation({ presetVersion, source, database }: Spec): Fields {
+  const settings = Object.entries(database?.settings ?? {}).map(([name, value]) => [name, typed(value)]);
+  return {
+    dockerPresetVersion: presetVersion,
+    gitNamespace: source?.git?.namespace,
+    gitRepo: source?.git?.repo,
+    gitInstallationId: source?.git?.installationId,
+    isCliDeployment: source?.cliDeployment === true ? true : undefined,
+    containers: database?.containers,
+    disk: database?.disk,
+    withPersistence: database?.withPersistence,
+    databaseSettings: settings.length > 0 ? Object.fromEntries(settings) : undefined,
+  };
+}
+
+const plan: ObjectPlan<Spec, Facts, ShownApp> = {
+  noun: 'app',
+  list: ({ account }) => appsOf(account.accountId),
+  single: appOf,
+  name: nameOf,
+  nameOf: (item) => item.name,
+  createdAtOf: (item) => ('createdAtMs' in item ? item.createdAtMs : undefined),
+  lifecycle: ({ lifecycle }) => ({
+    mode: lifecycle?.mode ?? 'Manage',
+    adoption: lifecycle?.adoption,
+    onDelete: lifecycle?.onDelete ?? 'Retain',
+    onMissing: lifecycle?.onMissing ?? 'Stall',
+    drift: lifecycle?.drift ?? 'Correct',
+  }),
+  externalId: (spec) => spec.externalId,
+  admit,
+
+  alsoReads: ({ view, account }, id) => {
+    const item = view.one(appsOf(account.accountId), id)?.item;
+    const environments = appEnvsOf(account.accountId);
+    return [
+      ...(view.group(environments, id) === undefined ? [environments] : []),
+      ...(item === undefined ? [] : [appAsOf(id, item.updatedAtMs)]),
+    ];
+  },
+  desired,
+  observed,
+  mustWait,
+  hidden: isHidden,
+  hiddenAtTimes: isHiddenAtTimes,
+  sentElsewhere: (field, pass) => field === 'image.reference' && isDeployedByEnvironment(pass),
+  kept: isKept,
+  replaced: isReplaced,
+  secret: (field) => field === 'healthCheck.headersFrom',
+  fixed,
+  afterCreation,
+  creationOnly,
+
+  requests: {
+    create: (pass, fields) =>
+      postApp({
+        accountId: pass.account.accountId,
+        name: textIn(fields, 'name'),
+        ...bodyOf(fields, pass),
+        ...definedOf(atCreation(pass.spec)),
+      }),
+    idOfCreated: createdAppId,
+    update: (appId, changed, pass) =>
+      patchApp({
+        appId,
+        ...bodyOf({ ...changed, ...goesAlong(changed, pass) }, pass),
+        ...(isAppliedAtOnce(changed, pass) && { applyImmediately: true }),
+      }),
+    updateFirst: sentFirst,
+    learnedByUpdate: pendingAfter,
+    supposedOfUpdate: pendingMeanwhile,
+    countsUpdate: (changed, pass) => isAppliedAtOnce(changed, pass) && hasUnseen(changed, pass),
+    updateAlone: environmentIds,
+    remove: deleteApp,
+  },
+  blocked: ({ message }) =>
+    `${message}; tried again until nothing protects it. Should the service speak of an ambiguous allocation, only its support can clear that`,
+  staysBehind: (pass) =>
+    isDatabase(presetOf(pass.spec), pass)
+      ? `app "${nameOf(pass)}" is deleted; the volumes of this database stay in the service`
+      : undefined,
+  settle: (pass, { item }) => {
+    const id = item?.appId ?? pass.memory.id ?? '';
+    // Looked at here so that a change of an environment leads to a new status.
+    pass.view.group(appEnvsOf(pass.account.accountId), id);
+    return applyPending(pass, id) ?? atRest(pass);
+  },
+  factsOfNext: () => ({}),
+  facts: (pass, { item }) => {
+    const environments = pass.view.group(appEnvsOf(pass.account.accountId), pass.memory.id ?? '')?.items;
+    return {
+      ...pass.memory.facts,
+      type: typeOf(pass),
+      ...(item?.slug !== undefined && { slug: item.slug }),
+      ...(item?.gitProvider !== undefined && { gitProvider: item.gitProvider }),
+      ...(environments !== undefined && {
+        environments: environments
+          .map(({ appEnvId, name, region, status }) => ({ id: appEnvId, name, region, status }))
+          .toSorted((a, b) => (a.id < b.id ? -1 : 1)),
+      }),
+    };
+  },
+};
+
+/** An app, database, function or job. */
+export const hostedApp = defineKind<Spec, Facts>({
+  ...identity,
+  needs: ({ source, healthCheck }) => {
+    const headers = needsOf(
+      (healthCheck?.headersFrom ?? []).map((header) => [`healthCheck.headersFrom (${header.name})`, header]),
+    );
+    const dockerfile = source?.dockerfileFrom;
+    return {
+      secrets: headers.secrets,
+      configMaps: [
+        ...headers.configMaps,
+        ...(dockerfile === undefined ? [] : [{ ...dockerfile, field: 'source.dockerfileFrom' }]),
+      ],
+    };
+  },
+  claims: ({ externalId }) => (externalId === undefined ? [] : [externalId]),
+  step: (pass) => planObject(plan, pass),
+  show: (pass) => showObject(plan, pass),
+});

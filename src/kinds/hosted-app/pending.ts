@@ -1,0 +1,116 @@
+/** Changes of an app that wait in its environments, and what applies them. */
+import { only } from '../../engine/kind/planner/applied.ts';
+import { definedOf, type Fields } from '../../engine/kind/planner/plan.ts';
+import type { Step } from '../../engine/kind/contract/step.ts';
+import { environmentsAffectedOf, patchApp } from '../../hosting/requests.ts';
+import { countedIn, sentOften, unseenOf } from './doubt.ts';
+import { isAboutImage, isAppliedAtOnce, isTakenOver } from './at-once.ts';
+import {
+  boundDeployers,
+  boundEnvironments,
+  environmentIds,
+  isDeployedByEnvironment,
+  type AppPass,
+} from './environments.ts';
+import { bodyOf, desired, goesAlong, nameOf } from './fields.ts';
+import { awaitDoubts } from '../shared/others-in-doubt.ts';
+import type { Facts } from './schema.ts';
+
+/** Changes wait in each environment for its next deployment, unless they were to be applied at once. */
+export function pendingAfter(body: unknown, changed: Fields, pass: AppPass): Facts {
+  const affected = environmentsAffectedOf(body);
+  const { facts } = pass.memory;
+  const isApplied = isAppliedAtOnce(changed, pass);
+  const sent = isApplied ? sentWith(changed, pass) : [];
+  const left = (facts.pendingChanges ?? []).filter((field) => !sent.includes(field));
+  return {
+    ...(isApplied || affected === 0 ? withPending(facts, left) : pendingMeanwhile(changed, pass)),
+    applyInDoubt: undefined,
+    ...(affected !== undefined && { environmentsAffected: affected }),
+  };
+}
+
+/** A change whose answer is not there may wait in the environments already. */
+export function pendingMeanwhile(changed: Fields, pass: AppPass): Facts {
+  if (isAppliedAtOnce(changed, pass)) return countedIn(unseenOf(changed, pass), pass);
+  const { spec, memory, subject } = pass;
+  return {
+    ...withPending(memory.facts, [...(memory.facts.pendingChanges ?? []), ...sentWith(changed, pass)]),
+    ...(spec.applyImmediately === true && isTakenOver(pass) && { takenOverAt: subject.generation }),
+  };
+}
+
+function sentWith(changed: Fields, pass: AppPass): readonly string[] {
+  return Object.keys({ ...changed, ...goesAlong(changed, pass) });
+}
+
+function withPending(facts: Facts, fields: readonly string[]): Facts {
+  if (fields.length === 0) return { ...facts, pendingChanges: undefined, takenOverAt: undefined };
+  return { ...facts, pendingChanges: [...new Set(fields)].toSorted() };
+}
+
+/** Why the app is not changed at the moment. */
+export function mustWait(pass: AppPass, changed: Fields): Step<Facts> | undefined {
+  const often = isAppliedAtOnce(changed, pass) ? sentOften(unseenOf(changed, pass), pass) : undefined;
+  return often ?? environmentInDoubt(pass);
+}
+
+/** A change of the app shows in its environments, and would be taken for the trace of a deployment whose answer was lost. */
+function environmentInDoubt(pass: AppPass): Step<Facts> | undefined {
+  return awaitDoubts(pass, boundEnvironments(pass), 'the app is not changed');
+}
+
+function noLongerInDoubt(facts: Facts): Step<Facts> | undefined {
+  if (facts.applyInDoubt === undefined) return undefined;
+  return { is: 'again', remember: { facts: { ...facts, applyInDoubt: undefined } } };
+}
+
+/** Sends again what was changed and is still waiting, once it is to be applied at once. */
+export function applyPending(pass: AppPass, id: string): Step<Facts> | undefined {
+  const { spec, memory, subject } = pass;
+  const pending = memory.facts.pendingChanges ?? [];
+  if (spec.applyImmediately !== true || pending.length === 0) return noLongerInDoubt(memory.facts);
+  const left = pending.filter((field) => !isAboutImage(field));
+  if (left.length < pending.length && isDeployedByEnvironment(pass)) {
+    return { is: 'again', remember: { facts: withPending(memory.facts, left) } };
+  }
+  if (memory.facts.takenOverAt === subject.generation) return noLongerInDoubt(memory.facts);
+  const wanted = definedOf(desired(pass));
+  const waiting = only(wanted, pending);
+  const again = { ...waiting, ...goesAlong(waiting, pass) };
+  if (Object.keys(again).length === 0) {
+    return { is: 'again', remember: { facts: withPending(memory.facts, []) } };
+  }
+  const held = sentOften(again, pass) ?? environmentInDoubt(pass);
+  if (held !== undefined) return held;
+  return {
+    is: 'call',
+    call: {
+      request: patchApp({ appId: id, ...bodyOf(again, pass), applyImmediately: true }),
+      alone: environmentIds(pass),
+      words: `apply ${Object.keys(again).join(', ')} of app "${nameOf(pass)}" at once`,
+      urgency: 'edit',
+      meanwhile: { facts: countedIn(again, pass) },
+      counted: true,
+      committed: () => ({ facts: { ...withPending(memory.facts, []), applyInDoubt: undefined } }),
+    },
+  };
+}
+
+/** The app is as its spec says; what of that does not run yet, though it was to be applied at once, and why. */
+export function atRest(pass: AppPass): Step<Facts> {
+  const { spec, memory, subject } = pass;
+  const { pendingChanges = [], takenOverAt } = memory.facts;
+  const deployers = spec.image === undefined ? [] : boundDeployers(pass);
+  const notes = [
+    ...(deployers.length > 0
+      ? [`image serves for the creation only, since ${deployers.slice(0, 3).join(', ')} deploys an image of its own`]
+      : []),
+    ...(spec.applyImmediately === true && takenOverAt === subject.generation
+      ? [
+          `${pendingChanges.join(', ')} was sent to the app when it was taken over, which does not show whether it differs, and waits in each environment for its next deployment, or for the next edit of this spec`,
+        ]
+      : []),
+  ];
+  return { is: 'ready', ...(notes.length > 0 && { message: ['the service equals the spec', ...notes].join('; ') }) };
+}

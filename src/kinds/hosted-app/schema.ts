@@ -1,0 +1,312 @@
+import type { z } from 'zod';
+import type { KindIdentity } from '../../engine/kind/contract/define.ts';
+import {
+  adoption,
+  drift,
+  externalId,
+  lifecycle,
+  mode,
+  onDelete,
+  onMissing,
+  specInAccount,
+} from '../../engine/kind/schema/parts.ts';
+import { atMostOne, immutableFields, withRule, withTransition } from '../../engine/kind/schema/rules.ts';
+import {
+  configMapKey,
+  facts,
+  fields,
+  flag,
+  integer,
+  listByKey,
+  listOf,
+  mapOf,
+  ownName,
+  serviceId,
+  shown,
+  text,
+} from '../../engine/kind/schema/schema.ts';
+import { valueFrom } from '../shared/schema.ts';
+
+/** Presets that the interface names and that are not databases. */
+export const appPresets = [
+  'NEXT_JS',
+  'REMIX',
+  'VITE',
+  'VUE_JS',
+  'EXPRESS',
+  'NODE_JS_INSTALL_START',
+  'NODE_JS_INSTALL_BUILD_START',
+  'ANGULAR',
+  'METEOR_JS',
+  'CUSTOM',
+  'FUNCTION',
+  'JOB',
+] as const;
+
+/** Presets that the interface names as databases and services. */
+export const databasePresets = [
+  'MONGODB',
+  'POSTGRESQL',
+  'MYSQL',
+  'REDIS',
+  'COUCHDB',
+  'RABBITMQ',
+  'CLICKHOUSE',
+] as const;
+
+const Git = fields('The repository that the service builds from. It can only be given when the resource is created.', {
+  namespace: text('The owner of the repository.', { min: 1, max: 256 }),
+  repo: text('The name of the repository.', { min: 1, max: 256 }),
+  installationId: text('The installation that lets the service read it; GitHub needs it.', {
+    min: 1,
+    max: 128,
+  }).optional(),
+});
+
+const Source = withRule(
+  atMostOne(
+    fields('Builds the app from source.', {
+      git: Git.optional(),
+      cliDeployment: flag("True for an app whose source is pushed with the service's command line.").optional(),
+      contextDir: text('The folder to build in. Default: ./', { max: 1024 }).optional(),
+      dockerfilePath: text('The path of the Dockerfile. Default with preset CUSTOM: Dockerfile.', {
+        min: 1,
+        max: 1024,
+      }).optional(),
+      dockerfileFrom: configMapKey('A key of a ConfigMap that holds the Dockerfile, instead of a path.').optional(),
+      buildArgs: text('Arguments of the build, as the service takes them.', { max: 16_384 }).optional(),
+    }),
+    ['dockerfilePath', 'dockerfileFrom'],
+  ),
+  {
+    rule: 'has(self.git) != (has(self.cliDeployment) && self.cliDeployment)',
+    message: 'source needs git, or cliDeployment: true, and not both',
+    check: ({ git, cliDeployment = false }) => (git !== undefined) !== cliDeployment,
+  },
+);
+
+const Image = fields('Runs a pre-built image.', {
+  reference: text('The image, such as registry.example.com/team/web:1.2.', { min: 1, max: 1024 }),
+  pullSecretId: serviceId("The id of the registry credential, among the account's secrets.").optional(),
+});
+
+const HealthCheck = fields('How the service checks that the app answers.', {
+  path: text('The path that is asked.', { max: 2048 }).optional(),
+  port: integer('The port that is asked. Default: the port of the app.', { min: 1, max: 65_535 }).optional(),
+  headersFrom: listByKey(
+    'Headers to send along.',
+    fields('A header.', {
+      name: text('Its name.', { min: 1, max: 256, pattern: "^[A-Za-z0-9!#$%&'*+.^_`|~-]+$" }),
+      valueFrom: valueFrom(),
+    }),
+    ['name'],
+    { max: 50 },
+  ).optional(),
+});
+
+const Job = fields('What a job runs; only with preset JOB.', {
+  command: text('The command.', { max: 16_384 }).optional(),
+  shell: flag('Whether a shell runs the command.').optional(),
+  timeoutSeconds: integer('How long a run may take, in seconds.', { min: 0, max: 2_000_000_000 }).optional(),
+  ttlSecondsAfterFinished: integer('How long a finished run is kept, in seconds.', {
+    min: 0,
+    max: 2_000_000_000,
+  }).optional(),
+  backoffLimit: integer('How often a failed run is repeated.', { min: 0, max: 1_000_000 }).optional(),
+  concurrency: fields(
+    'The concurrency setting of the job. The interface does not show what it is called, so its name is given here.',
+    {
+      key: text('The name of the setting, as the service calls it.', { min: 1, max: 128 }),
+      value: text('Its value; digits alone are sent as a number, true and false as such.', { min: 1, max: 256 }),
+    },
+  ).optional(),
+});
+
+const Database = fields('The size of a database or service; only when it is created.', {
+  containers: integer('Replicas. CouchDB has 1.', { min: 1, max: 1000 }).optional(),
+  disk: integer("The size of the disk, in the unit in which the account's status.catalog shows the limit.", {
+    min: 1,
+    max: 2_000_000_000,
+  }).optional(),
+  withPersistence: flag('Whether data is kept on disk.').optional(),
+  settings: mapOf(
+    'Settings of the database; digits alone are sent as a number, true and false as such.',
+    text('The value of a setting.', { max: 4096 }),
+    { maxProperties: 100, maxKeyLength: 128 },
+  ).optional(),
+});
+
+const Fields = specInAccount('What runs, and how it is built.', {
+  name: ownName('The name of the app in the service.', {
+    max: 128,
+    fixed: 'spec.name cannot be changed: the service cannot rename an app',
+  }).optional(),
+  preset: text(
+    'The preset: CUSTOM, FUNCTION, JOB, POSTGRESQL, or any other that status.catalog of the account lists. Default: CUSTOM.',
+    { min: 1, max: 64, pattern: '^[A-Z][A-Z0-9_]*$' },
+  ).optional(),
+  presetVersion: text('The version of the preset. It can only be given when the resource is created.', {
+    min: 1,
+    max: 128,
+  }).optional(),
+  port: integer('The port that the app listens on. Required unless preset is JOB.', {
+    min: 1,
+    max: 65_535,
+  }).optional(),
+  source: Source.optional(),
+  image: Image.optional(),
+  builder: text('What builds the source, such as DOCKER or NIXPACKS.', { min: 1, max: 64 }).optional(),
+  buildPullSecretId: serviceId(
+    "The id of the registry credential for base images, among the account's secrets.",
+  ).optional(),
+  healthCheck: HealthCheck.optional(),
+  job: Job.optional(),
+  database: Database.optional(),
+  applyImmediately: flag(
+    'Whether changes deploy to all environments at once. Otherwise they stay pending in each environment until its next deployment. Default: false.',
+  ).optional(),
+  externalId: externalId('an app'),
+  lifecycle: lifecycle({
+    mode,
+    adoption,
+    drift,
+    onDelete: onDelete(['Delete', 'Retain'], 'Delete removes the app with all its environments. Default: Retain.'),
+    onMissing: onMissing('Stall'),
+  }),
+});
+
+type Fields = z.output<typeof Fields>;
+const isDatabase = ({ preset, database }: Fields) =>
+  database !== undefined || (databasePresets as readonly string[]).includes(preset ?? 'CUSTOM');
+const words = (presets: readonly string[]) => `[${presets.map((preset) => `'${preset}'`).join(', ')}]`;
+/** What `job` has a field of its own for. */
+const jobSettings: readonly string[] = [
+  'command',
+  'shell',
+  'timeoutSeconds',
+  'ttlSecondsAfterFinished',
+  'backoffLimit',
+];
+
+const preset = "self.?preset.orValue('CUSTOM')";
+
+/** Rules between fields, in the order in which a reader meets the fields. */
+function withRules(schema: typeof Fields): typeof Fields {
+  const port = withRule(schema, {
+    rule: `has(self.port) || ${preset} == 'JOB'`,
+    message: 'port is required unless preset is JOB',
+    fieldPath: '.port',
+    reason: 'FieldValueRequired',
+    check: (spec) => spec.port !== undefined || spec.preset === 'JOB',
+  });
+  const oneOrigin = withRule(port, {
+    rule: `has(self.source) != has(self.image) || (!has(self.source) && (has(self.database) || ${preset} in ${words(databasePresets)}))`,
+    message: 'set exactly one of source and image; a database may have neither',
+    check: (spec) =>
+      (spec.source !== undefined) !== (spec.image !== undefined) || (spec.source === undefined && isDatabase(spec)),
+  });
+  const job = withRule(oneOrigin, {
+    rule: `!has(self.job) || ${preset} == 'JOB'`,
+    message: 'job is only allowed when preset is JOB',
+    fieldPath: '.job',
+    reason: 'FieldValueForbidden',
+    check: (spec) => spec.job === undefined || spec.preset === 'JOB',
+  });
+  const concurrency = withRule(job, {
+    rule: `!has(self.job) || !has(self.job.concurrency) || !(self.job.concurrency.key in ${words(jobSettings)})`,
+    message: 'job.concurrency.key must not be the name of another setting of job',
+    fieldPath: '.job.concurrency.key',
+    check: ({ job: settings }) => !jobSettings.includes(settings?.concurrency?.key ?? ''),
+  });
+  const database = withRule(concurrency, {
+    rule: `!has(self.database) || !(${preset} in ${words(appPresets)})`,
+    message: 'database is only allowed when preset names a database or service',
+    fieldPath: '.database',
+    reason: 'FieldValueForbidden',
+    check: (spec) =>
+      spec.database === undefined || !(appPresets as readonly string[]).includes(spec.preset ?? 'CUSTOM'),
+  });
+  return withRule(database, {
+    rule: `${preset} != 'COUCHDB' || self.?database.?containers.orValue(1) == 1`,
+    message: 'CouchDB is a single node: database.containers must be 1',
+    fieldPath: '.database',
+    check: (spec) => spec.preset !== 'COUCHDB' || (spec.database?.containers ?? 1) === 1,
+  });
+}
+
+/** What the interface cannot change after creation. */
+function withFixedFields(schema: typeof Fields): typeof Fields {
+  const given = (of: string, field: string) => `has(${of}.source) && has(${of}.source.${field})`;
+  const same = (field: string) =>
+    `(${given('self', field)} ? ${given('oldSelf', field)} && self.source.${field} == oldSelf.source.${field} : !(${given('oldSelf', field)}))`;
+  const git = withTransition(schema, {
+    rule: `has(self.image) && !has(self.source) || ${same('git')} && ${same('cliDeployment')}`,
+    message:
+      'source.git and source.cliDeployment cannot be added or changed later; they can only be dropped, by replacing source with image',
+    reason: 'FieldValueForbidden',
+  });
+  return immutableFields(
+    git,
+    ['presetVersion', 'database'],
+    'can only be given when the resource is created; the service cannot change it later',
+  );
+}
+
+/** An app, database, function or job. */
+export const Spec = withFixedFields(withRules(Fields));
+export type Spec = z.output<typeof Spec>;
+
+/** What an app shows. */
+export const Facts = facts({
+  slug: text('The slug of the app.', { max: 256 }).optional(),
+  type: text('What it is: App, Database, Function or Job.', { max: 32 }).optional(),
+  gitProvider: text('Where its source is, such as GITHUB.', { max: 64 }).optional(),
+  environments: listByKey(
+    'Its environments.',
+    shown('An environment.', {
+      id: text('Its id.', { max: 128 }),
+      name: text('Its name.', { max: 256 }).optional(),
+      region: text('Where it runs.', { max: 128 }).optional(),
+      status: text('Its status, in the words of the service.', { max: 64 }).optional(),
+    }),
+    ['id'],
+    { max: 100 },
+  ).optional(),
+  pendingChanges: listOf(
+    'Fields that were changed but wait in each environment for its next deployment.',
+    text('A field.', { max: 128 }),
+    { max: 50 },
+  ).optional(),
+  takenOverAt: integer(
+    'The generation of the spec by which the app was taken over: what it left pending is applied at once from the next one on.',
+    { min: 0, max: 9_007_199_254_740_991 },
+  ).optional(),
+  applyInDoubt: shown('A change that is applied at once and has no answer.', {
+    digest: text('The fingerprint of what was sent.', { max: 128 }),
+    calls: integer('How often it was sent.', { min: 1, max: 100 }),
+  }).optional(),
+  environmentsAffected: integer('How many environments the last change concerned.', {
+    min: 0,
+    max: 2_000_000_000,
+  }).optional(),
+});
+export type Facts = z.output<typeof Facts>;
+
+/** The manifest and the page of HostedApp. */
+export const identity = {
+  kind: 'HostedApp',
+  plural: 'hostedapps',
+  shortNames: ['happ'],
+  scope: 'Namespaced',
+  summary: 'An app, database, function or job of the hosting service.',
+  life: 'long',
+  spec: Spec,
+  facts: Facts,
+  idField: 'appId',
+  holds: true,
+  columns: [
+    { name: 'TYPE', path: '.status.type', description: 'What it is: App, Database, Function or Job.' },
+    { name: 'PRESET', path: '.spec.preset', wide: true, description: 'The preset.' },
+  ],
+  selectable: ['.spec.preset', '.status.type', '.status.appId'],
+} satisfies KindIdentity;

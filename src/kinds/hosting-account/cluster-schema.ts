@@ -1,0 +1,59 @@
+import type { z } from 'zod';
+import type { KindIdentity } from '../../engine/kind/contract/define.ts';
+import { withRule } from '../../engine/kind/schema/rules.ts';
+import { choice, fields, listOf, mapOf, setOf, text } from '../../engine/kind/schema/schema.ts';
+import { accountColumns, accountFields, Facts } from './schema.ts';
+
+const labelValue = text('A value.', { max: 63, pattern: '^([A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?)?$' });
+const labelName = text('The label.', { min: 1, max: 317 });
+
+const Expression = withRule(
+  fields('A condition on one label.', {
+    key: labelName,
+    operator: choice('How the label is compared.', ['In', 'NotIn', 'Exists', 'DoesNotExist']),
+    values: listOf('The values for In and NotIn.', labelValue, { max: 50 }).optional(),
+  }),
+  {
+    rule: "(self.operator in ['In', 'NotIn']) == (has(self.values) && self.values.size() > 0)",
+    message: 'In and NotIn need values; Exists and DoesNotExist take none',
+    check: ({ operator, values = [] }) => (operator === 'In' || operator === 'NotIn') === values.length > 0,
+  },
+);
+
+const AllowedNamespaces = fields(
+  'The namespaces whose resources may use this account: those that are named and those that the selector matches. Nobody by default.',
+  {
+    names: setOf('Names of namespaces.', text('A namespace.', { min: 1, max: 63 }), { max: 500 }).optional(),
+    selector: fields('The labels of the namespaces. All parts must match; an empty selector matches every namespace.', {
+      matchLabels: mapOf('Labels with exactly these values.', labelValue, {
+        maxProperties: 50,
+        maxKeyLength: 317,
+      }).optional(),
+      matchExpressions: listOf('Conditions on labels.', Expression, { max: 50 }).optional(),
+    }).optional(),
+  },
+);
+
+/** A shared account: its Secrets are in the operator's namespace, and it says who may use it. */
+export const Spec = fields('Which account of the service to share, with whom, and how.', {
+  ...accountFields("in the operator's namespace", 'Never'),
+  allowedNamespaces: AllowedNamespaces.optional(),
+});
+export type Spec = z.output<typeof Spec>;
+export { Facts };
+
+/** The manifest and the page of ClusterHostingAccount. */
+export const identity = {
+  kind: 'ClusterHostingAccount',
+  plural: 'clusterhostingaccounts',
+  shortNames: ['chacct'],
+  scope: 'Cluster',
+  summary: 'An account of the hosting service that several namespaces may use.',
+  life: 'account',
+  spec: Spec,
+  facts: Facts,
+  idField: undefined,
+  holds: true,
+  columns: accountColumns,
+  selectable: ['.spec.accountId'],
+} satisfies KindIdentity;

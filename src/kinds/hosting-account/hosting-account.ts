@@ -1,0 +1,130 @@
+import { sameJson } from '../../base/json.ts';
+import { defineKind, type Needs } from '../../engine/kind/contract/define.ts';
+import type { Pass } from '../../engine/kind/contract/pass.ts';
+import { readOf } from '../../engine/kind/planner/reading.ts';
+import type { OwnCondition, Showing, Step, Verdict } from '../../engine/kind/contract/step.ts';
+import type { Read } from '../../engine/ports.ts';
+import { appPresetsOf, appsOf, databasePresetsOf, solutionsOf } from '../../hosting/requests.ts';
+import { catalogOf } from './catalog.ts';
+import { identity, type Facts, type Spec } from './schema.ts';
+
+type AccountPass = Pass<Spec, Facts>;
+
+/** Proves the token by reading the account, pins the endpoint at the first success, and then reads the catalogue. */
+export function accountStep(pass: AccountPass): Step<Facts> {
+  if (pass.subject.deleting) return leave(pass);
+  const { endpoint, accountId } = pass.account;
+  const apps = appsOf(accountId);
+  const trouble = troubleOf(pass, apps);
+  if (trouble !== undefined) return trouble;
+  if (pass.view.all(apps) === undefined) return readOf(pass, apps, Number.NEGATIVE_INFINITY);
+  if (pass.memory.binding?.endpoint !== endpoint) {
+    return { is: 'again', remember: { binding: { endpoint, accountId } } };
+  }
+  const unread = [appPresetsOf(), databasePresetsOf(), solutionsOf(accountId)].find((read) => isUnread(pass, read));
+  if (unread !== undefined) return readOf(pass, unread, Number.NEGATIVE_INFINITY);
+  if (pass.account.frozen !== undefined) return { is: 'wait', reason: 'VisibilityLost', message: pass.account.frozen };
+  const { generation } = pass.subject;
+  if (pass.memory.applied?.generation === generation) return { is: 'ready' };
+  // What moves is shown anew with another spec.
+  const { intervals: _intervals, budget: _budget, ...facts } = pass.memory.facts;
+  return { is: 'again', remember: { applied: { generation, prints: {} }, facts } };
+}
+
+/** What keeps the account from being used; being throttled only slows it down. */
+function troubleOf(pass: AccountPass, apps: Read): Verdict<Facts> | undefined {
+  const problem = pass.view.problem(apps);
+  if (problem === undefined) return undefined;
+  const message = `reading the apps of account ${pass.account.accountId}: ${problem.message}`;
+  switch (problem.why) {
+    case 'unauthorized':
+      return { is: 'stall', reason: 'Unauthorized', message };
+    case 'forbidden':
+      return { is: 'stall', reason: 'Forbidden', message };
+    case 'hostNotAllowed':
+      return { is: 'stall', reason: 'HostNotAllowed', message };
+    case 'refused':
+      return { is: 'stall', reason: 'Rejected', message };
+    case 'malformed':
+      return { is: 'wait', reason: 'UnexpectedResponse', message };
+    case 'unreachable':
+      return { is: 'wait', reason: 'ServiceUnavailable', message };
+    case 'throttled':
+      return pass.view.all(apps) === undefined ? { is: 'wait', reason: 'Throttled', message } : undefined;
+  }
+}
+
+/** Whether the service holds back requests of this credential at the moment. */
+export function throttled({ account, view }: AccountPass): OwnCondition {
+  const type = 'Throttled';
+  if (account.isThrottled !== true && view.problem(appsOf(account.accountId))?.why !== 'throttled') {
+    return { type, status: 'False', reason: 'NotThrottled', message: 'the service answers without holding back' };
+  }
+  return {
+    type,
+    status: 'True',
+    reason: 'Throttling',
+    message: 'the service asked to slow down; requests wait until it allows them',
+  };
+}
+
+/** A part of the catalogue that was neither read nor refused; a refused one is left out. */
+function isUnread(pass: AccountPass, read: Read): boolean {
+  return pass.view.all(read) === undefined && pass.view.problem(read) === undefined;
+}
+
+function leave(pass: AccountPass): Step<Facts> {
+  const { count, first } = pass.dependents();
+  if (count === 0) return { is: 'release' };
+  const more = count > first.length ? ` and ${count - first.length} more` : '';
+  return { is: 'wait', reason: 'InUse', message: `still used by ${first.join(', ')}${more}; delete them first` };
+}
+
+/** What an account shows: its endpoint, what the service offers, and what it is used for. */
+export function accountFacts({ account, view, memory, tally }: AccountPass): Facts {
+  const catalog = catalogOf(view, account.accountId);
+  const { counts = [], orphans = [] } = tally?.() ?? {};
+  const lasting: Facts = {
+    endpoint: account.endpoint,
+    ...(catalog !== undefined && { catalog }),
+    ...(counts.length > 0 && { counts: [...counts] }),
+    ...(orphans.length > 0 && { orphans: [...orphans] }),
+    ...(account.acceptedMissing !== undefined && { acceptedMissing: account.acceptedMissing }),
+  };
+  const { intervals, budget, ...before } = memory.facts;
+  // These move with the number of resources: they are written anew only together with something that lasts.
+  if (intervals !== undefined && sameJson(before, lasting)) return { ...lasting, intervals, budget };
+  return { ...lasting, intervals: intervalsOf(account), budget: budgetOf(account) };
+}
+
+function budgetOf({ budget }: AccountPass['account']): Facts['budget'] {
+  return budget && { ...budget, forecastPerHour: Number(budget.forecastPerHour.toPrecision(2)) };
+}
+
+function intervalsOf({ inEffect }: AccountPass['account']): NonNullable<Facts['intervals']> {
+  const seconds = (ms: number) => Math.max(1, Math.round(ms / 1_000));
+  return [
+    ...(inEffect.roundMs === undefined ? [] : [{ name: 'alert states', seconds: seconds(inEffect.roundMs) }]),
+    { name: 'lists', seconds: seconds(inEffect.pollMs) },
+  ];
+}
+
+/** What both kinds of accounts need, decide and show. */
+export const accountDecisions = {
+  needs: ({ credentialsRef, dangerousCredentialsRef }: Spec): Needs => ({
+    secrets: [credentialsRef, dangerousCredentialsRef].flatMap((ref) =>
+      ref === undefined ? [] : [{ name: ref.name, key: 'token', field: 'credentialsRef', optional: true }],
+    ),
+  }),
+  step: accountStep,
+  show: (pass: AccountPass): Showing<Facts> => ({
+    facts: accountFacts(pass),
+    conditions: [throttled(pass)],
+    drift: [],
+    unverified: [],
+    leftover: [],
+  }),
+};
+
+/** An account of the service and the credential that opens it. */
+export const hostingAccount = defineKind<Spec, Facts>({ ...identity, ...accountDecisions });

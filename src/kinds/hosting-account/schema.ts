@@ -1,0 +1,156 @@
+import type { z } from 'zod';
+import type { KindIdentity } from '../../engine/kind/contract/define.ts';
+import { immutable } from '../../engine/kind/schema/rules.ts';
+import {
+  choice,
+  facts,
+  fields,
+  flag,
+  integer,
+  listByKey,
+  listOf,
+  objectRef,
+  serviceId,
+  shown,
+  text,
+} from '../../engine/kind/schema/schema.ts';
+
+/** What every account has; `where` says which namespace holds its Secrets, `adoption` what is allowed by default. */
+export function accountFields(where: string, adoption: 'ById' | 'Never') {
+  return {
+    credentialsRef: objectRef(
+      `The Secret ${where} with the keys baseUrl and token, and optionally caBundle (certificates in PEM form).`,
+    ),
+    accountId: immutable(
+      serviceId('The id of the account in the service.'),
+      'accountId cannot be changed; create another account resource',
+    ),
+    dangerousCredentialsRef: objectRef(
+      `A Secret ${where} like credentialsRef, used only to activate, discard and reset disaster recovery. Its baseUrl must equal the main one, and its token must see the same account.`,
+    ).optional(),
+    mode: choice(
+      'Observe lets nothing in this account write to the service, whatever a resource says. Default: Manage.',
+      ['Manage', 'Observe'],
+    ).optional(),
+    adoption: choice(
+      `The most that a resource in this account may take over of what exists in the service: Never, ById when it names the id, ByName when exactly one object has its name. Default: ${adoption}.`,
+      ['Never', 'ById', 'ByName'],
+    ).optional(),
+    pollSeconds: integer('How often the service is read when all is calm, in seconds. Default: 60.', {
+      min: 10,
+      max: 3600,
+    }).optional(),
+    budget: fields('How hard the service may be called with this credential.', {
+      requestsPerSecond: integer('Requests per second. Default: 5.', { min: 1, max: 1000 }).optional(),
+      concurrency: integer('Requests at the same time. Default: 4.', { min: 1, max: 100 }).optional(),
+    }).optional(),
+  };
+}
+
+const version = text('A version.', { max: 128 });
+
+const AppPreset = shown('A preset for apps, functions and jobs.', {
+  name: text('The name to use in spec.preset of a HostedApp.', { max: 128 }),
+  label: text('What the service calls it.', { max: 256 }).optional(),
+  versions: listOf('The values for spec.presetVersion.', version, { max: 100 }).optional(),
+  defaultVersion: text('The version used when none is named.', { max: 128 }).optional(),
+  isCustom: flag('Whether it builds from a Dockerfile of yours.').optional(),
+  isFunction: flag('Whether it makes a function.').optional(),
+  isJob: flag('Whether it makes a job.').optional(),
+  requiresDockerfile: flag('Whether a build from source needs a Dockerfile.').optional(),
+});
+
+const DatabasePreset = shown('A preset for databases and services.', {
+  name: text('The name to use in spec.preset of a HostedApp.', { max: 128 }),
+  label: text('What the service calls it.', { max: 256 }).optional(),
+  versions: listOf('The values for spec.presetVersion.', version, { max: 100 }).optional(),
+  defaultVersion: text('The version used when none is named.', { max: 128 }).optional(),
+  protocols: listOf('The protocols of its connections.', text('A protocol.', { max: 64 }), { max: 20 }).optional(),
+  maxDisk: integer('The largest disk.', { min: 0, max: 2_000_000_000 }).optional(),
+  maxContainers: integer('The most replicas.', { min: 0, max: 1_000_000 }).optional(),
+});
+
+const Solution = shown('A solution of the catalogue.', {
+  name: text('The name to use in spec.solution of a SolutionInstallation.', { max: 128 }),
+  requiredInputs: listOf('The inputs that it needs.', text('An input.', { max: 128 }), { max: 50 }).optional(),
+  components: listOf('The components that it creates.', text('A component.', { max: 128 }), { max: 50 }).optional(),
+});
+
+/** What an account shows. */
+export const Facts = facts({
+  endpoint: text('The host of the service, pinned at the first success.', { max: 300 }).optional(),
+  catalog: shown('What the service offers to this account, as far as it shows it.', {
+    appPresets: listByKey('Presets for apps, functions and jobs.', AppPreset, ['name'], { max: 100 }).optional(),
+    databasePresets: listByKey('Presets for databases and services.', DatabasePreset, ['name'], {
+      max: 100,
+    }).optional(),
+    solutions: listByKey('Solutions.', Solution, ['name'], { max: 100 }).optional(),
+  }).optional(),
+  intervals: listByKey(
+    'How often each part of the service is read at present.',
+    shown('One part.', {
+      name: text('What is read.', { max: 128 }),
+      seconds: integer('The pause between two reads, in seconds.', { min: 0, max: 1_000_000 }),
+    }),
+    ['name'],
+    { max: 100 },
+  ).optional(),
+  budget: shown(
+    'What the service is asked for, as of the last change of anything else here; metrics have it as it is.',
+    {
+      requestsPerSecond: integer('Requests per second at most, as spec.budget allows.', { min: 0, max: 1_000_000 }),
+      concurrency: integer('Requests at the same time at most, as spec.budget allows.', { min: 0, max: 1_000_000 }),
+      forecastPerHour: integer('Reads that are expected in an hour, to two digits.', { min: 0, max: 2_000_000_000 }),
+    },
+  ).optional(),
+  counts: listByKey(
+    'How many resources use this account.',
+    shown('One kind.', {
+      kind: text('The kind.', { max: 63 }),
+      total: integer('How many there are.', { min: 0, max: 2_000_000_000 }),
+      ready: integer('How many of them are Ready.', { min: 0, max: 2_000_000_000 }).optional(),
+    }),
+    ['kind'],
+    { max: 20 },
+  ).optional(),
+  orphans: listOf(
+    'Objects in the service that carry the mark of this operator but belong to no resource, in the lists that some resource is about; they are only reported.',
+    shown('One object.', {
+      type: text('What it is, such as contact point.', { max: 63 }),
+      id: text('Its id.', { max: 128 }),
+      name: text('Its name.', { max: 256 }).optional(),
+    }),
+    { max: 50 },
+  ).optional(),
+  acceptedMissing: text('The newest value of the annotation apphosting.dev/accept-missing that was handled.', {
+    max: 300,
+  }).optional(),
+});
+export type Facts = z.output<typeof Facts>;
+
+/** An account of the service and the credential that opens it. */
+export const Spec = fields('Which account of the service to use, and how.', accountFields('in this namespace', 'ById'));
+export type Spec = z.output<typeof Spec>;
+
+/** The columns that both kinds of accounts show. */
+export const accountColumns = [
+  { name: 'ACCOUNT', path: '.spec.accountId', description: 'The id of the account in the service.' },
+  { name: 'ENDPOINT', path: '.status.endpoint', description: 'The host of the service.' },
+  { name: 'MODE', path: '.spec.mode', wide: true, description: 'Whether resources may write to the service.' },
+] as const;
+
+/** The manifest and the page of HostingAccount. */
+export const identity = {
+  kind: 'HostingAccount',
+  plural: 'hostingaccounts',
+  shortNames: ['hacct'],
+  scope: 'Namespaced',
+  summary: 'An account of the hosting service, for the resources of one namespace.',
+  life: 'account',
+  spec: Spec,
+  facts: Facts,
+  idField: undefined,
+  holds: true,
+  columns: accountColumns,
+  selectable: ['.spec.accountId'],
+} satisfies KindIdentity;

@@ -1,0 +1,135 @@
+/**
+ * Sending the list of a member: what holds it back, what is written down before it goes out, and what an answer tells.
+ *
+ * Why: docs/design/member-access.md
+ */
+import { readOf } from '../../engine/kind/planner/reading.ts';
+import { isNo } from '../../engine/kind/contract/refusal.ts';
+import type { Call, Refusal, Step, Verdict } from '../../engine/kind/contract/step.ts';
+import type { Request } from '../../engine/ports.ts';
+import { appEnvsOf, patchMemberEnvAccess, patchMemberEnvAccessToFull } from '../../hosting/requests.ts';
+import { factsWith, isEdited, readAccess, remembered, union, type AccessPass } from './view.ts';
+import type { Facts } from './schema.ts';
+
+/** What a list is sent for. */
+export interface Sending {
+  /** All of the list, at least one: none would mean every environment. */
+  readonly target: readonly string[];
+  /** Those of it that the spec names. */
+  readonly ids: readonly string[];
+  /** It is all that the spec names. */
+  readonly isWhole: boolean;
+}
+
+/** Restricts the member to a list. */
+export function restrictTo(pass: AccessPass, { target, ids, isWhole }: Sending): Step<Facts> {
+  const { spec, memory, subject } = pass;
+  const [first, ...others] = target;
+  if (first === undefined) {
+    const message = 'spec.environments names none: an empty list would mean full access, so nothing is sent';
+    return { is: 'stall', reason: 'InvalidSpec', message };
+  }
+  const held = holdsBack(pass) ?? stale(pass);
+  if (held !== undefined) return held;
+  const request = patchMemberEnvAccess({ ...membershipOf(pass), allowedAppEnvIds: [first, ...others] });
+  const { set, asked } = remembered(pass);
+  const isNew = ids.some((id) => !set.includes(id) && !asked.includes(id));
+  const call: Call<Facts> = {
+    ...callOf(pass, request, target),
+    words: `restrict ${spec.membershipId} to ${target.join(', ')}`,
+    // An answer that is lost must not make strangers of the ids that we asked for.
+    ...(isNew && { journal: { operation: 'restrict', attempt: 1, digest: pass.print(request.body ?? null) } }),
+    committed: () => ({
+      ...(isWhole && { applied: { generation: subject.generation, prints: {} } }),
+      facts: isWhole ? factsWith(pass, ids) : { ...memory.facts, setAppEnvIds: [...union(set, ids)] },
+    }),
+  };
+  if (!isNew || isObserved(pass)) return { is: 'call', call };
+  return { is: 'call', call, remember: { facts: { ...memory.facts, askedAppEnvIds: [...union(asked, ids)] } } };
+}
+
+/** Whether nothing is sent, and so nothing asked for. */
+export function isObserved({ spec, account }: AccessPass): boolean {
+  return spec.lifecycle?.mode === 'Observe' || account.mode === 'Observe';
+}
+
+/** Gives the member every environment: the only place where the empty list is sent. */
+export function openUp(pass: AccessPass, words: string): Call<Facts> {
+  return { ...callOf(pass, patchMemberEnvAccessToFull(membershipOf(pass)), []), words };
+}
+
+/** Why a difference that somebody made in the service is not corrected. */
+export function holdsBack(pass: AccessPass): Step<Facts> | undefined {
+  const { spec, contested } = pass;
+  if (isEdited(pass)) return undefined;
+  if (spec.lifecycle?.drift === 'Report') {
+    return {
+      is: 'ready',
+      reason: 'Observed',
+      message: 'differs from the spec in environments; drift is only reported',
+    };
+  }
+  if (!contested.has('environments')) return undefined;
+  const message = `somebody else keeps changing what ${spec.membershipId} may reach; it is left as it is for now`;
+  return { is: 'stall', reason: 'Contested', message };
+}
+
+/** A list is written over what was read just before, since the service adds to it by itself. */
+function stale(pass: AccessPass): Step<Facts> | undefined {
+  const read = readAccess(pass);
+  const since = Math.max(pass.askedAt, pass.notes['lookSince'] ?? Number.NEGATIVE_INFINITY);
+  const seen = pass.view.one(read, pass.spec.membershipId);
+  return seen === undefined || seen.walk.begunAt < since
+    ? { ...readOf(pass, read, since), note: pass.notes }
+    : undefined;
+}
+
+function membershipOf({ account, spec }: AccessPass): { readonly accountId: string; readonly membershipId: string } {
+  return { accountId: account.accountId, membershipId: spec.membershipId };
+}
+
+function callOf(pass: AccessPass, request: Request, target: readonly string[]): Omit<Call<Facts>, 'words'> {
+  const { subject } = pass;
+  return {
+    request,
+    urgency: isEdited(pass) ? 'edit' : 'drift',
+    corrects: isEdited(pass) ? [] : ['environments'],
+    wrote: () => ({ allowedAppEnvIds: [...target] }),
+    refused: (refusal) => saidNo(pass, refusal, target),
+    committed: () => ({ applied: { generation: subject.generation, prints: {} }, facts: factsWith(pass, []) }),
+  };
+}
+
+/** What an answer that says no, or none at all, leads to. */
+function saidNo(pass: AccessPass, refusal: Refusal, target: readonly string[]): Verdict<Facts> | undefined {
+  const { is, message } = refusal;
+  const words = `changing what ${pass.spec.membershipId} may reach: ${message}`;
+  if (is === 'inDoubt') {
+    return {
+      is: 'wait',
+      reason: 'InDoubt',
+      message: `${words}; what came of it is looked at before it is sent again`,
+      retryInMs: 2_000,
+      note: { ...pass.notes, lookSince: pass.monotonicMs + 1 },
+      remember: { journal: undefined },
+    };
+  }
+  const unknown = pass.notes['refusedAt'] === undefined ? unseenIn(pass, target) : [];
+  if ((isNo(refusal) || is === 'notFound') && unknown.length > 0) {
+    const { pollMs } = pass.account;
+    return {
+      is: 'wait',
+      reason: 'EnvironmentNotFound',
+      message: `${words}; ${unknown.join(', ')}, which the spec does not name, may be gone, and is left out when another look does not find it either`,
+      retryInMs: pollMs,
+      note: { refusedAt: pass.monotonicMs },
+    };
+  }
+  return is === 'conflict' ? { is: 'stall', reason: 'Rejected', message: words } : undefined;
+}
+
+/** Ids that the account does not show. */
+export function unseenIn({ view, account }: AccessPass, ids: readonly string[]): readonly string[] {
+  const list = appEnvsOf(account.accountId);
+  return ids.filter((id) => view.one(list, id)?.item === undefined);
+}

@@ -1,0 +1,196 @@
+/**
+ * Which environments a member may reach.
+ *
+ * To the service an empty list means every environment. Guarantees: the empty list is sent only for `access: Full` and for
+ * the chosen `GrantFullAccess`; without an edit of the spec no environment is taken from a list that the spec put there, and
+ * none is added to it; while an environment is not resolved nothing is sent, except to close a restriction that the service
+ * shows as lifted.
+ */
+import { notGranted } from '../../engine/kind/planner/binding.ts';
+import { defineKind } from '../../engine/kind/contract/define.ts';
+import { readOf } from '../../engine/kind/planner/reading.ts';
+import { onDeleteAnnotation } from '../../engine/kind/planner/removal.ts';
+import type { Step } from '../../engine/kind/contract/step.ts';
+import { appEnvsOf } from '../../hosting/requests.ts';
+import { holdsBack, isObserved, openUp, restrictTo, unseenIn } from './call.ts';
+import {
+  allowedOf,
+  factsWith,
+  inherited,
+  isEdited,
+  readAccess,
+  remembered,
+  sameIds,
+  show,
+  targetOf,
+  wantedOf,
+  type AccessPass,
+} from './view.ts';
+import { identity, type Facts, type Spec } from './schema.ts';
+
+function step(pass: AccessPass): Step<Facts> {
+  const { subject, spec, memory, account } = pass;
+  if (subject.deleting) return leave(pass);
+  const { membershipId } = spec;
+  const other = pass.claimant(membershipId);
+  if (other?.goesFirst === true) {
+    const message = `the access of ${membershipId} belongs to ${other.name}, which is older; one membership has one owner`;
+    const facts = inherited(pass, other.name);
+    return { is: 'stall', reason: 'Claimed', message, ...(facts && { remember: { facts } }) };
+  }
+  const notOurs = notGranted(`spec.membershipId names ${membershipId}`, spec.lifecycle?.adoption, account);
+  if (notOurs !== undefined) return notOurs;
+  const seen = pass.view.one(readAccess(pass), membershipId);
+  if (seen === undefined) return readOf(pass, readAccess(pass), Number.NEGATIVE_INFINITY);
+  const allowed = allowedOf(pass);
+  if (allowed === undefined) {
+    return {
+      is: 'stall',
+      reason: 'NotFound',
+      message: `the account has no membership ${membershipId}; nothing is sent`,
+    };
+  }
+  if (memory.id !== membershipId || memory.journal !== undefined) {
+    const { endpoint, accountId } = account;
+    const binding = { endpoint, accountId };
+    // A call that was begun shows in the list, which is read anew before the next one.
+    return { is: 'again', remember: { id: membershipId, ownership: 'Adopted', binding, journal: undefined } };
+  }
+  return spec.access === 'Full' ? grant(pass, allowed) : restrict(pass, allowed);
+}
+
+/** The spec gives everything, and says so: the one use of the empty list while the resource lives. */
+function grant(pass: AccessPass, allowed: readonly string[]): Step<Facts> {
+  if (allowed.length === 0) return settled(pass, []);
+  return holdsBack(pass) ?? { is: 'call', call: openUp(pass, `give ${pass.spec.membershipId} every environment`) };
+}
+
+function restrict(pass: AccessPass, allowed: readonly string[]): Step<Facts> {
+  const { ids, unresolved } = wantedOf(pass);
+  const { set } = remembered(pass);
+  const list = appEnvsOf(pass.account.accountId);
+  if (ids.some((id) => pass.view.one(list, id) === undefined)) return readOf(pass, list, Number.NEGATIVE_INFINITY);
+  if (allowed.length === 0 && set.length > 0) return close(pass);
+  if (unresolved.length > 0) {
+    const message = `spec.environments refers to ${named(unresolved)}, which does not exist or has no id yet; nothing is sent, so that nothing is widened`;
+    return { is: 'wait', reason: 'ReferenceNotReady', message };
+  }
+  const others = isEdited(pass) ? [] : ids.filter((id) => !set.includes(id) && !allowed.includes(id));
+  if (others.length > 0) return changed(pass, others);
+  const target = targetOf(pass, ids, allowed);
+  const isAsWanted = sameIds(target, allowed);
+  const unseen = unseenIn(pass, ids).filter((id) => !isAsWanted || !allowed.includes(id));
+  if (unseen.length > 0) {
+    const message = `there is no environment ${unseen.join(', ')}; nothing is sent until it shows or the spec changes`;
+    return { is: 'wait', reason: 'EnvironmentNotFound', message };
+  }
+  if (isAsWanted) return settled(pass, ids);
+  return withoutGone(pass, target) ?? restrictTo(pass, { target, ids, isWhole: true });
+}
+
+/** A reference means another environment than when the spec was applied: whoever may edit that must not widen this. */
+function changed({ spec, referred }: AccessPass, ids: readonly string[]): Step<Facts> {
+  const names = (spec.environments ?? []).flatMap(({ environmentRef }) => environmentRef?.name ?? []);
+  const moved = names.filter((name) => ids.includes(referred('AppEnvironment', name)?.id ?? ''));
+  const message = `${named(moved)} means ${ids.join(', ')} now, and meant another environment when this spec was applied; nothing is sent until the spec is edited, for instance to name it by appEnvId`;
+  return { is: 'stall', reason: 'EnvironmentChanged', message };
+}
+
+/** The service refused a list with ids that the spec does not name and nobody finds: proved gone, they are left out. */
+function withoutGone(pass: AccessPass, target: readonly string[]): Step<Facts> | undefined {
+  const { notes, account, view, spec } = pass;
+  const { refusedAt } = notes;
+  if (refusedAt === undefined || account.frozen !== undefined) return undefined;
+  const list = appEnvsOf(account.accountId);
+  const since = refusedAt + account.pollMs;
+  const seen = view.one(list, spec.membershipId);
+  if (seen === undefined || seen.walk.begunAt < since) return { ...readOf(pass, list, since), note: notes };
+  const gone = unseenIn(pass, target);
+  const rest = target.filter((id) => !gone.includes(id));
+  return restrictTo(pass, { target: rest, ids: wantedOf(pass).ids, isWhole: true });
+}
+
+/** The service shows every environment though the spec restricts: the restriction is put back with what is there. */
+function close(pass: AccessPass): Step<Facts> {
+  const { membershipId } = pass.spec;
+  const { ids, unresolved } = wantedOf(pass);
+  const { set } = remembered(pass);
+  const gone = unseenIn(pass, ids);
+  const there = ids.filter((id) => !gone.includes(id));
+  const known = there.filter((id) => set.includes(id));
+  // Even an environment that a reference means only since yesterday is less than all of them.
+  const target = isEdited(pass) || known.length === 0 ? there : known;
+  if (target.length === 0) {
+    const message = `${membershipId} has full access though the spec restricts it, and none of spec.environments exists any more: an empty list would mean full access, so nothing can be sent; name an environment that exists`;
+    return { is: 'stall', reason: 'AccessWiderThanSpec', message };
+  }
+  const isWhole = unresolved.length === 0 && target.length === ids.length;
+  const step = restrictTo(pass, { target, ids: target, isWhole });
+  if (step.is !== 'call') return step;
+  const note = `${membershipId} had full access though the spec restricts it; restricting it to ${target.join(', ')} again`;
+  return { ...step, call: { ...step.call, warns: { reason: 'AccessWiderThanSpec', note } } };
+}
+
+function settled(pass: AccessPass, ids: readonly string[]): Step<Facts> {
+  const { memory, subject } = pass;
+  const facts = factsWith(pass, ids);
+  const isSame =
+    !isEdited(pass) &&
+    sameIds(facts.setAppEnvIds ?? [], memory.facts.setAppEnvIds ?? []) &&
+    sameIds(facts.askedAppEnvIds ?? [], memory.facts.askedAppEnvIds ?? []);
+  if (isSame) return { is: 'ready', note: {} };
+  return { is: 'again', remember: { applied: { generation: subject.generation, prints: {} }, facts } };
+}
+
+/** Deleting the resource leaves the restriction, unless giving full access was chosen. */
+function leave(pass: AccessPass): Step<Facts> {
+  const { spec, memory, subject, notes } = pass;
+  const { membershipId } = spec;
+  const grants = spec.lifecycle?.onDelete === 'GrantFullAccess' && subject.annotations[onDeleteAnnotation] !== 'Retain';
+  const isUnknown = memory.id !== membershipId || memory.applied === undefined;
+  if (isUnknown && !grants) return { is: 'release' };
+  const ids = memory.facts.appEnvIds ?? [];
+  const reach = ids.length === 0 ? '' : ` (${ids.slice(0, 20).join(', ')})`;
+  const stays = `the access of ${membershipId} stays as it is in the service${reach}`;
+  if (isUnknown) {
+    const hasAsked = remembered(pass).asked.length > 0;
+    // A no and an answer that was lost leave the same behind: neither shows that the restriction is ours to lift.
+    const why = hasAsked
+      ? 'what was asked for is not known to have been carried out'
+      : 'this resource is not known to have restricted it';
+    return { is: 'release', stays: `${stays}: ${why}` };
+  }
+  if (!grants || isObserved(pass)) return { is: 'release', stays };
+  const other = pass.claimant(membershipId);
+  if (other !== undefined) return { is: 'release', stays: `${stays}: ${other.name} is about the same member` };
+  const since = Math.max(pass.askedAt, notes['grantedAt'] ?? Number.NEGATIVE_INFINITY);
+  const seen = pass.view.one(readAccess(pass), membershipId);
+  if (seen === undefined || seen.walk.begunAt < since) return readOf(pass, readAccess(pass), since);
+  if (seen.item === undefined || seen.item.allowedAppEnvIds.length === 0) return { is: 'release' };
+  if (notes['grantedAt'] !== undefined && pass.monotonicMs - notes['grantedAt'] < pass.horizonMs) {
+    const message = `${membershipId} was given every environment; waiting until the service shows it`;
+    return { is: 'wait', reason: 'Deleting', message, retryInMs: 2_000 };
+  }
+  const words = `give ${membershipId} every environment, as lifecycle.onDelete: GrantFullAccess asks`;
+  const call = openUp(pass, words);
+  return { is: 'call', call: { ...call, note: (at) => ({ grantedAt: at }), committed: () => ({}) } };
+}
+
+function named(names: readonly string[]): string {
+  return names.map((name) => `AppEnvironment ${name}`).join(', ');
+}
+
+/** Which environments a member of the account may see and use. */
+export const memberAccess = defineKind<Spec, Facts>({
+  ...identity,
+  needs: ({ environments = [] }) => ({
+    references: environments.flatMap(({ environmentRef }) =>
+      environmentRef === undefined
+        ? []
+        : [{ kind: 'AppEnvironment', name: environmentRef.name, field: 'environments', optional: true }],
+    ),
+  }),
+  claims: ({ membershipId }) => [membershipId],
+  step,
+  show,
+});

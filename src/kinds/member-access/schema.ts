@@ -1,0 +1,76 @@
+import type { z } from 'zod';
+import type { KindIdentity } from '../../engine/kind/contract/define.ts';
+import { adoption, drift, lifecycle, mode, onDelete, specInAccount } from '../../engine/kind/schema/parts.ts';
+import { exactlyOne, immutable, withRule } from '../../engine/kind/schema/rules.ts';
+import { choice, facts, fields, idAsShown, listOf, serviceId, text } from '../../engine/kind/schema/schema.ts';
+import { environment } from '../shared/schema.ts';
+
+const Fields = specInAccount('Which environments a member may see and use.', {
+  membershipId: immutable(
+    serviceId('The id of the membership in the service.'),
+    'membershipId cannot be changed; create another MemberAccess',
+  ),
+  access: choice('Full gives all environments, Restricted only those in environments.', ['Full', 'Restricted']),
+  environments: listOf(
+    'The environments of a restricted member; at least one.',
+    exactlyOne(fields('An environment.', environment()), ['environmentRef', 'appEnvId']),
+    { max: 500 },
+  ).optional(),
+  serviceAdds: choice(
+    'What to do with environments that the service adds by itself, because the member created them. Default: Keep.',
+    ['Keep', 'Remove'],
+  ).optional(),
+  lifecycle: lifecycle({
+    mode,
+    adoption,
+    drift,
+    onDelete: onDelete(
+      ['Retain', 'GrantFullAccess'],
+      'Retain leaves the restriction as it is, GrantFullAccess lifts it. Default: Retain.',
+    ),
+  }),
+});
+
+/** What a member may reach. */
+export const Spec = withRule(Fields, {
+  rule: "(self.access == 'Restricted') == (has(self.environments) && self.environments.size() > 0)",
+  message:
+    'access: Restricted needs at least one entry in environments, and access: Full none (an empty list means full access to the service)',
+  fieldPath: '.environments',
+  check: ({ access, environments = [] }) => (access === 'Restricted') === environments.length > 0,
+});
+export type Spec = z.output<typeof Spec>;
+
+const ids = (description: string) =>
+  listOf(description, idAsShown('The id of an environment.'), { max: 1000 }).optional();
+
+/** What a member's access shows. */
+export const Facts = facts({
+  access: text('Full or Restricted, as the service shows it.', { max: 32 }).optional(),
+  appEnvIds: ids('The environments that the service allows.'),
+  setAppEnvIds: ids('The environments that this resource allowed, for the spec as last applied.'),
+  askedAppEnvIds: ids(
+    'Other environments that this resource, or one before it for the same member, asked for: where the spec does not name one, it is taken away when the service shows it.',
+  ),
+  serviceAddedAppEnvIds: ids('The environments that somebody else, or the service itself, allowed.'),
+});
+export type Facts = z.output<typeof Facts>;
+
+/** The manifest and the page of MemberAccess. */
+export const identity = {
+  kind: 'MemberAccess',
+  plural: 'memberaccesses',
+  shortNames: ['maccess'],
+  scope: 'Namespaced',
+  summary: 'Which environments a member of the account may see and use.',
+  life: 'long',
+  spec: Spec,
+  facts: Facts,
+  idField: 'membershipId',
+  holds: true,
+  columns: [
+    { name: 'ACCESS', path: '.spec.access', description: 'What the spec asks for.' },
+    { name: 'IN-EFFECT', path: '.status.access', description: 'What the service shows.' },
+  ],
+  selectable: ['.spec.membershipId', '.spec.access', '.status.access'],
+} satisfies KindIdentity;

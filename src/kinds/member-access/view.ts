@@ -1,0 +1,175 @@
+/** What a MemberAccess wants, what it asked for before, what the service shows of it, and what status says of all that. */
+import type { Pass } from '../../engine/kind/contract/pass.ts';
+import type { Notice, OwnCondition, Showing } from '../../engine/kind/contract/step.ts';
+import type { Read } from '../../engine/ports.ts';
+import { memberAccessOf, type MemberAccessItem } from '../../hosting/requests.ts';
+import { Facts, type Spec } from './schema.ts';
+
+export type AccessPass = Pass<Spec, Facts>;
+
+/** The read of this membership. */
+export function readAccess({ account, spec }: AccessPass): Read<MemberAccessItem> {
+  return memberAccessOf(account.accountId, spec.membershipId);
+}
+
+/** The ids that the spec names, and the references among them that do not resolve. */
+export function wantedOf({ spec, referred }: AccessPass): {
+  readonly ids: readonly string[];
+  readonly unresolved: readonly string[];
+} {
+  const ids = new Set<string>();
+  const unresolved: string[] = [];
+  for (const { appEnvId, environmentRef } of spec.environments ?? []) {
+    const id = appEnvId ?? (environmentRef && referred('AppEnvironment', environmentRef.name)?.id);
+    if (id !== undefined) ids.add(id);
+    else unresolved.push(environmentRef?.name ?? '');
+  }
+  return { ids: [...ids].toSorted(), unresolved };
+}
+
+/** The list as the service shows it, our own newer write included; undefined before it was read. */
+export function allowedOf(pass: AccessPass): readonly string[] | undefined {
+  const seen = pass.view.one(readAccess(pass), pass.spec.membershipId);
+  if (seen?.item === undefined) return undefined;
+  const own: unknown = pass.wrote?.fields['allowedAppEnvIds'];
+  const isOlder = pass.wrote !== undefined && seen.walk.begunAt < pass.wrote.at;
+  return isOlder && Array.isArray(own) ? own.map(String) : seen.item.allowedAppEnvIds;
+}
+
+/** Whether the spec was changed since it was last applied: only then may a list lose or gain what the spec means. */
+export function isEdited({ memory, subject }: AccessPass): boolean {
+  return memory.applied?.generation !== subject.generation;
+}
+
+/** The ids that were set for the spec as last applied, and the others that this resource, or one before it, has asked for. */
+export function remembered({ memory }: Pick<AccessPass, 'memory'>): {
+  readonly set: readonly string[];
+  readonly asked: readonly string[];
+} {
+  return { set: memory.facts.setAppEnvIds ?? [], asked: memory.facts.askedAppEnvIds ?? [] };
+}
+
+/** What to remember once the list has all that the spec means. */
+export function factsWith(pass: AccessPass, ids: readonly string[]): Facts {
+  const { set, asked } = remembered(pass);
+  const kept = isEdited(pass) ? ids : union(set, ids);
+  const others = union(asked, set).filter((id) => !kept.includes(id));
+  return { ...pass.memory.facts, setAppEnvIds: stated(kept), askedAppEnvIds: stated(others) };
+}
+
+/**
+ * What another resource of the same membership asked for, to be known when this one takes its place. That of another
+ * namespace is not for the eyes of who reads this one.
+ */
+export function inherited(pass: AccessPass, owner: string): Facts | undefined {
+  const { facts } = pass.memory;
+  const before = pass
+    .related?.('MemberAccess', pass.spec.membershipId)
+    .find(({ name, namespace }) => name === owner && namespace === pass.subject.namespace);
+  const theirs = Facts.safeParse(before?.facts ?? {});
+  if (!theirs.success) return undefined;
+  const { setAppEnvIds = [], askedAppEnvIds = [] } = theirs.data;
+  const asked = union(facts.askedAppEnvIds ?? [], union(setAppEnvIds, askedAppEnvIds));
+  return sameIds(asked, facts.askedAppEnvIds ?? []) ? undefined : { ...facts, askedAppEnvIds: [...asked] };
+}
+
+/** What the member shall reach: what the spec names, and what others added if that is to be kept. */
+export function targetOf(pass: AccessPass, ids: readonly string[], allowed: readonly string[]): readonly string[] {
+  const { set, asked } = remembered(pass);
+  const stays = (id: string) =>
+    ids.includes(id) ||
+    (set.includes(id) ? !isEdited(pass) : !asked.includes(id) && pass.spec.serviceAdds !== 'Remove');
+  return union(ids, allowed.filter(stays));
+}
+
+/** Two lists as one, sorted, each id once. */
+export function union(a: readonly string[], b: readonly string[]): readonly string[] {
+  return [...new Set([...a, ...b])].toSorted();
+}
+
+/** Whether two lists have the same ids. */
+export function sameIds(a: readonly string[], b: readonly string[]): boolean {
+  return a.length === b.length && a.every((id) => b.includes(id));
+}
+
+function stated(list: readonly string[]): string[] | undefined {
+  return list.length === 0 ? undefined : [...list];
+}
+
+/** What status shows. */
+export function show(pass: AccessPass): Showing<Facts> {
+  const { memory, spec } = pass;
+  const allowed = memory.id === spec.membershipId ? allowedOf(pass) : undefined;
+  if (allowed === undefined) {
+    const unseen = memory.id === spec.membershipId && pass.view.one(readAccess(pass), spec.membershipId) === undefined;
+    return { unseen, facts: memory.facts, conditions: [], drift: [], unverified: [], leftover: [] };
+  }
+  const { ids } = wantedOf(pass);
+  const isRestricted = spec.access === 'Restricted';
+  const target = isRestricted ? targetOf(pass, ids, allowed) : [];
+  const isWider = isRestricted && allowed.length === 0;
+  const differs = !isEdited(pass) && !sameIds(target, allowed);
+  const inWords = (list: readonly string[]) => (list.length === 0 ? '(every environment)' : list.join(', '));
+  const added = addedByOthers(pass, allowed, ids);
+  const kept = isRestricted && spec.serviceAdds !== 'Remove' ? added : [];
+  return {
+    facts: {
+      ...memory.facts,
+      access: allowed.length === 0 ? 'Full' : 'Restricted',
+      appEnvIds: allowed.length === 0 ? undefined : [...allowed].toSorted(),
+      serviceAddedAppEnvIds: stated(added),
+    },
+    conditions: [widerCondition(isWider), ...(isRestricted ? [addedCondition(kept), enforced] : [])],
+    drift: differs ? [{ field: 'environments', desired: inWords(target), observed: inWords(allowed) }] : [],
+    unverified: [],
+    leftover: [],
+    notices: noticesOf(pass, kept),
+  };
+}
+
+function addedByOthers(pass: AccessPass, allowed: readonly string[], ids: readonly string[]): readonly string[] {
+  const { set, asked } = remembered(pass);
+  const ours = new Set([...ids, ...set, ...asked]);
+  return allowed.filter((id) => !ours.has(id)).toSorted();
+}
+
+/** What people should hear of: what is kept beyond the spec, once each. */
+function noticesOf({ memory, spec }: AccessPass, kept: readonly string[]): readonly Notice[] {
+  const told = memory.facts.serviceAddedAppEnvIds ?? [];
+  const news = kept.filter((id) => !told.includes(id));
+  if (news.length === 0) return [];
+  const note = `${spec.membershipId} may also reach ${news.join(', ')}, which the spec does not name and this resource is not known to have set: kept, since serviceAdds is Keep`;
+  return [{ type: 'Warning', reason: 'AddedByOthers', note }];
+}
+
+function widerCondition(isWider: boolean): OwnCondition {
+  const type = 'AccessWiderThanSpec';
+  if (!isWider) {
+    const message = 'no full access where the spec restricts it; status.serviceAddedAppEnvIds lists what others added';
+    return { type, status: 'False', reason: 'AsSpecified', message };
+  }
+  return {
+    type,
+    status: 'True',
+    reason: 'AccessWiderThanSpec',
+    message: 'the member has full access though the spec restricts it',
+  };
+}
+
+function addedCondition(kept: readonly string[]): OwnCondition {
+  const type = 'AddedByOthers';
+  if (kept.length === 0) {
+    return { type, status: 'False', reason: 'NothingAdded', message: 'nothing is kept that the spec does not name' };
+  }
+  const message = `${kept.join(', ')}: allowed by others, by the service itself, or by a resource that is gone; kept, since serviceAdds is Keep. serviceAdds: Remove takes it away, and so does naming it in the spec and then no longer`;
+  return { type, status: 'True', reason: 'AddedByOthers', message };
+}
+
+/** The switch of the account is not part of the interface. */
+const enforced: OwnCondition = {
+  type: 'Enforced',
+  status: 'Unknown',
+  reason: 'FeatureNotShown',
+  message:
+    'the interface does not show whether the account enforces member access; while it does not, every member has full access',
+};

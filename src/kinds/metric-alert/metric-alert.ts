@@ -1,0 +1,215 @@
+import { notGranted } from '../../engine/kind/planner/binding.ts';
+import { defineKind } from '../../engine/kind/contract/define.ts';
+import type { Pass } from '../../engine/kind/contract/pass.ts';
+import { textIn, type Fields, type Named, type ObjectPlan } from '../../engine/kind/planner/plan.ts';
+import { planObject, showObject } from '../../engine/kind/planner/planner.ts';
+import { readOf } from '../../engine/kind/planner/reading.ts';
+import type { Step, Verdict } from '../../engine/kind/contract/step.ts';
+import {
+  alertOf,
+  alertsOf,
+  appEnvsOf,
+  appsOf,
+  contactPointOf,
+  createdAlert,
+  databasePresetsOf,
+  deleteAlert,
+  environmentOfAlerts,
+  patchAlert,
+  postAlertToggle,
+  postAppEnvAlert,
+  type AlertItem,
+} from '../../hosting/requests.ts';
+import { firing, liveState, notices } from './state.ts';
+import { identity, thresholds, type Facts, type Spec } from './schema.ts';
+
+type AlertPass = Pass<Spec, Facts>;
+
+/** Ours stands at the end: a text like it may have been copied into the description that the spec asks for. */
+const markerForm = /apphosting:[a-z2-7]{16}$/;
+
+/** A lost call is looked for where it was sent, whatever a reference names by now. */
+function environmentOf({ spec, referred, memory }: AlertPass): string {
+  const { environmentRef, appEnvId } = spec;
+  const { create } = memory.journal ?? {};
+  if (create !== undefined) return environmentOfAlerts(create.collection);
+  const named = appEnvId ?? (environmentRef && referred('AppEnvironment', environmentRef.name)?.id);
+  return named ?? memory.facts.appEnvId ?? '';
+}
+
+function contactPoints({ spec, referred }: AlertPass): readonly Named[] {
+  return spec.contactPoints.flatMap(({ contactPointId, contactPointRef }) => {
+    const id = contactPointId ?? (contactPointRef && referred('ContactPoint', contactPointRef.name)?.id);
+    if (id === undefined) return [];
+    const whose = contactPointRef === undefined ? 'spec.contactPoints' : `ContactPoint ${contactPointRef.name}`;
+    return [{ id, single: contactPointOf(id), words: `contact point ${id} of ${whose}` }];
+  });
+}
+
+function contactPointIds(pass: AlertPass): readonly string[] {
+  return [...new Set(contactPoints(pass).map(({ id }) => id))].toSorted();
+}
+
+/** What stands in the service's description: the user's text, and the mark of what we made ourselves. */
+function descriptionOf({ spec, memory, marker }: AlertPass): string | undefined {
+  if (memory.ownership === 'Adopted') return spec.description;
+  return spec.description === undefined ? marker : `${spec.description}\n\n${marker}`;
+}
+
+/** A new alert is put on an environment of the account, and by its id only where this namespace may name one. */
+function misplaced(pass: AlertPass): Step<Facts> | undefined {
+  const { spec, memory, account, view } = pass;
+  const { appEnvId } = spec;
+  if (appEnvId === undefined || memory.id !== undefined || memory.journal?.create !== undefined) return undefined;
+  const refused = notGranted(`spec.appEnvId names environment ${appEnvId}`, spec.lifecycle?.adoption, account);
+  if (refused !== undefined) return refused;
+  const list = appEnvsOf(account.accountId);
+  const seen = view.one(list, appEnvId);
+  if (seen === undefined) return readOf(pass, list, Number.NEGATIVE_INFINITY);
+  if (seen.item !== undefined) return undefined;
+  if (seen.walk.begunAt < pass.askedAt) return readOf(pass, list, pass.askedAt);
+  const message = `account ${account.accountId} shows no environment ${appEnvId}; the alert is made as soon as it does`;
+  return { is: 'wait', reason: 'EnvironmentNotFound', message };
+}
+
+/** Ingress metrics are not there for databases; said without a call where the preset is known. */
+function unmeasured(pass: AlertPass): Verdict<Facts> | undefined {
+  if (!pass.spec.metric.startsWith('ingress_')) return undefined;
+  const { accountId } = pass.account;
+  const appEnvId = environmentOf(pass);
+  const appId = pass.view.one(appEnvsOf(accountId), appEnvId)?.item?.appId;
+  const preset = appId === undefined ? undefined : pass.view.one(appsOf(accountId), appId)?.item?.dockerPreset;
+  const isDatabase = preset !== undefined && pass.view.all(databasePresetsOf())?.items.has(preset) === true;
+  if (!isDatabase) return undefined;
+  const message = `${pass.spec.metric} is not measured for databases, and the environment runs ${preset}; choose another metric`;
+  return { is: 'stall', reason: 'Rejected', message };
+}
+
+const plan: ObjectPlan<Spec, Facts, AlertItem> = {
+  noun: 'alert',
+  list: (pass) => alertsOf(environmentOf(pass)),
+  single: alertOf,
+  isPlaced: (pass) => environmentOf(pass) !== '',
+  placeOf: (pass) => ({ list: appEnvsOf(pass.account.accountId), id: environmentOf(pass) }),
+  name: ({ spec, subject }) => spec.name ?? subject.name,
+  nameOf: (item) => item.name,
+  createdAtOf: (item) => item.createdAtMs,
+  accountOf: (item) => item.accountId,
+  markerOf: (item) => item.description?.trimEnd().match(markerForm)?.[0],
+  lifecycle: ({ lifecycle }) => ({
+    mode: lifecycle?.mode ?? 'Manage',
+    adoption: lifecycle?.adoption,
+    onDelete: lifecycle?.onDelete,
+    onMissing: lifecycle?.onMissing ?? 'Recreate',
+    drift: lifecycle?.drift ?? 'Correct',
+  }),
+  externalId: (spec) => spec.externalId,
+  admit: (pass) => misplaced(pass) ?? unmeasured(pass),
+  namesInCalls: contactPoints,
+
+  desired: (pass) => ({
+    name: plan.name(pass),
+    description: descriptionOf(pass),
+    metric: pass.spec.metric,
+    operator: pass.spec.operator,
+    threshold: pass.spec.threshold ?? thresholds[pass.spec.metric],
+    duration: pass.spec.duration ?? '5m',
+    aggregation: pass.spec.aggregation ?? 'mean',
+    queryRange: pass.spec.queryRange ?? '10m',
+    contactPointIds: contactPointIds(pass),
+    enabled: pass.spec.enabled ?? true,
+    appEnvId: environmentOf(pass),
+  }),
+  observed: (item, pass) => ({
+    name: item.name,
+    description: item.description,
+    metric: item.metric,
+    operator: item.operator,
+    threshold: item.threshold,
+    duration: item.duration,
+    aggregation: item.aggregation,
+    queryRange: item.queryRange,
+    contactPointIds: item.contactPointIds?.toSorted(),
+    enabled: item.enabled,
+    appEnvId: item.appEnvId ?? environmentOf(pass),
+  }),
+  // One that was taken over has none without the spec, and no way of clearing it is documented.
+  kept: (field) => field === 'description',
+  fixed: ['appEnvId'],
+  afterCreation: ['enabled'],
+
+  requests: {
+    create: (pass, fields) => postAppEnvAlert({ appEnvId: environmentOf(pass), ...bodyOf(fields) }),
+    idOfCreated: (body) => createdAlert(body)?.alertId,
+    shownByCreated: (body) => ({ enabled: createdAlert(body)?.enabled ?? true }),
+    update: (alertId, changed, pass) => {
+      const enabled = pass.spec.enabled ?? true;
+      const fields = Object.keys(changed);
+      if (fields.length === 1 && fields[0] === 'enabled') return postAlertToggle({ alertId, enabled });
+      const wanted = bodyOf(plan.desired(pass));
+      const body = Object.fromEntries(Object.entries(wanted).filter(([field]) => field in changed));
+      return patchAlert({ alertId, ...body, ...('enabled' in changed && { enabled }) });
+    },
+    remove: deleteAlert,
+  },
+  // By the environment an alert is found again when what names it has gone.
+  factsOfNext: ({ appEnvId }) => ({ appEnvId }),
+  facts: (pass, { item }) => {
+    const live = liveState(pass, item);
+    return {
+      appEnvId: item?.appEnvId ?? environmentOf(pass),
+      ...(item?.region !== undefined && { region: item.region }),
+      ...(live?.state !== undefined && { state: live.state }),
+      ...(live?.previousState !== undefined && { previousState: live.previousState }),
+      ...(live?.lastStateCheck !== undefined && { lastStateCheck: live.lastStateCheck }),
+    };
+  },
+  notices: (pass, { item }) => notices(pass, plan.name(pass), item),
+  conditions: (pass, { item }) => [firing(item?.enabled ?? pass.spec.enabled ?? true, liveState(pass, item)?.state)],
+};
+
+/** The fields that creation and change share, with their types back. */
+function bodyOf(fields: Fields): Omit<Parameters<typeof postAppEnvAlert>[0], 'appEnvId' | 'envName'> {
+  const ids = fields['contactPointIds'];
+  return {
+    name: textIn(fields, 'name'),
+    ...(fields['description'] !== undefined && { description: textIn(fields, 'description') }),
+    metric: textIn(fields, 'metric'),
+    operator: textIn(fields, 'operator'),
+    threshold: Number(fields['threshold']),
+    duration: textIn(fields, 'duration'),
+    aggregation: textIn(fields, 'aggregation'),
+    queryRange: textIn(fields, 'queryRange'),
+    contactPointIds: Array.isArray(ids) ? ids.map(String) : [],
+  };
+}
+
+/** An alert on one metric of one environment. */
+export const metricAlert = defineKind<Spec, Facts>({
+  ...identity,
+  needs: ({ environmentRef, contactPoints }) => ({
+    references: [
+      ...(environmentRef === undefined
+        ? []
+        : [{ kind: 'AppEnvironment', name: environmentRef.name, field: 'environmentRef' }]),
+      ...contactPoints.flatMap(({ contactPointRef }) =>
+        contactPointRef === undefined
+          ? []
+          : [{ kind: 'ContactPoint', name: contactPointRef.name, field: 'contactPoints' }],
+      ),
+    ],
+  }),
+  marks: {
+    noun: 'alert',
+    collection: 'alerts',
+    read: (item) => {
+      // The lists of alerts are built by one function, and hold nothing else.
+      const alert = item as AlertItem;
+      return { mark: plan.markerOf?.(alert), name: alert.name };
+    },
+  },
+  claims: ({ externalId }) => (externalId === undefined ? [] : [externalId]),
+  fleeting: ['Firing'],
+  step: (pass) => planObject(plan, pass),
+  show: (pass) => showObject(plan, pass),
+});

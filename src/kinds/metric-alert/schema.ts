@@ -1,0 +1,170 @@
+import type { z } from 'zod';
+import type { KindIdentity } from '../../engine/kind/contract/define.ts';
+import {
+  adoption,
+  drift,
+  externalId,
+  lifecycle,
+  mode,
+  onDelete,
+  onMissing,
+  specInAccount,
+} from '../../engine/kind/schema/parts.ts';
+import { exactlyOne } from '../../engine/kind/schema/rules.ts';
+import {
+  choice,
+  facts,
+  fields,
+  flag,
+  integer,
+  listOf,
+  number,
+  objectRef,
+  ownName,
+  serviceId,
+  text,
+} from '../../engine/kind/schema/schema.ts';
+import { environment, ofOneEnvironment } from '../shared/schema.ts';
+
+/** The metrics of the interface, each with the threshold that it suggests. */
+export const thresholds = {
+  cpu_percent: 80,
+  memory_percent: 80,
+  cpu_usage: 500,
+  memory_usage: 512,
+  cpu_percent_per_pod: 80,
+  memory_percent_per_pod: 80,
+  cpu_usage_per_pod: 500,
+  memory_usage_per_pod: 512,
+  ingress_request_rate: 1000,
+  ingress_5xx_rate: 1,
+  ingress_5xx_percent: 5,
+  ingress_4xx_rate: 10,
+  ingress_4xx_percent: 10,
+  ingress_p95_latency: 2,
+  ingress_p99_latency: 5,
+} as const;
+
+const metrics = [
+  'cpu_percent',
+  'memory_percent',
+  'cpu_usage',
+  'memory_usage',
+  'cpu_percent_per_pod',
+  'memory_percent_per_pod',
+  'cpu_usage_per_pod',
+  'memory_usage_per_pod',
+  'ingress_request_rate',
+  'ingress_5xx_rate',
+  'ingress_5xx_percent',
+  'ingress_4xx_rate',
+  'ingress_4xx_percent',
+  'ingress_p95_latency',
+  'ingress_p99_latency',
+] as const satisfies readonly (keyof typeof thresholds)[];
+
+const Receiver = exactlyOne(
+  fields('A contact point.', {
+    contactPointRef: objectRef('The ContactPoint in this namespace.').optional(),
+    contactPointId: serviceId('The id of the contact point in the service, instead of contactPointRef.').optional(),
+  }),
+  ['contactPointRef', 'contactPointId'],
+);
+
+const Fields = specInAccount('What is watched, when it fires, and who is told.', {
+  ...environment(),
+  name: ownName('The name in the service.', { max: 100 }).optional(),
+  description: text(
+    'What the alert is about. The service shows it with a short mark that says which resource owns it.',
+    { max: 440 },
+  ).optional(),
+  metric: choice('What is measured. Those with the prefix ingress_ are not available for databases.', metrics),
+  operator: choice('gt fires above the threshold, lt below it.', ['gt', 'lt']),
+  threshold: number(
+    'The value to compare with. Default: 80 for percentages of CPU and memory, 500 for CPU in millicores, 512 for memory in MB, 1000 requests a second, 1 (5xx) or 10 (4xx) errors a second, 5 (5xx) or 10 (4xx) percent of requests, 2 (p95) or 5 (p99) seconds.',
+    { min: -1_000_000_000_000, max: 1_000_000_000_000 },
+  ).optional(),
+  duration: choice('How long the condition must hold. Default: 5m.', [
+    '1m',
+    '5m',
+    '10m',
+    '15m',
+    '30m',
+    '1h',
+  ]).optional(),
+  aggregation: choice('How the values of several containers become one. Default: mean.', [
+    'mean',
+    'max',
+    'min',
+    'last',
+  ]).optional(),
+  queryRange: choice('The stretch of time that is looked at. Default: 10m.', [
+    '5m',
+    '10m',
+    '15m',
+    '30m',
+    '1h',
+    '2h',
+  ]).optional(),
+  contactPoints: listOf('Who is told.', Receiver, { max: 50, min: 1 }),
+  enabled: flag('Whether the alert is evaluated. Default: true.').optional(),
+  refreshSeconds: integer(
+    'How often its state is asked for at most, in seconds; 0 shows only what the list of alerts shows, as does mode Observe. Default: 120.',
+    { min: 0, max: 86_400 },
+  ).optional(),
+  externalId: externalId('an alert'),
+  lifecycle: lifecycle({
+    mode,
+    adoption,
+    drift,
+    onDelete: onDelete(
+      ['Delete', 'Retain'],
+      'Default: Delete when this resource created it, Retain when it was adopted.',
+    ),
+    onMissing: onMissing('Recreate'),
+  }),
+});
+
+/** An alert on one metric of one environment. */
+export const Spec = ofOneEnvironment(
+  Fields,
+  'cannot be changed: an alert belongs to its environment; create another MetricAlert',
+);
+export type Spec = z.output<typeof Spec>;
+
+/** What an alert shows. */
+export const Facts = facts({
+  appEnvId: text('The id of the environment.', { max: 128 }).optional(),
+  region: text('Where the environment runs.', { max: 128 }).optional(),
+  state: text('Normal, Pending, Firing, NoData or Error.', { max: 32 }).optional(),
+  previousState: text('The state before.', { max: 32 }).optional(),
+  lastStateCheck: text('When the service last looked, as of the last change of state.', { max: 64 }).optional(),
+});
+export type Facts = z.output<typeof Facts>;
+
+/** The manifest and the page of MetricAlert. */
+export const identity = {
+  kind: 'MetricAlert',
+  plural: 'metricalerts',
+  shortNames: ['malert'],
+  scope: 'Namespaced',
+  summary: 'An alert on one metric of one environment.',
+  life: 'long',
+  spec: Spec,
+  facts: Facts,
+  idField: 'alertId',
+  holds: true,
+  columns: [
+    { name: 'STATE', path: '.status.state', description: 'Normal, Pending, Firing, NoData or Error.' },
+    { name: 'METRIC', path: '.spec.metric', description: 'What is measured.' },
+    { name: 'ENVIRONMENT', path: '.status.appEnvId', wide: true, description: 'The id of the environment.' },
+  ],
+  selectable: [
+    '.spec.environmentRef.name',
+    '.spec.metric',
+    '.spec.enabled',
+    '.status.state',
+    '.status.appEnvId',
+    '.status.alertId',
+  ],
+} satisfies KindIdentity;

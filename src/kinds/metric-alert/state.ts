@@ -1,0 +1,93 @@
+/** What an alert says of its own state: what is shown, what is told once, and the condition `Firing`. */
+import type { Pass } from '../../engine/kind/contract/pass.ts';
+import type { ObjectPlan } from '../../engine/kind/planner/plan.ts';
+import type { OwnCondition } from '../../engine/kind/contract/step.ts';
+import { alertStateOf, type AlertItem } from '../../hosting/requests.ts';
+import type { Facts, Spec } from './schema.ts';
+
+type AlertPass = Pass<Spec, Facts>;
+type Notices = ReturnType<NonNullable<ObjectPlan<Spec, Facts, AlertItem>['notices']>>;
+
+/** The states that the interface describes; another one is shown, and nothing is made of it. */
+const states: ReadonlySet<string> = new Set(['Normal', 'Pending', 'Firing', 'NoData', 'Error']);
+
+interface LiveState {
+  readonly state?: string | undefined;
+  readonly previousState?: string | undefined;
+  readonly lastStateCheck?: string | undefined;
+}
+
+/** The state as the newest look of the service found it: the last refresh, or the list where that shows a later one. */
+export function liveState(pass: AlertPass, item: AlertItem | undefined): LiveState | undefined {
+  const { refreshSeconds = 120, enabled = true, lifecycle } = pass.spec;
+  const { id, facts } = pass.memory;
+  // Asking the service to evaluate an alert is a call of its own, and whoever only observes makes none.
+  const observes = pass.account.mode === 'Observe' || lifecycle?.mode === 'Observe';
+  const refreshed =
+    id === undefined || refreshSeconds === 0 || !enabled || observes
+      ? undefined
+      : pass.view.one(alertStateOf(id, refreshSeconds * 1_000), id)?.item;
+  const listed = item && { state: item.lastKnownState, lastStateCheck: item.lastStateCheck };
+  const newest: LiveState | undefined = isLater(listed, refreshed) ? listed : (refreshed ?? listed);
+  if (newest?.state === undefined || newest.state === facts.state) return facts;
+  // Whoever else had it looked at last made the state of now the one before.
+  const { state, previousState = facts.state, lastStateCheck } = newest;
+  return { state, previousState: previousState === state ? facts.state : previousState, lastStateCheck };
+}
+
+/** Whether the list is known to show a later look than the last refresh; both times are by the clock of the service. */
+function isLater(listed: LiveState | undefined, refreshed: LiveState | undefined): boolean {
+  const [theirs, ours] = [listed, refreshed].map((one) => Date.parse(one?.lastStateCheck ?? ''));
+  return listed?.state !== undefined && theirs !== undefined && ours !== undefined && theirs > ours;
+}
+
+/** A change of state is told once; the first sight of an alert that is calm is none. */
+export function notices(pass: AlertPass, name: string, item: AlertItem | undefined): Notices {
+  const before = pass.memory.facts.state;
+  const now = liveState(pass, item)?.state;
+  if (now === undefined || !states.has(now) || now === before || (before === undefined && now === 'Normal')) return [];
+  const type = now === 'Firing' || now === 'Error' ? 'Warning' : 'Normal';
+  return [{ type, reason: `Alert${now}`, note: `alert "${name}" went from ${before ?? 'unknown'} to ${now}` }];
+}
+
+/** Whether the alert fires, as far as the service says. */
+export function firing(enabled: boolean, state: string | undefined): OwnCondition {
+  const type = 'Firing';
+  if (!enabled)
+    return {
+      type,
+      status: 'Unknown',
+      reason: 'AlertPaused',
+      message: 'the alert is not enabled, so it is not evaluated',
+    };
+  switch (state) {
+    case 'Firing':
+      return { type, status: 'True', reason: 'Firing', message: 'the condition is met and notifications were sent' };
+    case 'Normal':
+    case 'Pending':
+      return {
+        type,
+        status: 'False',
+        reason: state,
+        message: state === 'Normal' ? 'the condition is not met' : 'the condition is met, but not for long enough yet',
+      };
+    case 'NoData':
+      return { type, status: 'Unknown', reason: 'NoData', message: 'there is no data for the metric' };
+    case 'Error':
+      return {
+        type,
+        status: 'Unknown',
+        reason: 'EvaluationError',
+        message: 'the service cannot evaluate the condition',
+      };
+    case undefined:
+      return { type, status: 'Unknown', reason: 'NotRefreshed', message: 'the state has not been asked for yet' };
+    default:
+      return {
+        type,
+        status: 'Unknown',
+        reason: 'UnknownAlertState',
+        message: `the service says "${state}", which this operator does not know`,
+      };
+  }
+}

@@ -1,0 +1,80 @@
+/** What an activation sends, and the id that follows from it. */
+import { canonicalJson } from '../../base/json.ts';
+import type { Pass } from '../../engine/kind/contract/pass.ts';
+import type { JournalEntry } from '../../engine/kind/contract/step.ts';
+import { writtenBody } from '../../engine/kind/planner/written.ts';
+import type { Activation, PointItem } from '../../hosting/requests.ts';
+import type { SeenConfiguration } from '../recovery/configurations.ts';
+import { requestIdOf } from '../recovery/request-id.ts';
+import type { Facts as ProtectionFacts } from '../disaster-protection/schema.ts';
+import type { Facts, Spec } from './schema.ts';
+
+/** A pass over an activation. */
+export type ActivationPass = Pass<Spec, Facts>;
+
+/** What the service shows, as far as an activation depends on it. */
+export interface Seen extends SeenConfiguration {
+  readonly point: PointItem | undefined;
+  readonly pointsGeneration: number | undefined;
+}
+
+/** The names as they are sent: trimmed, as the service does it. */
+export function namesOf({ target }: Spec): Activation['target'] {
+  const { environmentName, appName, createNewApp = false } = target;
+  return { envName: environmentName.trim(), createNewApp, ...(appName !== undefined && { appName: appName.trim() }) };
+}
+
+/** The id of this activation; it follows from what is asked for alone. */
+export function activationId({ spec, account }: Pick<ActivationPass, 'spec' | 'account'>): string {
+  const { recoveryPoint } = spec;
+  return requestIdOf('activate/v1', {
+    endpoint: account.endpoint,
+    accountId: account.accountId,
+    configurationId: spec.configurationId,
+    expectedGeneration: recoveryPoint.configurationGeneration,
+    selectedOperationId: recoveryPoint.selectedOperationId,
+    pointId: recoveryPoint.pointId,
+    cutoffAt: recoveryPoint.cutoffTime,
+    target: { ...namesOf(spec) },
+    writerSafetyAcknowledged: spec.writerSafety === 'Acknowledged',
+    attempt: spec.attempt ?? 1,
+  });
+}
+
+/** The body that is sent. An id that stands in status goes before one that is computed anew. */
+export function bodyOf({ spec, account, memory }: ActivationPass): Activation {
+  const { recoveryPoint } = spec;
+  return {
+    accountId: account.accountId,
+    configurationId: spec.configurationId,
+    expectedGeneration: recoveryPoint.configurationGeneration,
+    requestId: memory.journal?.requestId ?? memory.facts.requestId ?? activationId({ spec, account }),
+    selectedOperationId: recoveryPoint.selectedOperationId,
+    pointId: recoveryPoint.pointId,
+    cutoffAt: recoveryPoint.cutoffTime,
+    target: namesOf(spec),
+    writerSafetyAcknowledged: spec.writerSafety === 'Acknowledged',
+  };
+}
+
+/** Whether an entry carries exactly what the spec asks for. */
+export function isWhole(body: Readonly<Record<string, unknown>>, journal: JournalEntry): boolean {
+  const written = writtenBody(journal);
+  const same = (value: unknown) => canonicalJson(value);
+  return written !== undefined && same(written) === same(body);
+}
+
+/** The operation that this very request began, as far as the protection knows. */
+export function ownOperationId(pass: ActivationPass): string | undefined {
+  const { requestId } = bodyOf(pass);
+  return protectionOf(pass)?.operations.find((operation) => operation.requestId === requestId)?.operationId;
+}
+
+/** What is known of the protection that the spec refers to. */
+export function protectionOf({ spec, referred }: ActivationPass) {
+  const found = referred('DisasterProtection', spec.protectionRef.name);
+  if (found === undefined) return undefined;
+  // The facts of a referred object are those of its kind, read by its own schema.
+  const facts = found.facts as ProtectionFacts;
+  return { id: found.id, appEnvId: facts.appEnvId, source: facts.source, operations: facts.operations ?? [] };
+}

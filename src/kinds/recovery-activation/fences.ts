@@ -1,0 +1,270 @@
+/**
+ * What must hold before an activation is sent, and before it is sent again. All of it is read live; what is not shown does not
+ * hold, and the first thing that does not hold is the end of the request.
+ *
+ * Why: docs/design/recovery-requests.md#an-activation-names-what-it-comes-after
+ */
+import type { Related } from '../../engine/kind/contract/pass.ts';
+import type { Step } from '../../engine/kind/contract/step.ts';
+import type { ConfigurationItem, DestinationNames, DrOperation } from '../../hosting/requests.ts';
+import { expired, never, notYet, unreferred, type Fence } from '../recovery/approval.ts';
+import {
+  activationUnderWay,
+  activeOf,
+  endedInVain,
+  isActivation,
+  isSettledStandby,
+  isWarm,
+  operationIn,
+  provenGone,
+  sameMoment,
+  shows,
+  wasOverBefore,
+} from '../recovery/configurations.ts';
+import { protectionNeed } from '../recovery/one-shot.ts';
+import { bodyOf, isWhole, namesOf, ownOperationId, protectionOf, type ActivationPass, type Seen } from './content.ts';
+import type { Facts, Spec } from './schema.ts';
+
+/** What keeps an activation from being sent now; undefined when nothing does. */
+export function fenceOf(pass: ActivationPass, seen: Seen): Step<Facts> | Fence | undefined {
+  const { configuration, walk } = seen;
+  const { journal } = pass.memory;
+  if (journal !== undefined && !isWhole(bodyOf(pass), journal)) {
+    return never('JournalDamaged', 'status.journal does not carry what the spec asks for; nothing is sent');
+  }
+  const late = expired(pass, walk, pass.spec.validUntil);
+  if (late !== undefined) return late;
+  if (configuration === undefined) return missing(pass, seen);
+  return (
+    superseded(pass, configuration) ??
+    confirmation(pass, seen) ??
+    unavailable(configuration) ??
+    repeated(pass) ??
+    activated(pass, configuration) ??
+    alongside(pass, configuration) ??
+    busy(configuration) ??
+    destination(pass.spec, configuration) ??
+    point(pass, seen)
+  );
+}
+
+function missing(pass: ActivationPass, { walk }: Seen): Step<Facts> | Fence {
+  const { configurationId } = pass.spec;
+  const message = `the service shows no configuration ${configurationId}`;
+  const unsure = provenGone<Spec, Facts>(pass, walk, { reason: 'ObjectMissing', message });
+  return unsure ?? never('Superseded', message);
+}
+
+/** The protection and the service must both still have what is pinned. */
+function superseded(pass: ActivationPass, configuration: ConfigurationItem): Fence | undefined {
+  const { configurationId, protectionRef, recoveryPoint } = pass.spec;
+  // Before what would end the request: without the protection, nobody can say that what is there is not its own doing.
+  const lacking = unreferred(pass, protectionNeed(pass.spec), pass.spec.validUntil);
+  if (lacking !== undefined) return lacking;
+  const known = protectionOf(pass)?.id;
+  if (known !== configurationId) {
+    const message = `DisasterProtection ${protectionRef.name} has configuration ${known ?? '(none)'}, not ${configurationId}`;
+    return never('Superseded', message);
+  }
+  return movedOn(configuration.generation, recoveryPoint.configurationGeneration);
+}
+
+/** The generation must be the pinned one; an older one is a list that lags. */
+export function movedOn(shown: number, pinned: number): Fence | undefined {
+  if (shown === pinned) return undefined;
+  const message = `the configuration has generation ${shown}, and the spec pins ${pinned}`;
+  return shown > pinned ? never('Superseded', message) : notYet('ReadingService', message);
+}
+
+function confirmation(pass: ActivationPass, { source }: Seen): Fence | undefined {
+  const remembered = protectionOf(pass)?.source;
+  const appName = source?.appName ?? remembered?.appName;
+  const environmentName = source?.environmentName ?? remembered?.environmentName;
+  if (appName === undefined || environmentName === undefined) {
+    return notYet(
+      'ConfirmationMismatch',
+      'the service does not show the names of the source, so that spec.confirmation cannot be checked',
+    );
+  }
+  if (pass.spec.confirmation === `${appName}/${environmentName}`) return undefined;
+  return never('ConfirmationMismatch', `spec.confirmation must be ${appName}/${environmentName}`);
+}
+
+function unavailable({ activationUnavailableReason }: ConfigurationItem): Fence | undefined {
+  if (activationUnavailableReason === undefined) return undefined;
+  return never('ActivationUnavailable', `the service says: ${activationUnavailableReason}`);
+}
+
+/** A request that the protection knows to have begun the very operation that this one is to come after. */
+function repeated(pass: ActivationPass): Fence | undefined {
+  const { afterOperationId } = pass.spec;
+  return afterOperationId !== undefined && ownOperationId(pass) === afterOperationId
+    ? never('AlreadyActivated', sameRequest(afterOperationId))
+    : undefined;
+}
+
+/** Why an answer with the operation that the spec comes after is no new activation. */
+export function sameRequest(operationId: string): string {
+  return `operation ${operationId}, which spec.afterOperationId names, was begun by the very same request; raise spec.attempt to ask for another activation`;
+}
+
+const hint = 'if another activation is meant, name it in spec.afterOperationId';
+
+/**
+ * Any activation that led somewhere, or may yet, blocks another one unless the spec names it. What was over before the named
+ * one began is behind it, and need not be named as well.
+ */
+function activated(pass: ActivationPass, configuration: ConfigurationItem): Fence | undefined {
+  const { afterOperationId } = pass.spec;
+  const { activationResult, activities } = configuration;
+  if (activationResult !== undefined && activationResult.operationId !== (afterOperationId ?? '')) {
+    return never(
+      'AlreadyActivated',
+      `operation ${activationResult.operationId ?? '(not shown)'} activated it; ${hint}`,
+    );
+  }
+  const active = activationUnderWay(configuration);
+  if (active !== undefined) {
+    return never('AlreadyActivated', `activation ${active.operationId ?? '(its id is not shown)'} is under way`);
+  }
+  const nameless = withoutName(pass, configuration);
+  if (nameless !== undefined) return nameless;
+  const named = operationIn(configuration, afterOperationId);
+  const earlier = activities.find(
+    (activity) =>
+      activity.operationId !== undefined &&
+      isActivation(activity) &&
+      !endedInVain(activity) &&
+      activity.operationId !== afterOperationId &&
+      !wasOverBefore(activity, named),
+  );
+  if (earlier === undefined) return undefined;
+  const what = `the history shows activation ${earlier.operationId}`;
+  if (named === undefined) return never('AlreadyActivated', `${what}; ${hint}`);
+  const which = `and not that it was over before ${named.operationId} began, which spec.afterOperationId names`;
+  return never('AlreadyActivated', `${what}, ${which}; name the last one, or, where its end is not shown, ${anew}`);
+}
+
+const anew = 'begin anew with a DisasterReset and a raised enrolment';
+
+/**
+ * An activation that the history shows without its id. The result of the named one covers it, since the service begins none
+ * while another one is in progress; else as many are covered as are known here to be the named one or behind it.
+ */
+function withoutName(pass: ActivationPass, { activities, activationResult }: ConfigurationItem): Fence | undefined {
+  const { afterOperationId, configurationId } = pass.spec;
+  const isLast = afterOperationId !== undefined && activationResult?.operationId === afterOperationId;
+  const completedMs = Date.parse(activationResult?.completedAt ?? '');
+  const nameless = activities.filter(
+    (activity) => activity.operationId === undefined && isActivation(activity) && !endedInVain(activity),
+  );
+  const other = isLast
+    ? nameless.find(({ startedAt }) => Date.parse(startedAt ?? '') > completedMs)
+    : beyond(nameless, knownMoments(pass));
+  if (other === undefined) return undefined;
+  const what = `the history of configuration ${configurationId} shows an activation${other.cutoffAt === undefined ? '' : ` of ${other.cutoffAt}`} without its id, and not that it ended in vain`;
+  const instead = `name the last one in spec.afterOperationId, if it was begun here, or ${anew}`;
+  return never('AlreadyActivated', `${what}; ${instead}`);
+}
+
+/** The first entry of a moment that more entries have than are known. */
+function beyond(entries: readonly DrOperation[], known: readonly (string | undefined)[]): DrOperation | undefined {
+  return entries.find(({ cutoffAt }, index) => {
+    const before = entries.slice(0, index).filter((entry) => sameMoment(entry.cutoffAt, cutoffAt));
+    return before.length >= known.filter((moment) => sameMoment(moment, cutoffAt)).length;
+  });
+}
+
+/** The moments of the activation that the spec comes after, and of those that are known here to be behind it. */
+function knownMoments(pass: ActivationPass): readonly (string | undefined)[] {
+  const { afterOperationId, configurationId } = pass.spec;
+  if (afterOperationId === undefined) return [];
+  const all = pass.related?.('RecoveryActivation', configurationId) ?? [];
+  const named = all.find(({ id }) => id === afterOperationId);
+  const covered = all.filter((one) => one === named || (one.id !== undefined && one.finished && isBehind(one, named)));
+  const moments = covered.map(({ spec }) => (spec as Spec | undefined)?.recoveryPoint.cutoffTime);
+  if (named !== undefined) return moments;
+  return (protectionOf(pass)?.operations ?? [])
+    .filter(({ operationId }) => operationId === afterOperationId)
+    .map(({ cutoffTime }) => cutoffTime);
+}
+
+/** Another one that is known here to be accepted and not to have ended, whatever the service shows of it, or does not show yet. */
+function alongside({ related, spec }: ActivationPass, configuration: ConfigurationItem): Fence | undefined {
+  const { configurationId, afterOperationId } = spec;
+  const all = related?.('RecoveryActivation', configurationId) ?? [];
+  const named = all.find(({ id }) => id !== undefined && id === afterOperationId);
+  const other = all.find(
+    (one) =>
+      (one.id === undefined || one.id !== afterOperationId) &&
+      one.facts['acceptedAt'] !== undefined &&
+      !one.finished &&
+      !shows(configuration, one.id) &&
+      !isBehind(one, named),
+  );
+  if (other === undefined) return undefined;
+  if (other.id !== undefined)
+    return never('AlreadyActivated', `the service accepted ${other.name} as operation ${other.id}; ${hint}`);
+  const instead = 'look in the service what became of it, and delete that resource if another activation is meant';
+  return never(
+    'AlreadyActivated',
+    `the service accepted ${other.name}, and does not show as which operation; ${instead}`,
+  );
+}
+
+/** Accepted before the other one, which the service would not have begun beside it. */
+function isBehind(one: Related, later: Related | undefined): boolean {
+  return Date.parse(String(one.facts['acceptedAt'])) < Date.parse(String(later?.facts['acceptedAt']));
+}
+
+/** A settled standby keeps its receiver as the active operation; everything else is somebody's work. */
+function busy(configuration: ConfigurationItem): Fence | undefined {
+  const active = activeOf(configuration);
+  if (active === undefined || isSettledStandby(configuration)) return undefined;
+  return never(
+    'OperationInProgress',
+    `the service works on operation ${active.operationId ?? '(its id is not shown)'}; wait for its end and create another resource`,
+  );
+}
+
+function destination(spec: Spec, configuration: ConfigurationItem): Fence | undefined {
+  if (!isWarm(configuration)) return undefined;
+  const { warmDestination } = configuration;
+  if (warmDestination === undefined) {
+    return never(
+      'DestinationMismatch',
+      'the service does not show the warm destination, so that spec.target cannot be checked',
+    );
+  }
+  const { envName, appName, createNewApp } = namesOf(spec);
+  // A database always gets a new app, whether the spec says so or only names it.
+  const mayBeNew = createNewApp || (appName !== undefined && spec.target.createNewApp === undefined);
+  const same =
+    warmDestination.envName === envName &&
+    (isNewApp(warmDestination) ? mayBeNew && warmDestination.appName === appName : !createNewApp);
+  return same ? undefined : never('DestinationMismatch', `spec.target must be ${inWords(warmDestination)}`);
+}
+
+/** Its name is shown only where a new one was made. */
+function isNewApp({ appName, createNewApp }: DestinationNames): boolean {
+  return createNewApp ?? appName !== undefined;
+}
+
+function inWords(destination: DestinationNames): string {
+  const { envName, appName } = destination;
+  const app = isNewApp(destination) ? ` in the new app "${appName ?? ''}"` : '';
+  return `environment "${envName ?? ''}"${app}, as status.warmDestination of the protection says`;
+}
+
+/** The point must be listed now, and its moment be written exactly as it is pinned. */
+function point({ spec }: ActivationPass, { point: live, pointsGeneration }: Seen): Fence | undefined {
+  const { pointId, cutoffTime, configurationGeneration } = spec.recoveryPoint;
+  if (live === undefined) return never('Superseded', `the service does not list recovery point ${pointId} any more`);
+  if (live.cutoffAt !== cutoffTime) {
+    return never(
+      'Superseded',
+      `the moment of recovery point ${pointId} is ${live.cutoffAt}, and the spec pins ${cutoffTime}`,
+    );
+  }
+  return pointsGeneration === undefined ? undefined : movedOn(pointsGeneration, configurationGeneration);
+}

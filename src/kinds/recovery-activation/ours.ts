@@ -1,0 +1,128 @@
+/**
+ * What counts as our own activation: by its id, its result, or a lost answer.
+ *
+ * Why: docs/design/recovery-requests.md#an-operation-is-ours-by-receipt-by-the-protections-list-or-by-content
+ */
+import { isoSeconds } from '../../base/time.ts';
+import type { JournalEntry, Memory } from '../../engine/kind/contract/step.ts';
+import type { ConfigurationItem, DrOperation } from '../../hosting/requests.ts';
+import { activeOf, endedInVain, isActivation, operationIdsOf, sameMoment } from '../recovery/configurations.ts';
+import { wasSent } from '../recovery/one-shot.ts';
+import { namesOf, ownOperationId, type ActivationPass, type Seen } from './content.ts';
+import type { Facts, Spec } from './schema.ts';
+
+/** What an activation brought. */
+export type Result = NonNullable<ConfigurationItem['activationResult']>;
+
+/** Our own activation, when it is there although this resource does not know it: by its id, its result, or a lost answer. */
+export function trace(pass: ActivationPass, { configuration, source }: Seen): Partial<Memory<Facts>> | undefined {
+  if (configuration === undefined) return undefined;
+  const recorded = ownOperationId(pass);
+  const isBehind = recorded === pass.spec.afterOperationId;
+  if (recorded !== undefined && !isBehind && operationIdsOf(configuration).includes(recorded)) {
+    return adopted(pass, recorded, 'Created');
+  }
+  const { activationResult } = configuration;
+  const mayHave = wasSent(pass) || (pass.spec.attempt ?? 1) === 1;
+  if (activationResult?.operationId !== undefined && mayHave && isOurs(pass, activationResult, source)) {
+    return adopted(pass, activationResult.operationId, 'Presumed');
+  }
+  const { journal } = pass.memory;
+  if (journal === undefined || !wasSent(pass)) return undefined;
+  const fresh = newOperationId(pass, configuration, journal, false);
+  return fresh === undefined ? undefined : adopted(pass, fresh, 'Presumed');
+}
+
+/** Without a receipt an operation is only presumed to be ours: its result must still have our point and names. */
+export function adopted(
+  { memory, wallMs }: ActivationPass,
+  id: string,
+  ownership: 'Created' | 'Presumed',
+): Partial<Memory<Facts>> {
+  return { id, ownership, journal: undefined, facts: { ...memory.facts, acceptedAt: isoSeconds(wallMs) } };
+}
+
+/** A result is ours when the point, its moment and all names are, and it is not one from before. */
+function isOurs(pass: ActivationPass, result: Result, source: Seen['source']): boolean {
+  return isOfPoint(pass, result) && namesMatch(pass.spec, result, source) === true;
+}
+
+/** Whether a result is of our point and moment. Who asks for a repetition does not mean what was there before. */
+export function isOfPoint({ spec, memory }: ActivationPass, { operationId, pointId, cutoffAt }: Result): boolean {
+  const { recoveryPoint, afterOperationId, attempt = 1 } = spec;
+  const before = attempt > 1 ? (memory.journal?.create?.excluded ?? []) : [];
+  const isBefore = operationId !== undefined && [afterOperationId, ...before].includes(operationId);
+  return !isBefore && pointId === recoveryPoint.pointId && sameMoment(cutoffAt, recoveryPoint.cutoffTime);
+}
+
+/**
+ * Whether the recovered environment has the names of the spec; undefined where the service does not show them. Without
+ * createNewApp it is in the app of the source, and that of a database is in the new app all the same.
+ */
+export function namesMatch(spec: Spec, result: Result, source: Seen['source']): boolean | undefined {
+  const { target } = source ?? {};
+  if (target?.appEnvId === undefined || target.appEnvId !== result.targetAppEnvId) return undefined;
+  const wanted = namesOf(spec);
+  if (target.environmentName === undefined || target.environmentName !== wanted.envName) {
+    return target.environmentName === undefined ? undefined : false;
+  }
+  if (target.appName === undefined) return !wanted.createNewApp && source?.appName === undefined;
+  if (target.appName === wanted.appName) return true;
+  return !wanted.createNewApp && target.appName === (source?.appName ?? target.appName);
+}
+
+/** The id of an activation that was not there when the entry was written, with exactly our moment, and that no other resource has. */
+export function newOperationId(
+  pass: ActivationPass,
+  configuration: ConfigurationItem,
+  journal: JournalEntry,
+  isAccepted: boolean,
+): string | undefined {
+  const excluded = new Set([...(journal.create?.excluded ?? []), pass.spec.afterOperationId]);
+  const active = activeOf(configuration);
+  const candidates = [...(active === undefined ? [] : [active]), ...configuration.activities];
+  return candidates.find(
+    (operation) =>
+      operation.operationId !== undefined &&
+      !excluded.has(operation.operationId) &&
+      pass.claimant(operation.operationId) === undefined &&
+      isActivation(operation) &&
+      (operation.cutoffAt === undefined
+        ? isAccepted
+        : sameMoment(operation.cutoffAt, pass.spec.recoveryPoint.cutoffTime)),
+  )?.operationId;
+}
+
+/** Whether an operation whose id does not tell may be ours, and may have brought something to life. */
+export function mayBeOurs({ spec, memory }: ActivationPass, operation: DrOperation): boolean {
+  const { operationId, kind, cutoffAt } = operation;
+  if (endedInVain(operation) || (kind !== undefined && !isActivation(operation))) return false;
+  if (cutoffAt !== undefined) return sameMoment(cutoffAt, spec.recoveryPoint.cutoffTime);
+  // What was there before it was sent is somebody else's, unless it shows our moment by now.
+  return operationId === undefined || memory.journal?.create?.excluded.includes(operationId) !== true;
+}
+
+/** What to look for in the service where a lost call may have begun, or brought, what shows; undefined where nothing such shows. */
+export function untold(pass: ActivationPass, { configuration, source }: Seen): string | undefined {
+  const { spec, memory } = pass;
+  const live = `whether environment "${namesOf(spec).envName}" is live`;
+  if (configuration === undefined) return live;
+  const before = [...(memory.journal?.create?.excluded ?? []), spec.afterOperationId];
+  const isOther = ({ operationId: id }: { readonly operationId?: string | undefined }) =>
+    id !== undefined && (before.includes(id) || pass.claimant(id) !== undefined);
+  const active = activeOf(configuration);
+  const operations = [...(active === undefined ? [] : [active]), ...configuration.activities];
+  if (operations.some((operation) => !isOther(operation) && mayBeOurs(pass, operation))) return live;
+  const { activationResult } = configuration;
+  if (activationResult === undefined || isOther(activationResult)) return undefined;
+  return mayBeOurResult(spec, activationResult, source) ? live : undefined;
+}
+
+/** Whether nothing that shows of a result is another one than ours would have. */
+function mayBeOurResult(spec: Spec, result: Result, source: Seen['source']): boolean {
+  const { pointId, cutoffTime } = spec.recoveryPoint;
+  const isOfOther =
+    (result.pointId !== undefined && result.pointId !== pointId) ||
+    (result.cutoffAt !== undefined && !sameMoment(result.cutoffAt, cutoffTime));
+  return !isOfOther && namesMatch(spec, result, source) !== false;
+}

@@ -1,0 +1,284 @@
+import { defineKind } from '../../engine/kind/contract/define.ts';
+import { isoSeconds } from '../../base/time.ts';
+import { readOf } from '../../engine/kind/planner/reading.ts';
+import { sightLost } from '../../engine/kind/planner/observe.ts';
+import type { OwnCondition, Step } from '../../engine/kind/contract/step.ts';
+import {
+  drConfigurationsOf,
+  drPointsOf,
+  drSourcesOf,
+  postDisasterReadinessActivate,
+  receiptOf,
+  type Activation,
+  type ConfigurationItem,
+  type DrOperation,
+} from '../../hosting/requests.ts';
+import {
+  activeIdOf,
+  activeOf,
+  endedInVain,
+  lookAt,
+  operationIdsOf,
+  operationIn,
+  provenTwice,
+  shows,
+} from '../recovery/configurations.ts';
+import { ended, underWay } from '../recovery/one-shot-end.ts';
+import { isAnswered, needsOf, protectionNeed, stepOnce, type OncePlan } from '../recovery/one-shot.ts';
+import { activationId, bodyOf, namesOf, protectionOf, type ActivationPass, type Seen } from './content.ts';
+import { fenceOf, sameRequest } from './fences.ts';
+import { adopted, isOfPoint, mayBeOurs, namesMatch, newOperationId, trace, untold, type Result } from './ours.ts';
+import { identity, type Facts, type Spec } from './schema.ts';
+
+/** Reads the configuration, its source and the pinned point; the point only while something may still be sent. */
+function look(pass: ActivationPass, since: number): Step<Facts> | Seen {
+  const { configurationId, recoveryPoint } = pass.spec;
+  const found = lookAt(pass, { configurationId, appEnvId: protectionOf(pass)?.appEnvId, since });
+  if ('is' in found) return found;
+  if (pass.memory.facts.acceptedAt !== undefined || found.configuration === undefined) {
+    return { ...found, point: undefined, pointsGeneration: undefined };
+  }
+  const sources = drSourcesOf(pass.account.accountId);
+  const listed = pass.view.all(sources);
+  // The names of a result stand with the source: an older list would show what is ours as somebody else's.
+  const isOld = listed !== undefined && listed.begunAt < since && pass.view.problem(sources) === undefined;
+  if (isOld && found.configuration.activationResult !== undefined) return readOf(pass, sources, since);
+  const read = drPointsOf(pass.account.accountId, configurationId);
+  const points = pass.view.one(read, `${recoveryPoint.selectedOperationId}/${recoveryPoint.pointId}`);
+  if (points === undefined || points.walk.begunAt < since) return readOf(pass, read, since);
+  return { ...found, point: points.item, pointsGeneration: points.item?.generation };
+}
+
+/** Waits for the end of an accepted activation. */
+function follow(pass: ActivationPass, seen: Seen): Step<Facts> {
+  const { configuration } = seen;
+  const { id, ownership } = pass.memory;
+  if (configuration === undefined) return vanished(pass, seen);
+  if (id !== undefined && id === pass.spec.afterOperationId) {
+    return ended(pass, { is: 'stall', reason: 'AlreadyActivated', message: sameRequest(id) });
+  }
+  const identified = id === undefined ? identify(pass, seen, configuration) : undefined;
+  if (identified !== undefined) return identified;
+  const { activationResult } = configuration;
+  if (activationResult?.operationId !== undefined && activationResult.operationId === id) {
+    const doubted = ownership === 'Presumed' ? doubt(pass, seen, activationResult) : undefined;
+    return doubted ?? promoted(pass, seen, activationResult);
+  }
+  if (id !== undefined && activeIdOf(configuration) === id) {
+    const stage = operationIn(configuration, id)?.phase;
+    const message = `the service works on operation ${id}${stage === undefined ? '' : ` (${stage})`}`;
+    return { is: 'wait', reason: 'InProgress', message, note: { seenActive: 1 } };
+  }
+  if (keepsSilent(pass, configuration)) {
+    const stage = operationIn(configuration, id)?.phase;
+    const message = `the service accepted ${id === undefined ? 'the activation' : `operation ${id}`}${stage === undefined ? '' : ` (${stage})`} and does not show what came of it; look there whether environment "${namesOf(pass.spec).envName}" is live`;
+    return { is: 'wait', reason: 'NotDisclosed', message };
+  }
+  return vanished(pass, seen);
+}
+
+/** The receipt did not say which operation it is: one that was not there before, or one that has a result like ours. */
+function identify(pass: ActivationPass, seen: Seen, configuration: ConfigurationItem): Step<Facts> | undefined {
+  const { journal } = pass.memory;
+  const fresh = journal && newOperationId(pass, configuration, journal, true);
+  if (fresh !== undefined) return { is: 'again', remember: adopted(pass, fresh, 'Presumed') };
+  const { activationResult } = configuration;
+  if (activationResult === undefined || !isOfPoint(pass, activationResult)) return undefined;
+  const isSame = namesMatch(pass.spec, activationResult, seen.source);
+  if (isSame === undefined) return unnamed(pass, seen, activationResult);
+  return isSame ? promoted(pass, seen, activationResult) : undefined;
+}
+
+/** Whether what is shown does not tell how our operation ended, and there is no sign that an end would be shown. */
+function keepsSilent(pass: ActivationPass, configuration: ConfigurationItem): boolean {
+  const { id } = pass.memory;
+  const operation = operationIn(configuration, id);
+  if (operation?.outcome !== undefined) return !endedInVain(operation);
+  if (likeOurs(pass, configuration).some(({ outcome }) => outcome !== undefined)) return true;
+  const active = activeOf(configuration);
+  const isNamed = id !== undefined && active?.operationId !== undefined;
+  if (active !== undefined && !isNamed && mayBeOurs(pass, active)) return true;
+  if ((active !== undefined && id !== undefined) || pass.notes['seenActive'] !== undefined) return false;
+  if (operation !== undefined) return operation.endedAt === undefined;
+  return configuration.activities.length === 0 || (!wasShown(pass) && likeOurs(pass, configuration).length > 0);
+}
+
+/** Whether the service has shown our operation by its id, as it does while it works on it; what is shown so no more has ended. */
+function wasShown(pass: ActivationPass): boolean {
+  const { id, ownership } = pass.memory;
+  if (id === undefined) return false;
+  return (
+    ownership === 'Presumed' || protectionOf(pass)?.operations.some(({ operationId }) => operationId === id) === true
+  );
+}
+
+/** What may be our operation in a history that does not show its id. */
+function likeOurs(pass: ActivationPass, { activities }: ConfigurationItem): readonly DrOperation[] {
+  return activities.filter((activity) => activity.operationId === undefined && mayBeOurs(pass, activity));
+}
+
+/** What keeps a result from being ours that is only presumed to be: another point, other names, or names that do not show. */
+function doubt(pass: ActivationPass, seen: Seen, result: Result): Step<Facts> | undefined {
+  const { spec } = pass;
+  const isSame = namesMatch(spec, result, seen.source);
+  if (isSame === false || (result.pointId !== undefined && result.pointId !== spec.recoveryPoint.pointId)) {
+    const message = `operation ${result.operationId} activated the configuration, but with another point or other names than the spec`;
+    return ended(pass, { is: 'stall', reason: 'Superseded', message }, { facts: factsOf(pass, seen) });
+  }
+  return isSame === true ? undefined : unnamed(pass, seen, result);
+}
+
+/** The names of a result are not shown with it, or were read before it. */
+function unnamed(pass: ActivationPass, seen: Seen, result: Result): Step<Facts> {
+  const sources = drSourcesOf(pass.account.accountId);
+  const listed = pass.view.all(sources);
+  if (listed === undefined || listed.begunAt < seen.walk.begunAt) return readOf(pass, sources, seen.walk.begunAt);
+  const message = `operation ${result.operationId ?? '(not shown)'} activated the configuration; its names are not shown, and no receipt named it, so that nobody can say whether it was this request`;
+  return { is: 'wait', reason: 'UnknownState', message };
+}
+
+function promoted(pass: ActivationPass, seen: Seen, result: Result): Step<Facts> {
+  const facts = { ...factsOf(pass, seen), result: resultFacts(result) };
+  const message = `environment ${result.targetAppEnvId ?? '(not shown)'} is live`;
+  const isNew = pass.memory.id === undefined && result.operationId !== undefined;
+  const more = { facts, ...(isNew && { id: result.operationId, ownership: 'Presumed' as const }) };
+  const end = ended(pass, { is: 'ready', reason: 'Succeeded', message }, more);
+  const condition: OwnCondition = { type: 'Promoted', status: 'True', reason: 'Promoted', message };
+  return { ...end, conditions: [...(end.conditions ?? []), condition] };
+}
+
+function resultFacts({ cutoffAt, ...result }: Result): NonNullable<Facts['result']> {
+  const rows = Object.entries({ ...result, cutoffTime: cutoffAt }).filter(([, value]) => value !== undefined);
+  return Object.fromEntries(rows);
+}
+
+/** Accepted, and neither active nor a result: over only when two walks agree, late enough for a list that lags. */
+function vanished(pass: ActivationPass, seen: Seen): Step<Facts> {
+  const { id } = pass.memory;
+  const blind = seen.configuration === undefined ? sightLost(pass) : undefined;
+  if (blind !== undefined) return blind;
+  const operation = seen.configuration && operationIn(seen.configuration, id);
+  const name = id === undefined ? 'the activation' : `operation ${id}`;
+  const message =
+    seen.configuration === undefined
+      ? `the configuration is not shown any more, and with it ${name}; look in the service whether environment "${namesOf(pass.spec).envName}" is live`
+      : `${name} is neither under way nor did it activate the configuration`;
+  const since = pass.notes['followedSince'] ?? pass.monotonicMs;
+  const note = { ...pass.notes, followedSince: since };
+  if (operation?.endedAt === undefined && seen.walk.begunAt < since + pass.horizonMs) {
+    return { is: 'wait', reason: 'InProgress', message: `${message}; it is looked at again`, retryInMs: 10_000, note };
+  }
+  const unsure = provenTwice<Spec, Facts>({ ...pass, notes: note }, seen.walk, { reason: 'InProgress', message });
+  if (unsure !== undefined) return unsure;
+  const again = 'the same content is answered with this operation, so to try it again raise spec.attempt';
+  const outcome = operation?.outcome === undefined ? '' : `; the service says: ${operation.outcome}; ${again}`;
+  const facts = factsOf(pass, seen);
+  // It may have become live before its configuration went.
+  if (seen.configuration === undefined) return ended(pass, { is: 'stall', reason: 'UnknownState', message }, { facts });
+  return ended(pass, { is: 'stall', reason: 'OperationFailed', message: `${message}${outcome}` }, { facts });
+}
+
+function factsOf({ memory }: ActivationPass, { configuration }: Seen): Facts {
+  const stage = configuration && operationIn(configuration, memory.id)?.phase?.slice(0, 64);
+  return { ...memory.facts, ...(stage !== undefined && { stage }) };
+}
+
+const plan: OncePlan<Spec, Facts, Seen> = {
+  noun: 'activation',
+  power: () => 'activation',
+  refersTo: protectionNeed,
+  validUntil: (spec) => spec.validUntil,
+  facts: ({ spec, account }) => ({
+    requestId: activationId({ spec, account }),
+    configurationId: spec.configurationId,
+    generation: spec.recoveryPoint.configurationGeneration,
+  }),
+  look,
+  walkOf: ({ walk }) => walk,
+  trace,
+  fence: fenceOf,
+  intent: (pass, { configuration }) => {
+    const body = bodyOf(pass);
+    const excluded = configuration === undefined ? [] : operationIdsOf(configuration);
+    return {
+      operation: 'activate',
+      attempt: pass.spec.attempt ?? 1,
+      digest: pass.print({ ...body }),
+      requestId: body.requestId,
+      payload: JSON.stringify(body),
+      create: { collection: 'activation', name: body.configurationId, excluded },
+    };
+  },
+  words: ({ spec }) => `activate configuration ${spec.configurationId} from ${spec.recoveryPoint.cutoffTime}`,
+  call: (pass, { payload = JSON.stringify(bodyOf(pass)) }) => ({
+    // The entry was compared with the spec before.
+    request: postDisasterReadinessActivate(JSON.parse(payload) as Activation),
+    credential: 'dangerous',
+    proof: drConfigurationsOf(pass.account.accountId).first,
+    committed: (body) => {
+      const { operationId, phase } = receiptOf(body) ?? {};
+      const facts: Facts = {
+        ...pass.memory.facts,
+        acceptedAt: isoSeconds(pass.wallMs),
+        ...(phase !== undefined && { stage: phase.slice(0, 64) }),
+      };
+      const { journal } = pass.memory;
+      return operationId === undefined ? { facts, journal } : { facts, journal, id: operationId, ownership: 'Created' };
+    },
+  }),
+  untold,
+  isShown: ({ memory }, { configuration }) => shows(configuration, memory.id),
+  follow,
+};
+
+const notTold: OwnCondition = {
+  type: 'Promoted',
+  status: 'Unknown',
+  reason: 'NotDisclosed',
+  message: 'the service does not show what came of it',
+};
+
+/** Where nobody can say in the end how it went, nobody can say whether it is live. */
+function unlessUntold(step: Step<Facts>): Step<Facts> {
+  if (step.is !== 'stall' || step.reason !== 'UnknownState') return step;
+  return { ...step, conditions: [...(step.conditions ?? []), notTold] };
+}
+
+function promotedCondition(pass: ActivationPass, configuration: ConfigurationItem | undefined): OwnCondition {
+  const { result, acceptedAt } = pass.memory.facts;
+  const type = 'Promoted';
+  if (result !== undefined) {
+    return { type, status: 'True', reason: 'Promoted', message: 'the recovered environment is live' };
+  }
+  if (acceptedAt !== undefined && configuration !== undefined && keepsSilent(pass, configuration)) return notTold;
+  return { type, status: 'False', reason: 'NotPromoted', message: 'no result of this activation is shown' };
+}
+
+function show(pass: ActivationPass) {
+  const found = lookAt(pass, {
+    configurationId: pass.spec.configurationId,
+    appEnvId: undefined,
+    since: Number.NEGATIVE_INFINITY,
+  });
+  const facts =
+    'is' in found ? pass.memory.facts : factsOf(pass, { ...found, point: undefined, pointsGeneration: undefined });
+  const configuration = 'is' in found ? undefined : found.configuration;
+  return {
+    facts,
+    conditions: [...underWay(pass), promotedCondition(pass, configuration)],
+    drift: [],
+    unverified: [],
+    leftover: [],
+  };
+}
+
+/** The take-over of a protected environment from one recovery point, once. */
+export const recoveryActivation = defineKind<Spec, Facts>({
+  ...identity,
+  needs: (spec) => needsOf(protectionNeed(spec)),
+  claims: ({ configurationId }) => [configurationId],
+  finished: ({ finishedAt }) => finishedAt !== undefined,
+  answered: isAnswered,
+  step: (pass) => unlessUntold(stepOnce(plan, pass)),
+  show,
+});

@@ -1,0 +1,44 @@
+import type { z } from 'zod';
+import type { KindIdentity } from '../../engine/kind/contract/define.ts';
+import { specInAccount } from '../../engine/kind/schema/parts.ts';
+import { facts, objectRef, ownName, text } from '../../engine/kind/schema/schema.ts';
+import * as recovery from '../recovery/schema.ts';
+
+/** One trial of a recovery, in isolation. */
+export const Spec = recovery.once(
+  specInAccount('Which protection to try.', {
+    protectionRef: objectRef('The DisasterProtection in this namespace.'),
+    runId: ownName('What tells this trial from others of the same protection.', { max: 253 }).optional(),
+  }),
+);
+export type Spec = z.output<typeof Spec>;
+
+/** What a trial shows. */
+export const Facts = facts({
+  ...recovery.requestFacts(),
+  startedAt: text(
+    'When the operation began, by the service; where its history shows no ids, this is what tells it from others.',
+    { max: 64 },
+  ).optional(),
+  validationCleanup: recovery.validationCleanup(),
+});
+export type Facts = z.output<typeof Facts>;
+
+/** The manifest and the page of RecoveryValidation. */
+export const identity = {
+  kind: 'RecoveryValidation',
+  plural: 'recoveryvalidations',
+  shortNames: ['rvalid'],
+  scope: 'Namespaced',
+  summary: 'One trial of a recovery in isolation; it may cost money and changes nothing that is live.',
+  life: 'request',
+  spec: Spec,
+  facts: Facts,
+  idField: 'operationId',
+  holds: false,
+  columns: [
+    { name: 'PROTECTION', path: '.spec.protectionRef.name', description: 'The protection.' },
+    { name: 'STAGE', path: '.status.stage', description: 'How far it is, in the words of the service.' },
+  ],
+  selectable: ['.spec.protectionRef.name', '.status.stage', '.status.operationId'],
+} satisfies KindIdentity;

@@ -1,0 +1,103 @@
+/** Whether a dangerous request may be sent at all now: the operator's powers, the three clocks, and how long it is valid. */
+import type { ReferenceNeed } from '../../engine/kind/contract/define.ts';
+import type { Pass } from '../../engine/kind/contract/pass.ts';
+import type { Reason } from '../../engine/kind/contract/reasons.ts';
+import type { Snapshot } from '../../engine/ports.ts';
+
+/** Why nothing is sent: for good, or until something changes. */
+export interface Fence {
+  readonly reason: Reason;
+  readonly message: string;
+  readonly final: boolean;
+}
+
+/** What every request about a configuration keeps. */
+export interface RequestFacts {
+  readonly stage?: string | undefined;
+  readonly requestId?: string | undefined;
+  readonly configurationId?: string | undefined;
+  readonly generation?: number | undefined;
+  readonly acceptedAt?: string | undefined;
+  readonly finishedAt?: string | undefined;
+}
+
+const apartMs = 60_000;
+const longestMs = 24 * 3_600_000;
+const wholeSecondMs = 1_000;
+
+/** Says no for good. */
+export function never(reason: Reason, message: string): Fence {
+  return { reason, message, final: true };
+}
+
+/** Says no for now. */
+export function notYet(reason: Reason, message: string): Fence {
+  return { reason, message, final: false };
+}
+
+/** Whether the operator lacks the power for this object: it was not given, or only after the object was made. */
+export function powerless<Spec, Facts>(
+  { powers, subject }: Pass<Spec, Facts>,
+  power: 'activation' | 'accountReset',
+): Fence | undefined {
+  const flag = power === 'activation' ? '--enable-activation' : '--enable-account-reset';
+  const since = powers?.[power];
+  if (since === undefined || powers?.activation === undefined) {
+    return never('ActivationDisabled', `the operator runs without ${flag}; nothing is sent, now or later`);
+  }
+  const from = Math.max(since, powers.activation);
+  // A creation time is cut to the second: of what was made within the second of the start, only what is known to be younger counts so.
+  const leastMs = subject.isYounger === true ? Math.floor(from / wholeSecondMs) * wholeSecondMs : from;
+  if (subject.createdAtMs >= leastMs) return undefined;
+  const message = `this resource is older than the power of the operator: when it was made, none ran with ${flag}, or none ran for a while; nothing is sent`;
+  return never('ActivationDisabled', message);
+}
+
+/** What the spec refers to, where it is not there or means nothing in the service; an approval passes meanwhile. */
+export function unreferred<Spec, Facts>(
+  pass: Pass<Spec, Facts>,
+  { kind, name, field }: ReferenceNeed,
+  validUntil: string | undefined,
+): Fence | undefined {
+  if (pass.referred(kind, name) !== undefined) return undefined;
+  // Nothing needs to be read of the service for it: its clock is one of three.
+  const unread = { begunAt: pass.monotonicMs, dateMs: undefined };
+  const late = validUntil === undefined ? undefined : expired(pass, unread, validUntil);
+  if (late?.final === true) return late;
+  const message = `spec.${field} refers to ${kind} ${name}, which does not exist, belongs to another account or has no id in the service yet; nothing is sent`;
+  return notYet('ReferenceNotReady', message);
+}
+
+/** Whether the approval still holds by the latest of all clocks, and whether the clocks agree enough to say so. */
+export function expired<Spec, Facts>(
+  pass: Pass<Spec, Facts>,
+  walk: Pick<Snapshot, 'begunAt' | 'dateMs'>,
+  validUntil: string,
+): Fence | undefined {
+  const { subject, wallMs, clusterMs, monotonicMs } = pass;
+  const serviceMs = walk.dateMs === undefined ? undefined : walk.dateMs + monotonicMs - walk.begunAt;
+  const remote = [clusterMs, serviceMs].filter((clock) => clock !== undefined);
+  const clocks = [wallMs, ...remote];
+  const latest = Math.max(...clocks);
+  const until = Date.parse(validUntil);
+  if (!(latest <= until)) return never('Expired', `spec.validUntil ${validUntil} has passed`);
+  if (until > subject.createdAtMs + longestMs + wholeSecondMs) {
+    const message = `spec.validUntil ${validUntil} is more than 24 hours after this resource was created`;
+    return never('InvalidSpec', message);
+  }
+  if (remote.length === 0) {
+    return notYet(
+      'ClockUnsure',
+      'neither Kubernetes nor the service shows its clock, so nobody can say what time it is',
+    );
+  }
+  const writtenAt = Date.parse(pass.memory.journal?.startedAt ?? '');
+  const known = Number.isNaN(writtenAt) ? subject.createdAtMs : Math.max(writtenAt, subject.createdAtMs);
+  if (latest - Math.min(...clocks) > apartMs || latest < known - apartMs) {
+    return notYet(
+      'ClockUnsure',
+      'the clocks of the operator, of Kubernetes and of the service are more than 60 seconds apart; nothing is sent until they agree',
+    );
+  }
+  return undefined;
+}

@@ -1,0 +1,302 @@
+/**
+ * A request that is made once: the order that validation, activation, discard and reset share.
+ *
+ * Guarantees: what is sent stands in status before anything is read for the last time; the fences are asked before every send
+ * and resend; after a doubt the same bytes are sent or none; an end is for good.
+ *
+ * Why: docs/design/recovery-requests.md
+ */
+import type { Needs, ReferenceNeed } from '../../engine/kind/contract/define.ts';
+import { isoSeconds } from '../../base/time.ts';
+import type { Pass } from '../../engine/kind/contract/pass.ts';
+import { notingNo, sinceNo } from '../../engine/kind/planner/reading.ts';
+import { sightLost, withoutMisses } from '../../engine/kind/planner/observe.ts';
+import type { Call, CreateIntent, Intent, JournalEntry, Memory, Step } from '../../engine/kind/contract/step.ts';
+import type { Snapshot } from '../../engine/ports.ts';
+import { never, powerless, unreferred, type Fence, type RequestFacts } from './approval.ts';
+import { stop } from './one-shot-end.ts';
+
+/** What one kind of request decides for itself. */
+export interface OncePlan<Spec, Facts extends RequestFacts, Seen> {
+  /** In lower case: `activation`. */
+  readonly noun: string;
+  /** The power that the operator needs for it; undefined for a request that everybody with the resource may make. */
+  readonly power: (spec: Spec) => 'activation' | 'accountReset' | undefined;
+  /** What must be there until it is sent; what was sent goes on without it. */
+  readonly refersTo: (spec: Spec) => ReferenceNeed | undefined;
+  /** Until when it is approved; undefined for what needs no approval. */
+  readonly validUntil: (spec: Spec) => string | undefined;
+  /** What is known before anything is read. */
+  readonly facts: (pass: Pass<Spec, Facts>) => Partial<Facts>;
+  /** What the service shows, from reads begun at or after `since` (monotonic). */
+  readonly look: (pass: Pass<Spec, Facts>, since: number) => Step<Facts> | Seen;
+  readonly walkOf: (seen: Seen) => Snapshot;
+  /** What to remember when what is asked for is there already, and is ours. */
+  readonly trace: (pass: Pass<Spec, Facts>, seen: Seen) => Partial<Memory<Facts>> | undefined;
+  readonly fence: (pass: Pass<Spec, Facts>, seen: Seen) => Step<Facts> | Fence | undefined;
+  readonly intent: (pass: Pass<Spec, Facts>, seen: Seen) => Intent;
+  readonly words: (pass: Pass<Spec, Facts>) => string;
+  readonly call: (
+    pass: Pass<Spec, Facts>,
+    journal: JournalEntry,
+  ) => Pick<Call<Facts>, 'request' | 'committed' | 'credential' | 'proof'>;
+  /** The service said no to what was sent; without it, that is the end. */
+  readonly refused?: (pass: Pass<Spec, Facts>, seen: Seen, no: No) => Step<Facts> | undefined;
+  /** What to look for in the service where nobody can say from what shows whether a call that was sent took effect. */
+  readonly untold?: (pass: Pass<Spec, Facts>, seen: Seen) => string | undefined;
+  /** Nothing identifies the request to the service, so that a lost one must be out of the way before it is repeated. */
+  readonly unidentified?: true;
+  /** Whether the accepted operation is shown. Until then it keeps its place before others of its kind; without it, it keeps none. */
+  readonly isShown?: (pass: Pass<Spec, Facts>, seen: Seen) => boolean;
+  readonly follow: (pass: Pass<Spec, Facts>, seen: Seen) => Step<Facts>;
+}
+
+/** What the service said when it said no, and when what was sent before can no longer arrive. */
+export interface No {
+  readonly words: string;
+  readonly isOver: boolean;
+  /** As it stands in messages. */
+  readonly until: string;
+}
+
+/** The protection that a request is about. */
+export function protectionNeed({
+  protectionRef,
+}: {
+  readonly protectionRef: { readonly name: string };
+}): ReferenceNeed {
+  return { kind: 'DisasterProtection', name: protectionRef.name, field: 'protectionRef', optional: true };
+}
+
+/** What a request asks for outside of itself. */
+export function needsOf(reference: ReferenceNeed | undefined): Needs {
+  return { references: reference === undefined ? [] : [reference] };
+}
+
+/** How old a read may be on which something is sent. */
+const freshMs = 15_000;
+/** How long after a lost answer the same bytes are sent again. */
+const resendMs = 15_000;
+const watchMs = 5_000;
+
+/** The next step for a request. */
+export function stepOnce<Spec, Facts extends RequestFacts, Seen>(
+  plan: OncePlan<Spec, Facts, Seen>,
+  pass: Pass<Spec, Facts>,
+): Step<Facts> {
+  if (pass.subject.deleting) return { is: 'release' };
+  const { journal, binding, facts } = pass.memory;
+  const accepted = facts.acceptedAt !== undefined;
+  if (!accepted && journal === undefined) {
+    const off = offFence(plan, pass) ?? aloneFence(plan, pass);
+    if (off !== undefined) return takingBack(pass, stop(pass, off));
+    if (binding === undefined) return takeUp(plan, pass);
+  }
+  const { monotonicMs, journalSeen, askedAt } = pass;
+  const open = Math.max(journalSeen.monotonic, monotonicMs - freshMs, sinceNo(pass));
+  const seen = plan.look(pass, accepted ? Number.NEGATIVE_INFINITY : journal === undefined ? askedAt : open);
+  return isStep(seen) ? notingNo(pass, seen) : takingBack(pass, decide(plan, pass, seen));
+}
+
+/** Two looks that miss the same agree only where nothing else was found in between: what does not keep a miss takes it back. */
+function takingBack<Spec, Facts>(pass: Pass<Spec, Facts>, step: Step<Facts>): Step<Facts> {
+  if (step.is === 'release' || step.note !== undefined) return step;
+  return { ...step, note: withoutMisses(pass.notes) };
+}
+
+/** What follows from what the service shows. */
+function decide<Spec, Facts extends RequestFacts, Seen>(
+  plan: OncePlan<Spec, Facts, Seen>,
+  pass: Pass<Spec, Facts>,
+  seen: Seen,
+): Step<Facts> {
+  const { journal, facts } = pass.memory;
+  if (facts.acceptedAt !== undefined) return letGo(plan, pass, seen) ?? plan.follow(pass, seen);
+  const traced = plan.trace(pass, seen);
+  if (traced !== undefined) return later(plan, pass, seen) ?? { is: 'again', remember: traced, note: {} };
+  return journal === undefined ? first(plan, pass, seen) : resolve(plan, pass, seen, journal);
+}
+
+/** Whether the entry that stands in status is of a call that was answered: it is kept for its place, not for a doubt. */
+export function isAnswered<Facts extends RequestFacts>({ facts, id }: Memory<Facts>): boolean {
+  return facts.acceptedAt !== undefined && id !== undefined;
+}
+
+/** Once it is shown, the service itself keeps others back; what it has not shown for so long, it may never show. */
+function letGo<Spec, Facts extends RequestFacts, Seen>(
+  plan: OncePlan<Spec, Facts, Seen>,
+  pass: Pass<Spec, Facts>,
+  seen: Seen,
+): Step<Facts> | undefined {
+  const { journal } = pass.memory;
+  if (journal === undefined || !isAnswered(pass.memory) || plan.isShown === undefined) return undefined;
+  const isSeen = plan.isShown(pass, seen) || limboOf(pass, journal, plan.walkOf(seen)).isOver;
+  return isSeen ? { is: 'again', remember: { journal: undefined } } : undefined;
+}
+
+function isStep<Facts, Seen>(value: Step<Facts> | Fence | Seen): value is Step<Facts> {
+  return typeof value === 'object' && value !== null && 'is' in value;
+}
+
+function offFence<Spec, Facts extends RequestFacts, Seen>(
+  plan: OncePlan<Spec, Facts, Seen>,
+  pass: Pass<Spec, Facts>,
+): Fence | undefined {
+  const power = plan.power(pass.spec);
+  return power === undefined ? undefined : powerless(pass, power);
+}
+
+function aloneFence<Spec, Facts extends RequestFacts, Seen>(
+  plan: OncePlan<Spec, Facts, Seen>,
+  pass: Pass<Spec, Facts>,
+): Fence | undefined {
+  const reference = plan.refersTo(pass.spec);
+  return reference && unreferred(pass, reference, plan.validUntil(pass.spec));
+}
+
+function takeUp<Spec, Facts extends RequestFacts, Seen>(
+  plan: OncePlan<Spec, Facts, Seen>,
+  pass: Pass<Spec, Facts>,
+): Step<Facts> {
+  const { endpoint, accountId } = pass.account;
+  const facts: Facts = { ...pass.memory.facts, ...plan.facts(pass) };
+  return { is: 'again', remember: { binding: { endpoint, accountId }, facts } };
+}
+
+/** Nothing was written down yet: every fence, and then the entry. */
+function first<Spec, Facts extends RequestFacts, Seen>(
+  plan: OncePlan<Spec, Facts, Seen>,
+  pass: Pass<Spec, Facts>,
+  seen: Seen,
+): Step<Facts> {
+  const fence = plan.fence(pass, seen);
+  if (fence !== undefined) return isStep<Facts, Seen>(fence) ? fence : stop(pass, fence);
+  const journal = plan.intent(pass, seen);
+  const held = heldBack(pass, journal.create);
+  if (held !== undefined) return held;
+  return { is: 'begin', journal, words: plan.words(pass), note: { unsent: 1 } };
+}
+
+/** What holds any request back for a while, whatever it asks for. */
+function heldBack<Spec, Facts>(pass: Pass<Spec, Facts>, create: CreateIntent | undefined): Step<Facts> | undefined {
+  const blind = sightLost(pass);
+  if (blind !== undefined) return blind;
+  if (pass.quarantineMs > 0) {
+    const message =
+      'this operator has just taken over; nothing is sent until calls of its predecessor can no longer arrive';
+    return { is: 'wait', reason: 'TakeOver', message, retryInMs: pass.quarantineMs };
+  }
+  const other = create === undefined ? undefined : pass.creating(create.collection, create.name);
+  if (other === undefined) return undefined;
+  const message = `${other} is under way for the same configuration; this one is looked at again after it`;
+  return { is: 'wait', reason: 'OperationInProgress', message, retryInMs: watchMs };
+}
+
+/**
+ * What nothing identifies is known by what does not show any more, and may still arrive and hit what comes next: it has not ended
+ * before both is sure.
+ */
+function later<Spec, Facts extends RequestFacts, Seen>(
+  plan: OncePlan<Spec, Facts, Seen>,
+  pass: Pass<Spec, Facts>,
+  seen: Seen,
+): Step<Facts> | undefined {
+  const { journal } = pass.memory;
+  if (plan.unidentified !== true || journal === undefined) return undefined;
+  const blind = sightLost<Spec, Facts>(pass);
+  if (blind !== undefined) return blind;
+  const limbo = limboOf(pass, journal, plan.walkOf(seen));
+  const why = 'the service shows that it is done, and a lost call may still arrive';
+  return limbo.settled ? undefined : inDoubt(plan, pass, limbo.untilMs, why);
+}
+
+/** An entry is open: it was never sent, or its answer is lost, or the service said no. */
+function resolve<Spec, Facts extends RequestFacts, Seen>(
+  plan: OncePlan<Spec, Facts, Seen>,
+  pass: Pass<Spec, Facts>,
+  seen: Seen,
+  journal: JournalEntry,
+): Step<Facts> {
+  const { notes, monotonicMs } = pass;
+  const limbo = limboOf(pass, journal, plan.walkOf(seen));
+  if (journal.conflicted !== undefined) {
+    // Asked before the doubt is over: by then, the service may not show any more why it said no.
+    const no: No = { words: journal.conflicted, isOver: limbo.isOver, until: inWords(limbo.untilMs) };
+    const own = plan.refused?.(pass, seen, no);
+    if (own !== undefined) return own;
+    if (!limbo.settled) return inDoubt(plan, pass, limbo.untilMs, `the service said: ${journal.conflicted}`);
+    return stop(pass, { reason: 'Rejected', message: `${plan.words(pass)}: ${journal.conflicted}`, final: true });
+  }
+  const fence = offFence(plan, pass) ?? plan.fence(pass, seen) ?? aloneFence(plan, pass);
+  if (fence !== undefined) {
+    if (isStep<Facts, Seen>(fence)) return fence;
+    if (!fence.final) return stop(pass, fence);
+    if (limbo.settled) return stop(pass, wasSent(pass) ? inTheEnd(plan, pass, seen, fence) : fence);
+    return inDoubt(plan, pass, limbo.untilMs, `${fence.message}; nothing more is sent`);
+  }
+  const held = heldBack(pass, undefined);
+  if (held !== undefined) return held;
+  const sentAt = notes['sentAt'] ?? Number.NEGATIVE_INFINITY;
+  const mustWait = plan.unidentified === true ? !limbo.settled : monotonicMs - sentAt < resendMs;
+  // After a restart nobody knows whether the bytes went out.
+  const why = notes['sentAt'] === undefined ? 'it may have been sent before' : 'the answer was lost';
+  if (mustWait) return inDoubt(plan, pass, limbo.untilMs, why);
+  return {
+    is: 'call',
+    call: {
+      ...plan.call(pass, journal),
+      words: plan.words(pass),
+      urgency: plan.power(pass.spec) === undefined ? 'edit' : 'dangerous',
+      resumes: true,
+      confirm: 'live',
+    },
+    note: { sentAt: monotonicMs, ...(notes['unsent'] !== undefined && { first: 1 }) },
+  };
+}
+
+/** Whether a call of the entry may have gone out: after a restart nobody knows that it did not. */
+export function wasSent<Spec, Facts>({ memory, notes }: Pass<Spec, Facts>): boolean {
+  return memory.journal !== undefined && notes['unsent'] === undefined;
+}
+
+/** What ends a doubt keeps more from being sent; it does not tell what came of what was sent before. */
+function inTheEnd<Spec, Facts extends RequestFacts, Seen>(
+  plan: OncePlan<Spec, Facts, Seen>,
+  pass: Pass<Spec, Facts>,
+  seen: Seen,
+  { reason, message }: Fence,
+): Fence {
+  const untold = plan.untold?.(pass, seen);
+  if (untold === undefined) return never(reason, `${message}; no trace shows of what may have been sent before`);
+  const why = `its answer was lost, no more is sent (${reason}), and what the service shows does not tell what came of it`;
+  return never('UnknownState', `${plan.words(pass)}: ${why}; look there ${untold}`);
+}
+
+/** Whether a call of this entry may still arrive, and until when. */
+function limboOf<Spec, Facts>(
+  { notes, journalSeen, horizonMs, monotonicMs, wallMs }: Pass<Spec, Facts>,
+  journal: JournalEntry,
+  walk: Snapshot,
+): { readonly settled: boolean; readonly isOver: boolean; readonly untilMs: number } {
+  const sentAt = Math.max(journalSeen.monotonic, notes['sentAt'] ?? Number.NEGATIVE_INFINITY);
+  const until = sentAt + journal.deadlineSeconds * 1_000 + horizonMs;
+  const untilMs = wallMs + until - monotonicMs;
+  const neverSent = notes['unsent'] !== undefined;
+  const answered = journal.conflicted !== undefined && notes['first'] !== undefined;
+  const isOver = walk.begunAt >= until;
+  return { settled: neverSent || answered || isOver, isOver, untilMs };
+}
+
+function inDoubt<Spec, Facts extends RequestFacts, Seen>(
+  plan: OncePlan<Spec, Facts, Seen>,
+  pass: Pass<Spec, Facts>,
+  untilMs: number,
+  why: string,
+): Step<Facts> {
+  const message = `${plan.words(pass)}: ${why}; until ${inWords(untilMs)} the service is watched for what came of it`;
+  return { is: 'wait', reason: 'InDoubt', message, retryInMs: watchMs };
+}
+
+function inWords(wallMs: number): string {
+  return isoSeconds(Math.ceil(wallMs / 1_000) * 1_000);
+}

@@ -1,0 +1,24 @@
+/**
+ * The id under which the service knows a request, made from what is asked for and nothing else.
+ *
+ * No name, namespace, cluster, uid or time is in it: the same content gives the same id from any operator, however often it is
+ * applied, and the service answers a repeated id with the operation that it began. The bytes are published as test vectors
+ * in docs/kinds/recovery-activation.md; they never change within a version of a purpose.
+ */
+import { canonicalJson } from '../../base/json.ts';
+import { createHash } from 'node:crypto';
+
+/** What an id may be made from. */
+export type Content = string | number | boolean | null | { readonly [key: string]: Content | undefined };
+
+/** A UUID of version 8 from the first 16 bytes of the SHA-256 over the canonical JSON of purpose and content. */
+export function requestIdOf(purpose: string, content: { readonly [key: string]: Content | undefined }): string {
+  const bytes = createHash('sha256')
+    .update(canonicalJson({ ...content, purpose }))
+    .digest()
+    .subarray(0, 16);
+  bytes.writeUInt8((bytes.readUInt8(6) & 0x0f) | 0x80, 6);
+  bytes.writeUInt8((bytes.readUInt8(8) & 0x3f) | 0x80, 8);
+  const hex = bytes.toString('hex');
+  return [hex.slice(0, 8), hex.slice(8, 12), hex.slice(12, 16), hex.slice(16, 20), hex.slice(20)].join('-');
+}

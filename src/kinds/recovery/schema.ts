@@ -1,0 +1,125 @@
+/** Parts of the disaster-readiness kinds. */
+import type { z } from 'zod';
+import { immutable, withRule } from '../../engine/kind/schema/rules.ts';
+import { fields, flag, integer, listOf, number, shown, text } from '../../engine/kind/schema/schema.ts';
+
+/** The largest number that JSON can say exactly. */
+const largest = 9_007_199_254_740_991;
+
+/** Names for what is recovered. */
+export function target(description: string) {
+  return withRule(
+    fields(description, {
+      environmentName: text('The name of the recovered environment.', { min: 1, max: 256 }),
+      appName: text('The name of the new app; databases always need it.', { min: 1, max: 256 }).optional(),
+      createNewApp: flag(
+        'Whether the recovered environment gets a new app. Databases always do. Default: false.',
+      ).optional(),
+    }),
+    {
+      rule: '!(has(self.createNewApp) && self.createNewApp) || has(self.appName)',
+      message: 'appName is required when createNewApp is true',
+      fieldPath: '.appName',
+      reason: 'FieldValueRequired',
+      check: ({ createNewApp = false, appName }) => !createNewApp || appName !== undefined,
+    },
+  );
+}
+
+/** The generation of a configuration. */
+export function generation(description: string) {
+  return integer(description, { min: 0, max: largest });
+}
+
+/** The same spec, of which nothing can be changed: a request is made once. */
+export function once<Schema extends z.ZodObject>(schema: Schema): Schema {
+  return immutable(schema, 'a request cannot be changed; delete it and create another, which undoes nothing');
+}
+
+const count = (description: string) => integer(description, { min: 0, max: 2_000_000_000 }).optional();
+const time = (description: string) => text(description, { max: 64 }).optional();
+
+/** What the service still has to clean up. */
+export function pendingCleanup() {
+  return shown('What the service still has to clean up.', {
+    pendingCount: count('How many things.'),
+    retainedDiskCount: count('How many disks are kept for their retention.'),
+    retryingCount: count('How many are being tried again.'),
+    earliestRetentionUntil: time('When the first retention ends.'),
+  }).optional();
+}
+
+/** How far the clean-up after a validation is; advice, not proof. */
+export function validationCleanup() {
+  return shown('How far the clean-up after a validation is; advice, not proof of deletion.', {
+    observedAt: time('When this was seen.'),
+    retentionUntil: time('Until when something is retained.'),
+    retentionPending: flag('Whether something is still retained.').optional(),
+  }).optional();
+}
+
+/** Names of a destination as the service shows them. */
+export function destination(description: string) {
+  return shown(description, {
+    environmentName: text('The name of the environment.', { max: 256 }).optional(),
+    appName: text('The name of the new app.', { max: 256 }).optional(),
+    createNewApp: flag('Whether there is a new app.').optional(),
+  }).optional();
+}
+
+/** What an activation brought. */
+export function activationResult(description: string) {
+  return shown(description, {
+    operationId: text('The operation.', { max: 128 }).optional(),
+    targetAppEnvId: text('The id of the recovered environment.', { max: 128 }).optional(),
+    targetAppId: text('The id of its app.', { max: 128 }).optional(),
+    pointId: text('The recovery point.', { max: 128 }).optional(),
+    cutoffTime: time('The moment up to which data was recovered.'),
+    completedAt: time('When it was complete.'),
+    engine: text('The database engine, for databases.', { max: 64 }).optional(),
+  }).optional();
+}
+
+/** The size of what a recovery point would need; a preview only. */
+export function sizing() {
+  const size = (description: string) => number(description, { min: 0, max: 1_000_000_000_000 }).optional();
+  return shown('The size of what was protected; a preview only, never sent.', {
+    replicas: count('Replicas.'),
+    zClouds: size('Standard units per replica.'),
+    cpu: size('CPU cores per replica.'),
+    cpuRequest: size('Requested CPU cores per replica.'),
+    memoryMb: size('Memory per replica in decimal MB.'),
+    memoryRequestMb: size('Requested memory per replica in decimal MB.'),
+    volumeCapacities: listOf('The capacities of the volumes.', text('A capacity, such as 10Gi.', { max: 64 }), {
+      max: 50,
+    }).optional(),
+  });
+}
+
+/** An operation on a configuration, in the words of the service. */
+export function operation(description: string) {
+  return shown(description, {
+    operationId: text('Its id, where the service shows it.', { max: 128 }).optional(),
+    kind: text('What it does.', { max: 64 }).optional(),
+    stage: text('How far it is.', { max: 64 }).optional(),
+    outcome: text('How it ended.', { max: 64 }).optional(),
+    failedSteps: count('How many steps in a row failed.'),
+    startedAt: time('When it began.'),
+    endedAt: time('When it ended.'),
+    cutoffTime: time('The moment of the data that it works on.'),
+    requestId: text('The request that began it, when it was one of ours.', { max: 128 }).optional(),
+    validationCleanup: validationCleanup(),
+  });
+}
+
+/** What every request about a configuration shows. */
+export function requestFacts() {
+  return {
+    stage: text('How far the operation is, in the words of the service.', { max: 64 }).optional(),
+    requestId: text('The id under which the service knows this request.', { max: 64 }).optional(),
+    configurationId: text('The id of the configuration.', { max: 128 }).optional(),
+    generation: generation('The generation of the configuration that the request was made for.').optional(),
+    acceptedAt: time('When the service accepted it.'),
+    finishedAt: time('When it was final.'),
+  };
+}

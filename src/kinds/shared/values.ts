@@ -1,0 +1,47 @@
+import type { MaterialNeed } from '../../engine/kind/contract/define.ts';
+import type { Pass } from '../../engine/kind/contract/pass.ts';
+import type { Secret } from '../../base/secret.ts';
+
+interface KeyRef {
+  readonly name: string;
+  readonly key: string;
+}
+
+/** A value of a spec: given in the open, or where it comes from. */
+export interface Valued {
+  readonly value?: string | undefined;
+  readonly valueFrom?:
+    | { readonly secretKeyRef?: KeyRef | undefined; readonly configMapKeyRef?: KeyRef | undefined }
+    | undefined;
+}
+
+/** What a value is now; undefined while it cannot be looked up. */
+export function valueOf(
+  { value, valueFrom }: Valued,
+  { secret, configMap }: Pick<Pass<unknown, unknown>, 'secret' | 'configMap'>,
+): string | Secret | undefined {
+  if (value !== undefined) return value;
+  const { secretKeyRef, configMapKeyRef } = valueFrom ?? {};
+  if (secretKeyRef !== undefined) return secret(secretKeyRef.name, secretKeyRef.key);
+  return configMapKeyRef && configMap(configMapKeyRef.name, configMapKeyRef.key);
+}
+
+/** The Secrets and ConfigMaps that values come from; `field` says where in the spec each stands. */
+export function needsOf(values: readonly (readonly [field: string, valued: Valued])[]): {
+  readonly secrets: readonly MaterialNeed[];
+  readonly configMaps: readonly MaterialNeed[];
+} {
+  const from = (kind: 'secretKeyRef' | 'configMapKeyRef') =>
+    values.flatMap(([field, { valueFrom }]) => {
+      const ref = valueFrom?.[kind];
+      return ref === undefined ? [] : [{ ...ref, field }];
+    });
+  return { secrets: from('secretKeyRef'), configMaps: from('configMapKeyRef') };
+}
+
+/** Text as the service takes it where types are not shown: digits alone are a number, true and false are themselves. */
+export function typed(text: string): string | number | boolean {
+  if (/^\d{1,15}$/.test(text)) return Number(text);
+  if (text === 'true' || text === 'false') return text === 'true';
+  return text;
+}

@@ -1,0 +1,228 @@
+/**
+ * Installing a solution: the calls that must not happen twice unseen, and what becomes of one when its answer is lost.
+ *
+ * Why: docs/design/deployments.md#solutions
+ */
+import { growingMs } from '../../base/backoff.ts';
+import type { Json } from '../../base/json.ts';
+import { boundTo } from '../../engine/kind/planner/binding.ts';
+import { definedOf } from '../../engine/kind/planner/plan.ts';
+import { readOf } from '../../engine/kind/planner/reading.ts';
+import {
+  mostExcluded,
+  type Call,
+  type JournalEntry,
+  type Memory,
+  type Refusal,
+  type Step,
+  type Verdict,
+} from '../../engine/kind/contract/step.ts';
+import { appsOf, installationIdOf, postSolutions, solutionResultOf, type AppItem } from '../../hosting/requests.ts';
+import type { Facts, Spec } from './schema.ts';
+import { alike, environmentIds, isNamedAfter, merged, unexplained, type SolutionPass } from './components.ts';
+import { valueOf } from '../shared/values.ts';
+
+const recheckMs = 5_000;
+const collection = 'solutions';
+/** The one input that may change later, by its place in the spec. */
+export const agentImage = 'inputs.agentImage';
+
+type Inputs = Readonly<Record<string, Json>>;
+
+/** The inputs as they are now, those from Secrets looked up. */
+export function inputsOf(pass: SolutionPass): Inputs {
+  const rows = Object.entries(pass.spec.inputs ?? {}).map(([name, input]) => [name, valueOf(input, pass)] as const);
+  return definedOf(Object.fromEntries(rows));
+}
+
+/** Everything that the service is told, by its place in the spec. */
+export function wantedOf(pass: SolutionPass): Readonly<Record<string, Json>> {
+  const { appName, region } = pass.spec;
+  const inputs = Object.entries(inputsOf(pass)).map(([name, value]) => [`inputs.${name}`, value] as const);
+  return { appName, region, ...Object.fromEntries(inputs) };
+}
+
+/** The fingerprints of what the service is told. */
+export function printsOf(pass: SolutionPass): Readonly<Record<string, string>> {
+  return Object.fromEntries(Object.entries(wantedOf(pass)).map(([field, value]) => [field, pass.print(value)]));
+}
+
+/** The first call: it is written down, since a second one would install everything again. */
+export function create(pass: SolutionPass, attempt: number): Step<Facts> {
+  const { spec, account } = pass;
+  const apps = appsOf(account.accountId);
+  const walk = pass.view.all(apps);
+  if (walk === undefined || walk.begunAt < pass.askedAt) return readOf(pass, apps, pass.askedAt);
+  if (account.frozen !== undefined) return { is: 'wait', reason: 'VisibilityLost', message: account.frozen };
+  const held = takeOver(pass);
+  if (held !== undefined) return held;
+  const creating = pass.creating(collection, spec.appName);
+  if (creating !== undefined) {
+    const message = `${creating} is installing "${spec.appName}" or has just done so; this one takes its turn after it`;
+    return { is: 'wait', reason: 'CreateInProgress', message, retryInMs: 2_000 };
+  }
+  const before = pass.memory.journal?.create?.excluded;
+  const similar = alike(pass, spec.appName);
+  const there = before === undefined ? unexplained(pass, similar).filter((app) => isNamedAfter(pass, app)) : [];
+  if (there.length > 0) return alreadyExists(pass, there);
+  const excluded = before ?? idsOf(similar).slice(0, mostExcluded);
+  const call = installing(pass);
+  const digest = pass.print(call.request.body ?? null);
+  const journal = { operation: 'install', attempt, digest, create: { collection, name: spec.appName, excluded } };
+  return { is: 'call', call: { ...call, journal } };
+}
+
+function alreadyExists({ spec }: SolutionPass, apps: readonly AppItem[]): Step<Facts> {
+  const some = apps.slice(0, 5).map(({ appId, name }) => `${appId} "${name}"`);
+  const message = `${some.join(', ')} may be components of an installation "${spec.appName}" that this resource did not make; to take that up, put its id into spec.installationId; if they are none, choose another spec.appName`;
+  return { is: 'stall', reason: 'AlreadyExists', message };
+}
+
+function idsOf(apps: readonly AppItem[]): readonly string[] {
+  return apps.map(({ appId }) => appId);
+}
+
+/** What a predecessor sent may still arrive: nothing is made or deployed before that is over. */
+export function takeOver({ quarantineMs }: SolutionPass): Step<Facts> | undefined {
+  if (quarantineMs <= 0) return undefined;
+  const message =
+    'this operator has just taken over; nothing is installed until calls of its predecessor can no longer arrive';
+  return { is: 'wait', reason: 'TakeOver', message, retryInMs: quarantineMs };
+}
+
+/** The one request for everything: a new installation, the rest of one, and another agent image. */
+export function installing(pass: SolutionPass, inputs: Inputs = inputsOf(pass)): Call<Facts> {
+  const { spec, account, memory } = pass;
+  const { solution, appName, region } = spec;
+  const what = memory.id === undefined ? 'install' : memory.facts.complete === true ? 'upgrade' : 'go on installing';
+  const words = `${what} solution "${solution}" as "${appName}"`;
+  return {
+    request: postSolutions({
+      accountId: account.accountId,
+      solutionSlug: solution,
+      appName,
+      region,
+      ...(memory.id !== undefined && { installationId: memory.id }),
+      ...(Object.keys(inputs).length > 0 && { inputs }),
+    }),
+    words,
+    urgency: 'edit',
+    alone: environmentIds(pass),
+    committed: (body) => installed(pass, body, inputs),
+    tells: (body) => {
+      const note = solutionResultOf(body)?.postInstallNote;
+      return note === undefined || note === memory.facts.postInstallNote
+        ? undefined
+        : { reason: 'PostInstallNote', note };
+    },
+    refused: (refusal) => partial(pass, refusal) ?? saidNo(pass, refusal, words),
+  };
+}
+
+/** What an answer that says yes tells; undefined where it cannot be read. */
+function installed(pass: SolutionPass, body: unknown, inputs: Inputs): Partial<Memory<Facts>> | undefined {
+  const { memory, subject } = pass;
+  const result = solutionResultOf(body);
+  if (result === undefined) return undefined;
+  const id = result.installationId ?? memory.id;
+  const bound =
+    id === undefined ? { journal: undefined } : boundTo<Spec, Facts>(pass, id, memory.ownership ?? 'Created');
+  const components = merged(memory.facts.components ?? [], result.components);
+  const postInstallNote = result.postInstallNote ?? memory.facts.postInstallNote;
+  // An image that did not go along, or after some components were made with another one, is as little known as before.
+  const before = memory.applied?.prints[agentImage];
+  const isUnset = inputs['agentImage'] === undefined || memory.facts.complete === false;
+  const unsent = isUnset && before !== undefined ? { [agentImage]: before } : {};
+  return {
+    ...bound,
+    applied: { generation: subject.generation, prints: { ...printsOf(pass), ...unsent } },
+    facts: { complete: true, components: components.length > 0 ? components : undefined, postInstallNote },
+  };
+}
+
+/** A failure that names the installation made some components: the same id completes it. */
+function partial(pass: SolutionPass, refusal: Refusal): Verdict<Facts> | undefined {
+  const { memory, notes } = pass;
+  const id = 'body' in refusal ? installationIdOf(refusal.body) : undefined;
+  if (id === undefined || (memory.id !== undefined && id !== memory.id) || memory.facts.complete === true) {
+    return undefined;
+  }
+  const tries = notes['tries'] ?? 0;
+  return {
+    is: 'wait',
+    reason: 'PartiallyInstalled',
+    message: `installation ${id} is not complete: ${refusal.message}; it is continued under the same id`,
+    retryInMs: growingMs(tries, { firstMs: 5_000, longestMs: 300_000 }),
+    note: { tries: tries + 1 },
+    remember: {
+      ...boundTo(pass, id, memory.ownership ?? 'Created'),
+      applied: appliedPartly(pass),
+      facts: { ...memory.facts, complete: false },
+    },
+  };
+}
+
+/** What is known after a part was made: the image that its components were made with first. */
+function appliedPartly(pass: SolutionPass): Memory<Facts>['applied'] {
+  const { applied } = pass.memory;
+  const image = printsOf(pass)[agentImage];
+  if (image === undefined || applied?.prints[agentImage] !== undefined) return applied;
+  return { generation: applied?.generation ?? -1, prints: { ...applied?.prints, [agentImage]: image } };
+}
+
+/** A no to what goes under the id of an installation: nothing has to be looked for, but an upgrade may have been carried out. */
+function saidNo(pass: SolutionPass, refusal: Refusal, words: string): Verdict<Facts> | undefined {
+  const { id } = pass.memory;
+  if (id === undefined || (refusal.is !== 'notFound' && refusal.is !== 'conflict')) return undefined;
+  return { is: 'stall', reason: 'Rejected', message: `${words} under the id ${id}: ${refusal.message}` };
+}
+
+/** When a call that was written down can no longer arrive. */
+export function overAt(
+  { journalSeen, horizonMs }: SolutionPass,
+  { deadlineSeconds }: JournalEntry,
+): { readonly monotonic: number; readonly inWords: string } {
+  const ms = deadlineSeconds * 1_000 + horizonMs;
+  return { monotonic: journalSeen.monotonic + ms, inWords: new Date(journalSeen.wall + ms).toISOString() };
+}
+
+/** The answer to the first call was lost: only a world without a trace of it allows another. */
+export function resolveDoubt(pass: SolutionPass, entry: JournalEntry): Step<Facts> {
+  const { journalSeen, monotonicMs, spec } = pass;
+  const apps = appsOf(pass.account.accountId);
+  const walk = pass.view.all(apps);
+  const { monotonic: settledAt, inWords } = overAt(pass, entry);
+  const since = Math.max(journalSeen.monotonic, Math.min(settledAt, monotonicMs - recheckMs));
+  if (walk === undefined || walk.begunAt < since) return readOf(pass, apps, monotonicMs);
+  const appName = entry.create?.name ?? spec.appName;
+  const traces = idsOf(unexplained(pass, alike(pass, appName)))
+    .filter((appId) => entry.create?.excluded.includes(appId) !== true)
+    .toSorted();
+  if (traces.length > 0) {
+    const message = `the answer to the installation of "${appName}" was lost and ${traces.slice(0, 5).join(', ')} may be its components; put the installation's id into spec.installationId, or delete these apps to install again`;
+    return { is: 'stall', reason: 'InstallationIdUnknown', message };
+  }
+  if (entry.conflicted !== undefined) {
+    const message = `install solution "${spec.solution}": ${entry.conflicted}`;
+    return { is: 'stall', reason: 'Rejected', message, remember: { journal: undefined } };
+  }
+  if (walk.begunAt < settledAt) {
+    const message = `the answer to the installation of "${appName}" was lost; if no component shows by ${inWords}, "${spec.appName}" is installed`;
+    return { is: 'wait', reason: 'InDoubt', message, retryInMs: recheckMs };
+  }
+  // Under another name it is another installation, which begins anew.
+  if (appName !== spec.appName) return { is: 'again', remember: { journal: undefined } };
+  return create(pass, entry.attempt + 1);
+}
+
+/** What an installation leaves in the service when its resource goes. */
+export function leftBehind({ id, journal, facts }: Memory<Facts>): string | undefined {
+  const apps = (facts.components ?? []).flatMap(({ appId }) => appId ?? []);
+  const made = apps.length === 0 ? '' : ` (apps ${apps.slice(0, 10).join(', ')})`;
+  if (id !== undefined) {
+    return `installation ${id}${made} stays in the service; spec.installationId: ${id} in another resource takes it up`;
+  }
+  if (apps.length > 0) return `an installation whose id was not shown${made} stays in the service`;
+  if (journal?.create === undefined) return undefined;
+  return `the answer to the installation of "${journal.create.name}" is not known: if it was carried out, its components stay in the service`;
+}

@@ -1,0 +1,230 @@
+/**
+ * The components of an installation: which apps may be some of it, how answers about them add up, and whether they are there.
+ *
+ * Nothing lists installations, and what their apps are called is not shown; so an app is taken for a component rather once too
+ * often than once too seldom, unless another resource is known to have made it.
+ */
+import type { Pass } from '../../engine/kind/contract/pass.ts';
+import { definedOf } from '../../engine/kind/planner/plan.ts';
+import { readOf } from '../../engine/kind/planner/reading.ts';
+import { lookTwice } from '../../engine/kind/planner/observe.ts';
+import type { Step } from '../../engine/kind/contract/step.ts';
+import type { Read, Snapshot } from '../../engine/ports.ts';
+import { appEnvsOf, appOf, appsOf, isUnderWay, solutionsOf, type AppItem } from '../../hosting/requests.ts';
+import { awaitDoubts } from '../shared/others-in-doubt.ts';
+import type { Facts, Spec } from './schema.ts';
+
+export type SolutionPass = Pass<Spec, Facts>;
+
+type Component = NonNullable<Facts['components']>[number];
+
+/** Apps whose name has the name of the installation in it. */
+export function alike({ view, account }: SolutionPass, appName: string): readonly AppItem[] {
+  const name = squashed(appName);
+  const apps = view.all(appsOf(account.accountId))?.items.values() ?? [];
+  return [...apps].filter((app) => squashed(app.name).includes(name));
+}
+
+/** Of these apps, those that no other resource is known to have made. */
+export function unexplained(pass: SolutionPass, apps: readonly AppItem[]): readonly AppItem[] {
+  const isMade = (appId: string) =>
+    pass.related?.('SolutionInstallation', appId).some(() => true) === true ||
+    pass.related?.('HostedApp', appId).some(({ ownership }) => ownership === 'Created') === true;
+  return apps.filter(({ appId }) => !isMade(appId));
+}
+
+/** Whether an app is called as a component of this installation would be: its name, and perhaps something beside it. */
+export function isNamedAfter(pass: SolutionPass, app: AppItem): boolean {
+  const [own, all] = [wordsOf(pass.spec.appName), wordsOf(app.name)];
+  const isPart = all.some((_, at) => own.every((word, index) => all[at + index] === word));
+  return isPart || componentNames(pass).some((name) => squashed(app.name) === squashed(pass.spec.appName + name));
+}
+
+/** What is known of the components with what an answer says of them: it may name only some of them, or show only their ids. */
+export function merged(known: readonly Component[], told: readonly Component[]): Component[] {
+  const isReplaced = (one: Component) =>
+    told.some((other) => one.name !== undefined && other.name === one.name && !isSame(one, other));
+  const kept = known
+    .filter((one) => !isReplaced(one))
+    .map((one) => ({ ...one, ...definedOf(told.find((other) => isSame(one, other)) ?? {}) }));
+  return [...kept, ...told.filter((other) => !known.some((one) => isSame(one, other)))];
+}
+
+function isSame(one: Component, other: Component): boolean {
+  if (one.appEnvId !== undefined && other.appEnvId !== undefined) return one.appEnvId === other.appEnvId;
+  return one.appId !== undefined && one.appId === other.appId;
+}
+
+/** The components with what the lists show of them where no answer did. */
+export function completed(pass: SolutionPass): Component[] {
+  const components = pass.memory.facts.components ?? [];
+  const done: Component[] = [];
+  for (const component of components) {
+    const taken = new Set([...components, ...done].map(({ name }) => name));
+    done.push(completedOne(pass, component, taken));
+  }
+  return done;
+}
+
+function completedOne(pass: SolutionPass, component: Component, taken: ReadonlySet<string | undefined>): Component {
+  const { view, account } = pass;
+  const list = appEnvsOf(account.accountId);
+  const shown = component.appEnvId === undefined ? undefined : view.one(list, component.appEnvId)?.item;
+  const appId = component.appId ?? shown?.appId;
+  if (appId === undefined) return component;
+  // Parallel lists of ids say nothing of what belongs together; the environment itself does.
+  const isItsOwn = component.appEnvId !== undefined && (shown === undefined || shown.appId === appId);
+  const appEnvId = isItsOwn ? component.appEnvId : onlyEnvironment(pass, appId);
+  const name = component.name ?? nameOf(pass, appId, taken);
+  return definedOf({ name, appId, appEnvId });
+}
+
+function onlyEnvironment({ view, account }: SolutionPass, appId: string): string | undefined {
+  const items = view.group(appEnvsOf(account.accountId), appId)?.items ?? [];
+  return items.length === 1 ? items[0]?.appEnvId : undefined;
+}
+
+/** The catalogue's name of a component where its app carries just that beside the name of the installation, or else its app's. */
+function nameOf(pass: SolutionPass, appId: string, taken: ReadonlySet<string | undefined>): string | undefined {
+  const { view, account, spec } = pass;
+  const app = view.one(appsOf(account.accountId), appId)?.item;
+  const catalogue = solutionsOf(account.accountId);
+  const isReadable = view.all(catalogue) !== undefined || view.problem(catalogue) !== undefined;
+  if (app === undefined || !isReadable) return undefined;
+  const fitting = componentNames(pass).filter((name) => squashed(app.name) === squashed(spec.appName + name));
+  const [only, other] = fitting;
+  return only !== undefined && other === undefined && !taken.has(only) ? only : app.name;
+}
+
+function componentNames({ view, account, spec }: SolutionPass): readonly string[] {
+  return view.all(solutionsOf(account.accountId))?.items.get(spec.solution)?.components ?? [];
+}
+
+function wordsOf(name: string): readonly string[] {
+  return name.toLowerCase().match(/[\p{L}\p{N}]+/gu) ?? [name];
+}
+
+function squashed(name: string): string {
+  return wordsOf(name).join('');
+}
+
+/** Components that do not show any more; gone only after proof, and made again only if the spec says so. */
+export function lookForComponents(pass: SolutionPass): Step<Facts> | undefined {
+  for (const component of pass.memory.facts.components ?? []) {
+    const missing = missingApp(pass, component) ?? missingEnvironment(pass, component);
+    if (missing === 'gone') return gone(pass, component);
+    if (missing !== undefined) return missing;
+  }
+  return undefined;
+}
+
+function missingApp(pass: SolutionPass, { appId, name = appId }: Component): Step<Facts> | 'gone' | undefined {
+  const apps = appsOf(pass.account.accountId);
+  const seen = appId === undefined ? undefined : pass.view.one(apps, appId);
+  if (appId === undefined) return undefined;
+  if (seen === undefined) return readOf(pass, apps, Number.NEGATIVE_INFINITY);
+  if (seen.item !== undefined || isOlder(pass, seen.walk)) return undefined;
+  // Each component is missed since a time of its own.
+  const missedAt = pass.notes[appId];
+  const own = { ...pass, notes: missedAt === undefined ? {} : { missedAt } };
+  const noun = `app of component ${name ?? ''}:`;
+  const direct = lookTwice(own, { noun, single: appOf(appId), id: appId, since: seen.walk.begunAt });
+  if (direct.is === 'there') return undefined;
+  if (direct.is === 'gone') return 'gone';
+  const { step } = direct;
+  if (step.is === 'release') return step;
+  const at = step.note?.['missedAt'] ?? missedAt;
+  return { ...step, note: at === undefined ? pass.notes : { ...pass.notes, [appId]: at } };
+}
+
+/** The interface shows no single environment: two walks of the list, a poll apart, are the proof. */
+function missingEnvironment(pass: SolutionPass, component: Component): Step<Facts> | 'gone' | undefined {
+  const { view, account, notes, wrote, monotonicMs, horizonMs } = pass;
+  // A list may lag: it says nothing of what was made just now.
+  if (wrote !== undefined && monotonicMs - wrote.at < horizonMs) return undefined;
+  const { appEnvId, name = appEnvId } = component;
+  const list = appEnvsOf(account.accountId);
+  const seen = appEnvId === undefined ? undefined : view.one(list, appEnvId);
+  if (appEnvId === undefined || seen === undefined) return undefined;
+  if (seen.item !== undefined || isOlder(pass, seen.walk)) return undefined;
+  const missedAt = notes[appEnvId];
+  if (missedAt === undefined) {
+    const message = `the environment ${appEnvId} of component ${name ?? ''} is not found in the service; looking once more before it counts as gone`;
+    const note = { ...notes, [appEnvId]: seen.walk.begunAt };
+    return { is: 'wait', reason: 'ObjectMissing', message, retryInMs: account.pollMs, note };
+  }
+  const since = missedAt + account.pollMs;
+  return seen.walk.begunAt < since ? { ...readOf(pass, list, since), note: notes } : 'gone';
+}
+
+function gone({ spec, account, memory }: SolutionPass, component: Component): Step<Facts> {
+  const { appId = '', appEnvId = '', name = appId } = component;
+  const what = `component ${name} (app ${appId}, environment ${appEnvId})`;
+  if (spec.lifecycle?.onMissing !== 'Recreate') {
+    const message = `${what} is gone from the service, or a part of it, and is not made again`;
+    return { is: 'stall', reason: 'ObjectGone', message };
+  }
+  if (account.frozen !== undefined) return { is: 'wait', reason: 'VisibilityLost', message: account.frozen };
+  if (memory.id === undefined) {
+    const message = `${what} is gone, and the installation's id is not known; put it into spec.installationId`;
+    return { is: 'stall', reason: 'InstallationIdUnknown', message };
+  }
+  const components = memory.facts.components?.filter((one) => one !== component);
+  return { is: 'again', remember: { facts: { ...memory.facts, components, complete: false } }, note: {} };
+}
+
+/** Waits while components are on their way to another state; an answer to a request says only that it was accepted. */
+export function awaitComponents(pass: SolutionPass): Step<Facts> | undefined {
+  const { view, account, memory, notes, wrote } = pass;
+  const list = appEnvsOf(account.accountId);
+  const moving: string[] = [];
+  let isOld = false;
+  for (const { name, appEnvId } of memory.facts.components ?? []) {
+    const seen = appEnvId === undefined ? undefined : view.one(list, appEnvId);
+    if (seen === undefined) continue;
+    isOld ||= isOlder(pass, seen.walk);
+    if (seen.item === undefined || isOlder(pass, seen.walk) || isUnderWay(seen.item.status)) {
+      moving.push(name ?? appEnvId ?? '');
+    }
+  }
+  if (moving.length === 0) return undefined;
+  if (isOld && wrote !== undefined && notes['accepted'] === wrote.at) return readOf(pass, list, wrote.at);
+  const note = isOld && wrote !== undefined ? { accepted: wrote.at } : {};
+  const message = `components are being updated: ${moving.join(', ')}`;
+  return { is: 'wait', reason: 'Updating', message, note, retryInMs: isOld ? 1_000 : account.pollMs };
+}
+
+/** The environments of the components, as far as they are known. */
+export function environmentIds(pass: SolutionPass): readonly string[] {
+  return completed(pass).flatMap(({ appEnvId }) => appEnvId ?? []);
+}
+
+/** Waits while an environment of a component is being changed, or a deployment to it may still arrive. */
+export function awaitDeployments(pass: SolutionPass): Step<Facts> | undefined {
+  const { view, account, askedAt, related } = pass;
+  const list = appEnvsOf(account.accountId);
+  for (const appEnvId of environmentIds(pass)) {
+    const seen = view.one(list, appEnvId);
+    if (seen === undefined || seen.walk.begunAt < askedAt) return readOf(pass, list, askedAt);
+    if (isUnderWay(seen.item?.status)) {
+      const message = `environment ${appEnvId} is being updated; the solution is upgraded when it is at rest`;
+      return { is: 'wait', reason: 'Updating', message, retryInMs: account.pollMs };
+    }
+    const bound = (related?.('AppEnvironment', appEnvId) ?? []).filter(({ id }) => id === appEnvId);
+    const held = awaitDoubts(pass, bound, 'the solution is not upgraded');
+    if (held !== undefined) return held;
+  }
+  return undefined;
+}
+
+/** Reads the lists that show what an installation makes, where they were not read yet: looked at without waiting for any item. */
+export function unread(pass: SolutionPass): Step<Facts> | undefined {
+  const { accountId } = pass.account;
+  const isUnread = (list: Read) => pass.view.one(list, pass.subject.uid) === undefined;
+  const missing = [appsOf(accountId), appEnvsOf(accountId)].find(isUnread);
+  return missing && readOf(pass, missing, Number.NEGATIVE_INFINITY);
+}
+
+function isOlder({ wrote }: SolutionPass, { begunAt }: Snapshot): boolean {
+  return wrote !== undefined && begunAt < wrote.at;
+}

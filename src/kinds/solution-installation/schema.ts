@@ -1,0 +1,82 @@
+import type { z } from 'zod';
+import type { KindIdentity } from '../../engine/kind/contract/define.ts';
+import { adoption, lifecycle, mode, onDelete, onMissing, specInAccount } from '../../engine/kind/schema/parts.ts';
+import { exactlyOne, immutable } from '../../engine/kind/schema/rules.ts';
+import {
+  facts,
+  fields,
+  flag,
+  idAsShown,
+  listOf,
+  mapOf,
+  serviceId,
+  shown,
+  text,
+} from '../../engine/kind/schema/schema.ts';
+import { valueOrSource } from '../shared/schema.ts';
+
+/** A curated set-up of several components. */
+export const Spec = specInAccount('Which solution to install, and where.', {
+  solution: immutable(
+    text('The solution, by the name under which status.catalog of the account lists it.', {
+      min: 1,
+      max: 128,
+      pattern: '^[A-Za-z0-9][A-Za-z0-9._-]*$',
+    }),
+    'solution cannot be changed; create another SolutionInstallation',
+  ),
+  appName: text('The name for what is created.', { min: 1, max: 128 }),
+  region: text('The region to install in.', { min: 1, max: 128 }),
+  installationId: serviceId(
+    'The id of an installation that exists, to complete it or to take it up again: it is sent with the request, which creates only what is missing. It cannot be changed once the service has answered to it.',
+  ).optional(),
+  inputs: mapOf(
+    'What the solution asks for, by name.',
+    exactlyOne(fields('The value of one input.', valueOrSource()), ['value', 'valueFrom']),
+    { maxProperties: 50, maxKeyLength: 128 },
+  ).optional(),
+  lifecycle: lifecycle({
+    mode,
+    adoption,
+    onDelete: onDelete(['Retain'], 'The interface cannot delete an installation. Default: Retain.'),
+    onMissing: onMissing('Stall'),
+  }),
+});
+export type Spec = z.output<typeof Spec>;
+
+/** What an installation shows. */
+export const Facts = facts({
+  components: listOf(
+    'What was created.',
+    shown('A component.', {
+      name: text('Its name; where no answer showed one, from the catalogue or its app.', { max: 256 }).optional(),
+      appId: idAsShown('The id of its app.').optional(),
+      appEnvId: idAsShown('The id of its environment.').optional(),
+    }),
+    { max: 50 },
+  ).optional(),
+  complete: flag(
+    'Whether the service reported all components as created; false when it said that some are missing.',
+  ).optional(),
+  postInstallNote: text('What you must do before all components are connected.', { max: 8192 }).optional(),
+});
+export type Facts = z.output<typeof Facts>;
+
+/** The manifest and the page of SolutionInstallation. */
+export const identity = {
+  kind: 'SolutionInstallation',
+  plural: 'solutioninstallations',
+  shortNames: ['soln'],
+  scope: 'Namespaced',
+  summary: 'A curated set-up of one or more connected components, installed in one step.',
+  life: 'long',
+  spec: Spec,
+  facts: Facts,
+  idField: 'installationId',
+  holds: false,
+  columns: [
+    { name: 'SOLUTION', path: '.spec.solution', description: 'The solution.' },
+    { name: 'REGION', path: '.spec.region', wide: true, description: 'Where it is installed.' },
+  ],
+  selectable: ['.spec.solution', '.spec.region', '.status.installationId'],
+} satisfies KindIdentity;

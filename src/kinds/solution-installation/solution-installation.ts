@@ -1,0 +1,145 @@
+import { sameJson } from '../../base/json.ts';
+import { boundTo, notGranted } from '../../engine/kind/planner/binding.ts';
+import { stateOfHidden } from '../../engine/kind/planner/compare.ts';
+import { defineKind } from '../../engine/kind/contract/define.ts';
+import { readOf } from '../../engine/kind/planner/reading.ts';
+import type { Step } from '../../engine/kind/contract/step.ts';
+import { solutionsOf } from '../../hosting/requests.ts';
+import { Secret } from '../../base/secret.ts';
+import { nearest } from '../shared/nearest.ts';
+import { identity, type Facts, type Spec } from './schema.ts';
+import { create, inputsOf, leftBehind, printsOf, resolveDoubt, wantedOf } from './calls.ts';
+import { awaitComponents, completed, lookForComponents, unread, type SolutionPass } from './components.ts';
+import { install, resolveUpgrade, upgrade } from './upgrade.ts';
+import { needsOf } from '../shared/values.ts';
+
+/** Inputs that a personal subscription does without. */
+const notPersonal = ['llmProviderKeyId', 'agentPrimaryModel', 'agentSecondaryModel'];
+
+function step(pass: SolutionPass): Step<Facts> {
+  const { subject, spec, memory } = pass;
+  if (subject.deleting) return { is: 'release' };
+  const { installationId } = spec;
+  const isOther = installationId !== undefined && installationId !== memory.id;
+  if (isOther && memory.id !== undefined && memory.facts.complete !== undefined) {
+    const message = `spec.installationId names ${installationId}, and this resource has installation ${memory.id}; take the change back, or create another resource for the other installation`;
+    return { is: 'stall', reason: 'Immutable', message };
+  }
+  const id = installationId ?? memory.id;
+  const other = id === undefined ? undefined : pass.claimant(id);
+  if (other?.goesFirst === true) {
+    const message = `installation ${id} belongs to ${other.name}, which is older; one installation has one owner`;
+    return { is: 'stall', reason: 'Claimed', message };
+  }
+  if (isOther) return resume(pass, installationId);
+  if (memory.journal?.operation === 'upgrade') return resolveUpgrade(pass, memory.journal);
+  if (memory.journal !== undefined) return resolveDoubt(pass, memory.journal);
+  if (memory.facts.complete === true) return keep(pass);
+  const notYet = admit(pass) ?? unread(pass);
+  if (notYet !== undefined) return notYet;
+  return memory.id === undefined ? create(pass, 1) : install(pass);
+}
+
+/** Takes up the installation that the spec names. */
+function resume(pass: SolutionPass, id: string): Step<Facts> {
+  const known = pass.memory.id === undefined && pass.memory.facts.complete !== undefined;
+  const isForeign = !known && pass.memory.journal === undefined;
+  const refused =
+    isForeign &&
+    notGranted(`spec.installationId names installation ${id}`, pass.spec.lifecycle?.adoption, pass.account);
+  if (refused) return refused;
+  return { is: 'again', remember: boundTo(pass, id, 'Adopted') };
+}
+
+/** Refuses what the catalogue shows to be impossible, before anything is sent. */
+function admit(pass: SolutionPass): Step<Facts> | undefined {
+  const { spec, view, account } = pass;
+  const read = solutionsOf(account.accountId);
+  const catalogue = view.all(read);
+  if (catalogue === undefined) {
+    return view.problem(read) === undefined ? readOf(pass, read, Number.NEGATIVE_INFINITY) : undefined;
+  }
+  const solution = catalogue.items.get(spec.solution);
+  if (solution === undefined) {
+    const near = nearest(spec.solution, catalogue.items.keys());
+    const hint = near === undefined ? '' : `; did you mean ${near}?`;
+    return {
+      is: 'stall',
+      reason: 'UnknownSolution',
+      message: `the catalogue has no solution "${spec.solution}"${hint}`,
+    };
+  }
+  const inputs = inputsOf(pass);
+  const mode = inputs['agentAuthenticationMode'];
+  const isPersonal = (mode instanceof Secret ? mode.reveal() : mode) === 'PERSONAL_SUBSCRIPTION';
+  const missing = solution.requiredInputs.filter(
+    (name) => inputs[name] === undefined && !(isPersonal && notPersonal.includes(name)),
+  );
+  if (missing.length === 0) return undefined;
+  return {
+    is: 'stall',
+    reason: 'InvalidSpec',
+    message: `spec.inputs lacks ${missing.join(', ')}, which ${spec.solution} asks for`,
+  };
+}
+
+/** What is done for an installation that the service reported as complete. */
+function keep(pass: SolutionPass): Step<Facts> {
+  const { memory, subject, spec } = pass;
+  const wanted = Object.entries(wantedOf(pass));
+  const changed = wanted
+    .filter(([field, value]) => stateOfHidden(pass, field, pass.print(value)) === 'unsent')
+    .map(([field]) => field);
+  const fixed = [...changed, ...Object.keys(leftPrints(pass))].filter((field) => field !== 'inputs.agentImage');
+  if (fixed.length > 0) {
+    const message = `${fixed.join(', ')} cannot be changed once the solution is installed; only inputs.agentImage can`;
+    return { is: 'stall', reason: 'Immutable', message };
+  }
+  if (changed.length > 0 && memory.id === undefined) {
+    const message =
+      'inputs.agentImage has changed, and the service did not show the id of the installation; put it into spec.installationId';
+    return { is: 'stall', reason: 'InstallationIdUnknown', message };
+  }
+  if (changed.length > 0) return upgrade(pass);
+  const lost = lookForComponents(pass);
+  if (lost !== undefined) return lost;
+  const components = completed(pass);
+  if (!sameJson(components, memory.facts.components ?? [])) {
+    return { is: 'again', remember: { facts: { ...memory.facts, components } } };
+  }
+  const prints = { ...leftPrints(pass), ...printsOf(pass) };
+  const applied = { generation: subject.generation, prints };
+  if (!sameJson(applied, memory.applied)) return { is: 'again', remember: { applied } };
+  const moving = awaitComponents(pass);
+  if (moving !== undefined) return moving;
+  const note = memory.facts.postInstallNote;
+  return {
+    is: 'ready',
+    message: note === undefined ? `${spec.solution} is installed` : `installed; to be done by you: ${note}`,
+    note: {},
+  };
+}
+
+/** What was sent and is wanted no longer: the service keeps it. */
+function leftPrints(pass: SolutionPass): Readonly<Record<string, string>> {
+  const wanted = wantedOf(pass);
+  const left = Object.entries(pass.memory.applied?.prints ?? {}).filter(([field]) => wanted[field] === undefined);
+  return Object.fromEntries(left);
+}
+
+/** A curated set-up of several components, installed in one step. */
+export const solutionInstallation = defineKind<Spec, Facts>({
+  ...identity,
+  needs: ({ inputs = {} }) => needsOf(Object.entries(inputs).map(([name, input]) => [`inputs.${name}`, input])),
+  claims: ({ installationId }) => (installationId === undefined ? [] : [installationId]),
+  made: ({ components = [] }) => components.flatMap(({ appId }) => appId ?? []),
+  leaves: leftBehind,
+  step,
+  show: (pass) => ({
+    facts: pass.memory.facts,
+    conditions: [],
+    drift: [],
+    unverified: Object.keys(wantedOf(pass)).toSorted(),
+    leftover: Object.keys(leftPrints(pass)).toSorted(),
+  }),
+});

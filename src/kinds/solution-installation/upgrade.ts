@@ -1,0 +1,82 @@
+/**
+ * Going on with an installation whose id is known, and giving one that is complete another agent image.
+ *
+ * Why: docs/design/deployments.md#an-upgrade-is-sent-at-most-twice
+ */
+import type { JournalEntry, Step } from '../../engine/kind/contract/step.ts';
+import { awaitDoubts } from '../shared/others-in-doubt.ts';
+import { agentImage, inputsOf, installing, overAt, takeOver } from './calls.ts';
+import { awaitDeployments, type SolutionPass } from './components.ts';
+import type { Facts } from './schema.ts';
+
+/** How often the same upgrade is sent while every answer to it is lost. */
+const mostUpgrades = 2;
+
+/**
+ * Goes on with an installation whose id is known. It may be complete by then, and a request that names an agent image is an
+ * upgrade to it: such a one is written down as an upgrade is. After a doubt the rest is asked for without the image, which may
+ * be repeated; the image is set once more when everything is there.
+ */
+export function install(pass: SolutionPass): Step<Facts> {
+  const held = takeOver(pass);
+  if (held !== undefined) return held;
+  const { agentImage: image, ...rest } = inputsOf(pass);
+  if (image === undefined) return { is: 'call', call: installing(pass) };
+  const call = installing(pass);
+  const digest = pass.print(call.request.body ?? null);
+  if (doubtsOf(pass, digest) > 0) return { is: 'call', call: installing(pass, rest) };
+  const environments = pass.inAccount?.('AppEnvironment') ?? [];
+  // Which of them are components is not known before the answer.
+  const beside = awaitDeployments(pass) ?? awaitDoubts(pass, environments, 'nothing is sent for the installation');
+  if (beside !== undefined) return beside;
+  const alone = [...new Set([...(call.alone ?? []), ...environments.flatMap(({ id }) => id ?? [])])];
+  return { is: 'call', call: { ...call, alone, journal: { operation: 'upgrade', attempt: 1, digest } } };
+}
+
+/** Gives a complete installation another agent image: written down, since the service never shows which one it has. */
+export function upgrade(pass: SolutionPass): Step<Facts> {
+  const call = installing(pass);
+  const digest = pass.print(call.request.body ?? null);
+  const doubts = doubtsOf(pass, digest);
+  if (doubts === mostUpgrades) {
+    const message = `${call.words}: the answer was lost twice, and the service does not show which image runs; change spec.inputs.agentImage to try again`;
+    return { is: 'stall', reason: 'UpgradeInDoubt', message };
+  }
+  const held = takeOver(pass) ?? awaitDeployments(pass);
+  if (held !== undefined) return held;
+  return { is: 'call', call: { ...call, journal: { operation: 'upgrade', attempt: doubts + 1, digest } } };
+}
+
+/** Stands for the image that runs while nobody knows it: fits none, and says what was sent in doubt, and how often. */
+function printOfDoubt(pass: SolutionPass, { attempt, digest }: Pick<JournalEntry, 'attempt' | 'digest'>): string {
+  return pass.print(['in doubt', attempt, digest]);
+}
+
+/** How often this was sent, and its answer lost. */
+function doubtsOf(pass: SolutionPass, digest: string): number {
+  const last = pass.memory.applied?.prints[agentImage];
+  return [1, mostUpgrades].find((attempt) => last === printOfDoubt(pass, { attempt, digest })) ?? 0;
+}
+
+/** The answer to an upgrade was lost: which image runs is not known, so nothing is sent before the call is over. */
+export function resolveUpgrade(pass: SolutionPass, entry: JournalEntry): Step<Facts> {
+  const { memory, monotonicMs, spec } = pass;
+  if (entry.conflicted !== undefined) {
+    const message = `upgrade solution "${spec.solution}" as "${spec.appName}": ${entry.conflicted}`;
+    return { is: 'stall', reason: 'Rejected', message, remember: { journal: undefined } };
+  }
+  const { monotonic: settledAt, inWords } = overAt(pass, entry);
+  if (monotonicMs < settledAt) {
+    const isComplete = memory.facts.complete === true;
+    const next =
+      entry.attempt < mostUpgrades
+        ? `the image of the spec is sent once more ${isComplete ? 'at' : 'when everything is there, not before'} ${inWords}`
+        : `it is not sent a third time, and another image not before ${inWords}`;
+    const what = isComplete ? 'upgrade' : 'installation';
+    const message = `the answer to the ${what} of "${spec.appName}" was lost; ${next}`;
+    return { is: 'wait', reason: 'InDoubt', message, retryInMs: settledAt - monotonicMs };
+  }
+  const { generation = -1, prints = {} } = memory.applied ?? {};
+  const applied = { generation, prints: { ...prints, [agentImage]: printOfDoubt(pass, entry) } };
+  return { is: 'again', remember: { journal: undefined, applied } };
+}

@@ -1,0 +1,192 @@
+import { isRecord } from '../../base/json.ts';
+import type { Clock } from '../../base/clock.ts';
+import {
+  type KubeApi,
+  type KubeObject,
+  type Page,
+  type PageOptions,
+  type PatchOperation,
+  type Resource,
+  KubeError,
+  type WatchEvent,
+  type WatchOptions,
+} from '../../engine/ports.ts';
+import type { Credentials } from '../credentials/access.ts';
+import { GarbledError, provesAbsence, refusalOf, silenceOf } from './failure.ts';
+import { linesOf } from './lines.ts';
+import { parseJson, parseObject, parsePage, parseWatchLine, textOf } from './parse.ts';
+import { collectionPath, objectPath, titleOf } from './path.ts';
+import {
+  type Answer,
+  type Call,
+  type Limits,
+  type OnCall,
+  type ServerDate,
+  Transport,
+  usualLimits,
+} from './transport.ts';
+
+/** The oldest Kubernetes that the operator supports. */
+export const oldestMinor = 33;
+
+const metadataList = 'application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1';
+const metadataItem = 'application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1';
+
+/** What opening the client takes. */
+export interface KubeOptions {
+  readonly credentials: Credentials;
+  readonly clock: Clock;
+  readonly limits?: Partial<Limits>;
+  readonly onCall?: OnCall;
+}
+
+/** The version of the API server. */
+export interface ServerVersion {
+  readonly major: number;
+  readonly minor: number;
+  readonly text: string;
+  readonly supported: boolean;
+}
+
+/** A client for one cluster; it connects with its first request. */
+export function openKube({ credentials, clock, limits, onCall }: KubeOptions): KubeClient {
+  const all = { ...usualLimits, ...limits };
+  return new KubeClient(new Transport(credentials, clock, all, onCall), all.lineBytes);
+}
+
+/** The Kubernetes API over HTTP. */
+export class KubeClient implements KubeApi {
+  readonly #transport: Transport;
+  readonly #lineBytes: number;
+
+  constructor(transport: Transport, lineBytes: number) {
+    this.#transport = transport;
+    this.#lineBytes = lineBytes;
+  }
+
+  async get(resource: Resource, namespace: string | undefined, name: string): Promise<KubeObject | undefined> {
+    const what = `reading ${titleOf(resource, namespace, name)}`;
+    const answer = await this.#transport.send({ method: 'GET', path: objectPath(resource, namespace, name), what });
+    if (answer.status === 404 && provesAbsence(answer.text, name)) return undefined;
+    return objectIn(answer, what);
+  }
+
+  async list(resource: Resource, options: PageOptions): Promise<Page> {
+    const what = `listing ${resource.plural}`;
+    const answer = await this.#transport.send({
+      method: 'GET',
+      path: collectionPath(resource, options.namespace),
+      query: { limit: String(options.limit), continue: options.continue, labelSelector: options.labelSelector },
+      ...(options.metadataOnly === true && { accept: metadataList }),
+      what,
+    });
+    return parsePage(bodyOf(answer, what), what);
+  }
+
+  async *watch(resource: Resource, options: WatchOptions): AsyncGenerator<WatchEvent, void, void> {
+    const what = `watching ${resource.plural}`;
+    const call: Call = {
+      method: 'GET',
+      path: collectionPath(resource, options.namespace),
+      query: {
+        watch: 'true',
+        allowWatchBookmarks: 'true',
+        resourceVersion: options.resourceVersion,
+        timeoutSeconds: String(options.timeoutSeconds),
+        labelSelector: options.labelSelector,
+      },
+      ...(options.metadataOnly === true && { accept: metadataItem }),
+      what,
+    };
+    try {
+      const opened = await this.#transport.open(call, options.signal);
+      if ('answer' in opened) throw refusalOf(opened.answer, what);
+      for await (const line of linesOf(opened.body, this.#lineBytes, what)) yield parseWatchLine(line, what);
+    } catch (cause) {
+      if (options.signal.aborted) return;
+      throw silenceOf(cause, what);
+    }
+  }
+
+  async create(resource: Resource, namespace: string | undefined, object: unknown): Promise<KubeObject> {
+    const what = `creating ${titleOf(resource, namespace, nameIn(object))}`;
+    const path = collectionPath(resource, namespace);
+    return objectIn(await this.#transport.send({ method: 'POST', path, body: object, what }), what);
+  }
+
+  async replace(resource: Resource, namespace: string | undefined, name: string, object: unknown): Promise<KubeObject> {
+    const what = `replacing ${titleOf(resource, namespace, name)}`;
+    const path = objectPath(resource, namespace, name);
+    return objectIn(await this.#transport.send({ method: 'PUT', path, body: object, what }), what);
+  }
+
+  async replaceStatus(
+    resource: Resource,
+    namespace: string | undefined,
+    name: string,
+    object: unknown,
+  ): Promise<KubeObject> {
+    const what = `writing the status of ${titleOf(resource, namespace, name)}`;
+    const path = objectPath(resource, namespace, name, 'status');
+    return objectIn(await this.#transport.send({ method: 'PUT', path, body: object, what }), what);
+  }
+
+  async patch(
+    resource: Resource,
+    namespace: string | undefined,
+    name: string,
+    operations: readonly PatchOperation[],
+  ): Promise<KubeObject> {
+    const what = `patching ${titleOf(resource, namespace, name)}`;
+    const path = objectPath(resource, namespace, name);
+    const contentType = 'application/json-patch+json';
+    const answer = await this.#transport.send({ method: 'PATCH', path, body: operations, contentType, what });
+    return objectIn(answer, what, true);
+  }
+
+  async delete(resource: Resource, namespace: string | undefined, name: string): Promise<void> {
+    const what = `deleting ${titleOf(resource, namespace, name)}`;
+    const answer = await this.#transport.send({ method: 'DELETE', path: objectPath(resource, namespace, name), what });
+    bodyOf(answer, what);
+  }
+
+  /** The API server's clock as of its last answer, with the monotonic time at which it was seen. */
+  serverDate(): ServerDate | undefined {
+    return this.#transport.serverDate;
+  }
+
+  /** The API server's version, and whether the operator supports it. */
+  async serverVersion(): Promise<ServerVersion> {
+    const what = 'asking for the version of Kubernetes';
+    const body = bodyOf(await this.#transport.send({ method: 'GET', path: '/version', what }), what);
+    const major = isRecord(body) ? Number.parseInt(textOf(body, 'major') ?? '', 10) : Number.NaN;
+    // Some providers answer "33+".
+    const minor = isRecord(body) ? Number.parseInt(textOf(body, 'minor') ?? '', 10) : Number.NaN;
+    if (!isRecord(body) || Number.isNaN(major) || Number.isNaN(minor)) {
+      throw new GarbledError(`${what}: the answer does not say`);
+    }
+    const text = textOf(body, 'gitVersion') ?? `v${major}.${minor}`;
+    return { major, minor, text, supported: major > 1 || (major === 1 && minor >= oldestMinor) };
+  }
+
+  /** Lets go of all connections. */
+  close(): Promise<void> {
+    return this.#transport.close();
+  }
+}
+
+function bodyOf(answer: Answer, what: string, patched = false): unknown {
+  if (answer.status < 200 || answer.status > 299) throw refusalOf(answer, what, patched);
+  return parseJson(answer.text, what);
+}
+
+function objectIn(answer: Answer, what: string, patched = false): KubeObject {
+  return parseObject(bodyOf(answer, what, patched), what);
+}
+
+function nameIn(object: unknown): string {
+  const metadata = isRecord(object) ? object['metadata'] : undefined;
+  const name = isRecord(metadata) ? textOf(metadata, 'name') : undefined;
+  if (name === undefined) throw new KubeError('invalid', 'an object without a name cannot be created');
+  return name;
+}

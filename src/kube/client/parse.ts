@@ -1,0 +1,117 @@
+import { isRecord } from '../../base/json.ts';
+import type { KubeObject, ObjectMeta, Page, WatchEvent } from '../../engine/ports.ts';
+import { GarbledError } from './failure.ts';
+import { isVersion } from '../../base/resource-version.ts';
+
+const lastApplied = 'kubectl.kubernetes.io/last-applied-configuration';
+
+/** Text as JSON; what cannot be read is a `GarbledError` that names what was read, not what stood there. */
+export function parseJson(text: string, what: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    throw new GarbledError(`${what}: the answer is not JSON`);
+  }
+}
+
+/** One object, with the metadata that the engine uses; items of typed lists do not say what they are, so the list does. */
+export function parseObject(value: unknown, what: string, list?: { apiVersion: string; kind: string }): KubeObject {
+  if (!isRecord(value)) throw new GarbledError(`${what}: the answer is not an object`);
+  const apiVersion = textOf(value, 'apiVersion') ?? list?.apiVersion;
+  const kind = textOf(value, 'kind') ?? list?.kind;
+  const metadata = parseMeta(value['metadata']);
+  if (apiVersion === undefined || kind === undefined || metadata === undefined) {
+    throw new GarbledError(`${what}: the answer is not a Kubernetes object`);
+  }
+  return { ...value, apiVersion, kind, metadata };
+}
+
+/** One page of a list. */
+export function parsePage(value: unknown, what: string): Page {
+  const metadata = isRecord(value) ? value['metadata'] : undefined;
+  const items = isRecord(value) ? (value['items'] ?? []) : undefined;
+  if (!isRecord(value) || !isRecord(metadata) || !Array.isArray(items)) {
+    throw new GarbledError(`${what}: the answer is not a list`);
+  }
+  const resourceVersion = textOf(metadata, 'resourceVersion');
+  if (resourceVersion === undefined || !isVersion(resourceVersion)) {
+    throw new GarbledError(`${what}: the list does not say its resourceVersion`);
+  }
+  const kind = (textOf(value, 'kind') ?? '').replace(/List$/, '');
+  const own = { apiVersion: textOf(value, 'apiVersion') ?? '', kind };
+  return {
+    items: items.map((item) => parseObject(item, what, own)),
+    resourceVersion,
+    continue: textOf(metadata, 'continue'),
+  };
+}
+
+/** One line of a watch. */
+export function parseWatchLine(line: string, what: string): WatchEvent {
+  const value = parseJson(line, what);
+  const object = isRecord(value) ? value['object'] : undefined;
+  if (!isRecord(value) || !isRecord(object)) throw new GarbledError(`${what}: a line is not an event`);
+  const type = value['type'];
+  switch (type) {
+    case 'ADDED':
+    case 'MODIFIED':
+    case 'DELETED':
+      return { type, object: parseObject(object, what) };
+    case 'BOOKMARK': {
+      const metadata = object['metadata'];
+      const resourceVersion = isRecord(metadata) ? textOf(metadata, 'resourceVersion') : undefined;
+      if (resourceVersion === undefined || !isVersion(resourceVersion)) {
+        throw new GarbledError(`${what}: a bookmark does not say its resourceVersion`);
+      }
+      return { type, resourceVersion };
+    }
+    case 'ERROR': {
+      const code = object['code'];
+      return { type, code: typeof code === 'number' ? code : 500, message: textOf(object, 'message') ?? '' };
+    }
+    default:
+      throw new GarbledError(`${what}: a line is of no known type`);
+  }
+}
+
+function parseMeta(value: unknown): ObjectMeta | undefined {
+  if (!isRecord(value)) return undefined;
+  const name = textOf(value, 'name');
+  const uid = textOf(value, 'uid');
+  const resourceVersion = textOf(value, 'resourceVersion');
+  if (name === undefined || uid === undefined || resourceVersion === undefined || !isVersion(resourceVersion)) {
+    return undefined;
+  }
+  const namespace = textOf(value, 'namespace');
+  const generation = value['generation'];
+  const deletionTimestamp = textOf(value, 'deletionTimestamp');
+  const finalizers = value['finalizers'];
+  const annotations = textsOf(value['annotations']);
+  const labels = textsOf(value['labels']);
+  if (annotations !== undefined) delete annotations[lastApplied];
+  return {
+    name,
+    uid,
+    resourceVersion,
+    creationTimestamp: textOf(value, 'creationTimestamp') ?? '',
+    ...(namespace !== undefined && { namespace }),
+    ...(typeof generation === 'number' && { generation }),
+    ...(deletionTimestamp !== undefined && { deletionTimestamp }),
+    ...(Array.isArray(finalizers) && { finalizers: finalizers.filter((one) => typeof one === 'string') }),
+    ...(annotations !== undefined && { annotations }),
+    ...(labels !== undefined && { labels }),
+  };
+}
+
+/** The text under a key; an empty one counts as absent, as it does in Kubernetes. */
+export function textOf(value: Record<string, unknown>, key: string): string | undefined {
+  const found = value[key];
+  return typeof found === 'string' && found !== '' ? found : undefined;
+}
+
+function textsOf(value: unknown): Record<string, string> | undefined {
+  if (!isRecord(value)) return undefined;
+  const texts: Record<string, string> = {};
+  for (const [key, text] of Object.entries(value)) if (typeof text === 'string') texts[key] = text;
+  return texts;
+}

@@ -1,0 +1,264 @@
+/**
+ * Requests to the API server over undici.
+ *
+ * Guarantees: every request has a total deadline and a bound on its answer; nothing is sent twice, except that a read which
+ * was refused with 401 is asked once more when there is a newer credential; redirects are not followed; the token goes
+ * nowhere but into the `Authorization` header, and over nothing but TLS or this machine itself.
+ * Requests and watches have connections of their own, HTTP/1.1 both, so that a burst of either never starves the other.
+ */
+import type { Clock } from '../../base/clock.ts';
+import { Agent, type Dispatcher, ProxyAgent, request } from 'undici';
+import { KubeError } from '../../engine/ports.ts';
+import { type Access, type Credentials, mayCarryToken, type Tls } from '../credentials/access.ts';
+import { exchange, type Received } from './exchange.ts';
+import { silenceOf } from './failure.ts';
+
+/** One request, as a value; `what` is how messages call it. */
+export interface Call {
+  readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
+  readonly path: string;
+  readonly query?: Readonly<Record<string, string | undefined>>;
+  readonly accept?: string;
+  readonly contentType?: string;
+  readonly body?: unknown;
+  readonly what: string;
+}
+
+/** An answer, whatever its status. */
+export interface Answer {
+  readonly status: number;
+  readonly retryAfter: string | undefined;
+  readonly text: string;
+}
+
+/** The clock of the API server as last seen. */
+export interface ServerDate {
+  readonly dateMs: number;
+  /** Monotonic time at which it was seen. */
+  readonly seenAt: number;
+}
+
+/** Told about each request when it ended; `status` is undefined when no answer arrived. */
+export type OnCall = (call: {
+  readonly method: string;
+  readonly what: string;
+  readonly status: number | undefined;
+  readonly elapsedMs: number;
+}) => void;
+
+/** Deadlines and bounds; the defaults are for production, tests use shorter ones. */
+export interface Limits {
+  readonly requestMs: number;
+  readonly responseBytes: number;
+  readonly connections: number;
+  readonly connectMs: number;
+  /** A watch that is silent for this long is dead; whoever reads it has given it up before. */
+  readonly silenceMs: number;
+  readonly lineBytes: number;
+}
+
+export const usualLimits: Limits = {
+  requestMs: 30_000,
+  responseBytes: 64 * 1024 * 1024,
+  connections: 16,
+  connectMs: 5_000,
+  silenceMs: 90_000,
+  lineBytes: 8 * 1024 * 1024,
+};
+
+interface Connections {
+  readonly tls: Tls;
+  readonly requests: Dispatcher;
+  readonly watches: Dispatcher;
+}
+
+const userAgent = 'apphosting-operator';
+
+export class Transport {
+  readonly #credentials: Credentials;
+  readonly #clock: Clock;
+  readonly #limits: Limits;
+  readonly #onCall: OnCall | undefined;
+  #connections: Connections | undefined;
+  #serverDate: ServerDate | undefined;
+
+  constructor(credentials: Credentials, clock: Clock, limits: Limits, onCall?: OnCall) {
+    this.#credentials = credentials;
+    this.#clock = clock;
+    this.#limits = limits;
+    this.#onCall = onCall;
+  }
+
+  /** The API server's own clock as of its last answer. */
+  get serverDate(): ServerDate | undefined {
+    return this.#serverDate;
+  }
+
+  /** Sends once and reads the whole answer. */
+  async send(call: Call): Promise<Answer> {
+    const { access, answer } = await this.#once(call);
+    if (answer.status !== 401 || !(await this.#renew(access, call)) || call.method !== 'GET') return answer;
+    return (await this.#once(call)).answer;
+  }
+
+  /** Opens a stream; the caller reads `body`, and ends it through the signal. */
+  async open(call: Call, signal: AbortSignal): Promise<{ answer: Answer } | { body: AsyncIterable<Uint8Array> }> {
+    const startedAt = this.#clock.monotonic();
+    const { access, connections } = await this.#dial(call);
+    let status: number | undefined;
+    try {
+      const response = await request(new URL(this.#path(call), this.#credentials.server), {
+        ...this.#options(call, access),
+        dispatcher: connections.watches,
+        signal,
+        headersTimeout: this.#limits.requestMs,
+        bodyTimeout: this.#limits.silenceMs,
+      });
+      status = response.statusCode;
+      this.#noteDate(response.headers['date']);
+      if (status === 200) return { body: response.body };
+      const answer = await this.#refused(response, call);
+      if (status === 401) await this.#renew(access, call);
+      return { answer };
+    } catch (cause) {
+      throw silenceOf(cause, call.what);
+    } finally {
+      const elapsedMs = this.#clock.monotonic() - startedAt;
+      this.#onCall?.({ method: 'WATCH', what: call.what, status, elapsedMs });
+    }
+  }
+
+  /** Lets go of all connections; what is under way fails. */
+  async close(): Promise<void> {
+    const connections = this.#connections;
+    this.#connections = undefined;
+    await Promise.all([connections?.requests.destroy(), connections?.watches.destroy()]);
+  }
+
+  async #once(call: Call): Promise<{ access: Access; answer: Answer }> {
+    const startedAt = this.#clock.monotonic();
+    const late = new AbortController();
+    const unavailable = (why: string): KubeError => new KubeError('unavailable', `${call.what}: ${why}`);
+    const { requestMs, responseBytes } = this.#limits;
+    const cancel = this.#clock.after(requestMs, () => late.abort(unavailable(`no answer within ${requestMs} ms`)));
+    let status: number | undefined;
+    try {
+      const { access, connections } = await this.#dial(call);
+      const received = await exchange(
+        connections.requests,
+        { origin: this.#credentials.server.origin, path: this.#path(call), ...this.#options(call, access) },
+        {
+          signal: late.signal,
+          mostBytes: responseBytes,
+          tooLarge: () => unavailable(`the answer is larger than ${responseBytes} bytes`),
+        },
+      );
+      status = received.status;
+      this.#noteDate(received.headers['date']);
+      return { access, answer: answerOf(received) };
+    } catch (cause) {
+      throw silenceOf(cause, call.what);
+    } finally {
+      cancel();
+      this.#onCall?.({
+        method: call.method,
+        what: call.what,
+        status,
+        elapsedMs: this.#clock.monotonic() - startedAt,
+      });
+    }
+  }
+
+  /** The answer of a stream that was refused. */
+  async #refused(response: Dispatcher.ResponseData, call: Call): Promise<Answer> {
+    const parts: Uint8Array[] = [];
+    let size = 0;
+    for await (const part of response.body) {
+      if (!(part instanceof Uint8Array)) continue;
+      size += part.byteLength;
+      if (size > this.#limits.lineBytes) throw new KubeError('unavailable', `${call.what}: the answer is too large`);
+      parts.push(part);
+    }
+    const { statusCode, headers } = response;
+    return answerOf({ status: statusCode, headers, text: Buffer.concat(parts).toString('utf8') });
+  }
+
+  async #renew(access: Access, call: Call): Promise<boolean> {
+    try {
+      return await this.#credentials.renew(access);
+    } catch (cause) {
+      throw new KubeError('unauthorized', `${call.what}: 401, and there is no newer credential`, { cause });
+    }
+  }
+
+  async #dial(call: Call): Promise<{ access: Access; connections: Connections }> {
+    let access: Access;
+    try {
+      access = await this.#credentials.access();
+    } catch (cause) {
+      const why = cause instanceof Error ? cause.message : 'no credential';
+      throw new KubeError('unauthorized', `${call.what}: ${why}`, { cause });
+    }
+    if (this.#connections?.tls !== access.tls) {
+      // Certificates rotated: what is under way ends on the old connections.
+      const old = this.#connections;
+      void Promise.allSettled([old?.requests.close(), old?.watches.close()]);
+      this.#connections = {
+        tls: access.tls,
+        requests: this.#dispatcher(access.tls, { connections: this.#limits.connections }),
+        watches: this.#dispatcher(access.tls, { pipelining: 1 }),
+      };
+    }
+    return { access, connections: this.#connections };
+  }
+
+  #dispatcher(tls: Tls, sizes: Agent.Options): Dispatcher {
+    const secure = {
+      timeout: this.#limits.connectMs,
+      rejectUnauthorized: !tls.insecure,
+      keepAliveInitialDelay: 30_000,
+      ...(tls.ca !== undefined && { ca: tls.ca }),
+      ...(tls.cert !== undefined && { cert: tls.cert }),
+      ...(tls.key !== undefined && { key: tls.key.reveal() }),
+      ...(tls.serverName !== undefined && { servername: tls.serverName }),
+    };
+    const common = { ...sizes, allowH2: false, keepAliveTimeout: 20_000, keepAliveMaxTimeout: 60_000 };
+    const { proxy } = this.#credentials;
+    if (proxy === undefined) return new Agent({ ...common, connect: secure });
+    return new ProxyAgent({ ...common, uri: proxy.href, requestTls: secure });
+  }
+
+  #path({ path, query = {} }: Call): string {
+    const given = Object.entries(query).filter((entry): entry is [string, string] => entry[1] !== undefined);
+    const search = given.length === 0 ? '' : `?${new URLSearchParams(given).toString()}`;
+    return `${this.#credentials.server.pathname.replace(/\/$/, '')}${path}${search}`;
+  }
+
+  #options(
+    call: Call,
+    access: Access,
+  ): { method: Call['method']; headers: Record<string, string | string[]>; body?: string } {
+    const token = mayCarryToken(this.#credentials.server) ? access.authorization : undefined;
+    return {
+      method: call.method,
+      headers: {
+        ...access.impersonation,
+        'user-agent': userAgent,
+        accept: call.accept ?? 'application/json',
+        ...(call.body !== undefined && { 'content-type': call.contentType ?? 'application/json' }),
+        ...(token !== undefined && { authorization: token.reveal() }),
+      },
+      ...(call.body !== undefined && { body: JSON.stringify(call.body) }),
+    };
+  }
+
+  #noteDate(header: unknown): void {
+    const dateMs = typeof header === 'string' ? Date.parse(header) : Number.NaN;
+    if (!Number.isNaN(dateMs)) this.#serverDate = { dateMs, seenAt: this.#clock.monotonic() };
+  }
+}
+
+function answerOf({ status, headers, text }: Received): Answer {
+  const retryAfter = headers['retry-after'];
+  return { status, retryAfter: typeof retryAfter === 'string' ? retryAfter : undefined, text };
+}

@@ -1,0 +1,57 @@
+import { isIP } from 'node:net';
+import type { Secret } from '../../base/secret.ts';
+
+/** What a TLS connection to the API server is made with. */
+export interface Tls {
+  readonly ca: string | undefined;
+  readonly cert: string | undefined;
+  readonly key: Secret | undefined;
+  readonly serverName: string | undefined;
+  readonly insecure: boolean;
+}
+
+/** What one request shows to the API server; a new object each time something of it changed. */
+export interface Access {
+  /** The value of the `Authorization` header. */
+  readonly authorization: Secret | undefined;
+  /** Headers that act on behalf of somebody else. */
+  readonly impersonation: Readonly<Record<string, string | string[]>>;
+  readonly tls: Tls;
+}
+
+/** A cluster and who we are there; tokens and certificates rotate behind it. */
+export interface Credentials {
+  readonly server: URL;
+  readonly proxy: URL | undefined;
+  /** The namespace that the context or the pod stands in. */
+  readonly namespace: string | undefined;
+  /** What to show now; cheap enough to be asked before every request. */
+  access(): Promise<Access>;
+  /** Told that the API server answered 401 to this; true when there is something newer to show. */
+  renew(refused: Access): Promise<boolean>;
+}
+
+/** The part of an `Access` that belongs to the user. */
+export interface Shown {
+  readonly authorization: Secret | undefined;
+  readonly cert: string | undefined;
+  readonly key: Secret | undefined;
+}
+
+/** Where the user's part comes from; `fresh` skips whatever is remembered. */
+export type UserSource = (fresh: boolean) => Promise<Shown>;
+
+/** Credentials are wrong or missing; the message says what to do. */
+export class CredentialsError extends Error {
+  constructor(message: string, options?: ErrorOptions) {
+    super(message, options);
+    this.name = 'CredentialsError';
+  }
+}
+
+/** Whether a token may go to this server: over TLS, or to this machine itself. */
+export function mayCarryToken(server: URL): boolean {
+  if (server.protocol === 'https:') return true;
+  const host = server.hostname.replace(/^\[|\]$/g, '');
+  return host === 'localhost' || host === '::1' || (isIP(host) === 4 && host.startsWith('127.'));
+}

@@ -1,0 +1,210 @@
+/**
+ * Events of `events.k8s.io/v1`.
+ *
+ * Guarantees: recording never blocks and never throws; the same note about the same object becomes a series instead of a
+ * second event; one object cannot flood the namespace (a token bucket each); the queue is bounded, and what does not fit is
+ * counted and dropped. Events are a courtesy: nothing depends on them.
+ */
+import { microTime } from '../../base/time.ts';
+import type { Clock, Entropy } from '../../base/clock.ts';
+import {
+  type EventRecorder,
+  type KubeApi,
+  KubeError,
+  type KubeObject,
+  type Log,
+  type Resource,
+} from '../../engine/ports.ts';
+import { TokenBuckets } from './token-buckets.ts';
+import { pause, within } from '../wait.ts';
+
+export const eventResource: Resource = { group: 'events.k8s.io', version: 'v1', plural: 'events', namespaced: true };
+
+const queueLimit = 1_000;
+const seriesLimit = 4_096;
+const seriesMs = 6 * 60_000;
+const betweenSeriesWritesMs = 60_000;
+const sendMs = 45_000;
+const triesEach = 3;
+const retryMs = 2_000;
+
+type RecordedEvent = Parameters<EventRecorder['record']>[0];
+
+export interface EventPublisherOptions {
+  readonly api: KubeApi;
+  readonly clock: Clock;
+  readonly entropy: Entropy;
+  readonly log: Log;
+  /** Who reports, such as `apphosting.dev/operator`. */
+  readonly controller: string;
+  /** Which process of it, such as the pod's name. */
+  readonly instance: string;
+  /** Told about each event that was not published. */
+  readonly onDrop?: (why: 'flood' | 'queue' | 'refused') => void;
+}
+
+/** One event that was published, and may become a series. */
+interface Series {
+  readonly name: string;
+  readonly namespace: string;
+  readonly event: RecordedEvent;
+  count: number;
+  /** How many of `count` the API server was told. */
+  told: number;
+  lastSeenAt: number;
+  lastSeenWall: number;
+  toldAt: number;
+  queued: boolean;
+}
+
+export class EventPublisher implements EventRecorder {
+  readonly #options: EventPublisherOptions;
+  readonly #series = new Map<string, Series>();
+  readonly #queue: Series[] = [];
+  readonly #buckets: TokenBuckets;
+  readonly #stop = new AbortController();
+  #working: Promise<void> | undefined;
+
+  constructor(options: EventPublisherOptions) {
+    this.#options = options;
+    this.#buckets = new TokenBuckets({ burst: 25, refillMs: 300_000, most: 10_000 }, options.clock);
+  }
+
+  record(event: RecordedEvent): void {
+    if (this.#stop.signal.aborted) return;
+    const { clock, entropy } = this.#options;
+    const { metadata } = event.regarding;
+    const now = clock.monotonic();
+    const key = JSON.stringify([metadata.uid, event.type, event.reason, event.action, event.note]);
+    const known = this.#series.get(key);
+    if (known !== undefined && now - known.lastSeenAt < seriesMs) {
+      known.count += 1;
+      known.lastSeenAt = now;
+      known.lastSeenWall = clock.wall();
+      if (known.told === 1 || now - known.toldAt >= betweenSeriesWritesMs) this.#enqueue(known);
+      return;
+    }
+    if (!this.#buckets.take(metadata.uid)) return this.#options.onDrop?.('flood');
+    const fresh: Series = {
+      name: `${metadata.name.slice(0, 200).replace(/[.-]+$/, '')}.${entropy.uuid().replaceAll('-', '').slice(0, 16)}`,
+      namespace: metadata.namespace ?? 'default',
+      event: { ...event, regarding: identityOf(event.regarding) },
+      count: 1,
+      told: 0,
+      lastSeenAt: now,
+      lastSeenWall: clock.wall(),
+      toldAt: Number.NEGATIVE_INFINITY,
+      queued: false,
+    };
+    this.#series.delete(key);
+    this.#series.set(key, fresh);
+    if (this.#series.size > seriesLimit)
+      for (const oldest of this.#series.keys()) {
+        this.#series.delete(oldest);
+        break;
+      }
+    this.#enqueue(fresh);
+  }
+
+  /** Publishes what is queued, for as long as there is time; nothing is recorded afterwards. */
+  async close(deadlineMs: number): Promise<void> {
+    for (const series of this.#series.values()) if (series.count > series.told) this.#enqueue(series);
+    const { clock } = this.#options;
+    await within(clock, deadlineMs, this.#working ?? Promise.resolve(), 'publishing events').catch(() => undefined);
+    this.#stop.abort();
+  }
+
+  #enqueue(series: Series): void {
+    if (series.queued) return;
+    if (this.#queue.length >= queueLimit) return this.#options.onDrop?.('queue');
+    series.queued = true;
+    this.#queue.push(series);
+    this.#working ??= this.#work().finally(() => (this.#working = undefined));
+  }
+
+  async #work(): Promise<void> {
+    // Begins in a later turn, so that recording costs its caller nothing.
+    await Promise.resolve();
+    for (let series = this.#queue.shift(); series !== undefined; series = this.#queue.shift()) {
+      series.queued = false;
+      await this.#publish(series);
+      if (this.#stop.signal.aborted) return;
+    }
+  }
+
+  async #publish(series: Series): Promise<void> {
+    const { clock, log } = this.#options;
+    for (let attempt = 1; attempt <= triesEach; attempt += 1) {
+      const creates = series.told === 0;
+      const count = creates ? 1 : series.count;
+      try {
+        const sent = creates ? this.#create(series) : this.#extend(series);
+        await within(clock, sendMs, sent, 'publishing an event');
+        return this.#told(series, count);
+      } catch (error) {
+        const reason = error instanceof KubeError ? error.reason : 'unavailable';
+        // Our own earlier try had arrived.
+        if (reason === 'exists' && creates) return this.#told(series, count);
+        if (reason === 'notFound' && series.told > 0) series.told = 0;
+        else if (reason !== 'unavailable' && reason !== 'throttled') attempt = triesEach;
+        const message = error instanceof Error ? error.message : 'unknown failure';
+        if (attempt >= triesEach) log.debug({ reason: series.event.reason }, `an event is dropped: ${message}`);
+        else
+          await pause(clock, (error instanceof KubeError ? error.retryInMs : undefined) ?? retryMs, this.#stop.signal);
+      }
+    }
+    this.#options.onDrop?.('refused');
+  }
+
+  #told(series: Series, count: number): void {
+    series.told = count;
+    series.toldAt = this.#options.clock.monotonic();
+    if (count === 1 && series.count > 1) this.#enqueue(series);
+  }
+
+  #create(series: Series): Promise<KubeObject> {
+    const { api, clock, controller, instance } = this.#options;
+    const { regarding, type, reason, action, note } = series.event;
+    const { name, namespace, uid, resourceVersion } = regarding.metadata;
+    return api.create(eventResource, series.namespace, {
+      apiVersion: 'events.k8s.io/v1',
+      kind: 'Event',
+      metadata: { name: series.name, namespace: series.namespace },
+      eventTime: microTime(clock.wall()),
+      reportingController: controller,
+      reportingInstance: instance.slice(0, 128),
+      regarding: { apiVersion: regarding.apiVersion, kind: regarding.kind, name, namespace, uid, resourceVersion },
+      type,
+      reason: reason.slice(0, 128),
+      action: action.slice(0, 128),
+      note: cutToBytes(note, 1_024),
+    });
+  }
+
+  #extend(series: Series): Promise<KubeObject> {
+    const value = { count: series.count, lastObservedTime: microTime(series.lastSeenWall) };
+    return this.#options.api.patch(eventResource, series.namespace, series.name, [
+      { op: 'add', path: '/series', value },
+    ]);
+  }
+}
+
+/** A series may be kept for minutes: of its object only the identity. */
+function identityOf({ apiVersion, kind, metadata }: KubeObject): KubeObject {
+  const { name, namespace, uid, resourceVersion, creationTimestamp } = metadata;
+  const identity = { name, uid, resourceVersion, creationTimestamp, ...(namespace !== undefined && { namespace }) };
+  return { apiVersion, kind, metadata: identity };
+}
+
+/** Cut between characters so that it is no longer than this in UTF-8, which is how the API server counts. */
+export function cutToBytes(text: string, mostBytes: number): string {
+  if (Buffer.byteLength(text) <= mostBytes) return text;
+  let bytes = Buffer.byteLength('…');
+  let kept = '';
+  for (const character of text) {
+    bytes += Buffer.byteLength(character);
+    if (bytes > mostBytes) break;
+    kept += character;
+  }
+  return `${kept}…`;
+}

@@ -1,0 +1,42 @@
+import { isRecord } from '../../base/json.ts';
+import type { KubeObject, Resource } from '../../engine/ports.ts';
+import { textOf } from '../client/parse.ts';
+
+export const leaseResource: Resource = {
+  group: 'coordination.k8s.io',
+  version: 'v1',
+  plural: 'leases',
+  namespaced: true,
+};
+
+/** A released lease has no holder and this duration, as Kubernetes' own components write it. */
+export const releasedSeconds = 1;
+
+/** A Lease as the election reads and writes it. */
+export interface LeaseSpec {
+  /** Empty when nobody holds it. */
+  readonly holder: string;
+  readonly durationSeconds: number;
+  readonly acquireTime: string | undefined;
+  readonly renewTime: string | undefined;
+  readonly transitions: number;
+}
+
+/** What a Lease says; whatever somebody wrote into it by hand, it comes out in bounds. */
+export function leaseSpecOf(lease: KubeObject): LeaseSpec {
+  const spec = isRecord(lease.spec) ? lease.spec : {};
+  const seconds = spec['leaseDurationSeconds'];
+  const transitions = spec['leaseTransitions'];
+  return {
+    holder: textOf(spec, 'holderIdentity') ?? '',
+    durationSeconds: typeof seconds === 'number' && seconds > 0 ? seconds : 0,
+    acquireTime: textOf(spec, 'acquireTime'),
+    renewTime: textOf(spec, 'renewTime'),
+    transitions: typeof transitions === 'number' && transitions >= 0 ? transitions : 0,
+  };
+}
+
+/** Whether nobody has it: its last holder gave it back, or it never had one. */
+export function isReleased(spec: LeaseSpec): boolean {
+  return spec.holder === '' && (spec.durationSeconds === releasedSeconds || spec.renewTime === undefined);
+}

@@ -1,0 +1,308 @@
+/**
+ * Leader election on a Lease of `coordination.k8s.io/v1`.
+ *
+ * Guarantees
+ * - Leadership is a deadline, never a flag: it is counted from before the write that renewed the lease, and `mayAct` compares
+ *   it with the monotonic and with the wall clock (a suspended machine stops the former). A stalled process finds out in the
+ *   very tick in which it wakes up.
+ * - A candidate takes a lease over only after it has itself seen the lease unchanged for its whole duration; no clock of
+ *   another machine is trusted. The deadline (10 s) ends well before that (15 s).
+ * - A lease that was released is taken at once. One that vanished, or was emptied by somebody's hand, counts as held for its
+ *   duration, and a lease that is missing at the first look is looked for once more, so that a living holder can restore it.
+ * - A lease that is older than it was seen before came from a backup of the cluster: it is told through `onRewind`, and counts
+ *   as held. The lease is written every two seconds, so that hardly any restore escapes it: however much the restored cluster has
+ *   written since, its lease stays as old as the backup until somebody takes it over, which takes longer than to look at it.
+ * - What its holders carry stands on the lease, so that a successor knows since when that has been so (lease-standing.ts).
+ * - Every acquisition says whether the predecessor let go, so that the engine can hold back what must not be done twice.
+ *
+ * The lease is for liveness; what must not happen twice is fenced by the journal. One window stays open: somebody deletes the
+ * lease while its holder is cut off from the API server, and a candidate starts within the following ten seconds.
+ */
+import { microTime } from '../../base/time.ts';
+import { KubeError, type KubeObject, type Leadership } from '../../engine/ports.ts';
+import { type LeaseOptions, type LeasePace, usualLeasePace } from './lease-options.ts';
+import { latestOf, standingAfter, type Moment, type Standing } from './lease-annotations.ts';
+import { isReleased, type LeaseSpec, leaseResource, leaseSpecOf, releasedSeconds } from './lease-spec.ts';
+import { compareVersions } from '../../base/resource-version.ts';
+import { pause, within } from '../wait.ts';
+
+const longestLeaseMs = 300_000;
+
+/** What was seen of the lease last, and since when (monotonic) it looks like that. */
+interface Sighting {
+  readonly version: string | undefined;
+  readonly since: number;
+  readonly spec: LeaseSpec | undefined;
+  /** It came back from a backup: what it says of its holder is old. */
+  readonly rewound: boolean;
+}
+
+export class LeaseElection implements Leadership {
+  /** The name of this holder in the lease. */
+  readonly identity: string;
+  readonly #options: LeaseOptions;
+  readonly #pace: LeasePace;
+  readonly #stop = new AbortController();
+  #running: Promise<void> | undefined;
+  #sighting: Sighting | undefined;
+  #lookedAt = 0;
+  /** The newest version of the lease that was seen. */
+  #newest: string | undefined;
+  /** The newest form of the lease that we wrote. */
+  #own: KubeObject | undefined;
+  #term: { readonly monotonic: number; readonly wall: number } | undefined;
+  #leading = false;
+  /** What went wrong with the last look, until one goes well. */
+  #complaint: string | undefined;
+  /** How the last claim on the lease was made; it may have arrived although its answer did not. */
+  #takesOver = false;
+  #mayBeOurs = false;
+  /** Monotonic time before which we do not act, though the lease is ours. */
+  #actFrom = 0;
+  #cancelWatchdog: (() => void) | undefined;
+  readonly #began: Moment;
+  /** What we say on the lease as long as it is ours. */
+  #standing: Standing = {};
+
+  constructor(options: LeaseOptions) {
+    this.#options = options;
+    this.#pace = { ...usualLeasePace, ...options.pace };
+    this.#began = { wall: options.clock.wall(), monotonic: options.clock.monotonic() };
+    this.identity = `${options.identity}_${options.entropy.uuid()}`;
+  }
+
+  mayAct(): string | undefined {
+    if (this.#term === undefined) return 'another process holds the lease';
+    const { clock } = this.#options;
+    const inTime =
+      clock.monotonic() - this.#term.monotonic < this.#pace.renewMs &&
+      clock.wall() - this.#term.wall < this.#pace.renewMs;
+    return inTime ? undefined : 'the lease was not renewed in time';
+  }
+
+  /** Begins to compete; called once. */
+  start(): void {
+    this.#running ??= this.#run();
+  }
+
+  /** Ends competing and gives the lease back: the last thing that a process does. */
+  async stop(): Promise<void> {
+    this.#stop.abort();
+    await this.#running;
+    this.#cancelWatchdog?.();
+    this.#term = undefined;
+    this.#leading = false;
+    if (!this.#mayBeOurs) return;
+    try {
+      const held = this.#own ?? (await this.#read());
+      const spec = held === undefined ? undefined : leaseSpecOf(held);
+      if (spec?.holder !== this.identity) return;
+      await this.#write(held, { ...spec, holder: '', durationSeconds: releasedSeconds });
+    } catch (error) {
+      this.#options.log.info({}, `the lease could not be released: ${messageOf(error)}`);
+    }
+  }
+
+  async #run(): Promise<void> {
+    const { clock, entropy } = this.#options;
+    while (!this.#stop.signal.aborted) {
+      let waitMs = this.#pace.retryMs;
+      try {
+        waitMs = Math.min(waitMs, await this.#round());
+        this.#complain(undefined);
+      } catch (error) {
+        // What the last write did is not known: look before writing again, soon where time runs out or somebody was first.
+        this.#own = undefined;
+        const raced = error instanceof KubeError && (error.reason === 'conflict' || error.reason === 'exists');
+        if (raced || this.#leading) waitMs /= 10;
+        if (!this.#stop.signal.aborted) this.#complain(messageOf(error));
+      }
+      this.#settle();
+      await pause(clock, waitMs + (this.#pace.retryMs * entropy.fraction()) / 5, this.#stop.signal);
+    }
+  }
+
+  /** The lease is looked at every few seconds: what keeps going wrong in the same way is said once. */
+  #complain(why: string | undefined): void {
+    if (why !== undefined && why !== this.#complaint)
+      this.#options.log.info({ leading: this.#leading }, `the lease: ${why}`);
+    this.#complaint = why;
+  }
+
+  /** One look at the lease, and one write where it is ours to write; returns when to look again at the latest. */
+  async #round(): Promise<number> {
+    const { clock } = this.#options;
+    const begun = { monotonic: clock.monotonic(), wall: clock.wall() };
+    const inTerm = this.#leading && this.mayAct() === undefined;
+    if (inTerm && this.#own !== undefined && (await this.#renew(this.#own))) return this.#win(begun, false);
+    const live = await this.#read(this.#stop.signal);
+    const spec = live === undefined ? undefined : leaseSpecOf(live);
+    const seen = this.#look(live, spec);
+    const ours = spec?.holder === this.identity && (inTerm || !seen.rewound);
+    // Deleted or emptied by somebody's hand while our term lasts: others wait, so it is ours to restore.
+    if (ours || (inTerm && (spec === undefined || spec.holder === ''))) {
+      this.#own = await this.#write(live, this.#specAs(spec));
+      return this.#win(begun, this.#takesOver);
+    }
+    this.#lose('another process holds the lease');
+    const claim = this.#claimOn(seen, spec);
+    if (claim.inMs > 0) return claim.inMs;
+    this.#takesOver = claim.takeOver;
+    this.#mayBeOurs = true;
+    // A holder may have restored it, and lost it again, between two looks: from this write on it cannot.
+    const vanished = spec === undefined && claim.takeOver;
+    const { carries = [], api } = this.#options;
+    const server = api.serverDate?.();
+    const [beganMs, wallMs] = [latestOf(this.#began, server), latestOf(begun, server)];
+    this.#standing = standingAfter(live, carries, { beganMs, wallMs });
+    this.#actFrom = vanished ? clock.monotonic() + this.#patienceMs() + this.#pace.leaseMs : begun.monotonic;
+    this.#own = await this.#write(live, this.#specAs(spec));
+    return this.#win(begun, claim.takeOver);
+  }
+
+  #read(signal?: AbortSignal): Promise<KubeObject | undefined> {
+    const { api, clock, namespace, name } = this.#options;
+    const read = api.get(leaseResource, namespace, name);
+    return within(clock, this.#patienceMs(), read, 'reading the lease', signal);
+  }
+
+  /** False when somebody else wrote the lease meanwhile. */
+  async #renew(own: KubeObject): Promise<boolean> {
+    try {
+      this.#own = await this.#write(own, this.#specAs(leaseSpecOf(own)));
+      return true;
+    } catch (error) {
+      this.#own = undefined;
+      if (error instanceof KubeError && (error.reason === 'conflict' || error.reason === 'notFound')) return false;
+      throw error;
+    }
+  }
+
+  /** Notes how the lease looks now, and since when. */
+  #look(live: KubeObject | undefined, spec: LeaseSpec | undefined): Sighting {
+    const version = live?.metadata.resourceVersion;
+    const now = this.#options.clock.monotonic();
+    // Between two looks far apart a missing lease may have come and gone.
+    const unwatched = version === undefined && now - this.#lookedAt > this.#pace.retryMs * 2;
+    this.#lookedAt = now;
+    const rewound = this.#wentBack(live);
+    if (this.#sighting === undefined || this.#sighting.version !== version || unwatched) {
+      // What vanishes, or comes back from a backup, is remembered as it was held.
+      const last = rewound ? this.#sighting?.spec : undefined;
+      this.#sighting = { version, since: now, spec: last ?? spec ?? this.#sighting?.spec, rewound };
+    }
+    return this.#sighting;
+  }
+
+  /** Whether the lease is older than it was: nobody but a backup does that. */
+  #wentBack(live: KubeObject | undefined): boolean {
+    if (live === undefined) return false;
+    const { resourceVersion } = live.metadata;
+    const newest = this.#newest;
+    this.#newest = resourceVersion;
+    // One that was deleted and made anew meanwhile is newer, too.
+    if (newest === undefined || compareVersions(resourceVersion, newest) >= 0) return false;
+    this.#options.log.warn({ seen: newest, now: resourceVersion }, 'the cluster went back in time');
+    this.#isolate(() => this.#options.onRewind?.());
+    return true;
+  }
+
+  /** In how long the lease may be taken if it stays as it is, and whether that would be without its holder's word. */
+  #claimOn(seen: Sighting, spec: LeaseSpec | undefined): { readonly inMs: number; readonly takeOver: boolean } {
+    if (spec !== undefined && isReleased(spec) && !seen.rewound) return { inMs: 0, takeOver: false };
+    const restedMs = this.#options.clock.monotonic() - seen.since;
+    if (seen.spec === undefined || isReleased(seen.spec)) {
+      return { inMs: this.#pace.missingMs - restedMs, takeOver: false };
+    }
+    const durationMs = Math.max(this.#pace.leaseMs, Math.min(longestLeaseMs, seen.spec.durationSeconds * 1000));
+    return { inMs: durationMs - restedMs, takeOver: true };
+  }
+
+  #specAs(old: LeaseSpec | undefined): LeaseSpec {
+    const now = microTime(this.#options.clock.wall());
+    const same = old?.holder === this.identity;
+    return {
+      holder: this.identity,
+      durationSeconds: Math.ceil(this.#pace.leaseMs / 1000),
+      acquireTime: same ? old.acquireTime : now,
+      renewTime: now,
+      transitions: (old?.transitions ?? 0) + (old === undefined || same ? 0 : 1),
+    };
+  }
+
+  #write(over: KubeObject | undefined, spec: LeaseSpec): Promise<KubeObject> {
+    const { api, clock, namespace, name } = this.#options;
+    const body = {
+      apiVersion: 'coordination.k8s.io/v1',
+      kind: 'Lease',
+      metadata: {
+        name,
+        namespace,
+        annotations: this.#standing,
+        ...(over !== undefined && { uid: over.metadata.uid, resourceVersion: over.metadata.resourceVersion }),
+      },
+      spec: {
+        ...(spec.holder !== '' && { holderIdentity: spec.holder }),
+        leaseDurationSeconds: spec.durationSeconds,
+        acquireTime: spec.acquireTime ?? spec.renewTime,
+        renewTime: spec.renewTime,
+        leaseTransitions: spec.transitions,
+      },
+    };
+    const sent =
+      over === undefined
+        ? api.create(leaseResource, namespace, body)
+        : api.replace(leaseResource, namespace, name, body);
+    return within(clock, this.#patienceMs(), sent, 'writing the lease');
+  }
+
+  /** The write arrived: the term counts from before it. Returns when to renew. */
+  #win(begun: { readonly monotonic: number; readonly wall: number }, takeOver: boolean): number {
+    const { clock, log } = this.#options;
+    if (this.#own !== undefined) this.#look(this.#own, leaseSpecOf(this.#own));
+    if (this.#stop.signal.aborted) return 0;
+    if (clock.monotonic() < this.#actFrom) return this.#pace.retryMs;
+    this.#term = begun;
+    this.#cancelWatchdog?.();
+    const leftMs = begun.monotonic + this.#pace.renewMs - clock.monotonic();
+    this.#cancelWatchdog = clock.after(Math.max(0, leftMs), () => this.#settle());
+    if (!this.#leading && this.mayAct() === undefined) {
+      this.#leading = true;
+      log.info({ identity: this.identity, takeOver }, 'this process leads');
+      this.#isolate(() => this.#options.onAcquired({ takeOver, standing: this.#standing }));
+    }
+    return this.#pace.retryMs;
+  }
+
+  /** Tells a loss as soon as the term has run out. */
+  #settle(): void {
+    const why = this.mayAct();
+    if (why !== undefined) this.#lose(why);
+  }
+
+  #lose(why: string): void {
+    this.#term = undefined;
+    this.#own = undefined;
+    if (!this.#leading) return;
+    this.#leading = false;
+    this.#options.log.warn({ identity: this.identity }, `this process no longer leads: ${why}`);
+    this.#isolate(() => this.#options.onLost(why));
+  }
+
+  /** One request may take as long as leaves room for another before the term ends. */
+  #patienceMs(): number {
+    return Math.min(this.#pace.renewMs / 2, Math.max(1_000, this.#pace.retryMs * 2));
+  }
+
+  #isolate(tell: () => void): void {
+    try {
+      tell();
+    } catch (error) {
+      this.#options.log.error({ err: error }, 'bug: a listener of the lease threw');
+    }
+  }
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : 'unknown failure';
+}

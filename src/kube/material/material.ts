@@ -1,0 +1,178 @@
+/**
+ * Secrets and ConfigMaps by name.
+ *
+ * Values are read when they are needed and kept for a moment only, so that a hundred resources of one Secret cost one read.
+ * Where watching is allowed, a watch of nothing but metadata says which names changed, and ends what is kept of them; a read
+ * that was under way while its object changed is not kept either. Where it is not, those in use are asked for in rounds.
+ */
+import { isRecord } from '../../base/json.ts';
+import type { Clock, Entropy } from '../../base/clock.ts';
+import type { KubeApi, KubeObject, Log, Material, Resource, Troubles } from '../../engine/ports.ts';
+import { Secret } from '../../base/secret.ts';
+import { MaterialRounds, type Asked } from './material-rounds.ts';
+import { Reflector } from '../watch/reflector.ts';
+import { within } from '../wait.ts';
+
+export const secretResource: Resource = { group: '', version: 'v1', plural: 'secrets', namespaced: true };
+export const configMapResource: Resource = { group: '', version: 'v1', plural: 'configmaps', namespaced: true };
+
+const readMs = 45_000;
+const keepMs = 1_000;
+
+/** What changed, and for whom it may matter. */
+export interface MaterialChange {
+  readonly kind: 'Secret' | 'ConfigMap';
+  readonly namespace: string;
+  readonly name: string;
+}
+
+export interface MaterialOptions {
+  readonly api: KubeApi;
+  readonly clock: Clock;
+  readonly entropy: Entropy;
+  readonly log: Log;
+  readonly troubles?: Troubles;
+  /** Watching needs list and watch on all Secrets of the namespaces; without it each in use is asked for every minute. */
+  readonly watch: 'on' | 'off';
+  /** The only namespace in namespaced mode. */
+  readonly namespace?: string;
+  readonly isUsed: (change: MaterialChange) => boolean;
+  readonly onChanged: (change: MaterialChange) => void;
+  /** The cluster went back in time, as the watch of this name noticed. */
+  readonly onRewind?: (by: string) => void;
+}
+
+interface Kept {
+  readonly value: Promise<KubeObject | undefined>;
+  until: number;
+}
+
+export class KubeMaterial implements Material {
+  readonly #options: MaterialOptions;
+  readonly #kept = new Map<string, Kept>();
+  /** The watches, for health; none when watching is off. */
+  readonly reflectors: readonly Reflector[];
+  readonly #rounds: MaterialRounds | undefined;
+
+  constructor(options: MaterialOptions) {
+    this.#options = options;
+    this.reflectors =
+      options.watch === 'off'
+        ? []
+        : [this.#watch('Secret', secretResource), this.#watch('ConfigMap', configMapResource)];
+    this.#rounds = options.watch === 'off' ? this.#askInRounds() : undefined;
+  }
+
+  start(): void {
+    for (const reflector of this.reflectors) reflector.start();
+    this.#rounds?.start();
+  }
+
+  async stop(): Promise<void> {
+    this.#rounds?.stop();
+    await Promise.all(this.reflectors.map((reflector) => reflector.stop()));
+    this.#kept.clear();
+  }
+
+  async secret(namespace: string, name: string): Promise<ReadonlyMap<string, Secret> | undefined> {
+    const object = await this.#read(secretResource, namespace, name);
+    if (object === undefined) return undefined;
+    const texts = textsOf(object['data'], (text) => Buffer.from(text, 'base64').toString('utf8'));
+    return new Map([...texts].map(([key, text]) => [key, new Secret(text)] as const));
+  }
+
+  async configMap(namespace: string, name: string): Promise<ReadonlyMap<string, string> | undefined> {
+    const object = await this.#read(configMapResource, namespace, name);
+    return object === undefined ? undefined : textsOf(object['data'], (text) => text);
+  }
+
+  /** Forgets what is kept of one object, so that the next read is a new one. */
+  forget(kind: MaterialChange['kind'], namespace: string, name: string): void {
+    const { plural } = kind === 'Secret' ? secretResource : configMapResource;
+    this.#kept.delete(keyOf(plural, namespace, name));
+  }
+
+  #read(resource: Resource, namespace: string, name: string): Promise<KubeObject | undefined> {
+    const { api, clock } = this.#options;
+    const key = keyOf(resource.plural, namespace, name);
+    const known = this.#kept.get(key);
+    if (known !== undefined && clock.monotonic() < known.until) return known.value;
+    const title = `reading ${resource.plural} ${namespace}/${name}`;
+    const value = within(clock, readMs, api.get(resource, namespace, name), title);
+    const kept: Kept = { value, until: Number.POSITIVE_INFINITY };
+    this.#kept.set(key, kept);
+    const drop = (): void => {
+      if (this.#kept.get(key) === kept) this.#kept.delete(key);
+    };
+    value.then((object) => {
+      this.#rounds?.read(key, { resource, namespace, name }, object?.metadata.resourceVersion);
+      kept.until = clock.monotonic() + keepMs;
+      clock.after(keepMs, drop);
+    }, drop);
+    return value;
+  }
+
+  #askInRounds(): MaterialRounds {
+    const { api, clock, entropy, isUsed, onChanged } = this.#options;
+    const changeOf = ({ resource, namespace, name }: Asked): MaterialChange => ({
+      kind: resource.plural === secretResource.plural ? 'Secret' : 'ConfigMap',
+      namespace,
+      name,
+    });
+    return new MaterialRounds({
+      api,
+      clock,
+      entropy,
+      isUsed: (asked) => isUsed(changeOf(asked)),
+      onChanged: (asked) => {
+        const change = changeOf(asked);
+        this.forget(change.kind, change.namespace, change.name);
+        onChanged(change);
+      },
+    });
+  }
+
+  #watch(kind: MaterialChange['kind'], resource: Resource): Reflector {
+    const { api, clock, entropy, log, troubles, namespace, onChanged, onRewind } = this.#options;
+    return new Reflector({
+      api,
+      resource,
+      clock,
+      entropy,
+      log,
+      ...(troubles !== undefined && { troubles }),
+      metadataOnly: true,
+      keep: onlyIdentity,
+      ...(namespace !== undefined && { namespace }),
+      ...(onRewind !== undefined && { onRewind }),
+      onEvent: (event) => {
+        const { metadata } = event.object;
+        if (metadata.namespace === undefined) return;
+        this.forget(kind, metadata.namespace, metadata.name);
+        const initial = event.is === 'applied' && event.initial;
+        if (!initial) onChanged({ kind, namespace: metadata.namespace, name: metadata.name });
+      },
+    });
+  }
+}
+
+/** A cluster may hold tens of thousands of Secrets: of each only what tells a change is kept. */
+function onlyIdentity({ apiVersion, kind, metadata }: KubeObject): KubeObject {
+  const { name, namespace, uid, resourceVersion } = metadata;
+  return {
+    apiVersion,
+    kind,
+    metadata: { name, uid, resourceVersion, creationTimestamp: '', ...(namespace !== undefined && { namespace }) },
+  };
+}
+
+function keyOf(plural: string, namespace: string, name: string): string {
+  return `${plural}/${namespace}/${name}`;
+}
+
+function textsOf(data: unknown, decode: (text: string) => string): ReadonlyMap<string, string> {
+  const texts = new Map<string, string>();
+  if (!isRecord(data)) return texts;
+  for (const [key, text] of Object.entries(data)) if (typeof text === 'string') texts.set(key, decode(text));
+  return texts;
+}

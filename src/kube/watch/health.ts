@@ -1,0 +1,37 @@
+import type { Clock } from '../../base/clock.ts';
+
+/** What health needs to know of a reflector. */
+export interface Listener {
+  readonly name: string;
+  readonly isSynced: boolean;
+  lastHeardAt(): number | undefined;
+  problem(): string | undefined;
+}
+
+/** A watch is taken for silent when it missed this long of bookmarks and its own reconnects. */
+export const silentAfterMs = 180_000;
+
+/** Milliseconds since each reflector last heard something; undefined before its first word. */
+export function agesOf(listeners: Iterable<Listener>, clock: Clock): ReadonlyMap<string, number | undefined> {
+  const now = clock.monotonic();
+  const ages = new Map<string, number | undefined>();
+  for (const listener of listeners) {
+    const heardAt = listener.lastHeardAt();
+    ages.set(listener.name, heardAt === undefined ? undefined : now - heardAt);
+  }
+  return ages;
+}
+
+/** What keeps the process from being ready, one sentence for each reflector; empty when all is well. */
+export function complaintsOf(listeners: Iterable<Listener>, clock: Clock, limitMs = silentAfterMs): readonly string[] {
+  const now = clock.monotonic();
+  const complaints: string[] = [];
+  for (const listener of listeners) {
+    const heardAt = listener.lastHeardAt();
+    const problem = listener.problem();
+    const because = problem === undefined ? '' : ` (${problem})`;
+    if (!listener.isSynced) complaints.push(`${listener.name}: not listed yet${because}`);
+    else if (heardAt === undefined || now - heardAt > limitMs) complaints.push(`${listener.name}: silent${because}`);
+  }
+  return complaints;
+}

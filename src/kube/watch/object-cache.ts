@@ -1,0 +1,77 @@
+import type { CacheEvent, KubeObject } from '../../engine/ports.ts';
+import { compareVersions } from '../../base/resource-version.ts';
+
+/**
+ * The newest known form of every object of one resource, and the pure rules by which it changes.
+ *
+ * Guarantees: the form of one object never goes back in time; an object that was deleted and recreated is told as gone, then
+ * applied; a late word about an object that was replaced changes nothing.
+ */
+export class World {
+  #objects = new Map<string, KubeObject>();
+
+  get size(): number {
+    return this.#objects.size;
+  }
+
+  get(namespace: string | undefined, name: string): KubeObject | undefined {
+    return this.#objects.get(keyOf(namespace, name));
+  }
+
+  values(): Iterable<KubeObject> {
+    return this.#objects.values();
+  }
+
+  /** An object is there in this form. */
+  apply(object: KubeObject): readonly CacheEvent[] {
+    const key = keyOf(object.metadata.namespace, object.metadata.name);
+    const known = this.#objects.get(key);
+    if (known !== undefined && compareVersions(object.metadata.resourceVersion, known.metadata.resourceVersion) <= 0) {
+      return [];
+    }
+    this.#objects.set(key, object);
+    const applied = { is: 'applied', object, initial: false } satisfies CacheEvent;
+    if (known === undefined || known.metadata.uid === object.metadata.uid) return [applied];
+    return [{ is: 'gone', object: known }, applied];
+  }
+
+  /** An object was deleted; `object` is its last form. */
+  remove(object: KubeObject): readonly CacheEvent[] {
+    const key = keyOf(object.metadata.namespace, object.metadata.name);
+    const known = this.#objects.get(key);
+    if (known === undefined || known.metadata.uid !== object.metadata.uid) return [];
+    this.#objects.delete(key);
+    return [{ is: 'gone', object }];
+  }
+
+  /** Whether one of these is older than what is known of it, which only a restored cluster shows. */
+  isAhead(objects: readonly KubeObject[]): boolean {
+    return objects.some(({ metadata }) => {
+      const known = this.get(metadata.namespace, metadata.name)?.metadata;
+      return known?.uid === metadata.uid && compareVersions(metadata.resourceVersion, known.resourceVersion) < 0;
+    });
+  }
+
+  /** A complete list arrived. After a rewind versions prove nothing, so that every object counts as changed. */
+  replace(objects: readonly KubeObject[], how: { readonly initial: boolean; readonly rewound: boolean }): CacheEvent[] {
+    const before = this.#objects;
+    this.#objects = new Map(
+      objects.map((object) => [keyOf(object.metadata.namespace, object.metadata.name), object] as const),
+    );
+    const events: CacheEvent[] = [];
+    for (const [key, known] of before) {
+      if (this.#objects.get(key)?.metadata.uid !== known.metadata.uid) events.push({ is: 'gone', object: known });
+    }
+    for (const [key, object] of this.#objects) {
+      const known = before.get(key)?.metadata;
+      const { uid, resourceVersion } = object.metadata;
+      const same = known?.uid === uid && known.resourceVersion === resourceVersion;
+      if (!same || how.rewound) events.push({ is: 'applied', object, initial: how.initial });
+    }
+    return events;
+  }
+}
+
+function keyOf(namespace: string | undefined, name: string): string {
+  return `${namespace ?? ''}/${name}`;
+}

@@ -1,0 +1,116 @@
+import { mkdir, mkdtemp, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
+import { lstatSync } from 'node:fs';
+import { userInfo } from 'node:os';
+import { join } from 'node:path';
+import { binariesIn, programNames } from './binaries.ts';
+import type { Binaries } from './binaries.ts';
+import { makeFolder } from '../control-plane/folder.ts';
+import { claim } from './lock.ts';
+import type { Claim } from './lock.ts';
+
+/*
+ * A folder of folders of programs. An entry is made under a name of its own, gets a list of its files with their sizes,
+ * and is then renamed into place: an entry without the list, or that differs from it, was never finished.
+ */
+
+const listName = 'complete.json';
+const draftPrefix = '.draft-';
+
+/** A folder that keeps the programs from one start to the next. */
+export interface Cache {
+  readonly dir: string;
+  readonly find: (key: string) => Promise<Binaries | undefined>;
+  /** Makes an entry with `fill` and puts it in place. Only for who holds the work. */
+  readonly make: (key: string, fill: (dir: string) => Promise<void>) => Promise<Binaries>;
+  /** Who holds the work makes entries; others wait. */
+  readonly claimWork: () => Promise<Claim>;
+}
+
+/** Opens the cache at a folder, or a temporary one of this user when that folder cannot be written. */
+export async function openCache(dir: string, temporaryDir: string, say: (text: string) => void): Promise<Cache> {
+  const wanted = join(dir, 'control-plane');
+  const obstacle = await whyNotWritable(wanted);
+  if (obstacle === undefined) return cacheAt(wanted);
+  const instead = await temporaryCache(temporaryDir);
+  say(`the cache ${wanted} cannot be written (${obstacle}): using ${instead}`);
+  const [given, own] = [cacheAt(wanted), cacheAt(instead)];
+  // What a folder that cannot be written holds already can still be used.
+  return { ...own, find: async (key) => (await given.find(key)) ?? own.find(key) };
+}
+
+/** The cache at a folder that can be written. */
+export function cacheAt(dir: string): Cache {
+  const find = (key: string) => readEntry(join(dir, key));
+
+  async function make(key: string, fill: (dir: string) => Promise<void>): Promise<Binaries> {
+    await removeAbandoned(dir);
+    const draft = await mkdtemp(join(dir, draftPrefix));
+    try {
+      await fill(draft);
+      await writeFile(join(draft, listName), JSON.stringify(await sizesIn(draft)));
+      await putInPlace(draft, join(dir, key));
+    } finally {
+      await rm(draft, { recursive: true, force: true });
+    }
+    const made = await find(key);
+    if (made === undefined) throw new Error(`the entry ${join(dir, key)} is not whole after it was made`);
+    return made;
+  }
+
+  return { dir, find, make, claimWork: () => claim(join(dir, '.preparing')) };
+}
+
+async function readEntry(dir: string): Promise<Binaries | undefined> {
+  try {
+    const listed: unknown = JSON.parse(await readFile(join(dir, listName), 'utf8'));
+    if (JSON.stringify(listed) !== JSON.stringify(await sizesIn(dir))) return undefined;
+  } catch {
+    return undefined;
+  }
+  const found = await binariesIn(dir);
+  return 'missing' in found ? undefined : found;
+}
+
+async function sizesIn(dir: string): Promise<Readonly<Record<string, number>>> {
+  const there = new Set(await readdir(dir));
+  const names = Object.values(programNames).filter((name) => there.has(name));
+  const sizes = await Promise.all(names.map(async (name) => [name, (await stat(join(dir, name))).size] as const));
+  return Object.fromEntries(sizes);
+}
+
+async function putInPlace(draft: string, entry: string): Promise<void> {
+  if ((await readEntry(entry)) !== undefined) return;
+  await rm(entry, { recursive: true, force: true });
+  try {
+    await rename(draft, entry);
+  } catch (error) {
+    if ((await readEntry(entry)) === undefined) throw error;
+  }
+}
+
+/** Whoever makes an entry holds the work, so every other draft is of somebody who was killed at it. */
+async function removeAbandoned(dir: string): Promise<void> {
+  const drafts = (await readdir(dir)).filter((name) => name.startsWith(draftPrefix));
+  await Promise.all(drafts.map((name) => rm(join(dir, name), { recursive: true, force: true })));
+}
+
+async function whyNotWritable(dir: string): Promise<string | undefined> {
+  try {
+    await makeFolder(dir);
+    const probe = await mkdtemp(join(dir, '.probe-'));
+    await rm(probe, { recursive: true });
+    return undefined;
+  } catch (error) {
+    return error instanceof Error && 'code' in error ? String(error.code) : String(error);
+  }
+}
+
+/** A folder under the temporary one that only this user can write, so that nobody can put programs into it for us. */
+async function temporaryCache(temporaryDir: string): Promise<string> {
+  const { uid } = userInfo();
+  const dir = join(temporaryDir, `apphosting-cache-${uid}`);
+  await mkdir(dir, { mode: 0o700 }).catch(() => undefined);
+  const found = lstatSync(dir, { throwIfNoEntry: false });
+  const ours = found?.isDirectory() === true && found.uid === uid && (found.mode & 0o022) === 0;
+  return ours ? dir : mkdtemp(join(temporaryDir, 'apphosting-cache-'));
+}

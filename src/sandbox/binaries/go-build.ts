@@ -1,0 +1,110 @@
+import { execFile, spawn } from 'node:child_process';
+import { access, constants, rename, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import process from 'node:process';
+import { createInterface } from 'node:readline';
+import { promisify } from 'node:util';
+import { environmentWith } from '../../config.ts';
+import { programNames } from './binaries.ts';
+import { CannotStart, codeOf } from '../control-plane/cannot-start.ts';
+import { makeFolder } from '../control-plane/folder.ts';
+import type { Work } from './progress.ts';
+import { KUBERNETES_VERSION } from './releases.ts';
+
+const modules = join(import.meta.dirname, 'build');
+const leastGo = { major: 1, minor: 26 };
+const silenceMs = 300_000;
+const wholeMs = 3_600_000;
+
+/** Why Go on this machine cannot build the control plane, or undefined when it can. */
+export async function whyNotGo(go = 'go'): Promise<string | undefined> {
+  try {
+    const environment = environmentWith({ GOTOOLCHAIN: 'local' });
+    const { stdout } = await promisify(execFile)(go, ['env', 'GOVERSION'], { timeout: 10_000, env: environment });
+    const version = stdout.trim();
+    return isRecentGo(version) ? undefined : `${version} is too old`;
+  } catch (error) {
+    return codeOf(error) === 'ENOENT' ? 'not found' : 'it does not run';
+  }
+}
+
+/** Whether a version like `go1.26.8` is new enough. */
+export function isRecentGo(version: string): boolean {
+  const [, major, minor] = /^(?:devel )?go(\d+)\.(\d+)/.exec(version)?.map(Number) ?? [];
+  if (major === undefined || minor === undefined) return false;
+  return major > leastGo.major || (major === leastGo.major && minor >= leastGo.minor);
+}
+
+/** Builds etcd, kube-apiserver, kube-controller-manager and kubectl from Go modules into a folder. */
+export async function buildWithGo(into: string, work: Work, go = 'go'): Promise<void> {
+  const [major = '', minor = ''] = KUBERNETES_VERSION.slice(1).split('.');
+  const version = 'k8s.io/component-base/version';
+  const flags = [
+    '-s -w',
+    `-X ${version}.gitVersion=${KUBERNETES_VERSION}`,
+    `-X ${version}.gitMajor=${major}`,
+    `-X ${version}.gitMinor=${minor}`,
+  ];
+  const ownCache = (await isGoCacheWritable(go)) ? undefined : join(into, '.go-build');
+  const environment = environmentWith({
+    CGO_ENABLED: '0',
+    GOTOOLCHAIN: 'local',
+    GOWORK: 'off',
+    GOFLAGS: '-mod=readonly -buildvcs=false',
+    ...(ownCache === undefined ? {} : { GOCACHE: ownCache }),
+  });
+  const args = ['build', '-v', '-trimpath', '-ldflags', flags.join(' '), '-o', `${into}/`, 'tool'];
+  await runGo(go, args, environment, work);
+  // The module of etcd names its program after its folder.
+  await rename(join(into, 'server'), join(into, programNames.etcd));
+  if (ownCache !== undefined) await rm(ownCache, { recursive: true, force: true });
+}
+
+/** Where our cache cannot be written, Go's often cannot either. */
+async function isGoCacheWritable(go: string): Promise<boolean> {
+  try {
+    const { stdout } = await promisify(execFile)(go, ['env', 'GOCACHE'], { timeout: 10_000 });
+    await makeFolder(stdout.trim());
+    await access(stdout.trim(), constants.W_OK);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+type Environment = Record<string, string | undefined>;
+
+async function runGo(go: string, args: string[], env: Environment, { detail, signal }: Work): Promise<void> {
+  signal.throwIfAborted();
+  const { promise, resolve, reject } = Promise.withResolvers<void>();
+  // A process group of its own, so that its compilers and linkers end with it.
+  const child = spawn(go, args, { cwd: modules, env, stdio: ['ignore', 'ignore', 'pipe'], detached: true });
+  const giveUp = (why: string) => {
+    if (child.pid !== undefined && child.exitCode === null) process.kill(-child.pid, 'SIGKILL');
+    reject(new CannotStart(why));
+  };
+  const stop = () => giveUp('stopped');
+  signal.addEventListener('abort', stop, { once: true });
+  const overall = setTimeout(() => giveUp('go build took more than an hour'), wholeMs);
+  const silence = setTimeout(() => giveUp(`go build showed no sign of life for ${silenceMs / 1000} s`), silenceMs);
+  let compiled = 0;
+  let last = '';
+  createInterface({ input: child.stderr }).on('line', (text) => {
+    silence.refresh();
+    last = text;
+    if (text.startsWith('go: downloading ')) detail(text.slice('go: '.length));
+    else detail(`${(compiled += 1)} packages compiled`);
+  });
+  child.once('error', reject);
+  child.once('close', (code) => {
+    if (code === 0) resolve();
+    else reject(new CannotStart(`go build failed: ${last}`));
+  });
+  try {
+    await promise;
+  } finally {
+    clearTimeout(overall);
+    clearTimeout(silence);
+    signal.removeEventListener('abort', stop);
+  }
+}

@@ -1,0 +1,75 @@
+import { reasonOf } from '../control-plane/cannot-start.ts';
+
+/** Tells the person who waits what is going on and how long it has taken. */
+export interface Progress {
+  /** One finished fact. */
+  readonly say: (text: string) => void;
+  /** A step that may take long: its start, signs of life with `detail`, and its end are shown. */
+  readonly during: <T>(step: string, work: (detail: (text: string) => void) => Promise<T>) => Promise<T>;
+}
+
+/** What a long piece of work is given: how to show a sign of life, and when to stop. */
+export interface Work {
+  readonly detail: (text: string) => void;
+  readonly signal: AbortSignal;
+}
+
+/** Where progress is written. */
+export interface Screen {
+  readonly isTTY?: boolean;
+  readonly columns?: number;
+  readonly write: (text: string) => unknown;
+}
+
+const plainEveryMs = 15_000;
+const liveEveryMs = 500;
+
+/** Progress for a terminal (one line that ticks) or for a file (a line now and then). */
+export function progressOn(screen: Screen, now: () => number = () => performance.now()): Progress {
+  const startedAt = now();
+  const live = screen.isTTY === true;
+  const line = (text: string) => `${seconds(now() - startedAt)}  ${text}`;
+  const say = (text: string) => void screen.write(`${line(text)}\n`);
+
+  async function during<T>(step: string, work: (detail: (text: string) => void) => Promise<T>): Promise<T> {
+    const began = now();
+    let latest = '';
+    const status = () => `${step}${latest === '' ? '' : `: ${latest}`} (${seconds(now() - began).trim()})`;
+    const tick = () => {
+      if (live) screen.write(`\r\u001B[2K${line(status()).slice(0, (screen.columns ?? 80) - 1)}`);
+      else say(status());
+    };
+    const clear = () => {
+      if (live) screen.write('\r\u001B[2K');
+    };
+    if (live) tick();
+    else say(`${step} …`);
+    const timer = setInterval(tick, live ? liveEveryMs : plainEveryMs);
+    try {
+      const result = await work((text) => {
+        latest = text;
+      });
+      clear();
+      say(`${step}: done in ${seconds(now() - began).trim()}`);
+      return result;
+    } catch (error) {
+      clear();
+      say(`${step}: not done after ${seconds(now() - began).trim()}: ${reasonOf(error).split('\n', 1)[0]}`);
+      throw error;
+    } finally {
+      clearInterval(timer);
+    }
+  }
+
+  return { say, during };
+}
+
+/** Progress that nobody sees. */
+export const silent: Progress = { say: () => {}, during: (_, work) => work(() => {}) };
+
+/** A length of time for people, right-aligned in a column: ` 12.3 s`, `2 min 05 s`. */
+export function seconds(ms: number): string {
+  if (ms < 100_000) return `${(ms / 1000).toFixed(1)} s`.padStart(7);
+  const whole = Math.round(ms / 1000);
+  return `${Math.floor(whole / 60)} min ${String(whole % 60).padStart(2, '0')} s`;
+}

@@ -1,0 +1,131 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Surroundings } from '../../config.ts';
+import { unpackArchive } from './archive.ts';
+import { binariesIn } from './binaries.ts';
+import type { Binaries } from './binaries.ts';
+import { openCache } from './cache.ts';
+import type { Cache } from './cache.ts';
+import { CannotStart, reasonOf } from '../control-plane/cannot-start.ts';
+import { buildWithGo, whyNotGo } from './go-build.ts';
+import type { Progress, Work } from './progress.ts';
+import { archiveFor, ARCHIVE_VERSION, ETCD_VERSION, KUBERNETES_VERSION, platformName } from './releases.ts';
+import type { Archive } from './releases.ts';
+
+/** What the sources are made of; tests give their own. */
+export interface Means {
+  readonly archiveFor: (platform: string) => Archive | undefined;
+  readonly unpackArchive: (archive: Archive, into: string, work: Work) => Promise<void>;
+  readonly whyNotGo: () => Promise<string | undefined>;
+  readonly buildWithGo: (into: string, work: Work) => Promise<void>;
+}
+
+const realMeans: Means = { archiveFor, unpackArchive, whyNotGo: () => whyNotGo(), buildWithGo };
+const never = new AbortController().signal;
+
+/**
+ * The programs of a control plane, from the first source that has them: the folder that KUBEBUILDER_ASSETS names, our
+ * cache, the official archive, a build with Go. Throws `CannotStart` with what each of the four said.
+ */
+export async function findBinaries(
+  where: Surroundings,
+  progress: Progress,
+  signal: AbortSignal = never,
+  means: Means = realMeans,
+): Promise<Binaries> {
+  const refusals: string[] = [];
+  const given = await fromAssets(where.assets, refusals);
+  if (given !== undefined) return given;
+
+  const platform = platformName(where.platform, where.arch);
+  const keys = {
+    built: `kubernetes-${KUBERNETES_VERSION}-etcd-${ETCD_VERSION}-${platform}`,
+    unpacked: `envtest-${ARCHIVE_VERSION}-${platform}`,
+  };
+  const cache = await openCache(where.cacheDir, where.temporaryDir, progress.say);
+  const cached = async () => (await cache.find(keys.built)) ?? cache.find(keys.unpacked);
+  const kept = await cached();
+  if (kept !== undefined) return kept;
+  refusals.push(`our cache ${cache.dir} has nothing for ${platform}`);
+
+  const work = await claimWork(cache, progress, signal);
+  try {
+    const meanwhile = await cached();
+    if (meanwhile !== undefined) return meanwhile;
+    const make: Make = (step, key, fill) =>
+      progress.during(step, (detail) => cache.make(key, (dir) => fill(dir, { detail, signal })));
+    const made =
+      (await fromArchive(means, platform, keys.unpacked, make, refusals)) ??
+      (await fromGo(means, keys.built, make, refusals));
+    signal.throwIfAborted();
+    if (made !== undefined) return made;
+  } finally {
+    await work.release();
+  }
+  throw new CannotStart(nothingWorked(refusals));
+}
+
+type Make = (step: string, key: string, fill: (dir: string, work: Work) => Promise<void>) => Promise<Binaries>;
+
+async function fromAssets(dir: string | undefined, refusals: string[]): Promise<Binaries | undefined> {
+  if (dir === undefined) {
+    refusals.push('KUBEBUILDER_ASSETS is not set');
+    return undefined;
+  }
+  const found = await binariesIn(dir);
+  if (!('missing' in found)) return found;
+  refusals.push(`KUBEBUILDER_ASSETS names ${dir}, which lacks ${found.missing.join(', ')}`);
+  return undefined;
+}
+
+async function fromArchive(
+  means: Means,
+  platform: string,
+  key: string,
+  make: Make,
+  refusals: string[],
+): Promise<Binaries | undefined> {
+  const archive = means.archiveFor(platform);
+  if (archive === undefined) {
+    refusals.push(`there is no official archive for ${platform}`);
+    return undefined;
+  }
+  try {
+    const step = `downloading Kubernetes ${ARCHIVE_VERSION} (the official test archive)`;
+    return await make(step, key, (dir, work) => means.unpackArchive(archive, dir, work));
+  } catch (error) {
+    refusals.push(`the official archive ${archive.url} cannot be used: ${reasonOf(error)}`);
+    return undefined;
+  }
+}
+
+async function fromGo(means: Means, key: string, make: Make, refusals: string[]): Promise<Binaries | undefined> {
+  const obstacle = await means.whyNotGo();
+  if (obstacle !== undefined) {
+    refusals.push(`Go 1.26 or newer on PATH: ${obstacle}`);
+    return undefined;
+  }
+  try {
+    const step = `building Kubernetes ${KUBERNETES_VERSION} with Go (about 5 minutes on two cores, once)`;
+    return await make(step, key, (dir, work) => means.buildWithGo(dir, work));
+  } catch (error) {
+    refusals.push(`Go cannot build it: ${reasonOf(error)}`);
+    return undefined;
+  }
+}
+
+async function claimWork(cache: Cache, progress: Progress, signal: AbortSignal) {
+  for (let told = false; ; told = true) {
+    const work = await cache.claimWork();
+    if (work.kind === 'held') return work;
+    if (!told) progress.say(`process ${work.pid} is preparing the control plane: waiting for it`);
+    await sleep(500, undefined, { signal });
+  }
+}
+
+function nothingWorked(refusals: readonly string[]): string {
+  return [
+    'a Kubernetes control plane can be had in four ways, and none works here:',
+    ...refusals.map((refusal, at) => `  ${at + 1}. ${refusal}`),
+    'Any one of them is enough.',
+  ].join('\n');
+}

@@ -1,0 +1,224 @@
+import { cp, mkdir, rm, writeFile } from 'node:fs/promises';
+import { join, resolve } from 'node:path';
+import { Agent } from 'undici';
+import type { Binaries } from '../binaries/binaries.ts';
+import { certificateIn, credentialsIn, kubeconfigFor, users } from './credentials.ts';
+import type { Credentials, User } from './credentials.ts';
+import { CannotStart } from './cannot-start.ts';
+import { Daemon } from './daemon.ts';
+import type { Ending, Program } from './daemon.ts';
+import { controlPlanePrograms, endLeftovers, runFolder } from './leftovers.ts';
+import { freePorts, isFree } from './ports.ts';
+import { apiServer, controllerManager, etcd } from './programs.ts';
+import type { Place } from './programs.ts';
+import { signalTo } from './process-table.ts';
+
+/** The parts of a control plane, by the names that `pids` uses. */
+export type Part = 'etcd' | 'apiserver' | 'controllerManager';
+
+/** What a control plane is started with. */
+export interface ControlPlaneOptions {
+  /** Its data folder. What an earlier start left running there is ended first. */
+  readonly dir: string;
+  readonly binaries: Binaries;
+  readonly say: (text: string) => void;
+  /** The port of the API server to use if it is free; another one otherwise. */
+  readonly port?: number;
+  /** Record requests; `true` is each one's metadata, a text is an audit policy in YAML. */
+  readonly audit?: boolean | string;
+  /** Ends everything that is starting. */
+  readonly signal?: AbortSignal;
+  /** Told when a part ended by itself. */
+  readonly onEnded?: (part: Part, ending: Ending) => void;
+}
+
+/** A running Kubernetes control plane of our own. */
+export interface ControlPlane {
+  readonly url: string;
+  readonly ca: string;
+  readonly adminToken: string;
+  readonly kubeconfigPath: string;
+  readonly binaries: Binaries;
+  readonly auditLogPath: string | undefined;
+  /** The processes that run now. */
+  readonly pids: () => Readonly<Partial<Record<Part, number>>>;
+  /** The text of a kubeconfig for one of the built-in users, or for any token. */
+  readonly kubeconfig: (who: User | { readonly name: string; readonly token: string }) => string;
+  /** Starts a part again that ended by itself or was stopped, at the same address. */
+  readonly start: (part: Part) => Promise<void>;
+  readonly stopPart: (part: Part) => Promise<void>;
+  /** Ends a part as a crash would. */
+  readonly killPart: (part: Part) => Promise<void>;
+  readonly restartApiServer: () => Promise<void>;
+  readonly stopEtcd: () => Promise<void>;
+  readonly startEtcd: () => Promise<void>;
+  /** Copies etcd's data as of this moment into a new folder. */
+  readonly copyEtcd: (into: string) => Promise<void>;
+  /** Puts the cluster back to a copy: every part is stopped and started, and resource versions go back. */
+  readonly restoreEtcd: (from: string) => Promise<void>;
+  /** Ends every process; close clients first. */
+  readonly stop: () => Promise<void>;
+}
+
+interface Daemons {
+  readonly etcd: Daemon;
+  readonly apiserver: Daemon;
+  readonly controllerManager: Daemon | undefined;
+}
+
+/** Starts etcd, kube-apiserver and, where there is one, kube-controller-manager for a data folder. */
+export async function startControlPlane(options: ControlPlaneOptions): Promise<ControlPlane> {
+  const dir = resolve(options.dir);
+  const place: Place = { run: runFolder(dir), logs: join(dir, 'logs') };
+  // Only its own: the sandbox starts the simulator in the same folder at the same time.
+  const ended = await endLeftovers(dir, controlPlanePrograms);
+  if (ended > 0) options.say(`ended ${ended} processes that an earlier start left in ${dir}`);
+  await mkdir(join(place.run, 'controller-manager'), { recursive: true, mode: 0o700 });
+
+  const attempts = 3;
+  for (let attempt = 1; ; attempt += 1) {
+    // A port that was free a moment ago may be taken now; other ports help then, and nothing else would.
+    try {
+      return await startAt(dir, place, options);
+    } catch (error) {
+      options.signal?.throwIfAborted();
+      if (attempt === attempts || !(error instanceof CannotStart)) throw error;
+      options.say(`trying again with other ports: ${error.message.split('\n', 1)[0] ?? ''}`);
+    }
+  }
+}
+
+async function startAt(dir: string, place: Place, options: ControlPlaneOptions): Promise<ControlPlane> {
+  const { binaries, onEnded = () => {} } = options;
+  const [client = 0, peer = 0, free = 0] = await freePorts(3);
+  const port = options.port !== undefined && (await isFree(options.port)) ? options.port : free;
+  const credentials = await credentialsIn(join(place.run, 'apiserver'));
+  const trust = trustIn(credentials);
+  const audit = await auditFiles(place, options.audit);
+  const daemon = (part: Part, program: Program) => new Daemon(program, (ending) => onEnded(part, ending));
+  const url = `https://127.0.0.1:${port}`;
+  const managerConfig = join(place.run, 'controller-manager', 'kubeconfig');
+  const settings = { port, etcdPort: client, credentials, audit, dispatcher: trust.dispatcher };
+  const daemons: Daemons = {
+    etcd: daemon('etcd', etcd(binaries.etcd, place, { client, peer })),
+    apiserver: daemon('apiserver', apiServer(binaries.apiServer, place, settings)),
+    controllerManager:
+      binaries.controllerManager === undefined
+        ? undefined
+        : daemon('controllerManager', controllerManager(binaries.controllerManager, place, managerConfig)),
+  };
+  const abandon = () => void stopAll(daemons);
+  options.signal?.addEventListener('abort', abandon, { once: true });
+  try {
+    await startAll(daemons, options.signal);
+    const ca = (await certificateIn(credentials.certDir)) ?? '';
+    const kubeconfig: ControlPlane['kubeconfig'] = (who) =>
+      typeof who === 'string'
+        ? kubeconfigFor(url, ca, users[who], credentials.tokens[who])
+        : kubeconfigFor(url, ca, who.name, who.token);
+    const kubeconfigPath = join(dir, 'kubeconfig');
+    await writeFile(kubeconfigPath, kubeconfig('admin'), { mode: 0o600 });
+    await writeFile(managerConfig, kubeconfig('controllerManager'), { mode: 0o600 });
+    options.signal?.throwIfAborted();
+    await daemons.controllerManager?.start();
+    if (daemons.controllerManager === undefined) {
+      options.say('there is no kube-controller-manager in these programs: namespaces will not finish deleting');
+    }
+    const facts = { url, ca, kubeconfigPath, kubeconfig, binaries, auditLogPath: audit?.logPath };
+    return { ...facts, adminToken: credentials.tokens.admin, ...lifecycle(place, daemons, trust.close) };
+  } catch (error) {
+    await stopAll(daemons);
+    await trust.close();
+    throw error;
+  } finally {
+    options.signal?.removeEventListener('abort', abandon);
+  }
+}
+
+async function startAll({ etcd: store, apiserver }: Daemons, signal?: AbortSignal): Promise<void> {
+  signal?.throwIfAborted();
+  await store.start();
+  signal?.throwIfAborted();
+  await apiserver.start();
+}
+
+function lifecycle(place: Place, daemons: Daemons, close: () => Promise<void>) {
+  const data = join(place.run, 'etcd');
+  return {
+    pids: () => {
+      const running = Object.entries(daemons).map(([part, daemon]: [string, Daemon | undefined]) => [
+        part,
+        daemon?.pid,
+      ]);
+      return Object.fromEntries(running.filter(([, pid]) => pid !== undefined)) as Partial<Record<Part, number>>;
+    },
+    start: async (part: Part) => daemons[part]?.start(),
+    stopPart: async (part: Part) => daemons[part]?.stop(),
+    killPart: async (part: Part) => daemons[part]?.kill(),
+    restartApiServer: async () => {
+      await daemons.apiserver.stop();
+      await daemons.apiserver.start();
+    },
+    stopEtcd: () => daemons.etcd.stop(),
+    startEtcd: () => daemons.etcd.start(),
+    copyEtcd: (into: string) => whileFrozen(daemons.etcd, () => cp(data, into, { recursive: true })),
+    restoreEtcd: async (from: string) => {
+      await stopAll(daemons);
+      await rm(data, { recursive: true, force: true });
+      await cp(from, data, { recursive: true });
+      await startAll(daemons);
+      await daemons.controllerManager?.start();
+    },
+    stop: async () => {
+      await close();
+      await stopAll(daemons);
+    },
+  };
+}
+
+async function stopAll({ etcd: store, apiserver, controllerManager: manager }: Daemons): Promise<void> {
+  await manager?.stop();
+  await apiserver.stop();
+  await store.stop();
+}
+
+/** A copy made while the process stands still is what a crash would have left: etcd starts from that. */
+async function whileFrozen(daemon: Daemon, work: () => Promise<void>): Promise<void> {
+  const { pid } = daemon;
+  if (pid === undefined) return work();
+  signalTo(pid, 'SIGSTOP');
+  try {
+    await work();
+  } finally {
+    signalTo(pid, 'SIGCONT');
+  }
+}
+
+/** A dispatcher that trusts the API server's own certificate, made when the certificate is there. */
+function trustIn({ certDir }: Credentials) {
+  let made: Agent | undefined;
+  return {
+    dispatcher: async () => {
+      const ca = made === undefined ? await certificateIn(certDir) : undefined;
+      if (ca !== undefined) made ??= new Agent({ connect: { ca, timeout: 2000 }, connections: 1 });
+      return made;
+    },
+    close: async () => {
+      await made?.destroy();
+      made = undefined;
+    },
+  };
+}
+
+async function auditFiles(place: Place, audit: boolean | string | undefined) {
+  if (audit === undefined || audit === false) return undefined;
+  const policyPath = join(place.run, 'apiserver', 'audit-policy.yaml');
+  const everyRequest = [
+    'apiVersion: audit.k8s.io/v1',
+    'kind: Policy',
+    'omitStages: [RequestReceived]',
+    'rules: [{level: Metadata}]',
+  ];
+  await writeFile(policyPath, audit === true ? `${everyRequest.join('\n')}\n` : audit);
+  return { policyPath, logPath: join(place.logs, 'audit.log') };
+}

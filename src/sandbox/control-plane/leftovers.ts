@@ -1,0 +1,45 @@
+import { basename, join } from 'node:path';
+import process from 'node:process';
+import { isRunning, processTable, signalTo } from './process-table.ts';
+import type { Running } from './process-table.ts';
+import { programNames } from '../binaries/binaries.ts';
+import { poll } from './deadline.ts';
+
+/*
+ * Every process that is started for a data folder carries a path inside `DIR/run/` on its command line, and nothing
+ * else has business there: that mark is the only record of what was started, so no kill -9 can lose it.
+ */
+
+const graceMs = 2000;
+/** The programs of a control plane, as the process table names them. */
+export const controlPlanePrograms: ReadonlySet<string> = new Set<string>(Object.values(programNames));
+const everyProgram: ReadonlySet<string> = new Set([...controlPlanePrograms, 'node']);
+
+/** The folder whose paths mark the processes of a data folder. */
+export function runFolder(dir: string): string {
+  return join(dir, 'run');
+}
+
+/** Whether a process was started for a data folder. */
+export function belongsTo(dir: string, { args }: Running, programs: ReadonlySet<string> = everyProgram): boolean {
+  const mark = `${runFolder(dir)}/`;
+  const [command = '', ...rest] = args;
+  return programs.has(basename(command)) && rest.some((arg) => arg.startsWith(mark) || arg.includes(`=${mark}`));
+}
+
+/** Ends what an earlier start left running for a data folder, of these programs; returns how many there were. */
+export async function endLeftovers(dir: string, programs: ReadonlySet<string> = everyProgram): Promise<number> {
+  const left = (await processTable()).filter((row) => row.pid !== process.pid && belongsTo(dir, row, programs));
+  for (const { pid } of left) signalTo(pid, 'SIGTERM');
+  const gone = async () => ((await anyRunning(left)) ? undefined : true);
+  if ((await poll(gone, { everyMs: 50, deadlineMs: graceMs })) === undefined) {
+    for (const { pid } of left) signalTo(pid, 'SIGKILL');
+    await poll(gone, { everyMs: 20, deadlineMs: graceMs });
+  }
+  return left.length;
+}
+
+async function anyRunning(rows: readonly Running[]): Promise<boolean> {
+  const running = await Promise.all(rows.map(({ pid }) => isRunning(pid)));
+  return running.includes(true);
+}

@@ -1,0 +1,122 @@
+import { mkdtemp, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { CannotStart, reasonOf } from './control-plane/cannot-start.ts';
+import { makeFolder } from './control-plane/folder.ts';
+import { endLeftovers, runFolder } from './control-plane/leftovers.ts';
+import { claim, lookAt } from './binaries/lock.ts';
+
+/** What a temporary folder is for. */
+type Purpose = 'sandbox' | 'tests';
+
+const prefixes: Readonly<Record<Purpose, string>> = {
+  sandbox: 'apphosting-sandbox-',
+  tests: 'apphosting-tests-',
+};
+
+/** The folder of one sandbox, held by this process. */
+export interface DataFolder {
+  readonly dir: string;
+  readonly kept: boolean;
+  /** How many processes an earlier start had left running for it; they have been ended. */
+  readonly leftovers: number;
+  /** Gives it up: a kept folder stays, a temporary one is removed. */
+  readonly release: () => Promise<void>;
+}
+
+/** Takes the folder that the user named. Throws `CannotStart` when it is in use or is something else. */
+export async function keptFolder(named: string): Promise<DataFolder> {
+  const dir = resolve(named);
+  const entries = await readdir(dir).catch((): readonly string[] => []);
+  if (entries.length > 0 && !entries.includes('run')) {
+    throw new CannotStart(`${dir} holds other things: name an empty or a new folder, or one of an earlier sandbox`);
+  }
+  try {
+    await makeFolder(dir);
+    const release = await taken(dir);
+    return { dir, kept: true, leftovers: await endLeftovers(dir), release };
+  } catch (error) {
+    if (error instanceof CannotStart) throw error;
+    throw new CannotStart(`${dir} cannot be used: ${reasonOf(error)}`, { cause: error });
+  }
+}
+
+/** Makes a temporary folder and takes it. */
+export async function temporaryFolder(purpose: Purpose = 'sandbox'): Promise<DataFolder> {
+  const dir = await mkdtemp(join(tmpdir(), prefixes[purpose]));
+  const unlock = await taken(dir);
+  const release = async () => {
+    await rm(dir, { recursive: true, force: true, maxRetries: 5 });
+    await unlock();
+  };
+  return { dir, kept: false, leftovers: 0, release };
+}
+
+/** Ends the processes and removes the temporary folders whose own process was killed. Returns how many there were. */
+export async function clearAbandoned(): Promise<number> {
+  let cleared = 0;
+  for (const { dir, lock } of await temporaryFolders(Object.values(prefixes))) {
+    // One without a holder is of somebody who starts or ends at this moment.
+    if (lock.kind !== 'dead') continue;
+    await endLeftovers(dir);
+    await rm(dir, { recursive: true, force: true, maxRetries: 5 });
+    cleared += 1;
+  }
+  return cleared;
+}
+
+/** The temporary folders of sandboxes that run now. */
+export async function runningFolders(): Promise<readonly string[]> {
+  const folders = await temporaryFolders([prefixes.sandbox]);
+  return folders.filter(({ lock }) => lock.kind === 'held').map(({ dir }) => dir);
+}
+
+/** Whether a sandbox runs in a folder. */
+export async function isRunningIn(dir: string): Promise<boolean> {
+  return (await lookAt(lockIn(dir))).kind === 'held';
+}
+
+/** The ports that a sandbox keeps from one start to the next: objects are bound to the service's address. */
+export interface Ports {
+  readonly kubernetes: number;
+  readonly simulator: number;
+  readonly metrics: number;
+}
+
+/** The ports of the last start in a folder. */
+export async function portsIn(dir: string): Promise<Ports | undefined> {
+  const text = await readFile(portsPath(dir), 'utf8').catch(() => undefined);
+  return text === undefined ? undefined : (JSON.parse(text) as Ports);
+}
+
+/** Keeps the ports for the next start. */
+export function keepPorts(dir: string, ports: Ports): Promise<void> {
+  return writeWhole(portsPath(dir), JSON.stringify(ports));
+}
+
+/** Writes a file so that a reader finds the old text or the new one, never a part. */
+export async function writeWhole(path: string, text: string): Promise<void> {
+  const draft = `${path}.draft`;
+  await writeFile(draft, text, { mode: 0o600 });
+  await rename(draft, path);
+}
+
+async function taken(dir: string): Promise<() => Promise<void>> {
+  const lock = await claim(lockIn(dir));
+  if (lock.kind === 'held') return lock.release;
+  throw new CannotStart(`a sandbox is running in ${dir} (process ${lock.pid}): end it, or name another --data folder`);
+}
+
+async function temporaryFolders(starts: readonly string[]) {
+  const names = (await readdir(tmpdir())).filter((name) => starts.some((start) => name.startsWith(start)));
+  const dirs = names.map((name) => join(tmpdir(), name));
+  return Promise.all(dirs.map(async (dir) => ({ dir, lock: await lookAt(lockIn(dir)) })));
+}
+
+function lockIn(dir: string): string {
+  return join(runFolder(dir), 'lock');
+}
+
+function portsPath(dir: string): string {
+  return join(runFolder(dir), 'ports.json');
+}

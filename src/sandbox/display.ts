@@ -1,0 +1,56 @@
+import type { Screen } from './binaries/progress.ts';
+import { keyOf, stateOf, tableOf } from './table.ts';
+import type { Paint, Row } from './table.ts';
+
+/** A screen that may be a terminal of a known size. */
+export interface TableScreen extends Screen {
+  readonly rows?: number;
+}
+
+/** Shows rows as they change: a table that stays in place on a terminal, a line per change elsewhere. */
+export interface Display {
+  readonly show: (rows: readonly Row[]) => void;
+  /** A line between the changes; the table, where there is one, stays below it. */
+  readonly line: (text: string) => void;
+}
+
+/** A display on a terminal. */
+export function liveDisplay(screen: TableScreen, paint: Paint): Display {
+  let shown: readonly string[] = [];
+  const clear = () => (shown.length === 0 ? '' : `\u001B[${shown.length}A\u001B[J`);
+  const draw = (above: string, lines: readonly string[]) => {
+    const text = lines.map((line) => `${line}\n`).join('');
+    screen.write(`${clear()}${above}${text}`);
+    shown = lines;
+  };
+  return {
+    show: (rows) => {
+      const lines = tableOf(rows, { columns: screen.columns || 80, rows: (screen.rows || 24) - 1 }, paint);
+      if (lines.join('\n') !== shown.join('\n')) draw('', lines);
+    },
+    line: (text) => draw(`${text}\n`, shown),
+  };
+}
+
+/** A display for a file or a pipe. */
+export function plainDisplay(screen: Screen, stamp: () => string): Display {
+  const last = new Map<string, string>();
+  return {
+    show: (rows) => {
+      const gone = new Set(last.keys());
+      for (const row of rows) {
+        const key = keyOf(row);
+        const state = stateOf(row);
+        gone.delete(key);
+        if (last.get(key) === state) continue;
+        last.set(key, state);
+        screen.write(`${stamp()}  ${key}: ${state}\n`);
+      }
+      for (const key of gone) {
+        last.delete(key);
+        screen.write(`${stamp()}  ${key}: gone\n`);
+      }
+    },
+    line: (text) => void screen.write(`${text}\n`),
+  };
+}

@@ -1,0 +1,59 @@
+import { spawn } from 'node:child_process';
+import { access } from 'node:fs/promises';
+import { join, resolve } from 'node:path';
+import { environmentWith } from '../config.ts';
+import type { Binaries } from './binaries/binaries.ts';
+import { CannotStart } from './control-plane/cannot-start.ts';
+import { startControlPlane } from './control-plane/control-plane.ts';
+import { isRunningIn, keptFolder, runningFolders } from './data-folder.ts';
+
+/** Runs kubectl against the sandbox that is running, or against a kept one; returns its exit code. */
+export async function kubectl(
+  binaries: Binaries,
+  data: string | undefined,
+  args: readonly string[],
+  say: (text: string) => void,
+): Promise<number> {
+  if (data === undefined) return run(binaries, await theOnlyRunning(), args);
+  const dir = resolve(data);
+  if (await isRunningIn(dir)) return run(binaries, dir, args);
+  if (!(await exists(join(dir, 'run', 'etcd')))) throw new CannotStart(`no sandbox was ever up in ${dir}`);
+  say(`no sandbox is running in ${dir}: starting its Kubernetes for this command`);
+  const folder = await keptFolder(dir);
+  try {
+    const plane = await startControlPlane({ dir, binaries, say });
+    try {
+      return await run(binaries, dir, args);
+    } finally {
+      await plane.stop();
+    }
+  } finally {
+    await folder.release();
+  }
+}
+
+async function theOnlyRunning(): Promise<string> {
+  const [first, ...others] = await runningFolders();
+  if (first === undefined) {
+    throw new CannotStart('no sandbox is running: start one with npm start, or name a kept one with --data DIR');
+  }
+  if (others.length === 0) return first;
+  throw new CannotStart(`several sandboxes are running: name one with --data: ${[first, ...others].join(', ')}`);
+}
+
+function run({ kubectl: command }: Binaries, dir: string, args: readonly string[]): Promise<number> {
+  const { promise, resolve: ended, reject } = Promise.withResolvers<number>();
+  // What it remembers of this cluster belongs to the sandbox, not into the home folder.
+  const env = environmentWith({ KUBECACHEDIR: join(dir, 'run', 'kubectl') });
+  const child = spawn(command, ['--kubeconfig', join(dir, 'kubeconfig'), ...args], { stdio: 'inherit', env });
+  child.once('error', reject);
+  child.once('exit', (code) => ended(code ?? 1));
+  return promise;
+}
+
+function exists(path: string): Promise<boolean> {
+  return access(path).then(
+    () => true,
+    () => false,
+  );
+}

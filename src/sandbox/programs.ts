@@ -1,0 +1,108 @@
+import { join } from 'node:path';
+import { execPath } from 'node:process';
+import { request } from 'undici';
+import { environmentWith, type SandboxSettings } from '../config.ts';
+import type { Program } from './control-plane/daemon.ts';
+import { runFolder } from './control-plane/leftovers.ts';
+import { wordsOf } from './arguments.ts';
+
+/** What stands for the simulator and the operator; tests put their own programs there. */
+export interface Commands {
+  /** The arguments of Node that run the simulator. */
+  readonly simulator: readonly string[];
+  /** The arguments of Node that run the operator. */
+  readonly operator: readonly string[];
+}
+
+const main = join(import.meta.dirname, '..', 'main.ts');
+
+/** What the image starts Node with too: a space for new objects of a size that suits the operator. */
+export const operatorNode = ['--min-semi-space-size=4', '--max-semi-space-size=4'];
+
+/** Memory that is free goes back to the system; glibc reads this, and the image sets it too. */
+export const operatorMemory = {
+  MALLOC_ARENA_MAX: '2',
+  MALLOC_MMAP_THRESHOLD_: '131072',
+  MALLOC_TRIM_THRESHOLD_: '131072',
+};
+
+/** The real ones. */
+export const ownCommands: Commands = { simulator: [main, 'simulator'], operator: [...operatorNode, main, 'run'] };
+
+type SimulatorSettings = Pick<SandboxSettings, 'latency' | 'reading' | 'rateLimit' | 'clock'>;
+
+/** The simulator as a process of the sandbox; its world is kept in the data folder. */
+export function simulator(
+  commands: Commands,
+  dir: string,
+  port: number,
+  { latency, reading, rateLimit, clock }: SimulatorSettings,
+): Program {
+  const optional = { latency, 'rate-limit': rateLimit, clock };
+  const given = Object.entries(optional).flatMap(([name, value]) =>
+    value === undefined ? [] : [`--${name}`, String(value)],
+  );
+  const url = `http://127.0.0.1:${port}`;
+  return {
+    name: 'the simulator',
+    command: execPath,
+    args: [
+      ...commands.simulator,
+      '--listen',
+      `127.0.0.1:${port}`,
+      '--state',
+      simulatorState(dir),
+      ...given,
+      ...reading.flatMap((one) => ['--reading', one]),
+    ],
+    logPath: join(dir, 'logs', 'simulator.log'),
+    isUp: async (written) => (await written()).split('\n').includes(`simulator listening on ${url}`),
+    upWithinMs: 20_000,
+    graceMs: 3000,
+  };
+}
+
+/** Where the simulator keeps its world. */
+export function simulatorState(dir: string): string {
+  return join(runFolder(dir), 'simulator', 'state');
+}
+
+/** Where the operator's own kubeconfig is. */
+export function operatorKubeconfig(dir: string): string {
+  return join(runFolder(dir), 'operator', 'kubeconfig');
+}
+
+/** The operator as a process of the sandbox. */
+export function operator(commands: Commands, dir: string, port: number, more: readonly string[]): Program {
+  const listen = `127.0.0.1:${port}`;
+  return {
+    name: 'the operator',
+    command: execPath,
+    args: [
+      ...commands.operator,
+      '--kubeconfig',
+      operatorKubeconfig(dir),
+      '--metrics-listen',
+      listen,
+      '--allow-insecure-loopback',
+      '--enable-activation',
+      ...more.flatMap(wordsOf),
+    ],
+    env: environmentWith(operatorMemory),
+    logPath: join(dir, 'logs', 'operator.log'),
+    isUp: () => answersOk(`http://${listen}/readyz`),
+    upWithinMs: 60_000,
+    // It finishes the calls it has begun.
+    graceMs: 10_000,
+  };
+}
+
+async function answersOk(url: string): Promise<boolean> {
+  try {
+    const { statusCode, body } = await request(url, { signal: AbortSignal.timeout(2000) });
+    await body.dump();
+    return statusCode === 200;
+  } catch {
+    return false;
+  }
+}

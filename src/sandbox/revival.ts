@@ -1,0 +1,57 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { described } from './control-plane/daemon.ts';
+import type { Ending } from './control-plane/daemon.ts';
+import { CannotStart, reasonOf } from './control-plane/cannot-start.ts';
+
+/*
+ * What a kubelet does for a pod: a part that ended by itself is started again, later each time, and given up when it
+ * does not stay up.
+ */
+
+const windowMs = 120_000;
+const mostInWindow = 6;
+const firstPauseMs = 200;
+
+/** Starts parts again that ended by themselves. */
+export interface Revival {
+  readonly ended: (name: string, ending: Ending, start: () => Promise<void>) => void;
+  /** Rejects with `CannotStart` when a part was given up; never resolves. */
+  readonly broken: Promise<never>;
+}
+
+/** A revival that ends with a signal. */
+export function revival(say: (text: string) => void, signal: AbortSignal, onRevived: () => Promise<void>): Revival {
+  const broken = Promise.withResolvers<never>();
+  broken.promise.catch(() => undefined);
+  const attempts = new Map<string, readonly number[]>();
+
+  async function revive(name: string, how: string, start: () => Promise<void>): Promise<void> {
+    say(`${name} ended by itself (${how}): starting it again`);
+    for (;;) {
+      const now = performance.now();
+      const recent = [...(attempts.get(name) ?? []).filter((at) => now - at < windowMs), now];
+      attempts.set(name, recent);
+      if (recent.length > mostInWindow) throw new CannotStart(`${name} does not stay up (last: ${how})`);
+      await sleep(firstPauseMs * 2 ** (recent.length - 1), undefined, { signal });
+      try {
+        await start();
+        await onRevived();
+        say(`${name} is up again`);
+        return;
+      } catch (error) {
+        if (signal.aborted) return;
+        say(reasonOf(error));
+      }
+    }
+  }
+
+  return {
+    ended: (name, ending, start) => {
+      if (signal.aborted) return;
+      revive(name, described(ending), start).catch((error: unknown) => {
+        if (!signal.aborted) broken.reject(error);
+      });
+    },
+    broken: broken.promise,
+  };
+}

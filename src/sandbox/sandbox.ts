@@ -1,0 +1,167 @@
+import { join, relative } from 'node:path';
+import process from 'node:process';
+import { parseFlags, sandboxCommand, surroundings, withoutColour } from '../config.ts';
+import type { SandboxSettings } from '../config.ts';
+import { CannotStart } from './control-plane/cannot-start.ts';
+import { progressOn, seconds } from './binaries/progress.ts';
+import type { Progress } from './binaries/progress.ts';
+import { findBinaries } from './binaries/sources.ts';
+import { splitKubectl } from './arguments.ts';
+import { clearAbandoned, keptFolder, temporaryFolder } from './data-folder.ts';
+import { liveDisplay, plainDisplay } from './display.ts';
+import type { Display } from './display.ts';
+import { follow, notReady, ours } from './follow.ts';
+import { kubectl } from './kubectl.ts';
+import { launch, samplesIn } from './launch.ts';
+import type { Recipe, Sandbox } from './launch.ts';
+import { manifestsIn } from './manifests.ts';
+import type { Manifest } from './manifests.ts';
+import { ownCommands } from './programs.ts';
+import type { Commands } from './programs.ts';
+import { stopSignal } from './stop-signal.ts';
+import { colours, plain, stateOf } from './table.ts';
+
+const root = join(import.meta.dirname, '..', '..');
+
+/** What a sandbox takes from the repository; tests give their own. */
+export interface Repository {
+  readonly crds: string;
+  readonly samples: string;
+  readonly commands: Commands;
+}
+
+const ownRepository: Repository = {
+  crds: join(root, 'crds'),
+  samples: join(root, 'deploy', 'samples'),
+  commands: ownCommands,
+};
+
+/** `apphosting sandbox`: everything on this machine. Returns the exit code. */
+export async function sandbox(args: readonly string[], repository: Repository = ownRepository): Promise<number> {
+  const { own, kubectl: kubectlArgs } = splitKubectl(args);
+  const parsed = parseFlags(sandboxCommand, own);
+  if (parsed.kind === 'help') {
+    process.stdout.write(parsed.text);
+    return 0;
+  }
+  if (parsed.kind === 'wrong') {
+    process.stderr.write(`${parsed.line}\n`);
+    return 2;
+  }
+  using stop = stopSignal();
+  const progress = progressOn(process.stderr);
+  try {
+    if (kubectlArgs === undefined) return await runSandbox(parsed.settings, repository, progress, stop.signal);
+    const binaries = await findBinaries(surroundings(), progress, stop.signal);
+    return await kubectl(binaries, parsed.settings.data, kubectlArgs, progress.say);
+  } catch (error) {
+    if (stop.signal.aborted) return interrupted;
+    if (!(error instanceof CannotStart)) throw error;
+    process.stderr.write(`apphosting sandbox: ${error.message}\n`);
+    return 1;
+  }
+}
+
+const interrupted = 130;
+
+async function runSandbox(
+  settings: SandboxSettings,
+  repository: Repository,
+  progress: Progress,
+  signal: AbortSignal,
+): Promise<number> {
+  const crds = await manifestsIn(repository.crds);
+  const samples = await samplesOf(settings, repository);
+  const cleared = await clearAbandoned();
+  if (cleared > 0) progress.say(`cleared away what killed sandboxes left in ${cleared} temporary folder(s)`);
+  const folder = settings.data === undefined ? await temporaryFolder() : await keptFolder(settings.data);
+  if (folder.leftovers > 0)
+    progress.say(`ended ${folder.leftovers} processes that a killed sandbox left in ${folder.dir}`);
+  try {
+    const binaries = await findBinaries(surroundings(), progress, signal);
+    const display = displayOn(process.stdout);
+    let say = progress.say;
+    const recipe: Recipe = {
+      dir: folder.dir,
+      binaries,
+      commands: repository.commands,
+      settings,
+      crds,
+      samples,
+      say: (text) => say(text),
+      signal,
+    };
+    const running = await launch(recipe);
+    try {
+      display.line(welcome(running, folder.kept));
+      // From here on what happens is shown in one place, above the table.
+      say = (text) => display.line(text);
+      const watched = settings.once
+        ? untilReady(running, samples, settings.timeout, display, signal)
+        : untilStopped(running, display, signal);
+      return await Promise.race([watched, running.broken]);
+    } finally {
+      if (signal.aborted) process.stderr.write('\nending everything …\n');
+      await running.stop();
+    }
+  } finally {
+    await folder.release();
+  }
+}
+
+async function samplesOf({ samples }: SandboxSettings, repository: Repository): Promise<readonly Manifest[]> {
+  if (samples === 'none') return [];
+  return samplesIn(samples ?? repository.samples);
+}
+
+async function untilStopped({ cluster }: Sandbox, display: Display, signal: AbortSignal): Promise<number> {
+  await follow({ cluster, show: display.show, signal }, () => false);
+  return 0;
+}
+
+async function untilReady(
+  { cluster }: Sandbox,
+  samples: readonly Manifest[],
+  timeoutSeconds: number,
+  display: Display,
+  signal: AbortSignal,
+): Promise<number> {
+  const began = performance.now();
+  const expired = AbortSignal.timeout(timeoutSeconds * 1000);
+  const either = AbortSignal.any([signal, expired]);
+  const rows = await follow(
+    { cluster, show: display.show, signal: either },
+    (seen) => notReady(samples, seen).length === 0,
+  );
+  const waiting = notReady(samples, rows);
+  const took = seconds(performance.now() - began).trim();
+  if (waiting.length === 0) {
+    display.line(`all ${ours(samples).length} samples are Ready, ${took} after they were applied`);
+    return 0;
+  }
+  if (signal.aborted) return interrupted;
+  const lines = waiting.map(({ key, row }) => `  ${key}: ${row === undefined ? 'not there' : stateOf(row)}`);
+  process.stderr.write(`apphosting sandbox: not Ready after ${timeoutSeconds} s:\n${lines.join('\n')}\n`);
+  return 1;
+}
+
+function displayOn(screen: NodeJS.WriteStream): Display {
+  const began = performance.now();
+  if (screen.isTTY) return liveDisplay(screen, withoutColour() ? plain : colours);
+  return plainDisplay(screen, () => seconds(performance.now() - began));
+}
+
+function welcome({ urls, kubeconfigPath }: Sandbox, kept: boolean): string {
+  const inside = relative(process.cwd(), kubeconfigPath);
+  return [
+    '',
+    'Everything is up. In another terminal:',
+    '',
+    `  export KUBECONFIG=${kubeconfigPath}`,
+    '  kubectl get apphosting -A           (no kubectl? npm start -- --kubectl get apphosting -A)',
+    '',
+    `The service in a box:  ${urls.simulator}`,
+    `Ctrl-C ends everything${kept ? ` and keeps ${inside.startsWith('..') ? kubeconfigPath : inside}` : ' and leaves nothing behind'}.`,
+    '',
+  ].join('\n');
+}

@@ -1,0 +1,148 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { readdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import process from 'node:process';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { Daemon } from '../../../src/sandbox/control-plane/daemon.ts';
+import type { Ending, Program } from '../../../src/sandbox/control-plane/daemon.ts';
+import { belongsTo, endLeftovers } from '../../../src/sandbox/control-plane/leftovers.ts';
+import { claim, lookAt } from '../../../src/sandbox/binaries/lock.ts';
+import { freePorts, isFree } from '../../../src/sandbox/control-plane/ports.ts';
+import { identityOf, isRunning } from '../../../src/sandbox/control-plane/process-table.ts';
+import { temporaryDir } from '../../support/temporary.ts';
+
+const waiting = 'setInterval(() => {}, 1000)';
+const stubborn = `process.on('SIGTERM', () => {}); process.stdout.write('up\\n'); ${waiting}`;
+
+function program(dir: string, script: string): Program {
+  return {
+    name: 'the program',
+    command: process.execPath,
+    args: ['-e', script],
+    logPath: join(dir, 'program.log'),
+    isUp: async (written) => (await written()).includes('up'),
+    upWithinMs: 5000,
+    graceMs: 200,
+  };
+}
+
+describe('a process', () => {
+  it.each([
+    { args: ['/c/etcd', '--data-dir=/d/run/etcd'], ours: true, because: 'it was started for this folder' },
+    { args: ['/usr/bin/node', 'main.ts', '--state', '/d/run/simulator/state'], ours: true, because: 'the same' },
+    { args: ['/c/etcd', '--data-dir=/other/run/etcd'], ours: false, because: 'it is of another folder' },
+    { args: ['/c/etcd', '--data-dir=/x/d/run/etcd'], ours: false, because: 'the folder is another one of that name' },
+    { args: ['vim', '/d/run/ports.json'], ours: false, because: 'somebody reads a file there' },
+    { args: ['kubectl', '--kubeconfig', '/d/kubeconfig'], ours: false, because: 'somebody uses the cluster' },
+    { args: ['node', 'main.ts', 'run', '--kubeconfig', '/d/kubeconfig'], ours: false, because: 'it is a second one' },
+    { args: [], ours: false, because: 'it has no command line' },
+  ])('$args is ours: $ours, because $because', ({ args, ours }) => {
+    expect(belongsTo('/d', { pid: 1, args })).toBe(ours);
+  });
+
+  it('that was left behind is ended, even one that ignores being asked', async () => {
+    const dir = await temporaryDir();
+    const child = spawn(process.execPath, ['-e', stubborn, join(dir, 'run', 'mark')], {
+      stdio: ['ignore', 'pipe', 'ignore'],
+    });
+    await once(child.stdout, 'data');
+    const ended = once(child, 'exit');
+
+    expect(await endLeftovers(dir)).toBe(1);
+
+    await ended;
+    expect(await isRunning(child.pid ?? 0)).toBe(false);
+    expect(await endLeftovers(dir)).toBe(0);
+  });
+
+  it('is told from a later one with its id', async () => {
+    expect(await identityOf(process.pid)).toBe(await identityOf(process.pid));
+    expect(await identityOf(1)).not.toBe(await identityOf(process.pid));
+    expect(await identityOf(2 ** 22 + 1)).toBeUndefined();
+  });
+});
+
+describe('a lock', () => {
+  it('has one holder at a time', async () => {
+    const path = join(await temporaryDir(), 'lock');
+
+    const claims = await Promise.all(Array.from({ length: 8 }, () => claim(path)));
+    const held = claims.flatMap((one) => (one.kind === 'held' ? [one] : []));
+
+    expect(held).toHaveLength(1);
+    expect(await lookAt(path)).toEqual({ kind: 'held', pid: process.pid });
+    await held[0]?.release();
+    expect(await lookAt(path)).toEqual({ kind: 'free' });
+    expect((await claim(path)).kind).toBe('held');
+  });
+
+  it.each([
+    { text: JSON.stringify({ pid: 2 ** 22 + 1, identity: '1' }), because: 'there is no such process' },
+    { text: JSON.stringify({ pid: process.pid, identity: '1' }), because: 'its id has another process now' },
+    { text: '{"pid":', because: 'nobody can read it' },
+  ])('of a dead process is nobody’s, because $because', async ({ text }) => {
+    const dir = await temporaryDir();
+    await writeFile(join(dir, '7'), text);
+
+    const claims = await Promise.all(Array.from({ length: 20 }, () => claim(dir)));
+
+    expect(claims.filter(({ kind }) => kind === 'held')).toHaveLength(1);
+    expect(await readdir(dir)).toEqual(['8']);
+  });
+});
+
+describe('a daemon', () => {
+  it('is up when its program says so, and has ended when it was stopped', async () => {
+    const daemon = new Daemon(program(await temporaryDir(), stubborn));
+
+    await daemon.start();
+    const { pid = 0 } = daemon;
+    await Promise.all([daemon.stop(), daemon.stop()]);
+
+    expect(pid).toBeGreaterThan(0);
+    expect(daemon.pid).toBeUndefined();
+    expect(await isRunning(pid)).toBe(false);
+  });
+
+  it('that ends before it is up says why, with the end of its log', async () => {
+    const daemon = new Daemon(program(await temporaryDir(), 'console.error("the port is taken"); process.exit(3)'));
+
+    await expect(daemon.start()).rejects.toThrow(
+      /the program ended \(exit code 3\); its log .* ends:\n {2}the port is taken/,
+    );
+  });
+
+  it('whose program is not there says so', async () => {
+    const daemon = new Daemon({ ...program(await temporaryDir(), ''), command: '/does/not/exist' });
+
+    await expect(daemon.start()).rejects.toThrow(/the program does not start: .*ENOENT/);
+  });
+
+  it('tells when it ended by itself, and not when it was stopped', async () => {
+    const endings: Ending[] = [];
+    const daemon = new Daemon(program(await temporaryDir(), `console.log('up'); ${waiting}`), (ending) =>
+      endings.push(ending),
+    );
+    onTestFinished(() => daemon.kill());
+
+    await daemon.start();
+    process.kill(daemon.pid ?? 0, 'SIGKILL');
+    while (endings.length === 0) await sleep(10);
+    await daemon.start();
+    await daemon.stop();
+    await sleep(50);
+
+    expect(endings).toEqual([{ code: null, signal: 'SIGKILL' }]);
+  });
+});
+
+describe('ports', () => {
+  it('are free and different', async () => {
+    const ports = await freePorts(5);
+
+    expect(new Set(ports).size).toBe(5);
+    expect(await Promise.all(ports.map(isFree))).toEqual([true, true, true, true, true]);
+  });
+});
