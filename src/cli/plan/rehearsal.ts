@@ -248,9 +248,8 @@ class Stage {
   /** The same hosting layer, with every call written down. */
   #watched(hosting: Hosting): Hosting {
     return {
-      secretsInUse: () => hosting.secretsInUse(),
-      open: (settings, onWalk) => {
-        const service = hosting.open(settings, (event) => onWalk({ ...event, service: outer }));
+      open: (settings, onWalk, onThrottled) => {
+        const service = hosting.open(settings, (event) => onWalk({ ...event, service: outer }), onThrottled);
         if ('refused' in service) return service;
         const outer: Service = {
           ...service,
