@@ -54,6 +54,7 @@ export class Engine {
         onWalk,
         print: (value) => options.key.print(value),
         readOnly: options.settings.readOnly,
+        pollMs: options.settings.pollMs,
       }),
       interests: new Interests(),
       recalls: new Recalls(clock),

@@ -38,6 +38,10 @@ export interface EngineOptions {
   readonly labelsOf: (namespace: string) => Readonly<Record<string, string>> | undefined;
   readonly settings: {
     readonly horizonMs: number;
+    /** How long a call that changes something may take, its wait for a turn included, before it counts as lost. */
+    readonly callMs: number;
+    /** How often an account is read that does not say. */
+    readonly pollMs: number;
     readonly workers: number;
     readonly readOnly: boolean;
     /** There is no selector: a resource that does not show is not there. */

@@ -29,6 +29,8 @@ export interface ServiceSurroundings {
   readonly base: BaseUrl;
   readonly wire: Wire;
   readonly credential: Credential;
+  /** How long a call that changes something may take; a read may take a third of it. */
+  readonly callMs: number;
   /** What is measured of the account; undefined where nothing is. */
   readonly series: Series | undefined;
 }
@@ -66,7 +68,7 @@ export function openService(
     caBundle: settings.caBundle,
     hiding,
   };
-  const transport = openTransport(target, around.wire, clock);
+  const transport = openTransport(target, around.wire, clock, around.callMs);
   const leaveBudget = credential.budget.join(settings);
   const mirror = new Mirror({
     ...around,

@@ -30,7 +30,7 @@ function opened(
     caBundle: undefined,
     hiding,
   };
-  return { ...scripted, clock, transport: openTransport(target, scripted.wire, clock) };
+  return { ...scripted, clock, transport: openTransport(target, scripted.wire, clock, 30_000) };
 }
 
 describe('the transport', () => {
@@ -95,6 +95,7 @@ describe('the transport', () => {
         return new Promise(() => undefined);
       },
       clock,
+      30_000,
     );
 
     const seen = transport(creation);

@@ -38,6 +38,10 @@ export interface OperatorOptions {
   /** What this process may do beyond the everyday; nothing without it. */
   readonly powers?: Powers;
   readonly horizonMs: number;
+  /** How long a call that changes something may take before it counts as lost. */
+  readonly callMs: number;
+  /** How often an account is read that does not say. */
+  readonly pollMs: number;
   readonly workers: number;
 }
 
@@ -114,6 +118,8 @@ export function createOperator(options: OperatorOptions): Operator {
     labelsOf: (name) => labels?.get(undefined, name)?.metadata.labels ?? (labels === undefined ? undefined : {}),
     settings: {
       horizonMs: options.horizonMs,
+      callMs: options.callMs,
+      pollMs: options.pollMs,
       workers: options.workers,
       readOnly: options.readOnly,
       seesAll: options.selector === undefined,

@@ -70,6 +70,8 @@ export interface AccountsOptions {
   readonly operatorNamespace: string;
   readonly labelsOf: (namespace: string) => Readonly<Record<string, string>> | undefined;
   readonly readOnly: boolean;
+  /** How often an account is read that does not say. */
+  readonly pollMs: number;
 }
 
 export class Accounts {
@@ -219,7 +221,7 @@ export class Accounts {
       accountId: service.accountId,
       mode: this.#options.readOnly ? 'Observe' : (spec.mode ?? 'Manage'),
       adoption: spec.adoption ?? (session.scope === 'Namespaced' ? 'ById' : 'Never'),
-      pollMs: (spec.pollSeconds ?? 60) * 1_000,
+      pollMs: spec.pollSeconds === undefined ? this.#options.pollMs : spec.pollSeconds * 1_000,
       inEffect: { pollMs: pollIntervalMs, roundMs },
       answeredAt,
       budget: { ...allowanceOf(spec), forecastPerHour },
@@ -242,8 +244,8 @@ export class Accounts {
       accountId: binding?.accountId ?? '',
       mode: this.#options.readOnly ? 'Observe' : (mode ?? 'Manage'),
       adoption: 'Never',
-      pollMs: 60_000,
-      inEffect: { pollMs: 60_000, roundMs: undefined },
+      pollMs: this.#options.pollMs,
+      inEffect: { pollMs: this.#options.pollMs, roundMs: undefined },
       frozen: undefined,
     };
   }

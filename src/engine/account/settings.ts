@@ -30,13 +30,15 @@ export interface SettingsSources {
   readonly material: Material;
   readonly operatorNamespace: string;
   readonly secrets: KnownSecrets;
+  /** How often an account is read that does not say. */
+  readonly pollMs: number;
 }
 
 /** What a Secret says that an account names, together with the account's own spec. */
 export async function settingsOf(
   entry: Entry,
   name: string,
-  { material, operatorNamespace, secrets }: SettingsSources,
+  { material, operatorNamespace, secrets, pollMs }: SettingsSources,
 ): Promise<ServiceSettings | Closed> {
   if (entry.spec.is === 'invalid') return { reason: 'InvalidSpec', message: entry.spec.message };
   const spec = specOf(entry);
@@ -58,7 +60,7 @@ export async function settingsOf(
     token,
     caBundle: secret.get('caBundle')?.reveal(),
     accountId: spec.accountId,
-    pollSeconds: spec.pollSeconds ?? 60,
+    pollSeconds: spec.pollSeconds ?? pollMs / 1_000,
     ...allowanceOf(spec),
     name: accountLabel(entry.object.metadata),
     secrets,

@@ -4,11 +4,6 @@ import type { Outcome, SendOptions, Service } from '../ports.ts';
 import type { Work } from '../reconcile/work.ts';
 import type { Worktable } from '../reconcile/worktable.ts';
 
-/** After this long since the decision the call has ended, its wait for a turn included. */
-export const deadlineSeconds = 30;
-/** What an answer may take at least; a call that waited so long that less is left is not sent. */
-const answerMs = 10_000;
-
 /** A call on its way: what one pass decided on, and where it is worked on. */
 export interface Errand {
   readonly table: Worktable;
@@ -18,10 +13,14 @@ export interface Errand {
   readonly digest: string;
 }
 
-/** Sends the bytes, unless by then the process may not or it is too late. */
+/**
+ * Sends the bytes, unless by then the process may not or it is too late. Some time after the decision the call has ended, its wait
+ * for a turn included; when less than a third of that is left for the answer, it is not sent.
+ */
 export async function dispatch({ table, pass, call }: Errand, work: Work, service: Service): Promise<Outcome | 'late'> {
-  const deadline = pass.monotonicMs + deadlineSeconds * 1_000;
-  const latestWallMs = pass.wallMs + deadlineSeconds * 1_000 - answerMs;
+  const answerMs = pass.callMs / 3;
+  const deadline = pass.monotonicMs + pass.callMs;
+  const latestWallMs = pass.wallMs + pass.callMs - answerMs;
   let late = false;
   const options: SendOptions = {
     urgency: call.urgency,

@@ -10,7 +10,7 @@ import type { Call, Intent, JournalEntry, Memory, Notes, OwnCondition, Verdict }
 import type { KubeObject, Outcome, Service } from '../ports.ts';
 import { annotations } from '../objects/names.ts';
 import { isoSeconds } from '../../base/time.ts';
-import { deadlineSeconds, dispatch, type Errand } from './dispatch.ts';
+import { dispatch, type Errand } from './dispatch.ts';
 import { corrected, correctedPerhaps, writtenTo } from '../objects/in-process.ts';
 import { settle, slowedDown } from './interpret-outcome.ts';
 import { requestDigest } from '../reconcile/surroundings.ts';
@@ -188,7 +188,7 @@ async function enter(
     endpoint: pass.account.endpoint,
     accountId: pass.account.accountId,
     startedAt: isoSeconds(pass.wallMs),
-    deadlineSeconds,
+    deadlineSeconds: pass.callMs / 1_000,
   };
   const reserved = table.reserve(work.entry.key, entry, pass);
   if (!reserved) return undefined;

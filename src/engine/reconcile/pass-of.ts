@@ -51,6 +51,7 @@ export function passOf(
     ...(newSince > parts.quarantinedUntil() && { newSince }),
     quarantineMs: Math.max(0, parts.quarantinedUntil() - now.monotonic),
     horizonMs: settings.horizonMs,
+    callMs: settings.callMs,
     marker: markOf(recall, key, account, entry.object.metadata.uid),
     print: (value) => key.print(value),
     contested: contested(recall, entry.object.metadata.generation ?? 0, now.monotonic),

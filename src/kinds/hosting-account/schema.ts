@@ -36,10 +36,13 @@ export function accountFields(where: string, adoption: 'ById' | 'Never') {
       `The most that a resource in this account may take over of what exists in the service: Never, ById when it names the id, ByName when exactly one object has its name. Default: ${adoption}.`,
       ['Never', 'ById', 'ByName'],
     ).optional(),
-    pollSeconds: integer('How often the service is read when all is calm, in seconds. Default: 60.', {
-      min: 10,
-      max: 3600,
-    }).optional(),
+    pollSeconds: integer(
+      'How often the service is read when all is calm, in seconds. Default: 60, or what the operator was started with (--poll-seconds).',
+      {
+        min: 10,
+        max: 3600,
+      },
+    ).optional(),
     budget: fields('How hard the service may be called with this credential.', {
       requestsPerSecond: integer('Requests per second. Default: 5.', { min: 1, max: 1000 }).optional(),
       concurrency: integer('Requests at the same time. Default: 4.', { min: 1, max: 100 }).optional(),

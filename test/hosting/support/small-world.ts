@@ -75,7 +75,7 @@ export function mirrorOfSmallWorld({
   });
   const hiding = () => (text: string) => text;
   const target = { origin: 'https://h', basePath: '', token: new Secret('t'), caBundle: undefined, hiding };
-  const transport = openTransport(target, scripted.wire, clock);
+  const transport = openTransport(target, scripted.wire, clock, 30_000);
   const heard: Heard[] = [];
   const another = () =>
     new Mirror({
