@@ -10,16 +10,21 @@ export default defineConfig({
           include: ['test/**/*.test.ts'],
           exclude: ['test/scenarios/**'],
           testTimeout: 120_000,
+          // Nothing in them is shared but code: each worker loads that once, and there is one for each core.
+          isolate: false,
+          maxWorkers: '100%',
         },
       },
       {
         test: {
           name: 'scenarios',
+          sequence: { groupOrder: 1 },
           include: ['test/scenarios/**/*.test.ts'],
           globalSetup: ['test/scenarios/support/shared-control-plane.ts'],
           testTimeout: 400_000,
           hookTimeout: 600_000,
-          fileParallelism: false,
+          // Most of a scenario is waiting. Each worker has a control plane of its own.
+          maxWorkers: 3,
         },
       },
     ],

@@ -1,13 +1,17 @@
 import { mkdtemp } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { startControlPlane, type ControlPlane } from '../../src/sandbox/control-plane/control-plane.ts';
-import { temporaryFolder } from '../../src/sandbox/data-folder.ts';
-import { connect, eventually, sharedKubernetes, type Api } from './support/kubernetes.ts';
+import { connect, definedPlane, eventually, sharedKubernetes, type Api, type OwnPlane } from './support/kubernetes.ts';
 import { startHostingService, type HostingService } from './support/hosting-service.ts';
-import { aPost, startOperator, type OperatorProcess, type Plane, type Post } from './support/operator-process.ts';
+import {
+  aPost,
+  startOperator,
+  withoutLease,
+  type OperatorProcess,
+  type Plane,
+  type Post,
+} from './support/operator-process.ts';
 import { inSeconds, pinned, Protection, targetOf } from './support/protection.ts';
-import { applyDefinitions } from './support/shared-control-plane.ts';
 import { Tenant } from './support/tenant.ts';
 
 /*
@@ -17,8 +21,6 @@ import { Tenant } from './support/tenant.ts';
 
 const activation = 'RecoveryActivation';
 const enabled = '--enable-activation';
-/** For an operator that is not disturbed, so that a slow machine does not end it either. */
-const alone = ['--leader-elect', 'off'];
 /** Much is waiting for what may still arrive; a slow machine waits longer. */
 const slow = { timeout: 400_000 };
 const api = connect(sharedKubernetes());
@@ -42,7 +44,7 @@ async function aPlace(plane: Plane, at: Api, of?: Tenant): Promise<Place> {
   const tenant = of?.elsewhere(at, post.namespace) ?? (await Tenant.arrive(at, service, post.namespace));
   await tenant.openAccount();
   const start = async (...flags: readonly string[]) => {
-    const operator = await startOperator(post, '--namespace', post.namespace, '--horizon-seconds', '2', ...flags);
+    const operator = await startOperator(post, '--namespace', post.namespace, ...flags);
     running.push(operator);
     return operator;
   };
@@ -52,7 +54,7 @@ async function aPlace(plane: Plane, at: Api, of?: Tenant): Promise<Place> {
 beforeAll(async () => {
   service = await startHostingService();
   calm = await aPlace(sharedKubernetes(), api);
-  await calm.start(enabled, ...alone);
+  await calm.start(enabled, ...withoutLease);
 });
 
 afterAll(async () => {
@@ -84,6 +86,13 @@ async function endOf(protection: Protection, which: string): Promise<string> {
   return (await tenant.condition(activation, name, 'Ready'))?.reason ?? '';
 }
 
+/** Waits until the operator has looked at an activation. */
+async function isTakenUp(protection: Protection, which: string): Promise<void> {
+  const name = called(protection, which);
+  const looked = async () => (await protection.tenant.condition(activation, name, 'Ready')) !== undefined;
+  await eventually(`${name} is taken up`, looked);
+}
+
 /** Waits until an activation is written down, so that it is about to be sent or was. */
 async function isWrittenDown(protection: Protection, which: string): Promise<void> {
   const name = called(protection, which);
@@ -92,7 +101,7 @@ async function isWrittenDown(protection: Protection, which: string): Promise<voi
 }
 
 describe.concurrent('an activation', slow, () => {
-  it('happens once however often it is applied, deleted and applied again, every second', async () => {
+  it('happens once however often it is applied, deleted and applied again', async () => {
     const protection = await Protection.enrolled(calm.tenant, 'looped');
     const { tenant } = protection;
     const spec = protection.activation();
@@ -101,11 +110,11 @@ describe.concurrent('an activation', slow, () => {
     await protection.promote();
     await tenant.becomes(activation, called(protection, 'now'), 'True/Succeeded', 90_000);
     await ask(protection, 'now', spec);
-    for (let second = 0; second < 5; second += 1) {
+    for (let turn = 0; turn < 5; turn += 1) {
       await tenant.delete(activation, called(protection, 'now'));
       await ask(protection, 'now', spec);
-      await ask(protection, `copy-${second}`, spec);
-      await new Promise((resolve) => setTimeout(resolve, 1_000));
+      await ask(protection, `copy-${turn}`, spec);
+      await isTakenUp(protection, 'now');
     }
 
     expect(await endOf(protection, 'now')).toBe('Succeeded');
@@ -119,10 +128,10 @@ describe.concurrent('an activation', slow, () => {
     const spec = protection.activation();
 
     await protection.disturb('activate', { dropBefore: true });
-    for (let second = 0; second < 4; second += 1) {
+    for (let turn = 0; turn < 4; turn += 1) {
       await tenant.delete(activation, called(protection, 'now'));
       await ask(protection, 'now', spec);
-      await new Promise((resolve) => setTimeout(resolve, 1_000));
+      await isTakenUp(protection, 'now');
     }
     await protection.promote();
 
@@ -170,8 +179,9 @@ describe.concurrent('an activation', slow, () => {
 
     await ask(protection, 'too-late', protection.activation({ validUntil: inSeconds(-1), attempt: 2 }));
     expect(await endOf(protection, 'too-late')).toBe('Expired');
-    await ask(protection, 'lost', protection.activation({ validUntil: inSeconds(10) }));
-    await new Promise((resolve) => setTimeout(resolve, 10_000));
+    const validUntil = inSeconds(8);
+    await ask(protection, 'lost', protection.activation({ validUntil }));
+    await eventually('its time is over', async () => Date.now() > Date.parse(validUntil));
     await leaveAlone();
 
     expect(await endOf(protection, 'lost')).toBe('Expired');
@@ -266,7 +276,7 @@ describe.concurrent('an activation whose operators are disturbed', slow, () => {
   it('happens once when another cluster has the same account and the same manifest', async () => {
     const here = await aPlace(sharedKubernetes(), api);
     const there = await aPlace(sharedKubernetes(), api, here.tenant);
-    await Promise.all([here.start(enabled, ...alone), there.start(enabled, ...alone)]);
+    await Promise.all([here.start(enabled, ...withoutLease), there.start(enabled, ...withoutLease)]);
     const protection = await Protection.enrolled(here.tenant, 'shared');
     const { name, appEnvId } = protection;
     const same = await Protection.applied({ name, appEnvId, tenant: there.tenant });
@@ -303,7 +313,8 @@ describe.concurrent('the power to activate', slow, () => {
     expect(await protection.activations()).toBe(0);
 
     // What is made within the second in which the power began counts as older.
-    await new Promise((resolve) => setTimeout(resolve, 1_500));
+    const began = Math.floor(Date.now() / 1_000);
+    await eventually('that second is over', async () => Math.floor(Date.now() / 1_000) > began);
     await restart(() => ask(protection, 'during-restart', spec), enabled);
     await protection.promote();
     expect(await endOf(protection, 'during-restart')).toBe('Succeeded');
@@ -315,31 +326,27 @@ describe.concurrent('the power to activate', slow, () => {
 });
 
 describe.concurrent('an activation in a cluster that is restored from a copy made before it', slow, () => {
-  let folder: Awaited<ReturnType<typeof temporaryFolder>>;
-  let plane: ControlPlane;
+  let plane: OwnPlane;
   let own: ReturnType<typeof connect>;
 
   beforeAll(async () => {
-    folder = await temporaryFolder('tests');
-    plane = await startControlPlane({ dir: folder.dir, binaries: sharedKubernetes().binaries, say: () => {} });
-    await applyDefinitions(plane);
+    plane = await definedPlane();
     own = connect(plane);
   });
 
   afterAll(async () => {
     await own.close();
     await plane.stop();
-    await folder.release();
   });
 
   it('happens once, whether it was asked for before the copy or is asked for again', async () => {
     const { tenant, start } = await aPlace(plane, own);
-    const operator = await start(enabled, ...alone);
+    const operator = await start(enabled, ...withoutLease);
     const protection = await Protection.enrolled(tenant, 'restored');
     const spec = protection.activation();
     operator.signal('SIGSTOP');
     await ask(protection, 'before', spec);
-    const copy = join(await mkdtemp(join(folder.dir, 'copy-')), 'etcd');
+    const copy = join(await mkdtemp(join(plane.dir, 'copy-')), 'etcd');
     await plane.copyEtcd(copy);
     // A restored cluster that has written as much as the lost one since the copy does not look older.
     for (let n = 0; n < 300; n += 1) await tenant.secret('busy', { turn: String(n) });

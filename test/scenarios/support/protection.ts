@@ -1,6 +1,6 @@
 import { poll } from '../../../src/sandbox/control-plane/deadline.ts';
 import type { Commit } from './hosting-service.ts';
-import { eventually } from './kubernetes.ts';
+import { eventually, lookEveryMs } from './kubernetes.ts';
 import type { Tenant } from './tenant.ts';
 
 /** A recovery point, exactly as the status of a protection lists it. */
@@ -89,7 +89,7 @@ export class Protection {
       if (configurationId === undefined || generation === undefined || recoveryPoints.length < least) return undefined;
       return { configurationId, generation, points: recoveryPoints };
     };
-    const shown = await poll(look, { everyMs: 100, deadlineMs: 60_000 });
+    const shown = await poll(look, { everyMs: lookEveryMs, deadlineMs: 60_000 });
     if (shown === undefined) throw new Error(`${name} does not list ${least} recovery points`);
     return new Protection(this, shown);
   }
