@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { OperatorKey } from '../../src/engine/status/fingerprint.ts';
+import { OperatorKey } from '../../src/engine/objects/fingerprint.ts';
 import { Secret } from '../../src/base/secret.ts';
 import type { InProcess } from '../support/in-process.ts';
 import { aWorld, statusOf } from '../kinds/support/world.ts';
@@ -61,7 +61,9 @@ describe('an account', () => {
     expect(accountOf(world)['orphans']).toBeUndefined();
     await world.run(600_000);
     expect(accountOf(world)['orphans']).toEqual([{ type: 'alert', id: alertId, name: 'lost' }]);
-    expect(world.operator.engine.census().accounts).toEqual([{ account: 'team/default', resources: 3, orphans: 1 }]);
+    expect(world.operator.engine.metricsSnapshot().accounts).toEqual([
+      { account: 'team/default', resources: 3, orphans: 1 },
+    ]);
     expect((await world.ledger()).filter(({ kind }) => kind === 'alert.deleted')).toEqual([]);
 
     world.apply('MetricAlert', 'found', { ...alert, name: 'lost', externalId: alertId });

@@ -1,15 +1,15 @@
 import type { Call, Memory, Refusal, Verdict } from '../kind/contract/step.ts';
 import type { Outcome } from '../ports.ts';
 
-/** What a call's outcome means for the object. */
-export type Settlement<Facts> =
+/** The meaning of a call's outcome for the object. */
+export type Interpretation<Facts> =
   /** Done: remember this and decide anew. */
   | { readonly is: 'done'; readonly remember: Partial<Memory<Facts>>; readonly identified: boolean }
-  /** Not known: the entry stays in the journal, and the next step looks before it acts. */
+  /** Unknown: the entry stays in the journal, and the next step looks before it acts. */
   | {
       readonly is: 'doubt';
       readonly remember: Partial<Memory<Facts>> | undefined;
-      /** What to say instead of sending the same once more, should it turn out that it was not carried out. */
+      /** The verdict for the case that the call turns out not to have been carried out. */
       readonly refused?: Verdict<Facts>;
     }
   /** Not done: say so. */
@@ -17,8 +17,8 @@ export type Settlement<Facts> =
       readonly is: 'said';
       readonly verdict: Verdict<Facts>;
       /**
-       * How long the same request is kept back: for a growing pause; `looking`, which does not keep from looking as soon as the
-       * verdict says; `asSaid`, for as long as the verdict says, or, where it says no time, for long.
+       * How long the same request is kept back: `backoff`, a growing pause; `looking`, the same, but the object is read again
+       * when the verdict says; `asSaid`, as long as the verdict says, or ten minutes.
        */
       readonly retry: 'backoff' | 'looking' | 'asSaid';
     };
@@ -28,21 +28,21 @@ export type Settlement<Facts> =
  * is cleared, and so is what was only remembered for its sake (`before` is what stood there); both stay in doubt, so that the
  * next step looks before it acts.
  */
-export function settle<Facts>(
+export function interpretOutcome<Facts>(
   call: Call<Facts>,
   answered: Outcome,
   memory: Memory<Facts>,
   before: Partial<Memory<Facts>> = {},
-): Settlement<Facts> {
+): Interpretation<Facts> {
   const outcome = understood(call, answered);
-  const settlement = call.resumes === true ? resumed(call, outcome, memory) : judged(call, outcome, memory);
-  if (outcome.is === 'inDoubt' || settlement.is === 'doubt') return settlement;
-  if (settlement.is === 'done') return { ...settlement, remember: { ...before, ...settlement.remember } };
-  const { verdict } = settlement;
-  return { ...settlement, verdict: { ...verdict, remember: { ...before, ...verdict.remember } } };
+  const interpretation = call.resumes === true ? resumed(call, outcome, memory) : judged(call, outcome, memory);
+  if (outcome.is === 'inDoubt' || interpretation.is === 'doubt') return interpretation;
+  if (interpretation.is === 'done') return { ...interpretation, remember: { ...before, ...interpretation.remember } };
+  const { verdict } = interpretation;
+  return { ...interpretation, verdict: { ...verdict, remember: { ...before, ...verdict.remember } } };
 }
 
-function judged<Facts>(call: Call<Facts>, outcome: Outcome, memory: Memory<Facts>): Settlement<Facts> {
+function judged<Facts>(call: Call<Facts>, outcome: Outcome, memory: Memory<Facts>): Interpretation<Facts> {
   if (outcome.is === 'committed') return committed(call, outcome.body, memory);
   if (outcome.is === 'notFound' && call.request.effect === 'remove') return committed(call, undefined, memory);
   if (outcome.is === 'notSent') return waiting(call, 'ServiceUnavailable', outcome.message, { journal: undefined });
@@ -61,7 +61,7 @@ function judged<Facts>(call: Call<Facts>, outcome: Outcome, memory: Memory<Facts
   return refused(call, outcome);
 }
 
-/** An answer that says no in its body is a no, whatever its status. */
+/** Reads an answer with a success status whose body says no as a refusal. */
 function understood<Facts>(call: Call<Facts>, outcome: Outcome): Outcome {
   const no = outcome.is === 'committed' ? call.saidNo?.(outcome.body) : undefined;
   if (outcome.is !== 'committed' || no === undefined) return outcome;
@@ -69,10 +69,10 @@ function understood<Facts>(call: Call<Facts>, outcome: Outcome): Outcome {
 }
 
 /**
- * What came of an entry that was open already. It may have been sent before, so that nothing but an answer that says yes ends
- * it here: after a no the kind looks once more, and what was not sent this time leaves it as it was.
+ * Interprets the outcome of an entry that was open already and may have been sent before. Only a yes ends it here. After a no
+ * the kind looks once more; when nothing was sent the entry stays as it is.
  */
-function resumed<Facts>(call: Call<Facts>, outcome: Outcome, memory: Memory<Facts>): Settlement<Facts> {
+function resumed<Facts>(call: Call<Facts>, outcome: Outcome, memory: Memory<Facts>): Interpretation<Facts> {
   const kept = { journal: memory.journal };
   switch (outcome.is) {
     case 'committed':
@@ -95,17 +95,17 @@ function rejected<Facts>(call: Call<Facts>, message: string): Extract<Verdict<Fa
   return { is: 'stall', reason: 'Rejected', message: `${call.words}: ${message}` };
 }
 
-/** A no that one fresh read must confirm. */
+/** A refusal that one fresh read must confirm. */
 function saidNo<Facts>(
   call: Call<Facts>,
   message: string,
   { journal }: Memory<Facts>,
-): Extract<Settlement<Facts>, { is: 'doubt' }> {
+): Extract<Interpretation<Facts>, { is: 'doubt' }> {
   const remember = journal && { journal: { ...journal, conflicted: message.slice(0, 200) } };
   return { is: 'doubt', remember, refused: rejected(call, message) };
 }
 
-function committed<Facts>(call: Call<Facts>, body: unknown, memory: Memory<Facts>): Settlement<Facts> {
+function committed<Facts>(call: Call<Facts>, body: unknown, memory: Memory<Facts>): Interpretation<Facts> {
   const remember = call.committed(body);
   if (remember === undefined) {
     return { is: 'doubt', remember: {} };
@@ -115,7 +115,7 @@ function committed<Facts>(call: Call<Facts>, body: unknown, memory: Memory<Facts
   return { is: 'done', remember: { journal: undefined, ...remember }, identified: identified || isOnce };
 }
 
-function refused<Facts>(call: Call<Facts>, outcome: Refusal): Settlement<Facts> {
+function refused<Facts>(call: Call<Facts>, outcome: Refusal): Interpretation<Facts> {
   switch (outcome.is) {
     case 'notExecuted':
       return notExecuted(call, outcome);
@@ -137,7 +137,7 @@ function notExecuted<Facts>(
   call: Call<Facts>,
   outcome: Extract<Refusal, { is: 'notExecuted' }>,
   remember: Partial<Memory<Facts>> = { journal: undefined },
-): Settlement<Facts> {
+): Interpretation<Facts> {
   switch (outcome.why) {
     case 'throttled': {
       const verdict: Verdict<Facts> = { ...slowedDown(call, outcome.retryInMs), remember };
@@ -162,7 +162,7 @@ function notExecuted<Facts>(
   }
 }
 
-/** The service asked everybody to wait, this call among them. */
+/** The verdict while the service throttles the account. */
 export function slowedDown<Facts>({ words }: Call<Facts>, retryInMs: number | undefined): Verdict<Facts> {
   const message = `${words}: the service asked to slow down`;
   return { is: 'wait', reason: 'Throttled', message, ...(retryInMs !== undefined && { retryInMs }) };
@@ -173,7 +173,7 @@ function waiting<Facts>(
   reason: 'ServiceUnavailable' | 'ObjectMissing',
   message: string,
   remember: Partial<Memory<Facts>> | undefined,
-): Settlement<Facts> {
+): Interpretation<Facts> {
   const verdict: Verdict<Facts> = {
     is: 'wait',
     reason,
@@ -183,6 +183,6 @@ function waiting<Facts>(
   return { is: 'said', verdict, retry: 'backoff' };
 }
 
-function stalled<Facts>(call: Call<Facts>, message: string): Settlement<Facts> {
+function stalled<Facts>(call: Call<Facts>, message: string): Interpretation<Facts> {
   return { is: 'said', verdict: { ...rejected(call, message), remember: { journal: undefined } }, retry: 'asSaid' };
 }

@@ -1,56 +1,77 @@
 import type { Json } from '../../base/json.ts';
 import type { Clock } from '../../base/clock.ts';
-import type { OperatorKey } from '../status/fingerprint.ts';
+import type { OperatorKey } from './fingerprint.ts';
 import { withoutMisses } from '../kind/planner/observe.ts';
-import type { JournalEntry, Memory, Notes } from '../kind/contract/step.ts';
-import type { LeftMarks, Vain } from '../call/call-backoff.ts';
+import type { JournalEntry, Memory, Notes, Verdict } from '../kind/contract/step.ts';
+
+/** The newest call of an object that failed or was refused. */
+export interface FailedCall {
+  /** The fingerprint of the request; undefined when the answer changed it (an id came back), until the next one is known. */
+  readonly digest: string | undefined;
+  readonly at: number;
+  /** True when the service said no; false when the call failed or its outcome is unknown. */
+  readonly isNo: boolean;
+  /** The verdict to repeat until the call is sent again. */
+  readonly verdict: Verdict<unknown>;
+  readonly until: number;
+}
+
+/**
+ * Marks in status of a call that was certainly not carried out and will be sent again. Taking them away and putting them back
+ * would cost two writes a try.
+ */
+export interface LeftMarks {
+  readonly digest: string;
+  readonly marked: Partial<Memory<unknown>>;
+  readonly known: Partial<Memory<unknown>>;
+}
 
 /** What this process remembers of one object between passes. Losing all of it only costs time. */
-export interface Recall {
+export interface InProcess {
   notes: Notes;
-  /** What was written last to each field of the object in the service that has the id `to`. */
+  /** The newest value that we sent for each field of the object with the id `to`. */
   wrote:
     | { readonly to: string | undefined; readonly at: number; readonly fields: Readonly<Record<string, Json>> }
     | undefined;
   journalSeen: { readonly entry: string; readonly monotonic: number; readonly wall: number } | undefined;
-  /** The open entry as it was written last: it counts even when somebody wipes the status. */
+  /** The open journal entry as written last. It counts even when somebody wipes the status. */
   journal: JournalEntry | undefined;
-  /** What an answer of the service told and status does not carry yet: it counts even when the pass fails meanwhile. */
+  /** What an answer told and status does not carry yet. It counts even when the reconcile fails meanwhile. */
   unwritten: Partial<Memory<unknown>> | undefined;
-  /** It came into being after this process had begun. */
+  /** The object was created after this process had started. */
   isYounger: boolean;
-  /** When the object first asked for what it is waiting to read. */
+  /** When the object first asked for the read that it waits for. */
   askedAt: number | undefined;
-  /** Since when this process knows the object, until it first sends something for it or comes to an end with it. */
+  /** Since when this process knows the object; undefined once it has sent something for it or finished with it. */
   newSince: number | undefined;
-  /** The last pass came as far as looking at the service; one that is held up before can prove nothing. */
+  /** True when the last reconcile looked at the service. One that is held up before that proves nothing. */
   looks: boolean;
-  /** Since when a new object waits, without a word in status, for what may come with the same apply. */
+  /** Since when a new object waits, with an empty status, for references that may come with the same apply. */
   heldBackAt: number | undefined;
   /** The object's mark in the account that it was last looked at in. */
   marker: { readonly where: string; readonly text: string } | undefined;
-  /** The newest call that came to nothing, so that the same one is not sent again at every wake. */
-  vain: Vain | undefined;
-  /** What that call left in status. */
+  /** The newest call that failed or was refused: it is not sent again each time the object is woken. */
+  failedCall: FailedCall | undefined;
+  /** The marks of that call in status. */
   marks: LeftMarks | undefined;
-  /** How many calls in a row came to nothing. */
+  /** How many calls in a row failed. */
   failures: number;
-  /** What those depend on besides their content; see `noteCircumstances`. */
+  /** Everything that the failed calls depend on besides their content; see `noteCircumstances`. */
   circumstances: string | undefined;
-  /** What is known of a fight over fields with somebody else. */
+  /** Fields that we and somebody else keep changing in turn. */
   contest: Contest;
   /** The token of `apphosting.dev/reconcile-at` that is being honoured, and since when. */
   forced: { readonly token: string; readonly since: number } | undefined;
 }
 
-/** A fight over fields while the spec is of one generation. */
+/** Fields that somebody else keeps changing back, for one generation of the spec. */
 interface Contest {
   readonly generation: number;
   /** When each field was corrected because somebody had changed it. */
   readonly corrections: ReadonlyMap<string, readonly number[]>;
-  /** The newest correction that nobody knows the end of. */
+  /** The newest correction whose answer was lost. */
   readonly lost: { readonly fields: readonly string[]; readonly at: number } | undefined;
-  /** Fields that are left as they are, and since when. */
+  /** Fields that are no longer corrected, and since when. */
   readonly left: { readonly fields: ReadonlySet<string>; readonly since: number } | undefined;
 }
 
@@ -58,19 +79,19 @@ const peace = { corrections: new Map<string, readonly number[]>(), lost: undefin
 const contestWindowMs = 600_000;
 const contestLimit = 5;
 
-/** Recalls by uid, so that a recreated object starts afresh. */
-export class Recalls {
-  readonly #byUid = new Map<string, Recall>();
+/** In-process state by uid, so that a recreated object starts afresh. */
+export class InProcessStates {
+  readonly #byUid = new Map<string, InProcess>();
   readonly #clock: Clock;
 
   constructor(clock: Clock) {
     this.#clock = clock;
   }
 
-  of(uid: string): Recall {
+  of(uid: string): InProcess {
     const known = this.#byUid.get(uid);
     if (known !== undefined) return known;
-    const fresh: Recall = {
+    const fresh: InProcess = {
       notes: {},
       wrote: undefined,
       journalSeen: undefined,
@@ -82,7 +103,7 @@ export class Recalls {
       looks: false,
       heldBackAt: undefined,
       marker: undefined,
-      vain: undefined,
+      failedCall: undefined,
       marks: undefined,
       failures: 0,
       circumstances: undefined,
@@ -98,15 +119,12 @@ export class Recalls {
   }
 }
 
-/** What was written to the object in the service that has this id. */
-export function writtenTo({ wrote }: Recall, id: string | undefined): Recall['wrote'] {
+/** The newest values that we sent to the object with this id. */
+export function writtenTo({ wrote }: InProcess, id: string | undefined): InProcess['wrote'] {
   return wrote?.to === id ? wrote : undefined;
 }
 
-/**
- * The notes without the miss of an object that was seen after it. What is proved gone was missed twice in a row: however a pass
- * ends that sees the object again, the next miss is a first one.
- */
+/** Removes the note of a miss when the object was seen after it: only two misses in a row prove that it is gone. */
 export function seenAgain(
   notes: Notes,
   id: string | undefined,
@@ -118,80 +136,85 @@ export function seenAgain(
 
 /** When this process first saw an open journal entry. */
 export function seenJournal(
-  recall: Recall,
+  inProcess: InProcess,
   entry: JournalEntry | undefined,
   now: { readonly monotonic: number; readonly wall: number },
 ): { readonly monotonic: number; readonly wall: number } {
   if (entry === undefined) {
-    recall.journalSeen = undefined;
+    inProcess.journalSeen = undefined;
     return now;
   }
   const name = `${entry.operation}/${entry.attempt}/${entry.startedAt}`;
-  if (recall.journalSeen?.entry !== name) recall.journalSeen = { entry: name, ...now };
-  return recall.journalSeen;
+  if (inProcess.journalSeen?.entry !== name) inProcess.journalSeen = { entry: name, ...now };
+  return inProcess.journalSeen;
 }
 
 /** Notes a correction of fields that somebody else had changed. */
-export function corrected(recall: Recall, generation: number, fields: readonly string[], now: number): void {
-  const contest = contestOf(recall, generation);
+export function corrected(inProcess: InProcess, generation: number, fields: readonly string[], now: number): void {
+  const contest = contestOf(inProcess, generation);
   const corrections = new Map(contest.corrections);
   for (const field of fields) {
     const recent = (corrections.get(field) ?? []).filter((at) => now - at < contestWindowMs);
     corrections.set(field, [...recent, now]);
   }
-  recall.contest = { ...contest, corrections, lost: undefined };
+  inProcess.contest = { ...contest, corrections, lost: undefined };
 }
 
-/** The answer to a correction was lost: it counts as one when the service shows what it was to set (`wentThrough`). */
-export function correctedPerhaps(recall: Recall, generation: number, fields: readonly string[], now: number): void {
-  recall.contest = { ...contestOf(recall, generation), lost: { fields, at: now } };
+/** Notes a correction whose answer was lost. It counts once the service shows its values (`wentThrough`). */
+export function correctedPerhaps(
+  inProcess: InProcess,
+  generation: number,
+  fields: readonly string[],
+  now: number,
+): void {
+  inProcess.contest = { ...contestOf(inProcess, generation), lost: { fields, at: now } };
 }
 
-/** The object stands as this generation of the spec wants it: so a lost correction of it was carried out. */
-export function wentThrough(recall: Recall, generation: number): void {
-  const { lost } = recall.contest;
-  if (lost !== undefined && recall.contest.generation === generation)
-    corrected(recall, generation, lost.fields, lost.at);
+/** Counts a lost correction as carried out: the object equals the spec. */
+export function wentThrough(inProcess: InProcess, generation: number): void {
+  const { lost } = inProcess.contest;
+  if (lost !== undefined && inProcess.contest.generation === generation)
+    corrected(inProcess, generation, lost.fields, lost.at);
 }
 
-function contestOf({ contest }: Recall, generation: number): Contest {
+function contestOf({ contest }: InProcess, generation: number): Contest {
   return contest.generation === generation ? contest : { generation, ...peace };
 }
 
 /**
- * Fields that are left as they are, since somebody else must want them otherwise: they were corrected too often in a short
- * time. Time alone does not end that, or the fight would go on for ever; an edit of the spec, `reconcile-at`, and the field
- * standing as the spec wants it (`resolved`) do.
+ * The fields that are no longer corrected, because they were corrected too often in a short time. Time alone does not end
+ * that, or the two writers would go on for ever. An edit of the spec, `reconcile-at`, or the field equalling the spec
+ * (`resolved`) ends it.
  */
-export function contested(recall: Recall, generation: number, now: number): ReadonlySet<string> {
-  const { left } = recall.contest;
-  const isAsked = left !== undefined && recall.forced !== undefined && recall.forced.since >= left.since;
-  if (recall.contest.generation !== generation || isAsked) resolved(recall, generation);
-  if (recall.contest.left !== undefined) return recall.contest.left.fields;
-  const often = [...recall.contest.corrections].filter(
+export function contested(inProcess: InProcess, generation: number, now: number): ReadonlySet<string> {
+  const { left } = inProcess.contest;
+  const isAsked = left !== undefined && inProcess.forced !== undefined && inProcess.forced.since >= left.since;
+  if (inProcess.contest.generation !== generation || isAsked) resolved(inProcess, generation);
+  if (inProcess.contest.left !== undefined) return inProcess.contest.left.fields;
+  const often = [...inProcess.contest.corrections].filter(
     ([, times]) => times.filter((at) => now - at < contestWindowMs).length >= contestLimit,
   );
   return new Set(often.map(([field]) => field));
 }
 
-/** Contested fields were found changed once more: they are left as they are from now on. */
-export function conceded(recall: Recall, fields: ReadonlySet<string>, now: number): void {
-  recall.contest = { ...recall.contest, left: recall.contest.left ?? { fields, since: now } };
+/** Stops correcting contested fields. */
+export function conceded(inProcess: InProcess, fields: ReadonlySet<string>, now: number): void {
+  inProcess.contest = { ...inProcess.contest, left: inProcess.contest.left ?? { fields, since: now } };
 }
 
-/** Nobody fights any more. */
-export function resolved(recall: Recall, generation: number): void {
-  recall.contest = { generation, ...peace };
+/** Forgets the contest: the fields equal the spec, or the spec is a new one. */
+export function resolved(inProcess: InProcess, generation: number): void {
+  inProcess.contest = { generation, ...peace };
 }
 
 /** The mark of an object in the account that it is looked at in, computed once. */
 export function markOf(
-  recall: Recall,
+  inProcess: InProcess,
   key: Pick<OperatorKey, 'marker'>,
   { endpoint, accountId }: { readonly endpoint: string; readonly accountId: string },
   uid: string,
 ): string {
   const where = `${endpoint}|${accountId}`;
-  if (recall.marker?.where !== where) recall.marker = { where, text: key.marker(endpoint, accountId, uid) };
-  return recall.marker.text;
+  if (inProcess.marker?.where !== where) inProcess.marker = { where, text: key.marker(endpoint, accountId, uid) };
+  return inProcess.marker.text;
 }

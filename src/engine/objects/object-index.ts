@@ -1,35 +1,35 @@
 /**
- * Every object the operator watches, and what ties them together: accounts, references, Secrets, ids, open creates.
+ * Every object the operator watches, indexed by account, reference, Secret, id and open creation.
  *
  * Guarantees: an entry is the newest form that is known of its object, which is what the watch told last or our own later write;
  * the ties of an object are those of that form; a key is in the book exactly while its object exists.
  */
 import { isRecord } from '../../base/json.ts';
 import type { AnyKind, Needs } from '../kind/contract/define.ts';
-import { recollect, type Recollection } from './stored-status.ts';
+import { parseStatus, type StoredStatus } from './stored-status.ts';
 import { inWords, keyOf, keyOfObject } from './names.ts';
 import type { KubeObject } from '../ports.ts';
 
-/** An object with its spec parsed and its status taken apart. */
-export interface Entry {
+/** An object as it is stored in Kubernetes, with its spec and its status parsed. */
+export interface Stored {
   readonly key: string;
   readonly kind: AnyKind;
   readonly object: KubeObject;
   readonly spec:
     | { readonly is: 'valid'; readonly value: unknown }
     | { readonly is: 'invalid'; readonly message: string }
-    /** Taking it apart failed by a mistake of ours, which the next pass throws on. */
+    /** Parsing threw, by a mistake of ours: the next reconcile throws it. */
     | { readonly is: 'broken'; readonly cause: unknown };
   readonly needs: Needs;
   /** Ids of the service that the spec names as its own. */
   readonly claims: readonly string[];
-  readonly recollection: Recollection<unknown>;
+  readonly status: StoredStatus<unknown>;
   /** The account it belongs to; its own key for an account. */
   readonly account: string;
   readonly ties: readonly string[];
 }
 
-/** Ties by name; each says what changing the named thing concerns. */
+/** Names of ties. A tie names a thing, and holds the objects that a change of this thing concerns. */
 export const tie = {
   account: (key: string) => `account:${key}`,
   object: (kind: string, namespace: string | undefined, name: string) => `object:${keyOf(kind, namespace, name)}`,
@@ -40,10 +40,10 @@ export const tie = {
   create: (collection: string, name: string) => `create:${collection}/${name}`,
 } as const;
 
-export class Book {
+export class ObjectIndex {
   readonly #kinds: ReadonlyMap<string, AnyKind>;
   readonly #operatorNamespace: string;
-  readonly #entries = new Map<string, Entry>();
+  readonly #entries = new Map<string, Stored>();
   readonly #tied = new Map<string, Set<string>>();
 
   constructor(kinds: readonly AnyKind[], operatorNamespace: string) {
@@ -51,29 +51,29 @@ export class Book {
     this.#operatorNamespace = operatorNamespace;
   }
 
-  get(key: string): Entry | undefined {
+  get(key: string): Stored | undefined {
     return this.#entries.get(key);
   }
 
-  values(): Iterable<Entry> {
+  values(): Iterable<Stored> {
     return this.#entries.values();
   }
 
-  /** Writes down the newest form of an object; a status that was taken apart already is not taken apart again. */
-  apply(object: KubeObject, recollection?: Recollection<unknown>): Entry | undefined {
+  /** Indexes the newest form of an object. A status that was parsed already is not parsed again. */
+  apply(object: KubeObject, status?: StoredStatus<unknown>): Stored | undefined {
     const kind = this.#kinds.get(object.kind);
     if (kind === undefined) return undefined;
     const key = keyOfObject(object);
     const before = this.#entries.get(key);
-    const entry = this.#read(kind, key, object, before, recollection);
-    this.#entries.set(key, entry);
+    const stored = this.#read(kind, key, object, before, status);
+    this.#entries.set(key, stored);
     this.#untie(key, before?.ties ?? []);
-    for (const name of entry.ties) {
+    for (const name of stored.ties) {
       const keys = this.#tied.get(name);
       if (keys === undefined) this.#tied.set(name, new Set([key]));
       else keys.add(key);
     }
-    return entry;
+    return stored;
   }
 
   remove(key: string): void {
@@ -97,23 +97,23 @@ export class Book {
     kind: AnyKind,
     key: string,
     object: KubeObject,
-    before: Entry | undefined,
-    known: Recollection<unknown> | undefined,
-  ): Entry {
+    before: Stored | undefined,
+    known: StoredStatus<unknown> | undefined,
+  ): Stored {
     const unchanged =
       before?.object.metadata.uid === object.metadata.uid &&
       before.object.metadata.generation === object.metadata.generation &&
       object.metadata.generation !== undefined;
     const { spec, needs, claims } = unchanged ? before : takeApart(kind, object);
-    const recollection = known ?? recollect(kind, object.status);
+    const status = known ?? parseStatus(kind, object.status);
     const account = unchanged ? before.account : accountOf(kind, key, object);
-    const partial = { key, kind, object, spec, needs, claims, recollection, account };
+    const partial = { key, kind, object, spec, needs, claims, status, account };
     return { ...partial, ties: tiesOf(partial, this.#operatorNamespace) };
   }
 }
 
-/** What a spec says and asks for. One object that cannot be taken apart must not keep the others from being heard. */
-function takeApart(kind: AnyKind, object: KubeObject): Pick<Entry, 'spec' | 'needs' | 'claims'> {
+/** Parses a spec. One object that cannot be parsed must not hold up the others. */
+function takeApart(kind: AnyKind, object: KubeObject): Pick<Stored, 'spec' | 'needs' | 'claims'> {
   try {
     const spec = parseSpec(kind, object);
     if (spec.is !== 'valid') return { spec, needs: {}, claims: [] };
@@ -123,7 +123,7 @@ function takeApart(kind: AnyKind, object: KubeObject): Pick<Entry, 'spec' | 'nee
   }
 }
 
-function parseSpec(kind: AnyKind, object: KubeObject): Entry['spec'] {
+function parseSpec(kind: AnyKind, object: KubeObject): Stored['spec'] {
   const parsed = kind.spec.safeParse(object.spec ?? {});
   if (parsed.success) return { is: 'valid', value: parsed.data };
   const [issue] = parsed.error.issues;
@@ -141,14 +141,14 @@ function accountOf(kind: AnyKind, key: string, object: KubeObject): string {
   return keyOf('HostingAccount', object.metadata.namespace, name);
 }
 
-function tiesOf(entry: Omit<Entry, 'ties'>, operatorNamespace: string): readonly string[] {
-  const { kind, object, spec, needs, claims, recollection } = entry;
+function tiesOf(stored: Omit<Stored, 'ties'>, operatorNamespace: string): readonly string[] {
+  const { kind, object, spec, needs, claims, status } = stored;
   const namespace = object.metadata.namespace ?? operatorNamespace;
-  const { id, journal, facts } = recollection.memory;
+  const { id, journal, facts } = status.memory;
   const own = [...claims, ...(kind.made?.(facts) ?? []), ...(id === undefined ? [] : [id])];
   const wiped = spec.is === 'valid' ? (kind.wipes?.(spec.value, facts) ?? []) : [];
   const names = new Set<string>([
-    ...(kind.life === 'account' ? [] : [tie.account(entry.account)]),
+    ...(kind.life === 'account' ? [] : [tie.account(stored.account)]),
     ...(needs.secrets ?? []).map((need) => tie.secret(namespace, need.name)),
     ...(needs.configMaps ?? []).map((need) => tie.configMap(namespace, need.name)),
     ...(needs.references ?? []).map((need) => tie.object(need.kind, object.metadata.namespace, need.name)),
@@ -159,17 +159,17 @@ function tiesOf(entry: Omit<Entry, 'ties'>, operatorNamespace: string): readonly
   return [...names];
 }
 
-/** Whether a tie is a claim to an id of the service, which only one object can have. */
+/** True for the tie of an id of the service, which only one object can own. */
 export function isClaim(name: string): boolean {
   return name.startsWith('claim:');
 }
 
-/** An entry in the words of a message. */
-export function entryInWords(entry: Entry): string {
-  return inWords(entry.kind.kind, entry.object.metadata);
+/** An object in the words of a message: `ContactPoint team-a/on-call`. */
+export function storedInWords(stored: Stored): string {
+  return inWords(stored.kind.kind, stored.object.metadata);
 }
 
-/** Whether the first of two objects goes before the second where only one can have something. */
+/** True when the first of two objects wins what only one can own: the older one. */
 export function goesFirst(a: KubeObject, b: KubeObject): boolean {
   const [left, right] = [a.metadata, b.metadata];
   if (left.creationTimestamp !== right.creationTimestamp) return left.creationTimestamp < right.creationTimestamp;

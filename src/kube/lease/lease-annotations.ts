@@ -4,6 +4,8 @@
  * A holder that carries something says so on the lease, in an annotation with the moment since when. Whoever follows it closely
  * and carries the same takes that moment over; whoever does not carry it leaves the annotation out. So the moment survives
  * restarts, and does not survive a holder without it or a time in which nobody held the lease.
+ *
+ * Why: docs/design/recovery-requests.md#the-power-to-activate-is-carried-from-operator-to-operator
  */
 import type { KubeApi, KubeObject } from '../../engine/ports.ts';
 import { leaseSpecOf } from './lease-spec.ts';

@@ -3,7 +3,7 @@ import type { Read, ReadProblem, Snapshot } from '../../ports.ts';
 import type { Secret } from '../../../base/secret.ts';
 import type { Memory, Notes, Ownership } from './step.ts';
 
-/** The object as far as a decision needs it. */
+/** The object as a kind sees it. */
 export interface Subject {
   readonly kind: string;
   readonly namespace: string | undefined;
@@ -12,7 +12,7 @@ export interface Subject {
   readonly generation: number;
   /** Cut to the second. */
   readonly createdAtMs: number;
-  /** It was not there when this process read all objects for the first time. */
+  /** True when it was not in the first list of this process. */
   readonly isYounger?: true;
   readonly annotations: Readonly<Record<string, string>>;
   readonly deleting: boolean;
@@ -20,11 +20,11 @@ export interface Subject {
   readonly held: boolean;
 }
 
-/** What the snapshots of one account show; looking at something is also asking to be woken when it changes. */
+/** The lists of one account. Looking at something also subscribes the object to its changes. */
 export interface View {
-  /** The newest complete walk; undefined before the first. */
+  /** The newest full list; undefined before the first. */
   all<Item>(read: Read<Item>): Snapshot<Item> | undefined;
-  /** One item of the newest walk; only a change of this item wakes the object. */
+  /** One item of the newest list; only a change of this item wakes the object. */
   one<Item>(
     read: Read<Item>,
     id: string,
@@ -34,7 +34,7 @@ export interface View {
     read: Read<Item>,
     group: string,
   ): { readonly walk: Snapshot<Item>; readonly items: readonly Item[] } | undefined;
-  /** Why the last walk failed, when that is newer than the last complete one. */
+  /** Why the last list failed, when that is newer than the last full one. */
   problem(read: Read): ReadProblem | undefined;
 }
 
@@ -48,17 +48,17 @@ export interface AccountView {
   readonly mode: 'Manage' | 'Observe';
   readonly adoption: Adoption;
   readonly pollMs: number;
-  /** How often things are read at present: longer than asked where the budget would not do. */
+  /** The intervals in effect: longer than configured where the budget does not suffice. */
   readonly inEffect: { readonly pollMs: number; readonly roundMs: number | undefined };
   /** When the newest complete read of anything began; undefined before the first. */
   readonly answeredAt?: number | undefined;
-  /** What the account may take, and what it is expected to take; undefined where it is not open. */
+  /** The budget and the expected use; undefined while the account is closed. */
   readonly budget?: {
     readonly requestsPerSecond: number;
     readonly concurrency: number;
     readonly forecastPerHour: number;
   };
-  /** The service asked everybody on this credential to wait, for long enough to be worth a word. */
+  /** True while a long pause that the service asked for lasts. */
   readonly isThrottled?: boolean;
   /** Why nothing may be created or deleted at the moment. */
   readonly frozen: string | undefined;
@@ -68,7 +68,7 @@ export interface AccountView {
 
 /** An object that the spec refers to, as resolved. */
 export interface Referred {
-  /** Empty only where the need does without one. */
+  /** Empty only where the need has `withoutId`. */
   readonly id: string;
   readonly facts: Readonly<Record<string, unknown>>;
   /** The generation of it that was applied last. */
@@ -83,15 +83,15 @@ export interface Related {
   readonly id: string | undefined;
   readonly ownership: Ownership | undefined;
   readonly facts: Readonly<Record<string, unknown>>;
-  /** It was looked at with everything that it refers to, and so may act. */
+  /** True when all its references resolved once, so that it may act. */
   readonly takenUp: boolean;
   /** Undefined where it is not valid. */
   readonly spec: unknown;
-  /** A call of it was begun whose end is not known. */
+  /** True while a call of it has an unknown outcome. */
   readonly inDoubt: boolean;
-  /** When its newest call was begun, by the clock of its process; undefined where none is open. */
+  /** When its open call was begun, by the clock of its process; undefined without one. */
   readonly begunMs?: number;
-  /** A request that came to its end. */
+  /** True for a request that is over. */
   readonly finished: boolean;
 }
 
@@ -115,10 +115,7 @@ export interface Tally {
   readonly orphans: readonly Orphan[];
 }
 
-/**
- * What whoever started this process has allowed it: since which wall time every operator that acted here was allowed it;
- * undefined where this one is not.
- */
+/** The recovery requests that this process may send, each with the wall time since when; undefined where it may not. */
 export interface Powers {
   /** Calls that activate, discard or wipe. */
   readonly activation: number | undefined;
@@ -126,7 +123,7 @@ export interface Powers {
   readonly accountReset: number | undefined;
 }
 
-/** Everything a decision may depend on. Pure data and pure look-ups: the same pass gives the same step. */
+/** Everything that a kind decides on: pure data and pure look-ups. The same pass gives the same step. */
 export interface Pass<Spec, Facts> {
   readonly subject: Subject;
   readonly spec: Spec;
@@ -147,13 +144,13 @@ export interface Pass<Spec, Facts> {
   readonly tally?: () => Tally;
   /** Another resource with an open create of this name in this collection, in words. */
   readonly creating: (collection: string, name: string) => string | undefined;
-  /** Whether that one is at it as usual, so that it is soon another one: not worth a name. */
+  /** True while that one creates as usual, so that its name is not worth telling. */
   readonly isCreatingAsUsual?: (collection: string, name: string) => boolean;
   /** Resources of another kind in the same account that name this id of the service; absent where none can. */
   readonly related?: (kind: string, id: string) => readonly Related[];
-  /** Resources of a kind that use the same account of the service; all are looked through, so only ask before acting. */
+  /** Resources of a kind that use the same account of the service. It looks through all of them: ask only before acting. */
   readonly inAccount?: (kind: string) => readonly Related[];
-  /** What this process may do beyond the everyday; absent means nothing. */
+  /** The recovery requests that this process may send; absent means none. */
   readonly powers?: Powers;
   /** What the API server's own clock shows now, where it has shown one. */
   readonly clusterMs?: number;
@@ -161,13 +158,13 @@ export interface Pass<Spec, Facts> {
   readonly wrote: { readonly at: number; readonly fields: Readonly<Record<string, Json>> } | undefined;
   /** When this process first saw the open journal entry, on both of its clocks. */
   readonly journalSeen: { readonly monotonic: number; readonly wall: number };
-  /** What the step before left for this one; kept in memory only, so nothing may depend on it that must survive. */
+  /** What the previous step left for this one. It is lost with the process. */
   readonly notes: Notes;
   /** When this object first asked for what it is waiting to read (monotonic). */
   readonly askedAt: number;
-  /** Since when this process knows an object that it has never sent anything for nor come to an end with (monotonic). */
+  /** Since when this process knows an object (monotonic); undefined once it has sent something for it or finished with it. */
   readonly newSince?: number;
-  /** How much longer calls that cannot be repeated must wait after a take-over. */
+  /** How much longer calls that cannot be repeated are held back after a take-over. */
   readonly quarantineMs: number;
   readonly horizonMs: number;
   /** How long a call that changes something may take before it counts as lost. */
@@ -178,7 +175,7 @@ export interface Pass<Spec, Facts> {
   readonly shown?: (text: string) => string;
   /** A keyed fingerprint `<keyId>:<digest>`. */
   readonly print: (value: Json) => string;
-  /** Fields that are no longer corrected, because somebody else keeps changing them back. */
+  /** Fields that are no longer corrected, because somebody else keeps changing them. */
   readonly contested: ReadonlySet<string>;
   readonly wallMs: number;
   readonly monotonicMs: number;
