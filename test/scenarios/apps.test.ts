@@ -82,15 +82,17 @@ describe.concurrent('an app', () => {
     expect(await tenant.commits('app.deleted')).toBe(0);
     await service.control('PATCH', `/apps/${String(appId)}`, { sandboxTermination: 'pending' });
     await service.control('PATCH', `/environments/${appEnvId}`, { preventDestroy: false });
+    await tenant.lookAt('HostedApp', 'web');
     const saysTermination = async () =>
       (await tenant.condition('HostedApp', 'web', 'Ready'))?.message.includes('sandbox') === true;
     await eventually('its message speaks of sandboxes', saysTermination, patience);
     await service.control('PATCH', `/apps/${String(appId)}`, { sandboxTermination: 'failed' });
+    await tenant.lookAt('HostedApp', 'web');
     const saysFailed = async () =>
       (await tenant.condition('HostedApp', 'web', 'Ready'))?.message.includes('fail') === true;
     await eventually('its message speaks of a failure', saysFailed, patience);
     await service.control('PATCH', `/apps/${String(appId)}`, { sandboxTermination: 'done' });
-    await tenant.apply('HostedApp', 'web', deletable, { 'apphosting.dev/reconcile-at': 'now' });
+    await tenant.lookAt('HostedApp', 'web');
 
     await tenant.goes('HostedApp', 'web', patience);
     expect(await tenant.commits('app.deleted')).toBe(1);

@@ -53,7 +53,7 @@ class Trouble {
       const match = turn % 3 === 2 ? { method: 'GET' } : { method: 'POST' };
       await stage().service.control('POST', '/faults', { match: { ...match, skip: turn % 4, count: 1 }, effect });
       // Where nothing is created any more nobody meets what waits for a POST.
-      await poll(async () => (this.#isOver || (await isMet()) ? true : undefined), { everyMs: 50, deadlineMs: 2_000 });
+      await poll(async () => (this.#isOver || (await isMet()) ? true : undefined), { everyMs: 50, deadlineMs: 500 });
     }
   }
 }

@@ -42,10 +42,13 @@ async function set(flags: readonly string[]): Promise<SetStage> {
   const operator = new KeptOperator(post, flags);
   const strike = async () => {
     gate.open();
-    await operator.end();
-    await gate.close();
-    await Promise.all([service.end(), api.close()]);
-    await plane.stop();
+    try {
+      await operator.end();
+    } finally {
+      await gate.close();
+      await Promise.all([service.end(), api.close()]);
+      await plane.stop();
+    }
   };
   return { dir: plane.dir, plane, api, service, gate, operator, strike };
 }

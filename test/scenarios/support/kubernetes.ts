@@ -34,11 +34,12 @@ export async function barePlane(options: Partial<ControlPlaneOptions> = {}): Pro
   const { dir, release } = await temporaryFolder('tests');
   const { binaries } = sharedKubernetes();
   const plane = await startControlPlane({ dir, binaries, say: () => {}, ...options });
-  const stop = async () => {
+  let ending: Promise<void> | undefined;
+  const end = async () => {
     await plane.stop();
     await release();
   };
-  return { ...plane, dir, stop };
+  return { ...plane, dir, stop: () => (ending ??= end()) };
 }
 
 /** An empty control plane of this test's own; ended when the test is. */

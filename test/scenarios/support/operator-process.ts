@@ -90,7 +90,7 @@ export interface OperatorProcess extends Running {
  * earnest is proved on the virtual clock, with the real numbers.
  */
 const brisk: Readonly<Record<string, string>> = {
-  '--call-deadline-seconds': '5',
+  '--call-deadline-seconds': '9',
   '--horizon-seconds': '2',
   '--lease-seconds': '5',
   '--poll-seconds': '2',

@@ -1,5 +1,4 @@
 import { poll } from '../../../src/sandbox/control-plane/deadline.ts';
-import type { Commit } from './hosting-service.ts';
 import { eventually, lookEveryMs } from './kubernetes.ts';
 import type { Tenant } from './tenant.ts';
 
@@ -159,23 +158,6 @@ export class Protection {
   async keepFailing(): Promise<void> {
     await this.tell({ setPhase: 'promoting', failSteps: 100 });
     for (let failed = 0; failed < 6; failed += 1) await this.tell({ nextPhase: true });
-  }
-
-  /** Somebody discards the activation that runs, by another way than this cluster, and the service cleans up. */
-  async discardElsewhere(): Promise<void> {
-    const { configurationId, generation, tenant } = this;
-    const ledger = await tenant.service.ledger();
-    const isOurs = ({ kind, detail }: Commit) =>
-      kind === 'activation.accepted' && detail['configurationId'] === configurationId;
-    await tenant.service.call(tenant.token, 'POST', '/disaster-readiness/discard-activation', {
-      accountId: tenant.accountId,
-      configurationId,
-      operationId: ledger.find(isOurs)?.id,
-      expectedGeneration: generation,
-      requestId: 'by-hand',
-      discardAcknowledged: true,
-    });
-    await this.tell({ nextPhase: true });
   }
 
   /** Ends the activation that runs, as the service does when all went well. */
