@@ -64,7 +64,7 @@ describe('a change of an app that is applied at once, and whose answer is lost',
   it('is sent again when it is another one, and its count goes with the first answer', async () => {
     const { world, from } = await anApp(lostByGateway);
     world.apply('HostedApp', 'web', { ...app, ...image(2) });
-    await world.run(300_000);
+    await world.run(900_000);
     world.interference = () => undefined;
 
     world.apply('HostedApp', 'web', { ...app, ...image(3) });

@@ -18,6 +18,7 @@ const readings: readonly (readonly [string, unknown])[] = [
   ['dates.form', 'seconds'],
   ['fields.extra', 'on'],
   ['fields.nulls', 'on'],
+  ['fields.unknown', 'refused'],
   ['createApp.provisions', 'databases'],
 ];
 

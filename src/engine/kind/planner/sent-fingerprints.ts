@@ -3,7 +3,7 @@
  *
  * A fingerprint stands for what the service holds. Around it a mark says how sure that is:
  *   `F`        the service answered that it took the value with fingerprint F
- *   `?S T>B`   a call of time T that carries the value S is under way, or its answer was lost; before it, B was known
+ *   `?S T>B`   a call from before time T that carries the value S is under way, or its answer was lost; before it, B was known
  *   `?S T`     the outcome of that call will never be known; without S it was more than one value, or an unknown one
  *   `@T F`     the service took F, but an older call with another value may still arrive until time T: then F is sent once more
  *
@@ -20,6 +20,8 @@ type Applied = Memory<unknown>['applied'];
 
 const doubt = '?';
 const late = '@';
+/** Times in marks are rounded up to this, so that tries of one call that follow each other need no write each. */
+const stepMs = 600_000;
 
 /** True when the service may hold the value of a call whose outcome is unknown. */
 export function isInDoubt(print: string | undefined): boolean {
@@ -58,7 +60,7 @@ function markOf({ sent, at }: Lost): string {
 export function begun(applied: Applied, fields: readonly string[], sending?: Sending): Applied {
   if (applied === undefined && fields.length === 0) return undefined;
   const { generation, prints } = doubted(applied, []);
-  const at = sending === undefined ? '' : isoSeconds(sending.wallMs);
+  const at = sending === undefined ? '' : isoSeconds(Math.ceil(sending.wallMs / stepMs) * stepMs);
   const marked = fields.map((field) => {
     const mark = markOf({ sent: sending?.prints[field] ?? '', at });
     return [field, `${mark}>${prints[field] ?? ''}`];
