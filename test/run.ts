@@ -46,7 +46,7 @@ const steps: readonly Step[] = [
   { name: 'generated files', fast: true, run: generatedFiles },
   { name: 'unit tests', fast: true, run: unitTests },
   { name: 'control plane', fast: false, run: controlPlane },
-  { name: 'scenarios', fast: false, run: () => vitest('scenarios') },
+  { name: 'scenarios', fast: false, run: () => vitest('scenarios', wholly) },
   { name: 'deploy', fast: false, run: deploy },
 ];
 
@@ -70,22 +70,23 @@ function npm(...args: readonly string[]): Promise<Outcome> {
   return program(process.env['npm_node_execpath'] ?? process.execPath, [script, ...args]);
 }
 
-/** What `npm run check` leaves to `npm test`: draws are short, and what drives a browser waits. */
-const quickly = { flags: ['--exclude', 'test/simulator/page-in-browser.test.ts'], env: { DRAW: 'quick' } };
+/** How a project of the tests is run. */
+interface Manner {
+  readonly flags: readonly string[];
+  readonly env: Readonly<Record<string, string>>;
+}
+
+const wholly: Manner = { flags: [], env: {} };
+/** `npm run check` leaves to `npm test` what drives a browser, and draws less. */
+const quickly: Manner = { flags: ['--exclude', 'test/simulator/page-in-browser.test.ts'], env: { DRAW: 'quick' } };
 
 /** Nothing in the unit tests depends on how busy the machine is. */
 function unitTests(): Promise<Outcome> {
-  return isFast ? vitest('unit', quickly) : vitest('unit');
+  return vitest('unit', isFast ? quickly : wholly);
 }
 
 /** Runs one project of the tests. Every test counts at its first try. */
-async function vitest(
-  project: string,
-  {
-    flags = [],
-    env = {},
-  }: { readonly flags?: readonly string[]; readonly env?: Readonly<Record<string, string>> } = {},
-): Promise<Outcome> {
+async function vitest(project: string, { flags, env }: Manner): Promise<Outcome> {
   const dir = await mkdtemp(join(tmpdir(), 'apphosting-report-'));
   try {
     const report = join(dir, 'report.json');
