@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import type { InProcess } from '../support/in-process.ts';
 import { lives, type Life } from './lives.ts';
 import { arranged, bringIn, everythingWritten, readiness } from './walk.ts';
+import { drawnFrom } from '../support/draw.ts';
 
 const key = 'planted-Bystander-k3y';
 const certificate =
@@ -86,7 +87,7 @@ async function leaks(world: InProcess, life: Pick<Life, 'planted'>): Promise<rea
     .map((trace) => `${trace} in …${written.slice(written.indexOf(trace) - 200, written.indexOf(trace) + 50)}`);
 }
 
-describe.each(lives)('$kind', (life) => {
+describe.each(drawnFrom(lives))('$kind', (life) => {
   it('never leaks what an error says of any secret', async () => {
     const world = await withBystanders(life);
     const sayings = secretsOf(life).flatMap(told);
