@@ -70,6 +70,7 @@ export class Engine {
         onThrottled: (service) => this.#gate.heldBack(service),
         print: (value) => options.key.print(value),
         readOnly: options.settings.readOnly,
+        pollMs: options.settings.pollMs,
       }),
       subscriptions: new Subscriptions(),
       inProcessStates: new InProcessStates(clock),

@@ -18,6 +18,8 @@ export interface HostingOptions {
   readonly log: Log;
   readonly metrics: Metrics;
   readonly hostRules: HostRules;
+  /** How long a call that changes something may take; a read may take a third of it. */
+  readonly callMs: number;
   /** Carries every exchange; undici unless a test passes one without sockets. */
   readonly wire?: Wire;
 }

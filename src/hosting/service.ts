@@ -28,6 +28,8 @@ export interface ServiceSurroundings {
   readonly base: BaseUrl;
   readonly wire: Wire;
   readonly credential: Credential;
+  /** How long a call that changes something may take; a read may take a third of it. */
+  readonly callMs: number;
   /** What is measured of the account; undefined where nothing is. */
   readonly series: Series | undefined;
 }
@@ -59,7 +61,7 @@ export function openService(
     token: settings.token,
     caBundle: settings.caBundle,
   };
-  const transport = openTransport(target, around.wire, clock);
+  const transport = openTransport(target, around.wire, clock, around.callMs);
   const leaveBudget = credential.budget.join(settings);
   const mirror = new Mirror({
     ...around,

@@ -76,26 +76,6 @@ describe('an activation', () => {
     expect(conditionOf(world, kind, 'now', 'Succeeded')).toBe('True/Succeeded');
   });
 
-  it.each(disturbances)('happens once when %s and the operator dies then', async (_because, what) => {
-    const world = await aProtectedWorld();
-    let died = false;
-    world.interference = ({ method, path }) => {
-      if (method !== 'POST' || path !== activate || died) return undefined;
-      died = true;
-      world.kill();
-      return what;
-    };
-    world.apply(kind, 'now', anActivation(world));
-
-    await world.run(10_000);
-    await world.crash();
-    await world.run(900_000);
-
-    expect(died).toBe(true);
-    expect(await activations(world)).toBe(1);
-    expect(conditionOf(world, kind, 'now', 'Succeeded')).toBe('True/Succeeded');
-  });
-
   it('is not repeated by deleting and applying it again, at any moment', async () => {
     for (const after of [1_000, 4_000, 20_000, 60_000, 600_000]) {
       const world = await aProtectedWorld();

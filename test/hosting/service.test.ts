@@ -35,6 +35,7 @@ function opened(script: Script) {
     log,
     metrics,
     hostRules: loopbackRules,
+    callMs: 30_000,
     wire: scripted.wire,
   });
   const open = (change: Partial<ServiceSettings> = {}, onWalk: WalkListener = () => undefined): Service => {
@@ -178,7 +179,15 @@ describe('a service', () => {
     const metrics = new MetricRegistry(false);
     const { log } = collector();
     const { wire } = scriptedWire(() => answer(429, {}, { 'retry-after': '1' }));
-    const hosting = openHosting({ clock, entropy: steadyEntropy(), log, metrics, hostRules: loopbackRules, wire });
+    const hosting = openHosting({
+      clock,
+      entropy: steadyEntropy(),
+      log,
+      metrics,
+      hostRules: loopbackRules,
+      callMs: 30_000,
+      wire,
+    });
     const service = hosting.open({ ...settings, name: 'team/default' }, () => undefined);
     if ('refused' in service) throw new Error(service.refused);
     service.follow(appsOf('acc'));
@@ -197,7 +206,15 @@ describe('a service', () => {
     const metrics = new MetricRegistry(false);
     const { log } = collector();
     const { wire } = scriptedWire(() => answer(200, { apps: [], contactPoints: [] }));
-    const hosting = openHosting({ clock, entropy: steadyEntropy(), log, metrics, hostRules: loopbackRules, wire });
+    const hosting = openHosting({
+      clock,
+      entropy: steadyEntropy(),
+      log,
+      metrics,
+      hostRules: loopbackRules,
+      callMs: 30_000,
+      wire,
+    });
     const openWith = (token: string): Service => {
       const named = { ...settings, name: 'team/default', token: new Secret(token) };
       const service = hosting.open(named, () => undefined);
@@ -226,7 +243,15 @@ describe('a service', () => {
     const metrics = new MetricRegistry(false);
     const { log } = collector();
     const { wire } = scriptedWire(() => answer(200, { apps: [] }));
-    const hosting = openHosting({ clock, entropy: steadyEntropy(), log, metrics, hostRules: loopbackRules, wire });
+    const hosting = openHosting({
+      clock,
+      entropy: steadyEntropy(),
+      log,
+      metrics,
+      hostRules: loopbackRules,
+      callMs: 30_000,
+      wire,
+    });
     for (const name of ['blue/default', 'red/default', undefined]) {
       const service = hosting.open({ ...settings, ...(name !== undefined && { name }) }, () => undefined);
       if ('refused' in service) throw new Error(service.refused);

@@ -28,7 +28,7 @@ function opened(script: Script): ScriptedWire & { readonly clock: VirtualClock; 
     token: new Secret('planted-token'),
     caBundle: undefined,
   };
-  return { ...scripted, clock, transport: openTransport(target, scripted.wire, clock) };
+  return { ...scripted, clock, transport: openTransport(target, scripted.wire, clock, 30_000) };
 }
 
 describe('the transport', () => {
@@ -93,6 +93,7 @@ describe('the transport', () => {
         return new Promise(() => undefined);
       },
       clock,
+      30_000,
     );
 
     const seen = transport(creation);

@@ -5,13 +5,14 @@ import { request } from 'undici';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { aBreakableStage, answering, loseEtcd } from './support/breakable-stage.ts';
 import { eventually } from './support/kubernetes.ts';
+import { withoutLease } from './support/operator-process.ts';
 import { Tenant } from './support/tenant.ts';
 
 /* One operator lives through everything that can happen to a control plane; like a pod it is started again when it ends. */
 
 const email = { email: { addresses: ['ops@example.com'] } };
 /** At first without a lease, so that nothing but the test ends it. */
-const stage = aBreakableStage('--horizon-seconds', '2', '--leader-elect', 'off');
+const stage = aBreakableStage(...withoutLease);
 let tenant: Tenant;
 
 beforeAll(async () => {
@@ -79,8 +80,8 @@ describe('the operator', () => {
     expect(stage().operator.starts).toBe(1);
   });
 
-  it('is cut off for 30 s in the middle of a create, and creates nothing twice', async () => {
-    stage().operator.flags = ['--horizon-seconds', '2'];
+  it('is cut off past its lease in the middle of a create, and creates nothing twice', async () => {
+    stage().operator.flags = [];
     stage().operator.current.signal('SIGTERM');
     await eventually(
       'it runs with a lease',
@@ -95,8 +96,9 @@ describe('the operator', () => {
     );
 
     const apiServer = stage().plane.pids().apiserver ?? 0;
+    const holder = stage().operator.current;
     process.kill(apiServer, 'SIGSTOP');
-    await new Promise((resolve) => setTimeout(resolve, 30_000));
+    await eventually('it has lost its lease', async () => holder.output().includes('the lease is lost'));
     process.kill(apiServer, 'SIGCONT');
 
     await answering(stage());

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { connect, eventually, sharedKubernetes } from './support/kubernetes.ts';
 import { startHostingService, type HostingService } from './support/hosting-service.ts';
-import { aPost, startOperator, type OperatorProcess, type Post } from './support/operator-process.ts';
+import { aPost, startOperator, withoutLease, type OperatorProcess, type Post } from './support/operator-process.ts';
 import { Tenant } from './support/tenant.ts';
 
 /* One operator for the whole cluster, one service, and a tenant for each scenario: they all live at the same time. */
@@ -15,7 +15,7 @@ let operator: OperatorProcess;
 
 beforeAll(async () => {
   [service, post] = await Promise.all([startHostingService(), aPost(sharedKubernetes(), api, 'cluster-wide')]);
-  operator = await startOperator(post, '--horizon-seconds', '5');
+  operator = await startOperator(post, ...withoutLease);
 });
 
 afterAll(async () => {
@@ -135,7 +135,7 @@ describe('a contact point', () => {
     await tenant.secret('hook', { url: secretly('https://hook.example.com/planted-after') });
 
     await eventually('the new URL is sent', async () => (await patches(tenant)) > 0);
-    await new Promise((resolve) => setTimeout(resolve, 12_000));
+    await tenant.isLookedAt('ContactPoint', 'hook');
     expect(await patches(tenant)).toBe(1);
   });
 
@@ -205,7 +205,11 @@ describe('a contact point', () => {
     await tenant.apply('ContactPoint', 'ops', { ...email, name: 'second' }, { 'apphosting.dev/paused': 'true' });
     await tenant.becomes('ContactPoint', 'ops', 'Unknown/Paused');
     await tenant.delete('ContactPoint', 'ops');
-    await new Promise((resolve) => setTimeout(resolve, 3_000));
+    // What was applied later was looked at since.
+    await tenant.apply('ContactPoint', 'later', email);
+    await tenant.becomes('ContactPoint', 'later', 'True/InSync');
+    await tenant.delete('ContactPoint', 'later');
+    await tenant.goes('ContactPoint', 'later');
     expect(await tenant.contactPoints()).toMatchObject([{ name: 'first' }]);
     await tenant.apply('ContactPoint', 'ops', { ...email, name: 'second' });
 
@@ -328,7 +332,7 @@ describe('an account', () => {
       await other.control('POST', '/accounts', { accountId: tenant.accountId, name: 'moved' });
       const memberships = [{ accountId: tenant.accountId, role: 'admin' }];
       await other.control('POST', '/tokens', { token: tenant.token, memberships });
-      const spec = { accountId: tenant.accountId, credentialsRef: { name: 'hosting-credentials' }, pollSeconds: 10 };
+      const spec = { accountId: tenant.accountId, credentialsRef: { name: 'hosting-credentials' } };
       await tenant.apply('HostingAccount', 'default', spec, { 'apphosting.dev/accept-endpoint': other.endpoint });
 
       await tenant.becomes('HostingAccount', 'default', 'True/InSync');

@@ -1,10 +1,16 @@
 /** Who may do what: real tokens, the roles and the policies as they are installed, and the requests themselves. */
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { startControlPlane, type ControlPlane } from '../../src/sandbox/control-plane/control-plane.ts';
-import { temporaryFolder } from '../../src/sandbox/data-folder.ts';
-import { connect, eventually, kubectl, sharedKubernetes, type Answer, type Api } from './support/kubernetes.ts';
-import { applyDefinitions } from './support/shared-control-plane.ts';
+import type { ControlPlane } from '../../src/sandbox/control-plane/control-plane.ts';
+import {
+  connect,
+  definedPlane,
+  eventually,
+  kubectl,
+  sharedKubernetes,
+  type Answer,
+  type Api,
+} from './support/kubernetes.ts';
 
 const deploy = join(import.meta.dirname, '..', '..', 'deploy', 'kustomize');
 const group = '/apis/apphosting.dev/v1alpha1/namespaces/team';
@@ -125,10 +131,8 @@ async function canI(name: string, ...asked: readonly string[]): Promise<boolean>
 }
 
 beforeAll(async () => {
-  const folder = await temporaryFolder('tests');
-  plane = await startControlPlane({ dir: folder.dir, binaries: sharedKubernetes().binaries, say: () => {} });
-  closing.push(plane.stop, folder.release);
-  await applyDefinitions(plane);
+  plane = await definedPlane();
+  closing.push(plane.stop);
   root = connect(plane);
   closing.unshift(root.close);
   await kubectl(plane, 'apply', '-k', join(deploy, 'roles'));

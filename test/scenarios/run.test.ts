@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { kubeconfigFor } from '../../src/sandbox/control-plane/credentials.ts';
 import { temporaryFolder } from '../../src/sandbox/data-folder.ts';
-import { apiOf, connect, eventually, ownControlPlane, sharedKubernetes } from './support/kubernetes.ts';
+import { apiOf, connect, eventually, sharedKubernetes } from './support/kubernetes.ts';
 import { startHostingService, type HostingService } from './support/hosting-service.ts';
 import { aPost, startOperator } from './support/operator-process.ts';
 import { startProgram } from './support/running.ts';
@@ -77,16 +77,6 @@ describe('apphosting run', () => {
     expect(code).toBe(1);
     expect(output).toMatch(oneLine);
     expect(output).toContain('renew the kubeconfig');
-  });
-
-  it('says in one line that the CRDs are missing', async () => {
-    const plane = await ownControlPlane();
-
-    const { code, output } = await ran('--kubeconfig', plane.kubeconfigPath);
-
-    expect(code).toBe(1);
-    expect(output).toMatch(oneLine);
-    expect(output).toContain('kubectl apply -f crds/');
   });
 
   it.each([

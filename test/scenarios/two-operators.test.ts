@@ -22,7 +22,7 @@ describe('two operators', () => {
   it('create nothing twice when the one that acts is held past its lease with calls in hand, and goes on', async () => {
     const post = await aPost(sharedKubernetes(), api, 'namespaced');
     const start = async () => {
-      const operator = await startOperator(post, '--namespace', post.namespace, '--horizon-seconds', '2');
+      const operator = await startOperator(post, '--namespace', post.namespace);
       running.push(operator);
       return operator;
     };

@@ -69,7 +69,15 @@ export function openAccount(access: AccountAccess, around: Around): AccountReade
   const { clock, entropy } = around;
   const { hostRules, ...settings } = access;
   const wire = openReadingWire(openHosts(hostRules), clock);
-  const hosting = openHosting({ clock, entropy, log: silent, metrics: unmeasured, hostRules, wire: wire.wire });
+  const hosting = openHosting({
+    clock,
+    entropy,
+    callMs: 30_000,
+    log: silent,
+    metrics: unmeasured,
+    hostRules,
+    wire: wire.wire,
+  });
   const service = hosting.open({ caBundle: undefined, pollSeconds: 3_600, ...settings }, () => undefined);
   if ('refused' in service) return service;
   const asked = new Map<string, Promise<Reading>>();

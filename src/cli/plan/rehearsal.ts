@@ -135,6 +135,7 @@ class Stage {
       hosting: this.#watched(
         openHosting({
           ...around,
+          callMs: 30_000,
           // Nothing is connected to: the wire ends in this process.
           hostRules: { allowedHosts: [], allowInsecureLoopback: true, allowPrivateAddresses: true, proxy: undefined },
           wire: async (request) => {
@@ -146,6 +147,8 @@ class Stage {
           },
         }),
       ),
+      callMs: 30_000,
+      pollMs: 60_000,
       leadership: { mayAct: () => undefined },
       key: new OperatorKey(new Secret('a key that no operator has, for a plan')),
       instance: 'plan',

@@ -75,6 +75,8 @@ export interface AccountsOptions {
   readonly operatorNamespace: string;
   readonly labelsOf: (namespace: string) => Readonly<Record<string, string>> | undefined;
   readonly readOnly: boolean;
+  /** How often an account is read that does not say. */
+  readonly pollMs: number;
 }
 
 export class Accounts {
@@ -198,7 +200,7 @@ export class Accounts {
       accountId: service.accountId,
       managementPolicy: this.#options.readOnly ? 'Observe' : (spec.lifecycle?.managementPolicy ?? 'Manage'),
       adoption: spec.lifecycle?.adoption ?? (session.scope === 'Namespaced' ? 'ById' : 'Never'),
-      pollMs: (spec.pollSeconds ?? 60) * 1_000,
+      pollMs: spec.pollSeconds === undefined ? this.#options.pollMs : spec.pollSeconds * 1_000,
       inEffect: { pollMs: pollIntervalMs, roundMs },
       answeredAt,
       budget: { ...allowanceOf(spec), forecastPerHour },
@@ -221,8 +223,8 @@ export class Accounts {
       accountId: binding?.accountId ?? '',
       managementPolicy: this.#options.readOnly ? 'Observe' : (policy ?? 'Manage'),
       adoption: 'Never',
-      pollMs: 60_000,
-      inEffect: { pollMs: 60_000, roundMs: undefined },
+      pollMs: this.#options.pollMs,
+      inEffect: { pollMs: this.#options.pollMs, roundMs: undefined },
       frozen: undefined,
     };
   }

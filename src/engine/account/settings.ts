@@ -28,13 +28,15 @@ export interface Closed {
 export interface SettingsSources {
   readonly material: Material;
   readonly operatorNamespace: string;
+  /** How often an account is read that does not say. */
+  readonly pollMs: number;
 }
 
 /** What a Secret says that an account names, together with the account's own spec. */
 export async function settingsOf(
   stored: Stored,
   name: string,
-  { material, operatorNamespace }: SettingsSources,
+  { material, operatorNamespace, pollMs }: SettingsSources,
 ): Promise<ServiceSettings | Closed> {
   if (stored.spec.is === 'invalid') return { reason: 'InvalidSpec', message: stored.spec.message };
   const spec = specOf(stored);
@@ -56,7 +58,7 @@ export async function settingsOf(
     token,
     caBundle: secret.get('caBundle')?.reveal(),
     accountId: spec.accountId,
-    pollSeconds: spec.pollSeconds ?? 60,
+    pollSeconds: spec.pollSeconds ?? pollMs / 1_000,
     ...allowanceOf(spec),
     name: accountLabel(stored.object.metadata),
   };

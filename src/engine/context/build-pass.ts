@@ -48,6 +48,7 @@ export function buildPass(context: ReadableContext, view: View, given: Given): P
     ...(newSince > parts.quarantinedUntil() && { newSince }),
     quarantineMs: Math.max(0, parts.quarantinedUntil() - now.monotonic),
     horizonMs: settings.horizonMs,
+    callMs: settings.callMs,
     marker: markOf(inProcess, key, account, stored.object.metadata.uid),
     print: (value) => key.print(value),
     contested: contested(inProcess, stored.object.metadata.generation ?? 0, now.monotonic),

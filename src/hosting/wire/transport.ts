@@ -18,8 +18,6 @@ import { isAboutSecrets, withoutCredential, withoutWords } from './redaction.ts'
 import type { Wire, WireFailure, WireRequest, WireResponse } from './wire.ts';
 
 const prefix = '/api/public/v1';
-const readDeadlineMs = 10_000;
-const writeDeadlineMs = 30_000;
 
 /** Where requests go, and as whom. */
 export interface Target {
@@ -138,12 +136,12 @@ function seenOf(target: Target, request: Request, response: WireResponse, wallMs
   };
 }
 
-/** The way to one target over one wire. */
-export function openTransport(target: Target, wire: Wire, clock: Clock): Transport {
+/** The way to one target over one wire, for calls that may take this long and reads that may take a third of it. */
+export function openTransport(target: Target, wire: Wire, clock: Clock, callMs: number): Transport {
   return async (request, options = {}) => {
     const flaw = flawOf(request);
     if (flaw !== undefined) return { was: 'invalid', message: `the request is not valid: ${flaw}` };
-    const limitMs = request.effect === 'read' ? readDeadlineMs : writeDeadlineMs;
+    const limitMs = request.effect === 'read' ? callMs / 3 : callMs;
     const leftMs = (options.deadline ?? Number.POSITIVE_INFINITY) - clock.monotonic();
     const { sent, outcome } = await carried(target, request, wire, clock, {
       ...options,

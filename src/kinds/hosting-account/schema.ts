@@ -38,10 +38,10 @@ export function accountFields(where: string, adoption: 'ById' | 'Never') {
         ['Never', 'ById', 'ByName'],
       ).optional(),
     }).optional(),
-    pollSeconds: integer('How often the service is read when all is calm, in seconds. Default: 60.', {
-      min: 10,
-      max: 3600,
-    }).optional(),
+    pollSeconds: integer(
+      'How often the service is read when all is calm, in seconds. Default: 60, or what the operator was started with (--poll-seconds).',
+      { min: 10, max: 3600 },
+    ).optional(),
     budget: fields('How hard the service may be called with this credential.', {
       requestsPerSecond: integer('Requests per second. Default: 5.', { min: 1, max: 1000 }).optional(),
       concurrency: integer('Requests at the same time. Default: 4.', { min: 1, max: 100 }).optional(),

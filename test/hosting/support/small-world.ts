@@ -74,7 +74,7 @@ export function mirrorOfSmallWorld({
     return respond(pathOf(request));
   });
   const target = { origin: 'https://h', basePath: '', token: new Secret('t'), caBundle: undefined };
-  const transport = openTransport(target, scripted.wire, clock);
+  const transport = openTransport(target, scripted.wire, clock, 30_000);
   const heard: Heard[] = [];
   const another = () =>
     new Mirror({

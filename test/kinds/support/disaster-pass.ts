@@ -156,6 +156,7 @@ export function aPass(
     askedAt: 1_000,
     quarantineMs: 0,
     horizonMs: 120_000,
+    callMs: 30_000,
     marker: 'apphosting:aaaaaaaaaaaaaaaa',
     print: (value) => `key:${JSON.stringify(value)}`,
     contested: new Set(),

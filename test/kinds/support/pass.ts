@@ -92,6 +92,7 @@ export function aPass<Spec, Facts>(kind: KindDefinition<Spec, Facts>, options: P
     askedAt: 1_000,
     quarantineMs: 0,
     horizonMs: 120_000,
+    callMs: 30_000,
     marker: 'apphosting:aaaaaaaaaaaaaaaa',
     print,
     contested: new Set(),

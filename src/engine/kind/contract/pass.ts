@@ -169,6 +169,8 @@ export interface Pass<Spec, Facts> {
   /** How much longer calls that cannot be repeated are held back after a take-over. */
   readonly quarantineMs: number;
   readonly horizonMs: number;
+  /** How long a call that changes something may take before it counts as lost. */
+  readonly callMs: number;
   /** The mark that says an object in the service is ours: `apphosting:` and 16 characters. */
   readonly marker: string;
   /** A text without the secrets in use, before it is cut; absent where nothing is known of any. */
