@@ -6,7 +6,6 @@ import { parseFlags, runCommand, wholeEnvironment, type RunSettings } from '../c
 import type { Powers } from '../engine/kind/contract/pass.ts';
 import type { Leadership, Log } from '../engine/ports.ts';
 import { openHosting } from '../hosting/open.ts';
-import { CredentialsError } from '../kube/credentials/access.ts';
 import { openKube } from '../kube/client/client.ts';
 import { findCredentials } from '../kube/credentials/credentials.ts';
 import { agesOf } from '../kube/watch/health.ts';
@@ -53,8 +52,6 @@ export async function run(args: readonly string[]): Promise<number> {
   try {
     return await operate(parsed.settings);
   } catch (error) {
-    if (error instanceof CredentialsError)
-      return complain(`apphosting run: ${error.message}; name a cluster with --kubeconfig`, 1);
     return complain(`apphosting run: ${error instanceof Error ? error.message : String(error)}`, 1);
   }
 }

@@ -210,6 +210,8 @@ export interface KubeObject {
   readonly metadata: ObjectMeta;
   readonly spec?: unknown;
   readonly status?: unknown;
+  /** Why its spec is not here, as a message says it; undefined where it is. */
+  readonly tooLarge?: string;
   readonly [key: string]: unknown;
 }
 

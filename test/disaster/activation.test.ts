@@ -245,7 +245,7 @@ describe('the power to activate', () => {
     world.apply(kind, 'held', spec);
     await world.run(30_000);
     expect(conditionOf(world, kind, 'held', 'Ready')).toBe('False/ClockUnsure');
-    world.account({ mode: 'Manage', credentialsRef: { name: 'nowhere' } });
+    world.account({ lifecycle: { managementPolicy: 'Manage' }, credentialsRef: { name: 'nowhere' } });
     await world.run(5_000);
     world.powers = { activation: false, accountReset: false };
     await world.crash();
@@ -264,7 +264,7 @@ describe('the power to activate', () => {
 
   it('is not used by an account that is only observed, and the request is not ready', async () => {
     const world = await aProtectedWorld();
-    world.account({ mode: 'Observe' });
+    world.account({ lifecycle: { managementPolicy: 'Observe' } });
     world.apply(kind, 'now', anActivation(world));
     await world.run(60_000);
 
@@ -328,7 +328,7 @@ describe('the object itself', () => {
         method === 'GET' &&
         path.endsWith('/points') &&
         !deleted &&
-        statusOf<{ journal?: object }>(world, kind, 'now').journal
+        statusOf<{ internal?: { journal?: object } }>(world, kind, 'now').internal?.journal
       ) {
         deleted = true;
         world.delete(kind, 'now');

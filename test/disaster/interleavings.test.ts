@@ -15,7 +15,7 @@ const kinds = ['RecoveryActivation', 'ActivationDiscard', 'DisasterReset'] as co
 const byHand = 'hand-token';
 const powers = { activation: true, accountReset: false };
 const protection = {
-  appEnvId: 'env_db_prod',
+  environmentRef: { externalId: 'env_db_prod' },
   destinationRegion: 'us-east',
   mode: 'Cold',
   snapshotIntervalSeconds: 3_600,
@@ -168,7 +168,11 @@ class Run {
       const acknowledgement = 'DiscardsRecoveredData';
       this.#apply({ kind, name, spec: { ...pinned, operationId, acknowledgement, protectionRef: { name: 'orders' } } });
     } else if (kind === 'DisasterReset') {
-      const whole = { scope: 'Environment', appEnvId: 'env_db_prod', confirmationName: 'production' };
+      const whole = {
+        scope: 'Environment',
+        environmentRef: { externalId: 'env_db_prod' },
+        confirmationName: 'production',
+      };
       this.#apply({ kind, name, spec: { ...pinned, ...whole, acknowledgement: 'DeletesProtectionAndLeftovers' } });
     }
   }

@@ -4,10 +4,10 @@ import { aWorld, conditionOf } from '../kinds/support/world.ts';
 
 const address = 'https://wiki.example.com/runbooks/cpu?key=s3cret';
 const alert = {
-  appEnvId: 'env_web_prod',
+  environmentRef: { externalId: 'env_web_prod' },
   metric: 'cpu_percent',
-  operator: 'gt',
-  contactPoints: [{ contactPointRef: { name: 'ops' } }],
+  operator: 'GreaterThan',
+  contactPointRefs: [{ name: 'ops' }],
 };
 
 /** A world in which two namespaces share an account, and `other` passes on a secret of this value. */
@@ -17,13 +17,13 @@ async function aSharedWorld(value: string): Promise<InProcess> {
   world.apply('ClusterHostingAccount', 'shared', {
     accountId: 'acc_demo',
     credentialsRef: { name: 'shared' },
-    adoption: 'ById',
+    lifecycle: { adoption: 'ById' },
     allowedNamespaces: { names: ['team', 'other'] },
   });
   await world.run(10_000);
   const accountRef = { kind: 'ClusterHostingAccount', name: 'shared' };
   world.secret('theirs', { url: value }, 'other');
-  const webhook = { urlFrom: { name: 'theirs', key: 'url' } };
+  const webhook = { url: { valueFrom: { secretKeyRef: { name: 'theirs', key: 'url' } } } };
   world.apply('ContactPoint', 'theirs', { accountRef, webhook }, {}, 'other');
   world.apply('ContactPoint', 'ops', {
     accountRef,

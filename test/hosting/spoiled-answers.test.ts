@@ -4,7 +4,7 @@ import { Secret } from '../../src/base/secret.ts';
 import type { Outcome, Service } from '../../src/engine/ports.ts';
 import { openHosting } from '../../src/hosting/open.ts';
 import { contactPointsOf, postContactPoint } from '../../src/hosting/requests.ts';
-import type { Listening } from '../../src/simulator/http.ts';
+import type { Listening } from '../../src/simulator/http/listen.ts';
 import { startSimulator } from '../../src/simulator/start.ts';
 import { spoilingProxy, spoils, type SpoilingProxy } from '../scenarios/support/spoiling-proxy.ts';
 import { eventually, realClock, realEntropy } from '../support/real-time.ts';

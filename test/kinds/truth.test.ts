@@ -77,7 +77,7 @@ async function live(seed: number): Promise<{ world: InProcess; app: AppSpec; env
     if (draw.below(2) === 0) app = anApp(draw);
     if (draw.below(2) === 0) environment = anEnvironment(draw);
     world.apply('HostedApp', 'api', app);
-    world.apply('AppEnvironment', 'prod', { appEnvId: 'env_api', powerState: 'Running', ...environment });
+    world.apply('AppEnvironment', 'prod', { externalId: 'env_api', powerState: 'Running', ...environment });
     await world.run(draw.of([200, 3_000, 40_000, 200_000]));
     await world.crash(draw.below(2) * 120_000);
   }

@@ -18,8 +18,8 @@ async function lived(seed: number): Promise<readonly string[]> {
   let wanted: readonly string[] = [];
   let name = 'm0';
   const apply = () => {
-    const environments = wanted.map((appEnvId) => ({ appEnvId }));
-    world.apply('MemberAccess', name, { membershipId: 'mem_demo', access: 'Restricted', environments });
+    const environmentRefs = wanted.map((externalId) => ({ externalId }));
+    world.apply('MemberAccess', name, { externalId: 'mem_demo', access: 'Restricted', environmentRefs });
     trace.push(`${name} names ${wanted.join(', ')}`);
   };
   const edit = () => {

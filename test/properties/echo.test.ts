@@ -60,10 +60,12 @@ function traces(secret: string): readonly string[] {
 async function withBystanders(life: Pick<Life, 'arrange' | 'options'>): Promise<InProcess> {
   const world = await arranged(life);
   world.secret('beside', { key, certificate, quoted });
-  world.apply('ContactPoint', 'beside', { incident: { integrationKeyFrom: { name: 'beside', key: 'key' } } });
+  world.apply('ContactPoint', 'beside', {
+    incident: { integrationKey: { valueFrom: { secretKeyRef: { name: 'beside', key: 'key' } } } },
+  });
   const from = (name: string) => ({ valueFrom: { secretKeyRef: { name: 'beside', key: name } } });
   world.apply('AppEnvironment', 'beside', {
-    appEnvId: 'env_web_prod',
+    externalId: 'env_web_prod',
     deploy: { image: 'registry.example.com/beside:1' },
     env: [
       { name: 'CERTIFICATE', ...from('certificate') },
@@ -161,7 +163,7 @@ describe('a secret that is a word like any other', () => {
       valueFrom: { secretKeyRef: { name: 'words', key } },
     }));
     world.apply('AppEnvironment', 'web', {
-      appEnvId: 'env_web_prod',
+      externalId: 'env_web_prod',
       deploy: { image: 'r/x:1', onBind: 'Deploy' },
       env,
     });
@@ -170,11 +172,11 @@ describe('a secret that is a word like any other', () => {
     world.apply('HostedApp', 'orders-api', { image: { reference: 'r/orders:1' }, port: 80 });
     world.apply('ContactPoint', 'orders-api', { email: { addresses: ['a@example.com'] } });
     world.apply('MetricAlert', 'orders-api', {
-      appEnvId: 'env_web_prod',
+      environmentRef: { externalId: 'env_web_prod' },
       metric: 'cpu_percent',
-      operator: 'gt',
+      operator: 'GreaterThan',
       description: 'orders-api is running in eu-west',
-      contactPoints: [{ contactPointRef: { name: 'orders-api' } }],
+      contactPointRefs: [{ name: 'orders-api' }],
     });
     await world.run(300_000);
 

@@ -74,7 +74,8 @@ export async function wholeLife(
     if (!(await until(world, holds))) wrong.push(`${name}: does not come to rest: ${readiness(world, life)}`);
     const object = world.get(life.kind, life.name);
     if (object !== undefined) wrong.push(...flawsOf(object).map((flaw) => `${name}: ${flaw}`));
-    if (isRecord(object?.status) && object.status['ownership'] === 'Presumed') presumed = true;
+    const internal = isRecord(object?.status) ? object.status['internal'] : undefined;
+    if (isRecord(internal) && internal['ownership'] === 'Presumed') presumed = true;
     if (object !== undefined) unsent = endsWith(world, life, life.unsentWith);
     const count = (await life.made(world)).length;
     const expected = unsent || (name === 'delete' && !presumed && life.stays !== true) ? 0 : 1;

@@ -190,7 +190,7 @@ describe.concurrent('the access of a member', () => {
     await tenant.apply('MemberAccess', 'member', {
       membershipId,
       access: 'Restricted',
-      environments: [{ environmentRef: { name: 'prod' } }, { appEnvId: two }],
+      environmentRefs: [{ name: 'prod' }, { externalId: two }],
     });
     await tenant.becomes('MemberAccess', 'member', 'True/InSync', patience);
 
@@ -220,7 +220,7 @@ describe('an operator that is killed', () => {
     await eventually('the call has arrived', async () => (await done(tenant, 'deploy-image')) > 0, patience);
     operator.signal('SIGKILL');
     await operator.ended;
-    expect(await tenant.status('AppEnvironment', 'prod', 'journal')).toBeDefined();
+    expect(await tenant.internal('AppEnvironment', 'prod', 'journal')).toBeDefined();
     operator = await startOperator(post, ...flags);
 
     await tenant.becomes('AppEnvironment', 'prod', 'True/InSync', patience);

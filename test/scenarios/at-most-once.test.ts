@@ -87,7 +87,7 @@ async function endOf(protection: Protection, which: string): Promise<string> {
 /** Waits until an activation is written down, so that it is about to be sent or was. */
 async function isWrittenDown(protection: Protection, which: string): Promise<void> {
   const name = called(protection, which);
-  const journal = async () => (await protection.tenant.status(activation, name, 'journal')) !== undefined;
+  const journal = async () => (await protection.tenant.internal(activation, name, 'journal')) !== undefined;
   await eventually(`${name} is written down`, journal, 90_000);
 }
 

@@ -62,8 +62,13 @@ describe('an operator that everything happens to at once', () => {
 
     for (let n = 0; n < count; n += 1) {
       await tenant.apply('ContactPoint', `cp-${n}`, email);
-      const contactPoints = [{ contactPointRef: { name: `cp-${n}` } }];
-      const spec = { appEnvId: tenant.appEnvId, metric: 'cpu_percent', operator: 'gt', contactPoints };
+      const contactPointRefs = [{ name: `cp-${n}` }];
+      const spec = {
+        environmentRef: { externalId: tenant.appEnvId },
+        metric: 'cpu_percent',
+        operator: 'GreaterThan',
+        contactPointRefs,
+      };
       await tenant.apply('MetricAlert', `alert-${n}`, spec);
       if (n === 6) await tenant.removeSecret('hosting-credentials');
       if (n === 9) await tenant.openAccount({ pollSeconds: 10, budget: { requestsPerSecond: 50, concurrency: 8 } });
@@ -90,11 +95,16 @@ describe('an operator that everything happens to at once', () => {
     await tenant.becomes('HostingAccount', 'default', 'True/InSync');
     let isOn = true;
     const chaos = trouble(() => isOn);
-    await tenant.apply('AppEnvironment', 'prod', { appEnvId: tenant.appEnvId });
+    await tenant.apply('AppEnvironment', 'prod', { externalId: tenant.appEnvId });
     for (let n = 0; n < 25; n += 1) {
       await tenant.apply('ContactPoint', `cp-${n}`, email);
-      const contactPoints = [{ contactPointRef: { name: `cp-${n}` } }];
-      const spec = { environmentRef: { name: 'prod' }, metric: 'cpu_percent', operator: 'gt', contactPoints };
+      const contactPointRefs = [{ name: `cp-${n}` }];
+      const spec = {
+        environmentRef: { name: 'prod' },
+        metric: 'cpu_percent',
+        operator: 'GreaterThan',
+        contactPointRefs,
+      };
       await tenant.apply('MetricAlert', `alert-${n}`, spec);
     }
 

@@ -91,7 +91,7 @@ describe('the operator', () => {
     await tenant.apply('ContactPoint', 'cut-off', email);
     await eventually(
       'the create is journalled',
-      async () => (await tenant.status('ContactPoint', 'cut-off', 'journal')) !== undefined,
+      async () => (await tenant.internal('ContactPoint', 'cut-off', 'journal')) !== undefined,
     );
 
     const apiServer = stage().plane.pids().apiserver ?? 0;
@@ -108,8 +108,13 @@ describe('the operator', () => {
 
   it('creates nothing twice when etcd is restored from an older copy', async () => {
     stage().operator.current.signal('SIGSTOP');
-    const contactPoints = [{ contactPointRef: { name: 'watched' } }];
-    const alert = { appEnvId: tenant.appEnvId, metric: 'cpu_percent', operator: 'gt', contactPoints };
+    const contactPointRefs = [{ name: 'watched' }];
+    const alert = {
+      environmentRef: { externalId: tenant.appEnvId },
+      metric: 'cpu_percent',
+      operator: 'GreaterThan',
+      contactPointRefs,
+    };
     await tenant.apply('ContactPoint', 'restored', email);
     await tenant.apply('MetricAlert', 'restored', alert);
     const copy = join(await mkdtemp(join(stage().dir, 'copy-')), 'etcd');

@@ -48,12 +48,12 @@ const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
 describe('what a resource costs', () => {
   const count = 10;
   const names = Array.from({ length: count }, (_none, nth) => `cost-${nth}`);
-  const contactPoint = () => ({ webhook: { urlFrom: { name: 'hook', key: 'url' } } });
+  const contactPoint = () => ({ webhook: { url: { valueFrom: { secretKeyRef: { name: 'hook', key: 'url' } } } } });
   const alert = () => ({
-    appEnvId: tenant.appEnvId,
+    environmentRef: { externalId: tenant.appEnvId },
     metric: 'cpu_percent',
-    operator: 'gt',
-    contactPoints: [{ contactPointRef: { name: 'cost-0' } }],
+    operator: 'GreaterThan',
+    contactPointRefs: [{ name: 'cost-0' }],
   });
 
   it.each([

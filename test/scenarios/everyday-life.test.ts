@@ -71,12 +71,17 @@ describe('a contact point', () => {
     const specs = {
       email,
       webhook: {
-        webhook: { urlFrom: from('hook'), httpMethod: 'PUT', username: 'us', passwordFrom: from('password') },
+        webhook: {
+          url: { valueFrom: { secretKeyRef: from('hook') } },
+          httpMethod: 'PUT',
+          username: 'us',
+          password: { valueFrom: { secretKeyRef: from('password') } },
+        },
       },
-      'chat-a': { chatA: { webhookUrlFrom: from('a'), channel: '#ops' } },
-      'chat-b': { chatB: { webhookUrlFrom: from('b') } },
-      'chat-c': { chatC: { webhookUrlFrom: from('c') } },
-      incident: { incident: { integrationKeyFrom: from('key'), severity: 'critical' } },
+      'chat-a': { chatA: { webhookUrl: { valueFrom: { secretKeyRef: from('a') } }, channel: '#ops' } },
+      'chat-b': { chatB: { webhookUrl: { valueFrom: { secretKeyRef: from('b') } } } },
+      'chat-c': { chatC: { webhookUrl: { valueFrom: { secretKeyRef: from('c') } } } },
+      incident: { incident: { integrationKey: { valueFrom: { secretKeyRef: from('key') } }, severity: 'critical' } },
     };
 
     await Promise.all(Object.entries(specs).map(([name, spec]) => tenant.apply('ContactPoint', name, spec)));
@@ -122,7 +127,9 @@ describe('a contact point', () => {
   it.concurrent('costs exactly one PATCH when its Secret is rotated', async () => {
     const tenant = await aTenant();
     await tenant.secret('hook', { url: secretly('https://hook.example.com/planted-before') });
-    await tenant.apply('ContactPoint', 'hook', { webhook: { urlFrom: { name: 'hook', key: 'url' } } });
+    await tenant.apply('ContactPoint', 'hook', {
+      webhook: { url: { valueFrom: { secretKeyRef: { name: 'hook', key: 'url' } } } },
+    });
     await tenant.becomes('ContactPoint', 'hook', 'True/InSync');
 
     await tenant.secret('hook', { url: secretly('https://hook.example.com/planted-after') });
@@ -135,7 +142,9 @@ describe('a contact point', () => {
   it.concurrent('waits for its Secret, and goes on when the Secret comes back', async () => {
     const tenant = await aTenant();
     await tenant.secret('hook', { url: secretly('https://hook.example.com/planted-gone') });
-    await tenant.apply('ContactPoint', 'hook', { webhook: { urlFrom: { name: 'hook', key: 'url' } } });
+    await tenant.apply('ContactPoint', 'hook', {
+      webhook: { url: { valueFrom: { secretKeyRef: { name: 'hook', key: 'url' } } } },
+    });
     await tenant.becomes('ContactPoint', 'hook', 'True/InSync');
 
     await tenant.removeSecret('hook');
@@ -156,7 +165,7 @@ describe('a contact point', () => {
     expect(message).toContain(`set spec.externalId: ${id}`);
     await tenant.apply('ContactPoint', 'by-hand', { ...email, externalId: id });
     await tenant.becomes('ContactPoint', 'by-hand', 'True/InSync');
-    expect(await tenant.status('ContactPoint', 'by-hand', 'ownership')).toBe('Adopted');
+    expect(await tenant.internal('ContactPoint', 'by-hand', 'ownership')).toBe('Adopted');
     await tenant.delete('ContactPoint', 'by-hand');
     await tenant.goes('ContactPoint', 'by-hand');
 
@@ -166,7 +175,7 @@ describe('a contact point', () => {
   });
 
   it.concurrent('is adopted by its name where account and resource allow that', async () => {
-    const tenant = await aTenant({ adoption: 'ByName' });
+    const tenant = await aTenant({ lifecycle: { adoption: 'ByName' } });
     const id = await madeByHand(tenant, 'by-hand');
 
     await tenant.apply('ContactPoint', 'by-hand', { ...email, lifecycle: { adoption: 'ByName' } });
@@ -179,7 +188,7 @@ describe('a contact point', () => {
   it.concurrent('that is only observed says what it would do, and does not', async () => {
     const tenant = await aTenant();
 
-    await tenant.apply('ContactPoint', 'ops', { ...email, lifecycle: { mode: 'Observe' } });
+    await tenant.apply('ContactPoint', 'ops', { ...email, lifecycle: { managementPolicy: 'Observe' } });
     await tenant.becomes('ContactPoint', 'ops', 'True/Observed');
 
     expect(await tenant.status('ContactPoint', 'ops', 'wouldDo')).toBe('create contact point "ops"');
@@ -233,10 +242,10 @@ describe('a contact point', () => {
 
 describe('a metric alert', () => {
   const alert = (appEnvId: string) => ({
-    appEnvId,
+    environmentRef: { externalId: appEnvId },
     metric: 'cpu_percent',
-    operator: 'gt',
-    contactPoints: [{ contactPointRef: { name: 'ops' } }],
+    operator: 'GreaterThan',
+    contactPointRefs: [{ name: 'ops' }],
   });
 
   it.concurrent('is created, changed, switched off, set right and deleted', async () => {

@@ -5,7 +5,7 @@ import { delimiter, dirname, join } from 'node:path';
 import process from 'node:process';
 import { promisify } from 'node:util';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { bundle } from '../../deploy/bundle.ts';
+import { archive, bundle } from '../../deploy/bundle.ts';
 import { overlays } from './support/deployed.ts';
 import { apiOf, kubectl, ownControlPlane, sharedKubernetes } from './support/kubernetes.ts';
 
@@ -59,7 +59,10 @@ describe('the archive for laptops', () => {
   it('runs from an empty folder with nothing but Node, also as a plugin of kubectl', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'apphosting-archive-'));
     onTestFinished(() => rm(folder, { recursive: true }));
-    await run('tar', ['-xzf', bundle(folder), '-C', folder, '--strip-components=1']);
+    const made = join(folder, 'made');
+    await bundle(made);
+    await run('tar', ['-xzf', archive(made, folder), '-C', folder, '--strip-components=1']);
+    await rm(made, { recursive: true });
     // The only Node there is on PATH, and no other program.
     const env = { PATH: [join(folder, 'bin'), dirname(process.execPath)].join(delimiter) };
     const { binaries } = sharedKubernetes();

@@ -66,8 +66,13 @@ class Lane {
 
   async apply(kind: 'ContactPoint' | 'MetricAlert', name: string): Promise<void> {
     this.made.push({ kind, name });
-    const contactPoints = [{ contactPointRef: { name: 'shared' } }];
-    const alert = { appEnvId: this.tenant.appEnvId, metric: 'cpu_percent', operator: 'gt', contactPoints };
+    const contactPointRefs = [{ name: 'shared' }];
+    const alert = {
+      environmentRef: { externalId: this.tenant.appEnvId },
+      metric: 'cpu_percent',
+      operator: 'GreaterThan',
+      contactPointRefs,
+    };
     await this.tenant.apply(kind, name, kind === 'ContactPoint' ? { email: { addresses: ['a@example.com'] } } : alert);
   }
 
@@ -96,7 +101,7 @@ class Lane {
 
   /** A call may be over before anybody has seen that it was begun. */
   async #begun(kind: 'ContactPoint' | 'MetricAlert', name: string): Promise<boolean> {
-    return (await this.tenant.status(kind, name, 'journal')) !== undefined;
+    return (await this.tenant.internal(kind, name, 'journal')) !== undefined;
   }
 
   async close(): Promise<void> {

@@ -128,7 +128,7 @@ describe('apphosting run', () => {
     await tenant.apply('ContactPoint', 'ops', { email: { addresses: ['ops@example.com'] } });
     await eventually(
       'the create is under way',
-      async () => (await tenant.status('ContactPoint', 'ops', 'journal')) !== undefined,
+      async () => (await tenant.internal('ContactPoint', 'ops', 'journal')) !== undefined,
     );
 
     const [leader, standby] = first.output().includes('this replica acts') ? [first, second] : [second, first];

@@ -14,7 +14,7 @@ import type { Wire } from '../../src/hosting/wire/wire.ts';
 import { kinds as allKinds } from '../../src/kinds/index.ts';
 import { secretResource } from '../../src/kube/material/material.ts';
 import { Secret } from '../../src/base/secret.ts';
-import type { Reply } from '../../src/simulator/exchange.ts';
+import type { Reply } from '../../src/simulator/http/exchange.ts';
 import { createSimulator, type Simulator } from '../../src/simulator/simulator.ts';
 import { MetricRegistry } from '../../src/telemetry/metrics.ts';
 import { CheckedKube } from './checked-kube.ts';

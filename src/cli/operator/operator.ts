@@ -14,8 +14,9 @@ import type { Hosting, KubeApi, KubeObject, Leadership, Log, Metrics, Resource }
 import { EventPublisher } from '../../kube/events/events.ts';
 import { complaintsOf, type Listener } from '../../kube/watch/health.ts';
 import { KubeMaterial } from '../../kube/material/material.ts';
-import { ResourceWriter } from '../../kube/write/object-writer.ts';
+import { KubeObjectWriter } from '../../kube/write/object-writer.ts';
 import { Reflector } from '../../kube/watch/reflector.ts';
+import { withinSize } from '../../kube/watch/within-size.ts';
 
 export interface OperatorOptions {
   readonly kinds: readonly AnyKind[];
@@ -85,7 +86,7 @@ export function createOperator(options: OperatorOptions): Operator {
     instance: options.instance,
     onDrop: (why) => options.metrics.count('apphosting_events_dropped_total', { why }),
   });
-  const writer = new ResourceWriter({ ...around, resourceOf: (object) => resourceOfObject(kinds, object) });
+  const writer = new KubeObjectWriter({ ...around, resourceOf: (object) => resourceOfObject(kinds, object) });
   const material = new KubeMaterial({
     ...around,
     ...scope,
@@ -127,6 +128,7 @@ export function createOperator(options: OperatorOptions): Operator {
         ...around,
         ...scope,
         resource: resourceOf(kind),
+        keep: withinSize,
         ...(options.selector !== undefined && { labelSelector: options.selector }),
         onEvent: (event) => engine.observe(event),
         onRewind: rewound,

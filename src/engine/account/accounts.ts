@@ -196,8 +196,8 @@ export class Accounts {
     return {
       endpoint: service.endpoint,
       accountId: service.accountId,
-      mode: this.#options.readOnly ? 'Observe' : (spec.mode ?? 'Manage'),
-      adoption: spec.adoption ?? (session.scope === 'Namespaced' ? 'ById' : 'Never'),
+      managementPolicy: this.#options.readOnly ? 'Observe' : (spec.lifecycle?.managementPolicy ?? 'Manage'),
+      adoption: spec.lifecycle?.adoption ?? (session.scope === 'Namespaced' ? 'ById' : 'Never'),
       pollMs: (spec.pollSeconds ?? 60) * 1_000,
       inEffect: { pollMs: pollIntervalMs, roundMs },
       answeredAt,
@@ -215,11 +215,11 @@ export class Accounts {
 
   /** The view of an account that cannot be used, for an object that was bound in it. */
   viewWithout(account: Stored | undefined, { binding }: Memory<unknown>): AccountView {
-    const mode = account === undefined ? undefined : specOf(account).mode;
+    const policy = account === undefined ? undefined : specOf(account).lifecycle?.managementPolicy;
     return {
       endpoint: binding?.endpoint ?? '',
       accountId: binding?.accountId ?? '',
-      mode: this.#options.readOnly ? 'Observe' : (mode ?? 'Manage'),
+      managementPolicy: this.#options.readOnly ? 'Observe' : (policy ?? 'Manage'),
       adoption: 'Never',
       pollMs: 60_000,
       inEffect: { pollMs: 60_000, roundMs: undefined },

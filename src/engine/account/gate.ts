@@ -142,8 +142,8 @@ export class AccountGate {
       queue.enqueue(stored.key, urgencies.resync, afterMs);
     }
     if (session !== undefined) {
-      const { mode, adoption, allowedNamespaces } = session.spec;
-      const rules = JSON.stringify([mode, adoption, allowedNamespaces]);
+      const { lifecycle, allowedNamespaces } = session.spec;
+      const rules = JSON.stringify([lifecycle, allowedNamespaces]);
       session.admission = { admitted, reason: verdict.reason ?? 'InSync', message: verdict.message ?? '', rules };
     }
     const isSame = before?.admitted === admitted && before.rules === session?.admission?.rules;

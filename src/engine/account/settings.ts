@@ -12,9 +12,8 @@ export interface AccountSpec {
   readonly accountId: string;
   readonly credentialsRef: { readonly name: string };
   readonly dangerousCredentialsRef?: { readonly name: string };
-  readonly mode?: 'Manage' | 'Observe';
   readonly pollSeconds?: number;
-  readonly adoption?: Adoption;
+  readonly lifecycle?: { readonly managementPolicy?: 'Manage' | 'Observe'; readonly adoption?: Adoption };
   readonly budget?: { readonly requestsPerSecond?: number; readonly concurrency?: number };
   readonly allowedNamespaces?: AllowedNamespaces;
 }

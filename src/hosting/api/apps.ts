@@ -225,7 +225,7 @@ const PostApp = z.strictObject({
   buildArgs: MaybeSecret.exactOptional(),
   contextDir: Text.exactOptional(),
   dockerfilePath: Text.exactOptional(),
-  customDockerfileContent: AnyText.exactOptional(),
+  customDockerfileContent: MaybeSecret.exactOptional(),
   isCliDeployment: z.boolean().exactOptional(),
   jobConfig: JobConfig.exactOptional(),
   containers: Finite.exactOptional(),
@@ -237,7 +237,7 @@ const PostApp = z.strictObject({
 const PatchApp = z.strictObject({
   appId: Id,
   dockerfilePath: Text.exactOptional(),
-  customDockerfileContent: AnyText.exactOptional(),
+  customDockerfileContent: MaybeSecret.exactOptional(),
   dockerPreset: Text.exactOptional(),
   port: Finite.exactOptional(),
   builder: Text.exactOptional(),

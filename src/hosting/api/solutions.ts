@@ -4,7 +4,7 @@ import { AnyObject, type BodySchemas, Id, Text, get, write } from './endpoint.ts
 import { id, isObject, listed, listedAnyhow, parsed, shown, shownList, unwrapped } from './shape.ts';
 import { compared, note, words } from './texts.ts';
 
-/** An entry of the catalogue. */
+/** An entry of the catalog. */
 export interface SolutionItem {
   readonly solutionSlug: string;
   readonly label: string | undefined;

@@ -11,7 +11,7 @@ import { identity, type Facts, type Spec } from './schema.ts';
 
 type AccountPass = Pass<Spec, Facts>;
 
-/** Proves the token by reading the account, pins the endpoint at the first success, and then reads the catalogue. */
+/** Proves the token by reading the account, pins the endpoint at the first success, and then reads the catalog. */
 export function accountStep(pass: AccountPass): Step<Facts> {
   if (pass.subject.deleting) return leave(pass);
   const { endpoint, accountId } = pass.account;
@@ -69,7 +69,7 @@ export function throttled({ account, view, tally, wallMs }: AccountPass): OwnCon
   return { type, status: 'True', reason: 'Throttling', message };
 }
 
-/** A part of the catalogue that was neither read nor refused; a refused one is left out. */
+/** A part of the catalog that was neither read nor refused; a refused one is left out. */
 function isUnread(pass: AccountPass, read: Read): boolean {
   return pass.view.all(read) === undefined && pass.view.problem(read) === undefined;
 }

@@ -71,7 +71,7 @@ export function aPass<Spec, Facts>(kind: KindDefinition<Spec, Facts>, options: P
     account: {
       endpoint: 'api.example.com',
       accountId: 'acc_1',
-      mode: 'Manage',
+      managementPolicy: 'Manage',
       adoption: 'ById',
       pollMs: 60_000,
       inEffect: { pollMs: 60_000, roundMs: undefined },

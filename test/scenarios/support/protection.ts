@@ -63,7 +63,7 @@ export class Protection {
   static async applied(at: Pick<Protection, 'tenant' | 'name' | 'appEnvId'>, more: object = {}): Promise<Protection> {
     const { tenant, name, appEnvId } = at;
     await tenant.apply('DisasterProtection', name, {
-      appEnvId,
+      environmentRef: { externalId: appEnvId },
       destinationRegion: 'us-east',
       mode: 'Cold',
       snapshotIntervalSeconds: 300,
@@ -112,7 +112,7 @@ export class Protection {
   reset(more: object = {}): object {
     return {
       scope: 'Environment',
-      appEnvId: this.appEnvId,
+      environmentRef: { externalId: this.appEnvId },
       configurationId: this.configurationId,
       configurationGeneration: this.generation,
       confirmationName: 'production',

@@ -7,8 +7,7 @@ import { request } from 'undici';
 import { parseAllDocuments, stringify } from 'yaml';
 import { poll } from '../../../src/sandbox/control-plane/deadline.ts';
 import { identities } from '../../../src/kinds/identities.ts';
-import type { Listening } from '../../../src/simulator/http.ts';
-import { startSimulator } from '../../../src/simulator/start.ts';
+import { type Listening, startSimulator } from '../../../src/simulator/start.ts';
 import type { Answer, Api } from './kubernetes.ts';
 
 const root = join(import.meta.dirname, '..', '..', '..');

@@ -140,6 +140,12 @@ export class Tenant {
     return (object?.status as Readonly<Record<string, unknown>> | undefined)?.[field];
   }
 
+  /** What status keeps for the operator alone. */
+  async internal(kind: TenantKind, name: string, field: string): Promise<unknown> {
+    const internal = await this.status(kind, name, 'internal');
+    return (internal as Readonly<Record<string, unknown>> | undefined)?.[field];
+  }
+
   async condition(kind: TenantKind, name: string, type: string): Promise<Condition | undefined> {
     const conditions = (await this.status(kind, name, 'conditions')) as readonly Condition[] | undefined;
     return conditions?.find((condition) => condition.type === type);

@@ -45,7 +45,7 @@ export type Adoption = 'Never' | 'ById' | 'ByName';
 export interface AccountView {
   readonly endpoint: string;
   readonly accountId: string;
-  readonly mode: 'Manage' | 'Observe';
+  readonly managementPolicy: 'Manage' | 'Observe';
   readonly adoption: Adoption;
   readonly pollMs: number;
   /** The intervals in effect: longer than configured where the budget does not suffice. */

@@ -68,12 +68,14 @@ export function bindNamed<Spec, Facts, Item>(
   pass: Pass<Spec, Facts>,
   id: string,
 ): Step<Facts> {
+  const what = `spec.externalId names ${plan.noun} ${id}`;
+  const isBound = pass.memory.id === id;
+  // Said before whose object it is: without the right to adopt, nobody learns of what others have.
+  const refused = isBound ? undefined : notGranted(what, plan.lifecycle(pass.spec).adoption, pass.account);
+  if (refused !== undefined) return resolveOpen(plan, pass, id) ?? refused;
   const claimant = pass.claimant(id);
   if (claimant?.goesFirst === true) return claimed(plan, id, claimant.name);
-  if (pass.memory.id === id) return { is: 'again', remember: boundTo(pass, id, 'Created') };
-  const what = `spec.externalId names ${plan.noun} ${id}`;
-  const refused = notGranted(what, plan.lifecycle(pass.spec).adoption, pass.account);
-  if (refused !== undefined) return resolveOpen(plan, pass, id) ?? refused;
+  if (isBound) return { is: 'again', remember: boundTo(pass, id, 'Created') };
   const found = look(plan, pass, id);
   if (found.is === 'unclear') return found.step;
   if (found.is === 'gone') {
