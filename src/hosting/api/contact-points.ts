@@ -121,7 +121,7 @@ export type ContactPointCreation = z.infer<typeof PostContactPoint>;
 /** The body of `PATCH /contact-point`. */
 export type ContactPointChange = z.infer<typeof PatchContactPoint>;
 
-/** What may be sent about contact points. */
+/** The bodies of the calls on contact points. */
 export const contactPointBodies: BodySchemas = {
   'POST /contact-point': PostContactPoint,
   'PATCH /contact-point': PatchContactPoint,
