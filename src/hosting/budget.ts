@@ -185,8 +185,9 @@ export class Budget {
       members.length === 0
         ? alone
         : { requestsPerSecond: least('requestsPerSecond'), concurrency: least('concurrency') };
-    this.#queue.concurrency = Math.max(1, Math.floor(this.#allowed.concurrency));
+    // First, or a request could start that a smaller rate does not allow.
     this.#pace();
+    this.#queue.concurrency = Math.max(1, Math.floor(this.#allowed.concurrency));
   }
 
   #waitMs(now: number): number {

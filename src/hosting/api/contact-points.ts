@@ -114,8 +114,6 @@ const PatchContactPoint = z.strictObject({
 
 /** The six ways of delivery. */
 export type ContactPointType = z.infer<typeof Type>;
-/** The settings of all six; which belong to which stands in the interface. */
-export type ContactPointConfig = z.infer<typeof Config>;
 /** The body of `POST /contact-point`. */
 export type ContactPointCreation = z.infer<typeof PostContactPoint>;
 /** The body of `PATCH /contact-point`. */

@@ -30,7 +30,7 @@ export function solutionsIn(body: unknown): readonly SolutionItem[] | undefined 
 }
 
 /** One app, with its environment, that an installation made. */
-export interface SolutionComponent {
+interface SolutionComponent {
   readonly name: string | undefined;
   readonly appId: string | undefined;
   readonly appEnvId: string | undefined;

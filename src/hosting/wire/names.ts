@@ -19,7 +19,7 @@ export interface Address {
 }
 
 /** A name has no address: it does not exist, or its name servers did not say. */
-export class NameNotResolved extends Error {
+class NameNotResolved extends Error {
   readonly code: 'ENOTFOUND' | 'EAI_AGAIN';
 
   constructor(code: 'ENOTFOUND' | 'EAI_AGAIN') {
