@@ -23,6 +23,10 @@ const commands: Readonly<Record<string, Entry>> = {
     load: async () => (await import('./cli/run.ts')).run,
     isFrugal: true,
   },
+  plan: {
+    summary: 'what applying some documents would change in the service, without changing it',
+    load: async () => (await import('./cli/plan/command.ts')).plan,
+  },
   points: {
     summary: 'the recovery points of a protection',
     load: async () => (await import('./cli/points.ts')).points,
@@ -53,7 +57,7 @@ async function main(): Promise<number> {
   const [name, ...rest] = argv.slice(2);
   if (name === undefined || name === '--help' || name === '-h' || name === 'help') {
     stdout.write(usage());
-    return name === undefined ? 2 : 0;
+    return name === undefined ? 64 : 0;
   }
   if (name === '--version') {
     stdout.write(`${manifest.version}\n`);
@@ -62,7 +66,7 @@ async function main(): Promise<number> {
   const entry = commands[name];
   if (entry === undefined) {
     stderr.write(`apphosting: there is no command "${name}"; apphosting --help lists them\n`);
-    return 2;
+    return 64;
   }
   keepCompiled();
   if (entry.isFrugal === true) keepSmall();

@@ -111,7 +111,7 @@ interface Applied {
 }
 
 function contactPoint(batch: string, at: number): Applied {
-  const webhook = { urlFrom: { name: secretName, key: 'hook' }, httpMethod: 'POST' };
+  const webhook = { url: { valueFrom: { secretKeyRef: { name: secretName, key: 'hook' } } }, httpMethod: 'POST' };
   const spec = at % 10 === 0 ? { webhook } : { email: { addresses: [`on-call-${at}@example.com`] } };
   return manifest('ContactPoint', `point-${batch}-${at}`, spec);
 }
@@ -124,7 +124,7 @@ function app(batch: string, at: number): Applied {
 function environment(at: number): Applied {
   const deploy = { image: 'registry.example.com/team/web:1.4.2' };
   return manifest('AppEnvironment', `environment-${at}`, {
-    appEnvId: environmentId(at),
+    externalId: environmentId(at),
     powerState: 'Running',
     deploy,
   });
@@ -139,9 +139,9 @@ function alert(
   return manifest('MetricAlert', alertName(batch, at), {
     environmentRef: { name: `environment-${at % AppEnvironment}` },
     metric: metrics[at % metrics.length],
-    operator: 'gt',
+    operator: 'GreaterThan',
     threshold: 80,
-    contactPoints: [{ contactPointRef: { name: `point-${batch}-${at % ContactPoint}` } }],
+    contactPointRefs: [{ name: `point-${batch}-${at % ContactPoint}` }],
     ...(refreshSeconds !== undefined && { refreshSeconds }),
   });
 }

@@ -39,6 +39,10 @@ export interface OperatorOptions {
   /** The recovery requests that this process may send; none without it. */
   readonly powers?: Powers;
   readonly horizonMs: number;
+  /** How long a call that changes something may take before it counts as lost. */
+  readonly callMs: number;
+  /** How often an account is read that does not say. */
+  readonly pollMs: number;
   readonly workers: number;
 }
 
@@ -115,6 +119,8 @@ export function createOperator(options: OperatorOptions): Operator {
     labelsOf: (name) => labels?.get(undefined, name)?.metadata.labels ?? (labels === undefined ? undefined : {}),
     settings: {
       horizonMs: options.horizonMs,
+      callMs: options.callMs,
+      pollMs: options.pollMs,
       workers: options.workers,
       readOnly: options.readOnly,
       seesAll: options.selector === undefined,
