@@ -92,6 +92,8 @@ const stalled = {
   NotFound: 'Is the id right, and can the token see it?',
   ObjectGone:
     'Set `spec.lifecycle.onMissing: Recreate` for a new and empty one, and take out `spec.externalId` where it names the one that is gone; or delete the resource.',
+  ChangeNotShown:
+    'Look in the console what the service has. Does it not take the field, take it out of the spec and tell its support; then change the spec to go on.',
   Contested: 'Find who else writes the field: another cluster, a pipeline, a person. Change the spec to go on.',
   EndpointChanged:
     'Was the address changed by mistake, change it back. Otherwise accept it on the account: `apphosting.dev/accept-endpoint: HOST`.',
@@ -184,6 +186,7 @@ const own: ReadonlyMap<Reason, readonly string[]> = new Map([
   ...only(['AppEnvironment'], 'Running', 'Stopped'),
   ...only(['AppEnvironment', 'MemberAccess', 'MetricAlert'], 'EnvironmentNotFound'),
   ...only(['SolutionInstallation'], 'UnknownSolution', 'PartiallyInstalled', 'UpgradeInDoubt', 'InstallationIdUnknown'),
+  ...only(['HostedApp', 'ContactPoint', 'MetricAlert'], 'ChangeNotShown'),
   ...only(['ContactPoint'], 'Propagated', 'NotDeployedYet'),
   ...only(['MetricAlert'], 'Firing', 'Normal', 'Pending', 'NoData', 'EvaluationError', 'AlertPaused', 'NotRefreshed'),
   ...only(['MetricAlert'], 'UnknownAlertState'),

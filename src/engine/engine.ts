@@ -4,6 +4,7 @@
  * Guarantees: one pass per object at a time; every change of an object, of what it refers to, of a Secret it uses or of what
  * the service shows of it leads to a pass; nothing is acted on that is older than our own last write.
  */
+import { withoutUnshown } from './kind/planner/planner.ts';
 import { sameJson } from '../base/json.ts';
 import { isOlderVersion } from '../base/resource-version.ts';
 import { Accounts } from './account/accounts.ts';
@@ -266,7 +267,10 @@ export class Engine {
     const recall = this.#parts.recalls.of(metadata.uid);
     this.#standing.noteAccepted(entry);
     if (token === undefined || token === entry.recollection.lastHandledReconcileAt) recall.forced = undefined;
-    else if (recall.forced?.token !== token) recall.forced = { token, since: this.#parts.clock.monotonic() };
+    else if (recall.forced?.token !== token) {
+      recall.forced = { token, since: this.#parts.clock.monotonic() };
+      recall.notes = withoutUnshown(recall.notes);
+    }
   }
 }
 

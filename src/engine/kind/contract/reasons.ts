@@ -67,6 +67,8 @@ export const reasons = {
   NotFound: 'The object that the spec names does not exist in the service.',
   ObjectGone:
     'The object is proved gone from the service, and spec.lifecycle.onMissing is Stall or spec.externalId names it.',
+  ChangeNotShown:
+    'The service said yes to the same change several times, and what it shows stays as it was; it is not sent again until the spec changes.',
   Contested:
     'Somebody else keeps changing the same field back; it is no longer corrected until the spec is edited, reconcile-at is set, or the field stands as the spec says.',
   EndpointChanged:
