@@ -74,17 +74,17 @@ function findingsAt({ kind, path, name, node }: Place): readonly string[] {
   const items = node.items?.properties ?? {};
   const rules = {
     'a value from elsewhere is called valueFrom':
-      inSpec && /From$/u.test(name) && name !== 'valueFrom' && name !== 'rebuildFrom',
+      inSpec && name.endsWith('From') && name !== 'valueFrom' && name !== 'rebuildFrom',
     'valueFrom has secretKeyRef and configMapKeyRef only':
       name === 'valueFrom' && fields.some((field) => field !== 'secretKeyRef' && field !== 'configMapKeyRef'),
-    'a key has a name and a key': /KeyRef$/u.test(name) && fields.toSorted().join() !== 'key,name',
+    'a key has a name and a key': name.endsWith('KeyRef') && fields.toSorted().join() !== 'key,name',
     'a reference has name, externalId or kind only':
       isRef && fields.some((field) => field !== 'name' && field !== 'externalId' && field !== 'kind'),
     'the words of the service for what a kind of ours stands for are no fields of a spec':
       inSpec && serviceWords.has(name) && !toFollow.has(kind),
     'a time ends in Time': isTime && !/(Time|Until)$/u.test(name) && !toFollow.has(kind),
     'what ends in Time is a time': /[a-z]Time$/u.test(name) && node.type === 'string' && !isTime && !toFollow.has(kind),
-    'what ends in At is an echo': /[a-z]At$/u.test(name) && !/^lastHandled/u.test(name) && !toFollow.has(kind),
+    'what ends in At is an echo': /[a-z]At$/u.test(name) && !name.startsWith('lastHandled') && !toFollow.has(kind),
     'a choice is PascalCase':
       !verbatim.has(name) && (node.enum ?? []).some((word) => !/^[A-Z][A-Za-z0-9]*$/u.test(word)),
     'a choice leaves one': node.enum?.length === 1 && !toFollow.has(kind),
