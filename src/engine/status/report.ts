@@ -4,6 +4,7 @@ import { entryInWords, type Entry } from '../objects/object-index.ts';
 import { conclude, type Condition } from './conditions.ts';
 import type { Parts } from '../parts.ts';
 import type { Pass } from '../kind/contract/pass.ts';
+import type { Reason } from '../kind/contract/reasons.ts';
 import type { Call, OwnCondition, Showing, Told, Verdict } from '../kind/contract/step.ts';
 import { staying } from '../reconcile/leaving.ts';
 import { recollect, renderStatus, type StatusParts } from '../objects/stored-status.ts';
@@ -23,6 +24,8 @@ export interface Said {
 
 const resyncMs = 1_200_000;
 const stalledRecheckMs = 600_000;
+/** What goes on by itself, and somebody should hear of all the same. */
+const warnings: ReadonlySet<string> = new Set<Reason>(['VisibilityLost', 'DeletionBlocked']);
 const headlines: ReadonlySet<string> = new Set(['Ready', 'Reconciling', 'Stalled', 'Synced', 'Drifted']);
 
 /** Concludes a pass: writes status when it differs, publishes what changed, and says when to look again. */
@@ -35,9 +38,13 @@ export async function concludePass(parts: Parts, work: Work, said: Said): Promis
   const { generation = 0 } = work.object.metadata;
   const conditions = conclude({
     verdict,
-    own: overlaid(
-      verdict.conditions ?? [],
-      seen === undefined ? keptConditions(work, verdict) : withoutSecrets(seen.conditions, work),
+    own: completed(
+      overlaid(
+        verdict.conditions ?? [],
+        seen === undefined ? keptConditions(work, verdict) : withoutSecrets(seen.conditions, work),
+      ),
+      work,
+      verdict,
     ),
     drifted: lists.drift.map((row) => row.field),
     wouldDo,
@@ -97,6 +104,16 @@ function noteContest({ recall }: Work, verdict: Verdict<unknown>, pass: Pass<unk
 function overlaid(stated: readonly OwnCondition[], shown: readonly OwnCondition[]): readonly OwnCondition[] {
   const types = new Set(stated.map(({ type }) => type));
   return [...stated, ...shown.filter(({ type }) => !types.has(type))];
+}
+
+/** The same with those that the kind always has: what nothing is known of is `Unknown`, for the reason that the verdict has. */
+function completed(
+  own: readonly OwnCondition[],
+  { entry }: Work,
+  { reason = 'ReadingService', message = 'nothing was read of it yet' }: Verdict<unknown>,
+): readonly OwnCondition[] {
+  const missing = (entry.kind.always ?? []).filter((type) => own.every((condition) => condition.type !== type));
+  return [...own, ...missing.map((type) => ({ type, status: 'Unknown', reason, message }) as const)];
 }
 
 /**
@@ -197,7 +214,7 @@ function announce(parts: Parts, work: Work, verdict: Verdict<unknown>, condition
   if (verdict.is === 'ready' && !recovered) return;
   parts.events.record({
     regarding: work.object,
-    type: verdict.is === 'stall' ? 'Warning' : 'Normal',
+    type: verdict.is === 'stall' || warnings.has(after.reason) ? 'Warning' : 'Normal',
     reason: after.reason,
     action: 'Reconcile',
     note: after.message,

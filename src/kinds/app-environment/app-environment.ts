@@ -255,6 +255,7 @@ export const appEnvironment = defineKind<Spec, Facts>({
     ],
   }),
   claims: ({ externalId }) => (externalId === undefined ? [] : [externalId]),
+  always: ['Deployed'],
   step,
   show,
 });

@@ -231,6 +231,8 @@ export const identity = {
   idField: 'appEnvId',
   holds: false,
   columns: [
+    { name: 'APP', path: '.spec.appRef.name', description: 'The app that it belongs to.' },
+    { name: 'REVISION', path: '.status.deploy.revision', description: 'What was deployed last.' },
     { name: 'STATE', path: '.status.state', description: 'Running, Stopped, Updating, or the word of the service.' },
     { name: 'REGION', path: '.status.region', wide: true, description: 'Where it runs.' },
   ],

@@ -34,7 +34,7 @@ import {
 } from './fields.ts';
 import { hasUnseen } from './doubt.ts';
 import { isAppliedAtOnce, sentFirst } from './at-once.ts';
-import { applyPending, atRest, mustWait, pendingAfter, pendingMeanwhile } from './pending.ts';
+import { applyPending, atRest, mustWait, pendingAfter, pendingCondition, pendingMeanwhile } from './pending.ts';
 import { nearest } from '../shared/nearest.ts';
 import { databasePresets, identity, type Facts, type Spec } from './schema.ts';
 import { needsOf, typed } from '../shared/values.ts';
@@ -172,6 +172,7 @@ const plan: ObjectPlan<Spec, Facts, ShownApp> = {
     pass.view.group(appEnvsOf(pass.account.accountId), id);
     return applyPending(pass, id) ?? atRest(pass);
   },
+  conditions: ({ memory }) => [pendingCondition(memory.facts)],
   factsOfNext: () => ({}),
   facts: (pass, { item }) => {
     const environments = pass.view.group(appEnvsOf(pass.account.accountId), pass.memory.id ?? '')?.items;
@@ -199,6 +200,7 @@ export const hostedApp = defineKind<Spec, Facts>({
       ...(source?.dockerfile === undefined ? [] : [['source.dockerfile', source.dockerfile] as const]),
     ]);
   },
+  always: ['PendingChanges'],
   claims: ({ externalId }) => (externalId === undefined ? [] : [externalId]),
   step: (pass) => planObject(plan, pass),
   show: (pass) => showObject(plan, pass),

@@ -25,7 +25,9 @@ export function accountStep(pass: AccountPass): Step<Facts> {
   if (unread !== undefined) return readOf(pass, unread, Number.NEGATIVE_INFINITY);
   if (pass.account.frozen !== undefined) return { is: 'wait', reason: 'VisibilityLost', message: pass.account.frozen };
   const { generation } = pass.subject;
-  if (pass.memory.applied?.generation === generation) return { is: 'ready' };
+  if (pass.memory.applied?.generation === generation) {
+    return { is: 'ready', message: `the credential opens account ${accountId} at ${endpoint}` };
+  }
   // What moves is shown anew with another spec.
   const { intervals: _intervals, budget: _budget, ...facts } = pass.memory.facts;
   return { is: 'again', remember: { applied: { generation, prints: {} }, facts } };

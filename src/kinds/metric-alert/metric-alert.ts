@@ -180,6 +180,7 @@ const plan: ObjectPlan<Spec, Facts, AlertItem> = {
       ...(item?.region !== undefined && { region: item.region }),
       ...(live?.state !== undefined && { state: live.state }),
       ...(live?.previousState !== undefined && { previousState: live.previousState }),
+      ...(live?.stateChangeTime !== undefined && { stateChangeTime: live.stateChangeTime }),
       ...(live?.lastStateCheckTime !== undefined && { lastStateCheckTime: live.lastStateCheckTime }),
     };
   },
@@ -222,6 +223,7 @@ export const metricAlert = defineKind<Spec, Facts>({
     },
   },
   claims: ({ externalId }) => (externalId === undefined ? [] : [externalId]),
+  always: ['Firing'],
   fleeting: ['Firing'],
   step: (pass) => planObject(plan, pass),
   show: (pass) => showObject(plan, pass),

@@ -1,4 +1,5 @@
 /** What an alert says of its own state: what is shown, what is told once, and the condition `Firing`. */
+import { isoSeconds } from '../../base/time.ts';
 import type { Pass } from '../../engine/kind/contract/pass.ts';
 import type { ObjectPlan } from '../../engine/kind/planner/plan.ts';
 import type { OwnCondition } from '../../engine/kind/contract/step.ts';
@@ -18,7 +19,7 @@ interface Look {
   readonly lastStateCheck?: string | undefined;
 }
 
-type LiveState = Pick<Facts, 'state' | 'previousState' | 'lastStateCheckTime'>;
+type LiveState = Pick<Facts, 'state' | 'previousState' | 'stateChangeTime' | 'lastStateCheckTime'>;
 
 /** The state as the newest look of the service found it: the last refresh, or the list where that shows a later one. */
 export function liveState(pass: AlertPass, item: AlertItem | undefined): LiveState | undefined {
@@ -38,6 +39,7 @@ export function liveState(pass: AlertPass, item: AlertItem | undefined): LiveSta
   return {
     state,
     previousState: previousState === state ? facts.state : previousState,
+    stateChangeTime: isoSeconds(pass.wallMs),
     lastStateCheckTime: lastStateCheck,
   };
 }

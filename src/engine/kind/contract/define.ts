@@ -77,6 +77,8 @@ export interface KindDefinition<Spec, Facts> {
   readonly wipes?: (spec: Spec, facts: Facts) => readonly string[];
   /** What stays in the service of an object that went without being held: told by an event. */
   readonly leaves?: (memory: Memory<Facts>) => string | undefined;
+  /** Types of its own conditions that stand in every status, `Unknown` while nothing is known of them. */
+  readonly always?: readonly string[];
   /** Types of conditions that hold only as long as the service says so: not known while it is not looked at. */
   readonly fleeting?: readonly string[];
   /** A request that came to its end: from then on nothing is read, sent or written for it. */

@@ -67,6 +67,8 @@ export const reasons = {
   NotFound: 'The object that the spec names does not exist in the service.',
   ObjectGone:
     'The object is proved gone from the service, and spec.lifecycle.onMissing is Stall or spec.externalId names it.',
+  ChangesPending: 'Changes of the app wait in each environment for its next deployment.',
+  NoChangesPending: 'No change of the app waits for a deployment.',
   ChangeNotShown:
     'The service said yes to the same change several times, and what it shows stays as it was; it is not sent again until the spec changes.',
   Contested:
