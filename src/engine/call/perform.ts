@@ -4,6 +4,7 @@
  * Guarantees: whatever must not happen twice stands in status, with uid and resourceVersion, before the first byte is sent;
  * an id that came back is written before anything else is done; nothing is sent by a process that may no longer act.
  */
+import { inSpecWords } from './spec-words.ts';
 import { conclude } from '../status/conditions.ts';
 import type { Pass } from '../kind/contract/pass.ts';
 import type { Call, Intent, JournalEntry, Memory, Notes, OwnCondition, Verdict } from '../kind/contract/step.ts';
@@ -244,7 +245,8 @@ async function conclusion(
   const { recall } = work;
   const now = table.clock.monotonic();
   table.called(work, call, outcome);
-  const settlement = settle(call, outcome, work.recollection.memory, before);
+  const answer = inSpecWords(outcome, work.entry.kind.interfaceWords?.(pass.spec));
+  const settlement = settle(call, answer, work.recollection.memory, before);
   table.unreserve(work.entry.key);
   if (settlement.is === 'done') {
     wentWell(recall);

@@ -256,6 +256,12 @@ export const appEnvironment = defineKind<Spec, Facts>({
   }),
   claims: ({ externalId }) => (externalId === undefined ? [] : [externalId]),
   always: ['Deployed'],
+  interfaceWords: () => ({
+    envVars: 'env',
+    startupConfig: 'startup',
+    fromContentId: 'deploy.build.rebuildFrom',
+    targetContentId: 'deploy.contentId',
+  }),
   step,
   show,
 });

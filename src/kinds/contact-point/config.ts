@@ -74,6 +74,15 @@ function trimmed(value: string | Secret | undefined): string | Secret | undefine
   return value instanceof Secret ? value.trimmed() : value?.trim();
 }
 
+/** The interface's names of settings, by their places in the spec. */
+export function interfaceWords(spec: Spec): Readonly<Record<string, string>> {
+  const [way = 'email'] = Object.keys(types).filter((each) => each in spec);
+  const settings = ['addresses', 'url', 'httpMethod', 'username', 'password', 'webhookUrl', 'channel', 'mentionUsers'];
+  return Object.fromEntries(
+    [...settings, 'integrationKey', 'severity'].map((name) => [`config.${name}`, `${way}.${name}`]),
+  );
+}
+
 const prefix = 'config.';
 
 /** Whether a field is a setting. */

@@ -17,6 +17,7 @@ import {
   configAmong,
   configFields,
   configOf,
+  interfaceWords,
   isConfig,
   isRevealed,
   materialOf,
@@ -164,6 +165,7 @@ const plan: ObjectPlan<Spec, Facts, ContactPointItem> = {
 export const contactPoint = defineKind<Spec, Facts>({
   ...identity,
   always: ['Propagated'],
+  interfaceWords,
   needs: materialOf,
   claims: ({ externalId }) => (externalId === undefined ? [] : [externalId]),
   step: (pass) => planObject(plan, pass),

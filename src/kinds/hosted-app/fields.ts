@@ -28,6 +28,26 @@ const bodyNames: Readonly<Record<string, string>> = {
   'healthCheck.headers': 'healthCheckHeaders',
 };
 
+/** Fields that only POST /app takes, by their place in the spec. */
+const creationWords: Readonly<Record<string, string>> = {
+  dockerPresetVersion: 'atCreation.presetVersion',
+  gitNamespace: 'source.git.namespace',
+  gitRepo: 'source.git.repo',
+  gitInstallationId: 'source.git.installationId',
+  isCliDeployment: 'source.cliDeployment',
+  containers: 'atCreation.database.containers',
+  disk: 'atCreation.database.disk',
+  withPersistence: 'atCreation.database.withPersistence',
+  databaseSettings: 'atCreation.database.settings',
+};
+
+/** The interface's names of fields, by their places in the spec, where the two differ. */
+export function interfaceWords(): Readonly<Record<string, string>> {
+  const changed = Object.entries(bodyNames).map(([field, name]) => [name, field] as const);
+  const words = [...changed, ...Object.entries(creationWords), ['jobConfig', 'job'] as const];
+  return Object.fromEntries(words.filter(([name, field]) => name !== field));
+}
+
 /** Fields that POST /app does not take. */
 export const afterCreation = [
   'builder',

@@ -22,6 +22,7 @@ import {
   desired,
   fixed,
   goesAlong,
+  interfaceWords,
   isHidden,
   isHiddenAtTimes,
   isKept,
@@ -201,6 +202,7 @@ export const hostedApp = defineKind<Spec, Facts>({
     ]);
   },
   always: ['PendingChanges'],
+  interfaceWords,
   claims: ({ externalId }) => (externalId === undefined ? [] : [externalId]),
   step: (pass) => planObject(plan, pass),
   show: (pass) => showObject(plan, pass),

@@ -189,6 +189,7 @@ export const memberAccess = defineKind<Spec, Facts>({
   }),
   claims: ({ externalId }) => [externalId],
   always: ['AccessWiderThanSpec'],
+  interfaceWords: () => ({ allowedAppEnvIds: 'environmentRefs', membershipId: 'externalId' }),
   step,
   show,
 });

@@ -224,6 +224,7 @@ export const metricAlert = defineKind<Spec, Facts>({
   },
   claims: ({ externalId }) => (externalId === undefined ? [] : [externalId]),
   always: ['Firing'],
+  interfaceWords: () => ({ contactPointIds: 'contactPointRefs', appEnvId: 'environmentRef' }),
   fleeting: ['Firing'],
   step: (pass) => planObject(plan, pass),
   show: (pass) => showObject(plan, pass),

@@ -133,6 +133,7 @@ export const solutionInstallation = defineKind<Spec, Facts>({
   claims: ({ externalId }) => (externalId === undefined ? [] : [externalId]),
   made: ({ components = [] }) => components.flatMap(({ appId }) => appId ?? []),
   leaves: leftBehind,
+  interfaceWords: () => ({ solutionSlug: 'solution', installationId: 'externalId' }),
   step,
   show: (pass) => ({
     facts: pass.memory.facts,

@@ -69,6 +69,8 @@ export interface KindDefinition<Spec, Facts> {
     readonly read: (item: unknown) => { readonly mark: string | undefined; readonly name: string };
   };
   readonly needs: (spec: Spec) => Needs;
+  /** The interface's names of fields, where the spec has others: a refusal that names one is told by its place in the spec. */
+  readonly interfaceWords?: (spec: Spec) => Readonly<Record<string, string>>;
   /** Ids in the service that this object claims besides the one in its status. */
   readonly claims?: (spec: Spec) => readonly string[];
   /** Ids of what else it made in the service: other resources can ask whose they are. */
