@@ -4,7 +4,7 @@ import { definedOf, type Fields } from '../../engine/kind/planner/plan.ts';
 import { appAsOf, appsOf } from '../../hosting/requests.ts';
 import type { AppItem, AppRecord } from '../../hosting/requests.ts';
 import { imageOfAll, isDeployedByEnvironment, type AppPass } from './environments.ts';
-import type { Spec } from './schema.ts';
+import type { Facts, Spec } from './schema.ts';
 import { typed, valueOf } from '../shared/values.ts';
 
 /** An app as a list shows it, or as it shows by itself. */
@@ -212,6 +212,14 @@ export function observed(item: ShownApp, pass: AppPass): Fields {
 function recordOf(item: AppItem, { view }: AppPass): { record: AppRecord; begunAt: number } | undefined {
   const read = view.one(appAsOf(item.appId, item.updatedAtMs), item.appId);
   return read?.item === undefined ? undefined : { record: read.item, begunAt: read.walk.begunAt };
+}
+
+/** What status shows of the app's settings; undefined before they were read. */
+export function settingsShown(item: ShownApp, pass: AppPass): Facts['observed'] {
+  const record = 'createdAtMs' in item ? recordOf(item, pass)?.record : item;
+  if (record === undefined) return undefined;
+  const { dockerPreset: preset, port, useImage, builder, contextDir, dockerfilePath, useSSL, useTCP } = record;
+  return { preset, port, useImage, builder, contextDir, dockerfilePath, useSSL, useTCP };
 }
 
 /** Fields that the interface never shows back, and those that it does not show of this app. */

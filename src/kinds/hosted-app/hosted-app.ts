@@ -1,3 +1,4 @@
+import { isoSeconds } from '../../base/time.ts';
 import { defineKind } from '../../engine/kind/contract/define.ts';
 import { definedOf, textIn, type Fields, type ObjectPlan } from '../../engine/kind/planner/plan.ts';
 import { planObject, showObject } from '../../engine/kind/planner/planner.ts';
@@ -31,6 +32,7 @@ import {
   observed,
   presetOf,
   presetShown,
+  settingsShown,
   type ShownApp,
 } from './fields.ts';
 import { hasUnseen } from './doubt.ts';
@@ -181,6 +183,10 @@ const plan: ObjectPlan<Spec, Facts, ShownApp> = {
       ...pass.memory.facts,
       type: typeOf(pass),
       ...(item?.slug !== undefined && { slug: item.slug }),
+      ...(item !== undefined && { observed: settingsShown(item, pass) ?? pass.memory.facts.observed }),
+      ...(item !== undefined &&
+        'createdAtMs' in item &&
+        item.createdAtMs !== undefined && { createdTime: isoSeconds(item.createdAtMs) }),
       ...(item?.gitProvider !== undefined && { gitProvider: item.gitProvider }),
       ...(environments !== undefined && {
         environments: environments

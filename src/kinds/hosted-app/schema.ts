@@ -24,6 +24,7 @@ import {
   serviceId,
   shown,
   text,
+  time,
   valueOrSource,
 } from '../../engine/kind/schema/schema.ts';
 
@@ -280,6 +281,17 @@ export const Facts = facts({
   slug: text('The slug of the app.', { max: 256 }).optional(),
   type: text('What it is: App, Database, Function or Job.', { max: 32 }).optional(),
   gitProvider: text('Where its source is, such as GITHUB.', { max: 64 }).optional(),
+  createdTime: time('When it was created in the service.').optional(),
+  observed: shown('What the service shows of its settings, where it shows them.', {
+    preset: text('The preset (interface: dockerPreset).', { max: 64 }).optional(),
+    port: integer('The port.', { min: 0, max: 65_535 }).optional(),
+    useImage: flag('Whether it runs a pre-built image.').optional(),
+    builder: text('What builds it.', { max: 64 }).optional(),
+    contextDir: text('The folder that is built in.', { max: 1024 }).optional(),
+    dockerfilePath: text('The path of the Dockerfile.', { max: 1024 }).optional(),
+    useSSL: flag('Whether it is reached over TLS.').optional(),
+    useTCP: flag('Whether it is reached over TCP and not HTTP.').optional(),
+  }).optional(),
   environments: listByKey(
     'Its environments.',
     shown('An environment.', {
