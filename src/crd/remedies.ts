@@ -130,6 +130,7 @@ const aspects = {
   ChangesPending:
     'Deploy the environments, for instance with `apphosting.dev/redeploy-at`; or set `spec.applyImmediately: true`, which deploys to all of them.',
   NoChangesPending: nothing,
+  TokenSuffices: nothing,
   NotDeployedYet: 'Nothing: the first alert in a region may bring it there.',
   Firing: 'What your alert is for.',
   Normal: nothing,
@@ -180,7 +181,7 @@ const only = (kinds: readonly string[], ...names: readonly Reason[]) => names.ma
 
 /** The reasons that not every kind can have, with the kinds that can. */
 const own: ReadonlyMap<Reason, readonly string[]> = new Map([
-  ...only(accounts, 'Unauthorized', 'HostNotAllowed', 'InUse', 'Throttling', 'NotThrottled'),
+  ...only(accounts, 'Unauthorized', 'HostNotAllowed', 'InUse', 'Throttling', 'NotThrottled', 'TokenSuffices'),
   ...only(['HostedApp'], 'UnknownPreset', 'ApplyInDoubt', 'ChangesPending', 'NoChangesPending'),
   ...only(['HostedApp', 'AppEnvironment', 'SolutionInstallation'], 'EnvironmentInDoubt'),
   ...only(['AppEnvironment', 'DisasterProtection', 'MemberAccess'], 'EnvironmentChanged'),

@@ -6,7 +6,7 @@
  * resource: a list may lag behind a deletion, and a resource may be about to learn its id.
  */
 import type { Session } from './accounts.ts';
-import { tie, type Book, type Entry } from '../objects/object-index.ts';
+import { entryInWords, tie, type Book, type Entry } from '../objects/object-index.ts';
 import type { OperatorKey } from '../status/fingerprint.ts';
 import type { Interests } from '../objects/subscriptions.ts';
 import type { AnyKind } from '../kind/contract/define.ts';
@@ -28,6 +28,7 @@ export function tallyOf(around: Tallying, account: Entry, session: Session | und
   const searched = around.settings.seesAll ? session : undefined;
   return {
     counts: usesOf(around.book, account),
+    forbidden: forbiddenIn(around.book, account),
     orphans: searched === undefined ? [] : around.kinds.flatMap((kind) => orphansOf(around, searched, kind)),
   };
 }
@@ -42,6 +43,19 @@ function usesOf(book: Book, account: Entry): readonly Use[] {
     uses.set(kind, { kind, total: total + 1, ready: ready + (isReady(entry) ? 1 : 0) });
   }
   return [...uses.values()].toSorted((a, b) => (a.kind < b.kind ? -1 : 1));
+}
+
+const mostNamed = 3;
+
+function forbiddenIn(book: Book, account: Entry): Tally['forbidden'] {
+  const waiting = book.tiedBy(tie.account(account.key)).flatMap((key) => {
+    const entry = book.get(key);
+    const isForbidden = entry?.recollection.conditions.some(
+      ({ type, reason }) => type === 'Ready' && reason === 'Forbidden',
+    );
+    return entry !== undefined && isForbidden === true ? [entryInWords(entry)] : [];
+  });
+  return { count: waiting.length, first: waiting.toSorted().slice(0, mostNamed) };
 }
 
 /** Whether a resource is Ready, as its status says. */

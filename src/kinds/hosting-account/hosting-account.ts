@@ -70,6 +70,23 @@ export function throttled({ account, view }: AccountPass): OwnCondition {
   };
 }
 
+/** Whether the token was refused something that a resource needs. */
+function tokenLimited({ tally }: AccountPass): OwnCondition {
+  const type = 'TokenLimited';
+  const { count = 0, first = [] } = tally?.().forbidden ?? {};
+  if (count === 0) {
+    return {
+      type,
+      status: 'False',
+      reason: 'TokenSuffices',
+      message: 'no resource waits for a permission of the token',
+    };
+  }
+  const more = count > first.length ? ` and ${count - first.length} more` : '';
+  const message = `the service refused the token what ${first.join(', ')}${more} need; the message of each says which call`;
+  return { type, status: 'True', reason: 'Forbidden', message };
+}
+
 /** A part of the catalog that was neither read nor refused; a refused one is left out. */
 function isUnread(pass: AccountPass, read: Read): boolean {
   return pass.view.all(read) === undefined && pass.view.problem(read) === undefined;
@@ -118,10 +135,11 @@ export const accountDecisions = {
       ref === undefined ? [] : [{ name: ref.name, key: 'token', field: 'credentialsRef', optional: true }],
     ),
   }),
+  always: ['Throttled', 'TokenLimited'],
   step: accountStep,
   show: (pass: AccountPass): Showing<Facts> => ({
     facts: accountFacts(pass),
-    conditions: [throttled(pass)],
+    conditions: [throttled(pass), tokenLimited(pass)],
     drift: [],
     unverified: [],
     leftover: [],
