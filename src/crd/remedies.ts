@@ -131,6 +131,9 @@ const aspects = {
     'Deploy the environments, for instance with `apphosting.dev/redeploy-at`; or set `spec.applyImmediately: true`, which deploys to all of them.',
   NoChangesPending: nothing,
   TokenSuffices: nothing,
+  ToBeDoneByYou:
+    'Do what `status.postInstallNote` says; then annotate it with `apphosting.dev/post-install-done: "true"`.',
+  NothingToDo: nothing,
   NotDeployedYet: 'Nothing: the first alert in a region may bring it there.',
   Firing: 'What your alert is for.',
   Normal: nothing,
@@ -189,6 +192,7 @@ const own: ReadonlyMap<Reason, readonly string[]> = new Map([
   ...only(['AppEnvironment'], 'DeployInDoubt', 'DeployFailed', 'DeployAssumed', 'DeployHeld', 'PendingNextBuild'),
   ...only(['AppEnvironment'], 'Running', 'Stopped'),
   ...only(['AppEnvironment', 'MemberAccess', 'MetricAlert'], 'EnvironmentNotFound'),
+  ...only(['SolutionInstallation'], 'ToBeDoneByYou', 'NothingToDo'),
   ...only(['SolutionInstallation'], 'UnknownSolution', 'PartiallyInstalled', 'UpgradeInDoubt', 'InstallationIdUnknown'),
   ...only(['HostedApp', 'ContactPoint', 'MetricAlert'], 'ChangeNotShown'),
   ...only(['ContactPoint'], 'Propagated', 'NotDeployedYet'),

@@ -13,6 +13,7 @@ const specs: Readonly<Record<string, object>> = {
     operator: 'GreaterThan',
     contactPointRefs: [{ name: 'missing' }],
   },
+  SolutionInstallation: { solution: 'queue-worker', appName: 'jobs', region: 'eu-west' },
   MemberAccess: { externalId: 'mem_demo', access: 'Full' },
 };
 const rows = kinds.flatMap(({ kind, always = [] }) => always.map((type) => ({ kind, type })));

@@ -194,6 +194,20 @@ export function awaitComponents(pass: SolutionPass): Step<Facts> | undefined {
   return { is: 'wait', reason: 'Updating', message, note, retryInMs: isOld ? 1_000 : account.pollMs };
 }
 
+/** The state of each component, as the newest list shows it; nothing before there is one. */
+export function statesOf(pass: SolutionPass): Pick<Facts, 'componentsRunning' | 'componentStates'> {
+  const { view, account, memory } = pass;
+  const components = memory.facts.components ?? [];
+  const states = components.flatMap(({ name, appEnvId }) => {
+    const seen = appEnvId === undefined ? undefined : view.one(appEnvsOf(account.accountId), appEnvId);
+    if (appEnvId === undefined || seen === undefined) return [];
+    return [{ name, appEnvId, state: seen.item === undefined ? 'Missing' : (seen.item.status ?? 'Missing') }];
+  });
+  if (states.length === 0) return {};
+  const running = states.filter(({ state }) => state.toLowerCase() === 'running').length;
+  return { componentStates: states, componentsRunning: `${running}/${components.length}` };
+}
+
 /** The environments of the components, as far as they are known. */
 export function environmentIds(pass: SolutionPass): readonly string[] {
   return completed(pass).flatMap(({ appEnvId }) => appEnvId ?? []);

@@ -3,13 +3,13 @@ import { boundTo, notGranted } from '../../engine/kind/planner/binding.ts';
 import { stateOfHidden } from '../../engine/kind/planner/compare.ts';
 import { defineKind } from '../../engine/kind/contract/define.ts';
 import { readOf } from '../../engine/kind/planner/reading.ts';
-import type { Step } from '../../engine/kind/contract/step.ts';
+import type { OwnCondition, Step } from '../../engine/kind/contract/step.ts';
 import { solutionsOf } from '../../hosting/requests.ts';
 import { Secret } from '../../base/secret.ts';
 import { nearest } from '../shared/nearest.ts';
 import { identity, type Facts, type Spec } from './schema.ts';
 import { create, inputsOf, leftBehind, printsOf, resolveDoubt, wantedOf } from './calls.ts';
-import { awaitComponents, completed, lookForComponents, unread, type SolutionPass } from './components.ts';
+import { awaitComponents, completed, lookForComponents, statesOf, unread, type SolutionPass } from './components.ts';
 import { install, resolveUpgrade, upgrade } from './upgrade.ts';
 import { needsOf } from '../shared/values.ts';
 
@@ -111,12 +111,33 @@ function keep(pass: SolutionPass): Step<Facts> {
   if (!sameJson(applied, memory.applied)) return { is: 'again', remember: { applied } };
   const moving = awaitComponents(pass);
   if (moving !== undefined) return moving;
-  const note = memory.facts.postInstallNote;
+  const note = isDone(pass) ? undefined : memory.facts.postInstallNote;
   return {
     is: 'ready',
     message: note === undefined ? `${spec.solution} is installed` : `installed; to be done by you: ${note}`,
     note: {},
   };
+}
+
+/** The annotation by which somebody says that the step of the service's note is done. */
+const doneAnnotation = 'apphosting.dev/post-install-done';
+
+function isDone({ subject }: SolutionPass): boolean {
+  return subject.annotations[doneAnnotation] === 'true';
+}
+
+/** Whether something is left to be done by a person. */
+function postInstall(pass: SolutionPass): OwnCondition {
+  const type = 'PostInstallPending';
+  const { postInstallNote, complete } = pass.memory.facts;
+  if (complete === undefined) {
+    return { type, status: 'Unknown', reason: 'ReadingService', message: 'the installation has not been answered yet' };
+  }
+  if (postInstallNote === undefined || isDone(pass)) {
+    return { type, status: 'False', reason: 'NothingToDo', message: 'nothing is left to be done by you' };
+  }
+  const message = `${postInstallNote}; once it is done, annotate this resource with ${doneAnnotation}: "true"`;
+  return { type, status: 'True', reason: 'ToBeDoneByYou', message };
 }
 
 /** What was sent and is wanted no longer: the service keeps it. */
@@ -133,11 +154,12 @@ export const solutionInstallation = defineKind<Spec, Facts>({
   claims: ({ externalId }) => (externalId === undefined ? [] : [externalId]),
   made: ({ components = [] }) => components.flatMap(({ appId }) => appId ?? []),
   leaves: leftBehind,
+  always: ['PostInstallPending'],
   interfaceWords: () => ({ solutionSlug: 'solution', installationId: 'externalId' }),
   step,
   show: (pass) => ({
-    facts: pass.memory.facts,
-    conditions: [],
+    facts: { ...pass.memory.facts, ...statesOf(pass) },
+    conditions: [postInstall(pass)],
     drift: [],
     unverified: Object.keys(wantedOf(pass)).toSorted(),
     leftover: Object.keys(leftPrints(pass)).toSorted(),
