@@ -1,4 +1,4 @@
-/** What to do about each reason: docs/troubleshooting.md and the page of each kind are made from it and from the list of reasons. */
+/** A remedy for each reason; docs/troubleshooting.md and the page of each kind are generated from it. */
 import type { Reason } from '../engine/kind/contract/reasons.ts';
 
 type Remedies = Partial<Readonly<Record<Reason, string>>>;
@@ -218,10 +218,10 @@ const own: ReadonlyMap<Reason, readonly string[]> = new Map([
   ...only(['ActivationDiscard'], 'OperationNotActive'),
 ]);
 
-/** Whether a resource of this kind can have this reason. */
+/** True if a resource of this kind can have this reason. */
 export function canHave(kind: string, reason: Reason): boolean {
   return own.get(reason)?.includes(kind) ?? true;
 }
 
-/** What to do about each reason; one that is missing here does not compile. */
+/** The remedy of each reason; a reason without one does not compile. */
 export const remedies: Readonly<Record<Reason, string>> = { ...ready, ...waiting, ...stalled, ...final, ...aspects };

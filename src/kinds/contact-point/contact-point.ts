@@ -28,7 +28,7 @@ import {
 import type { Spec as AlertSpec } from '../metric-alert/schema.ts';
 import { identity, type Facts, type Spec } from './schema.ts';
 
-/** What the service would take for "as before": nothing of it would be sent, and nobody would be told. */
+/** Stalls on an empty or masked secret: the service would keep the old value, and nobody would notice. */
 function unsendable({ spec, secret, configMap }: Pass<Spec, Facts>): Step<Facts> | undefined {
   const { secrets, configMaps } = materialOf(spec);
   const given = [
@@ -62,7 +62,7 @@ function insecure({ spec, secret }: Pass<Spec, Facts>): Step<Facts> | undefined 
   return undefined;
 }
 
-/** Whether the spec of an alert names this contact point. */
+/** True if the spec of an alert names this contact point. */
 function refersTo(spec: unknown, contactPoint: string): boolean {
   const { contactPointRefs = [] } = (spec ?? {}) as Partial<AlertSpec>;
   return contactPointRefs.some(({ name }) => name === contactPoint);

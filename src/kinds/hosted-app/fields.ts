@@ -1,4 +1,4 @@
-/** What a HostedApp wants field by field, what the service shows of each, and how both are called in its bodies. */
+/** The fields of a HostedApp: as the spec wants them, as the service shows them, and their names in its bodies. */
 import type { Json } from '../../base/json.ts';
 import { definedOf, type Fields } from '../../engine/kind/planner/plan.ts';
 import { appAsOf, appsOf } from '../../hosting/requests.ts';
@@ -87,7 +87,7 @@ export function isHiddenOnceSent(field: string): boolean {
   return field === 'source.dockerfile';
 }
 
-/** What is false may be left out. */
+/** A field that the service may leave out when it is false or was sent. */
 export function isHiddenAtTimes(field: string): boolean {
   return isHiddenOnceSent(field) || field === 'useImage';
 }
@@ -98,12 +98,12 @@ export function isReplaced(field: string, wanted: Fields): boolean {
   return field === 'source.dockerfile' && wanted['source.dockerfilePath'] !== undefined;
 }
 
-/** What the app is called in the service. */
+/** The name of the app in the service. */
 export const nameOf = ({ spec, subject }: AppPass): string => spec.name ?? subject.name;
 
 export const presetOf = ({ preset = 'CUSTOM' }: Spec): string => preset;
 
-/** What the spec wants. A field that it states no longer is cleared where the interface can, and kept where it cannot. */
+/** The fields that the spec wants. A field that was taken out is cleared where the interface can, and kept where it cannot. */
 export function desired(pass: AppPass): Fields {
   const { spec } = pass;
   const { source, image, healthCheck } = spec;
@@ -165,12 +165,12 @@ export function presetShown(pass: AppPass): string | undefined {
   return typeof preset === 'string' ? preset : undefined;
 }
 
-/** Whether an app becomes a function, or stops being one. */
+/** True if a change makes the app a function, or ends that. */
 export function converts(changed: Fields, pass: AppPass): boolean {
   return 'preset' in changed && [presetOf(pass.spec), presetShown(pass)].includes('FUNCTION');
 }
 
-/** What has to be in the same request as a change, though it has not changed itself: the service would put a default in its place. */
+/** Unchanged fields that must go into the same request as a change: without them the service sets a default. */
 export function goesAlong(changed: Fields, pass: AppPass): Fields {
   return definedOf({
     ...(changed['useImage'] === true && imageAlong(pass)),
@@ -188,7 +188,7 @@ function imageAlong(pass: AppPass): Fields {
   return hadOne ? {} : { 'image.reference': imageOfAll(pass) };
 }
 
-/** What the service shows. Our own writes are trusted over a record that was read before them. */
+/** The fields as the service shows them. Our own writes are believed over a record that was read before them. */
 export function observed(item: ShownApp, pass: AppPass): Fields {
   const found = 'createdAtMs' in item ? recordOf(item, pass) : { record: item, begunAt: Number.POSITIVE_INFINITY };
   const { record } = found ?? {};
@@ -214,7 +214,7 @@ function recordOf(item: AppItem, { view }: AppPass): { record: AppRecord; begunA
   return read?.item === undefined ? undefined : { record: read.item, begunAt: read.walk.begunAt };
 }
 
-/** What status shows of the app's settings; undefined before they were read. */
+/** The settings for status; undefined before they were read. */
 export function settingsShown(item: ShownApp, pass: AppPass): Facts['observed'] {
   const record = 'createdAtMs' in item ? recordOf(item, pass)?.record : item;
   if (record === undefined) return undefined;

@@ -67,7 +67,7 @@ function isDatabase(preset: string, { view }: AppPass): boolean {
   );
 }
 
-/** What the app is in the service; before it is there, what it is to be. */
+/** The type of the app in the service; before it exists, the type that the spec asks for. */
 function typeOf(pass: AppPass): string {
   const preset = presetShown(pass) ?? presetOf(pass.spec);
   if (preset === 'FUNCTION') return 'Function';
@@ -86,7 +86,7 @@ function creationOnly({ atCreation: given }: Spec): readonly string[] {
   ];
 }
 
-/** What creation takes besides. */
+/** The fields that only the creation request takes. */
 function atCreation({ source, atCreation: given }: Spec): Fields {
   const { presetVersion, database } = given ?? {};
   const settings = Object.entries(database?.settings ?? {}).map(([name, value]) => [name, typed(value)]);

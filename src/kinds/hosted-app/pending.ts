@@ -49,7 +49,7 @@ function withPending(facts: Facts, fields: readonly string[]): Facts {
   return { ...facts, pendingChanges: [...new Set(fields)].toSorted() };
 }
 
-/** Why the app is not changed at the moment. */
+/** Waits or stalls instead of changing the app now; undefined when it may be changed. */
 export function mustWait(pass: AppPass, changed: Fields): Step<Facts> | undefined {
   const often = isAppliedAtOnce(changed, pass) ? sentOften(unseenOf(changed, pass), pass) : undefined;
   return often ?? environmentInDoubt(pass);
@@ -97,7 +97,7 @@ export function applyPending(pass: AppPass, id: string): Step<Facts> | undefined
   };
 }
 
-/** Whether something that was changed waits for a deployment, by field. */
+/** The condition `PendingChanges`: fields that were changed and wait for a deployment. */
 export function pendingCondition({ pendingChanges = [] }: Facts): OwnCondition {
   const type = 'PendingChanges';
   if (pendingChanges.length === 0) {

@@ -199,7 +199,7 @@ type Fields = z.output<typeof Fields>;
 const isDatabase = ({ preset, atCreation }: Fields) =>
   atCreation?.database !== undefined || (databasePresets as readonly string[]).includes(preset ?? 'CUSTOM');
 const words = (presets: readonly string[]) => `[${presets.map((preset) => `'${preset}'`).join(', ')}]`;
-/** What `job` has a field of its own for. */
+/** The settings that have a field of their own in `job`. */
 const jobSettings: readonly string[] = [
   'command',
   'shell',
@@ -254,7 +254,7 @@ function withRules(schema: typeof Fields): typeof Fields {
   });
 }
 
-/** What the interface cannot change after creation. */
+/** Rules for fields that the interface cannot change after creation. */
 function withFixedFields(schema: typeof Fields): typeof Fields {
   const given = (of: string, field: string) => `has(${of}.source) && has(${of}.source.${field})`;
   const same = (field: string) =>
@@ -276,7 +276,7 @@ function withFixedFields(schema: typeof Fields): typeof Fields {
 export const Spec = withFixedFields(withRules(Fields));
 export type Spec = z.output<typeof Spec>;
 
-/** What an app shows. */
+/** The status fields of an app. */
 export const Facts = facts({
   slug: text('The slug of the app.', { max: 256 }).optional(),
   type: text('What it is: App, Database, Function or Job.', { max: 32 }).optional(),

@@ -28,12 +28,12 @@ export function accountStep(pass: AccountPass): Step<Facts> {
   if (pass.memory.applied?.generation === generation) {
     return { is: 'ready', message: `the credential opens account ${accountId} at ${endpoint}` };
   }
-  // What moves is shown anew with another spec.
+  // Values that move by themselves are refreshed with each new spec.
   const { intervals: _intervals, budget: _budget, ...facts } = pass.memory.facts;
   return { is: 'again', remember: { applied: { generation, prints: {} }, facts } };
 }
 
-/** What keeps the account from being used; being throttled only slows it down. */
+/** Stalls or waits when the apps of the account cannot be read; throttling alone only slows it down. */
 function troubleOf(pass: AccountPass, apps: Read): Verdict<Facts> | undefined {
   const problem = pass.view.problem(apps);
   if (problem === undefined) return undefined;
@@ -56,7 +56,7 @@ function troubleOf(pass: AccountPass, apps: Read): Verdict<Facts> | undefined {
   }
 }
 
-/** Whether the service holds back requests of this credential at the moment. */
+/** The condition `Throttled`: the service has asked this credential to slow down. */
 export function throttled({ account, view }: AccountPass): OwnCondition {
   const type = 'Throttled';
   if (account.isThrottled !== true && view.problem(appsOf(account.accountId))?.why !== 'throttled') {
@@ -70,7 +70,7 @@ export function throttled({ account, view }: AccountPass): OwnCondition {
   };
 }
 
-/** Whether the token was refused something that a resource needs. */
+/** The condition `TokenLimited`: the service refused the token a call that a resource needs. */
 function tokenLimited({ tally }: AccountPass): OwnCondition {
   const type = 'TokenLimited';
   const { count = 0, first = [] } = tally?.().forbidden ?? {};
@@ -99,7 +99,7 @@ function leave(pass: AccountPass): Step<Facts> {
   return { is: 'wait', reason: 'InUse', message: `still used by ${first.join(', ')}${more}; delete them first` };
 }
 
-/** What an account shows: its endpoint, what the service offers, and what it is used for. */
+/** The status fields of an account: its endpoint, the catalog, and the resources that use it. */
 export function accountFacts({ account, view, memory, tally }: AccountPass): Facts {
   const catalog = catalogOf(view, account.accountId);
   const { counts = [], orphans = [] } = tally?.() ?? {};
@@ -128,7 +128,7 @@ function intervalsOf({ inEffect }: AccountPass['account']): NonNullable<Facts['i
   ];
 }
 
-/** What both kinds of accounts need, decide and show. */
+/** The decisions that both kinds of accounts share. */
 export const accountDecisions = {
   needs: ({ credentialsRef, dangerousCredentialsRef }: Spec): Needs => ({
     secrets: [credentialsRef, dangerousCredentialsRef].flatMap((ref) =>

@@ -64,7 +64,7 @@ function contactPointIds(pass: AlertPass): readonly string[] {
   return [...new Set(contactPoints(pass).map(({ id }) => id))].toSorted();
 }
 
-/** What stands in the service's description: the user's text, and the mark of what we made ourselves. */
+/** The description in the service: the user's text, and our mark if this resource created the alert. */
 function descriptionOf({ spec, memory, marker }: AlertPass): string | undefined {
   if (memory.ownership === 'Adopted') return spec.description;
   return spec.description === undefined ? marker : `${spec.description}\n\n${marker}`;

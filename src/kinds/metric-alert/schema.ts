@@ -127,7 +127,7 @@ export const Spec = ofOneEnvironment(
 );
 export type Spec = z.output<typeof Spec>;
 
-/** What an alert shows. */
+/** The status fields of an alert. */
 export const Facts = facts({
   appEnvId: text('The id of the environment.', { max: 128 }).optional(),
   region: text('Where the environment runs.', { max: 128 }).optional(),

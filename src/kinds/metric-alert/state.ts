@@ -1,4 +1,4 @@
-/** What an alert says of its own state: what is shown, what is told once, and the condition `Firing`. */
+/** The state of an alert: in status, as an event when it changes, and as the condition `Firing`. */
 import { isoSeconds } from '../../base/time.ts';
 import type { Pass } from '../../engine/kind/contract/pass.ts';
 import type { ObjectPlan } from '../../engine/kind/planner/plan.ts';
@@ -12,7 +12,7 @@ type Notices = ReturnType<NonNullable<ObjectPlan<Spec, Facts, AlertItem>['notice
 /** The states that the interface describes; another one is shown, and nothing is made of it. */
 const states: ReadonlySet<string> = new Set(['Normal', 'Pending', 'Firing', 'NoData', 'Error']);
 
-/** What a look of the service found. */
+/** One evaluation by the service, as a list or a refresh shows it. */
 interface Look {
   readonly state?: string | undefined;
   readonly previousState?: string | undefined;
@@ -44,7 +44,7 @@ export function liveState(pass: AlertPass, item: AlertItem | undefined): LiveSta
   };
 }
 
-/** Whether the list is known to show a later look than the last refresh; both times are by the clock of the service. */
+/** True if the list shows a later evaluation than the last refresh; both times are by the clock of the service. */
 function isLater(listed: Look | undefined, refreshed: Look | undefined): boolean {
   const [theirs, ours] = [listed, refreshed].map((one) => Date.parse(one?.lastStateCheck ?? ''));
   return listed?.state !== undefined && theirs !== undefined && ours !== undefined && theirs > ours;
@@ -59,7 +59,7 @@ export function notices(pass: AlertPass, name: string, item: AlertItem | undefin
   return [{ type, reason: `Alert${now}`, note: `alert "${name}" went from ${before ?? 'unknown'} to ${now}` }];
 }
 
-/** Whether the alert fires, as far as the service says. */
+/** The condition `Firing`. */
 export function firing(enabled: boolean, state: string | undefined): OwnCondition {
   const type = 'Firing';
   if (!enabled)

@@ -1,9 +1,9 @@
 import type { Pass, Related } from '../../engine/kind/contract/pass.ts';
 import type { Step } from '../../engine/kind/contract/step.ts';
 
-/** What the engine gives a call, and so one of another resource. */
+/** The longest that the engine lets a call take. */
 const longestCallMs = 30_000;
-/** How long another resource may take to see what came of its call, when that is over. */
+/** The longest that another resource takes to find out how its call ended. */
 const longestLookMs = 30_000;
 
 /**

@@ -33,14 +33,14 @@ export function unexplained(pass: SolutionPass, apps: readonly AppItem[]): reado
   return apps.filter(({ appId }) => !isMade(appId));
 }
 
-/** Whether an app is called as a component of this installation would be: its name, and perhaps something beside it. */
+/** True if an app has the name that a component of this installation would have, perhaps with an ending. */
 export function isNamedAfter(pass: SolutionPass, app: AppItem): boolean {
   const [own, all] = [wordsOf(pass.spec.appName), wordsOf(app.name)];
   const isPart = all.some((_, at) => own.every((word, index) => all[at + index] === word));
   return isPart || componentNames(pass).some((name) => squashed(app.name) === squashed(pass.spec.appName + name));
 }
 
-/** What is known of the components with what an answer says of them: it may name only some of them, or show only their ids. */
+/** Merges known components with those of an answer, which may name only some, or show only their ids. */
 export function merged(known: readonly Component[], told: readonly Component[]): Component[] {
   const isReplaced = (one: Component) =>
     told.some((other) => one.name !== undefined && other.name === one.name && !isSame(one, other));

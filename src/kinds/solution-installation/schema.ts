@@ -54,7 +54,7 @@ export const Spec = specInAccount('Which solution to install, and where.', {
 });
 export type Spec = z.output<typeof Spec>;
 
-/** What an installation shows. */
+/** The status fields of an installation. */
 export const Facts = facts({
   components: listOf(
     'What was created.',

@@ -82,7 +82,7 @@ function admit(pass: SolutionPass): Step<Facts> | undefined {
   };
 }
 
-/** What is done for an installation that the service reported as complete. */
+/** The next step for an installation that the service reported as complete. */
 function keep(pass: SolutionPass): Step<Facts> {
   const { memory, subject, spec } = pass;
   const wanted = Object.entries(wantedOf(pass));
@@ -126,7 +126,7 @@ function isDone({ subject }: SolutionPass): boolean {
   return subject.annotations[doneAnnotation] === 'true';
 }
 
-/** Whether something is left to be done by a person. */
+/** The condition `PostInstallPending`: the service's note asks a person for something that is not done yet. */
 function postInstall(pass: SolutionPass): OwnCondition {
   const type = 'PostInstallPending';
   const { postInstallNote, complete } = pass.memory.facts;
@@ -140,7 +140,7 @@ function postInstall(pass: SolutionPass): OwnCondition {
   return { type, status: 'True', reason: 'ToBeDoneByYou', message };
 }
 
-/** What was sent and is wanted no longer: the service keeps it. */
+/** Fingerprints of fields that were sent and have left the spec: the service keeps them. */
 function leftPrints(pass: SolutionPass): Readonly<Record<string, string>> {
   const wanted = wantedOf(pass);
   const left = Object.entries(pass.memory.applied?.prints ?? {}).filter(([field]) => wanted[field] === undefined);
