@@ -19,14 +19,12 @@ describe('what the service says of a field', () => {
 
   it('is told so in the condition', async () => {
     const world = await aWorld();
-    const text = '{"error":"config.severity must be one of critical, error"}';
+    const text = '{"error":"config.addresses must be five at most"}';
     world.interference = ({ method }) => (method === 'POST' ? { insteadOf: { status: 400, text } } : undefined);
-    world.secret('pager', { key: 'k' });
-    const integrationKey = { valueFrom: { secretKeyRef: { name: 'pager', key: 'key' } } };
-    world.apply('ContactPoint', 'duty', { incident: { integrationKey, severity: 'loud' } });
+    world.apply('ContactPoint', 'duty', { email: { addresses: ['a@example.com'] } });
     await world.run(10_000);
 
     expect(conditionOf(world, 'ContactPoint', 'duty')).toBe('False/Rejected');
-    expect(messageOf(world, 'ContactPoint', 'duty')).toContain('spec.incident.severity must be one of');
+    expect(messageOf(world, 'ContactPoint', 'duty')).toContain('spec.email.addresses must be five at most');
   });
 });
