@@ -14,7 +14,7 @@ import type { Step, Verdict } from '../kind/contract/step.ts';
 import { arrivesUntil, withoutLost } from '../call/lost-call.ts';
 import { isObserving, rebound } from './pass-of.ts';
 import { begin, perform, type Performed } from '../call/perform.ts';
-import type { KubeObject } from '../ports.ts';
+import type { KubeObject, Read } from '../ports.ts';
 import { seenAgain, wentThrough } from '../objects/in-process.ts';
 import { usersOf } from './relations.ts';
 import { tellRetained } from '../status/report.ts';
@@ -91,6 +91,8 @@ export class Steps {
         return 'is' in held ? held : this.#conclude(held, pass, step);
       }
       case 'wait':
+        if (step.awaits !== undefined) this.#ask(work, around, step.awaits);
+        return this.#conclude(work, pass, step);
       case 'stall':
         return this.#conclude(work, pass, step);
     }
@@ -196,6 +198,16 @@ export class Steps {
     return { ...work, object, entry };
   }
 
+  /** Asks the service for a read; its end wakes the object, whatever it shows. */
+  #ask(
+    { recall, entry }: Work,
+    { session }: Surroundings,
+    { read, since }: { readonly read: Read; readonly since: number },
+  ): void {
+    this.#parts.asked(session.service, read.key, entry.key);
+    session.service.want(read, Math.max(since, recall.forced?.since ?? Number.NEGATIVE_INFINITY));
+  }
+
   /** Asks for a read; status says so only when it takes long and nothing better is known. */
   async #read(
     work: Work,
@@ -209,8 +221,7 @@ export class Steps {
     const isNews = work.unwrittenId || hasEnded(work) || isBoundAnew(work);
     if (isNews && (await this.#table.write(work, undefined)) === undefined) return { is: 'overtaken' };
     recall.askedAt ??= pass.askedAt;
-    this.#parts.asked(around.session.service, step.read.key, work.entry.key);
-    around.session.service.want(step.read, Math.max(step.since, recall.forced?.since ?? Number.NEGATIVE_INFINITY));
+    this.#ask(work, around, step);
     const waited = pass.monotonicMs - recall.askedAt;
     const known = work.recollection.conditions.some(
       (condition) => condition.type === 'Ready' && condition.observedGeneration === pass.subject.generation,
