@@ -231,7 +231,7 @@ describe('an accepted activation without a result', () => {
   it.each([
     ['is listed without an end', 'wait/NotDisclosed', { activities: [activity({})] }],
     ['is listed with a good end', 'wait/NotDisclosed', { activities: [activity({ ...ended, outcome: 'succeeded' })] }],
-    ['stands in no history at all', 'wait/NotDisclosed', { activities: [] }],
+    ['stands in no history yet', 'wait/InProgress', { activities: [] }],
     ['is listed with a bad end', 'wait/InProgress', { activities: [activity({ ...ended, outcome: 'failed' })] }],
     ['made way for another operation', 'wait/InProgress', { activities: [activity({})], activeOperationId: 'op_2' }],
     ['is being worked on', 'wait/InProgress', { activities: [activity({})], activeOperationId: 'op_1' }],
@@ -241,6 +241,15 @@ describe('an accepted activation without a result', () => {
     const world = aWorld({ configurations: [aConfiguration(shown)] });
 
     expect(stepOf(aPass({ memory: accepted, world }))).toBe(expected);
+  });
+
+  it('that stands in no history for longer than lists may lag: wait/NotDisclosed', () => {
+    const { memory, horizonMs, monotonicMs } = aPass();
+    const accepted = { ...memory, id: 'op_1', facts: { acceptedAt: '2026-01-01T00:00:00Z' } };
+    const world = aWorld({ configurations: [aConfiguration({ activities: [] })] });
+    const notes = { followedSince: monotonicMs - 2 * horizonMs };
+
+    expect(stepOf(aPass({ memory: accepted, world, notes }))).toBe('wait/NotDisclosed');
   });
 
   it('that is the one which the spec comes after is no new one', () => {

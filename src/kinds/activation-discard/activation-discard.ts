@@ -22,6 +22,7 @@ import {
   type SeenConfiguration,
 } from '../recovery/configurations.ts';
 import { ended, underWay } from '../recovery/one-shot-end.ts';
+import { atStage, stageNotices, stageOfReceipt } from '../recovery/stages.ts';
 import { needsOf, protectionNeed, stepOnce, wasSent, type No, type OncePlan } from '../recovery/one-shot.ts';
 import { isWhole } from '../recovery-activation/content.ts';
 import { movedOn } from '../recovery-activation/fences.ts';
@@ -103,10 +104,9 @@ function follow(pass: DiscardPass, { configuration, walk }: SeenConfiguration): 
   const blind = configuration === undefined ? sightLost(pass) : undefined;
   if (blind !== undefined) return blind;
   const { operationId } = pass.spec;
-  const facts = factsOf(pass, configuration);
   if (configuration?.activationResult?.operationId === operationId) {
     const message = `activation ${operationId} became live before it could be discarded`;
-    return ended(pass, { is: 'stall', reason: 'AlreadyActivated', message }, { facts });
+    return ended(pass, { is: 'stall', reason: 'AlreadyActivated', message });
   }
   const active = configuration && activeOf(configuration);
   if (active !== undefined && (active.operationId ?? operationId) === operationId) {
@@ -118,18 +118,18 @@ function follow(pass: DiscardPass, { configuration, walk }: SeenConfiguration): 
     return { is: 'wait', reason: 'CleanupPending', message: `${message}; the service still cleans up`, note: {} };
   }
   const unsure = provenTwice<Spec, Facts>(pass, walk, { reason: 'CleanupPending', message });
-  return unsure ?? ended(pass, { is: 'ready', reason: 'Succeeded', message }, { facts });
+  return unsure ?? ended(pass, { is: 'ready', reason: 'Succeeded', message });
 }
 
-function factsOf({ memory, spec }: DiscardPass, configuration: ConfigurationItem | undefined): Facts {
-  const stage = configuration && operationIn(configuration, spec.operationId)?.phase?.slice(0, 64);
+function factsOf({ memory, spec, wallMs }: DiscardPass, configuration: ConfigurationItem | undefined): Facts {
+  const phase = configuration && operationIn(configuration, spec.operationId)?.phase;
   const cleanup = configuration?.pendingCleanup;
   const shown = cleanup && Object.entries(cleanup).filter(([, value]) => value !== undefined);
-  return {
+  const facts: Facts = {
     ...memory.facts,
-    ...(stage !== undefined && { stage }),
     ...(shown !== undefined && { pendingCleanup: Object.fromEntries(shown) }),
   };
+  return atStage(facts, phase, wallMs);
 }
 
 /** The service said no, and shows that a discard of the operation is accepted: what it shows is waited for. */
@@ -190,10 +190,10 @@ const plan: OncePlan<Spec, Facts, SeenConfiguration> = {
       const facts: Facts = {
         ...pass.memory.facts,
         acceptedAt: isoSeconds(pass.wallMs),
-        ...(phase !== undefined && { stage: phase.slice(0, 64) }),
       };
-      return { facts, id: pass.spec.operationId, ownership: 'Created' };
+      return { facts: atStage(facts, phase, pass.wallMs), id: pass.spec.operationId, ownership: 'Created' };
     },
+    tells: (body) => stageOfReceipt(receiptOf(body)),
   }),
   untold,
   refused,
@@ -207,7 +207,8 @@ function show(pass: DiscardPass) {
     since: Number.NEGATIVE_INFINITY,
   });
   const facts = factsOf(pass, 'is' in found ? undefined : found.configuration);
-  return { facts, conditions: underWay(pass), drift: [], unverified: [], leftover: [] };
+  const notices = stageNotices(pass.memory.facts, facts, pass.memory.id);
+  return { facts, notices, conditions: underWay(pass), drift: [], unverified: [], leftover: [] };
 }
 
 /** The end of an activation that is not live yet. */

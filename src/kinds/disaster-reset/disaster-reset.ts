@@ -14,7 +14,8 @@ import {
 import { activationUnderWay, cleansUp, provenGone } from '../recovery/configurations.ts';
 import { bodyOf, cleaning, environmentOf, fenceOf, pinnedOf, type ResetPass, type Seen } from './fences.ts';
 import { ended, underWay } from '../recovery/one-shot-end.ts';
-import { needsOf, stepOnce, type No, type OncePlan } from '../recovery/one-shot.ts';
+import { lookingAgain, needsOf, stepOnce, type No, type OncePlan } from '../recovery/one-shot.ts';
+import { atStage } from '../recovery/stages.ts';
 import { identity, type Facts, type Spec } from './schema.ts';
 
 /** Reads every configuration, since none but the pinned ones may be there. */
@@ -61,7 +62,7 @@ function refused(pass: ResetPass, seen: Seen, { words, isOver, until }: No): Ste
   if (!isLater) {
     const pending = items.some(({ pendingCleanup }) => cleansUp(pendingCleanup));
     const note = { ...notes, later: 1 };
-    if (pending) return { is: 'again', remember: { facts: { ...facts, stage: cleaning } }, note };
+    if (pending) return { is: 'again', remember: { facts: atStage(facts, cleaning, pass.wallMs) }, note };
     // It may have ended between the answer and the look: what was refused because of it is asked for once more.
     const isLast = facts.stage !== cleaning || journal.attempt > 1;
     return isLast
@@ -93,15 +94,16 @@ function follow(pass: ResetPass, seen: Seen): Step<Facts> {
     return { ...readOf(pass, drSourcesOf(pass.account.accountId), since), note: pass.notes };
   }
   if (wipedSources(pass, seen).some(({ pendingCleanup }) => cleansUp(pendingCleanup))) {
-    return {
+    const wait = {
       is: 'wait',
       reason: 'CleanupPending',
       message: `${message}; the service still cleans up`,
       remember: { facts },
       note: pass.notes,
-    };
+    } as const;
+    return lookingAgain(pass, wait, drSourcesOf(pass.account.accountId), seen.sourcesBegunAt);
   }
-  return ended(pass, { is: 'ready', reason: 'Succeeded', message }, { facts: { ...facts, stage: 'Wiped' } });
+  return ended(pass, { is: 'ready', reason: 'Succeeded', message }, { facts: atStage(facts, 'Wiped', pass.wallMs) });
 }
 
 /** The environments whose protection is wiped, as far as they are listed. */
@@ -135,12 +137,11 @@ function callOf(pass: ResetPass, { payload = JSON.stringify(bodyOf(pass)) }: Jou
       if (configurations === undefined || configurations === 0) return undefined;
       const facts: Facts = {
         ...memory.facts,
-        stage: 'Accepted',
         acceptedAt: isoSeconds(wallMs),
         configurations,
         ...(destinations !== undefined && { destinations }),
       };
-      return { facts };
+      return { facts: atStage(facts, 'Accepted', wallMs) };
     },
   };
 }

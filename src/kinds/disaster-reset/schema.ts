@@ -70,7 +70,7 @@ const count = (description: string) => integer(description, { min: 0, max: 2_000
 
 /** What a reset shows. */
 export const Facts = facts({
-  stage: text('How far it is.', { max: 64 }).optional(),
+  ...recovery.stageFacts(),
   appEnvId: text('The id of the environment.', { max: 128 }).optional(),
   acceptedAt: text('When the service accepted it.', { max: 64 }).optional(),
   finishedAt: text('When it was final.', { max: 64 }).optional(),

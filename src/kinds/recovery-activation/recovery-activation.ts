@@ -17,6 +17,7 @@ import {
   activeIdOf,
   activeOf,
   endedInVain,
+  isWarm,
   lookAt,
   operationIdsOf,
   operationIn,
@@ -24,7 +25,8 @@ import {
   shows,
 } from '../recovery/configurations.ts';
 import { ended, underWay } from '../recovery/one-shot-end.ts';
-import { isAnswered, needsOf, protectionNeed, stepOnce, type OncePlan } from '../recovery/one-shot.ts';
+import { isAnswered, needsOf, notShownYet, protectionNeed, stepOnce, type OncePlan } from '../recovery/one-shot.ts';
+import { atStage, stageNotices, stageOfReceipt } from '../recovery/stages.ts';
 import { activationId, bodyOf, namesOf, protectionOf, type ActivationPass, type Seen } from './content.ts';
 import { fenceOf, sameRequest } from './fences.ts';
 import { adopted, isOfPoint, mayBeOurs, namesMatch, newOperationId, trace, untold, type Result } from './ours.ts';
@@ -62,19 +64,43 @@ function follow(pass: ActivationPass, seen: Seen): Step<Facts> {
   const { activationResult } = configuration;
   if (activationResult?.operationId !== undefined && activationResult.operationId === id) {
     const doubted = ownership === 'Presumed' ? doubt(pass, seen, activationResult) : undefined;
-    return doubted ?? promoted(pass, seen, activationResult);
+    return doubted ?? promoted(pass, activationResult);
   }
   if (id !== undefined && activeIdOf(configuration) === id) {
-    const stage = operationIn(configuration, id)?.phase;
-    const message = `the service works on operation ${id}${stage === undefined ? '' : ` (${stage})`}`;
-    return { is: 'wait', reason: 'InProgress', message, note: { seenActive: 1 } };
+    return { is: 'wait', reason: 'InProgress', message: working(configuration, id), note: { seenActive: 1 } };
   }
+  const unseen = unseenYet(pass, seen, configuration);
+  if (unseen !== undefined) return unseen;
   if (keepsSilent(pass, configuration)) {
     const stage = operationIn(configuration, id)?.phase;
     const message = `the service accepted ${id === undefined ? 'the activation' : `operation ${id}`}${stage === undefined ? '' : ` (${stage})`} and does not show what came of it; look there whether environment "${namesOf(pass.spec).envName}" is live`;
     return { is: 'wait', reason: 'NotDisclosed', message };
   }
   return vanished(pass, seen);
+}
+
+/** An activation that keeps failing may be discarded after so many steps in a row. */
+const discardAfterSteps = 6;
+
+/** What the service does, and the way out where it does not get on. */
+function working(configuration: ConfigurationItem, id: string): string {
+  const { phase, failedSteps = 0 } = operationIn(configuration, id) ?? {};
+  const work = `the service works on operation ${id}${phase === undefined ? '' : ` (${phase})`}`;
+  if (failedSteps === 0) return work;
+  const failing = `${work}; ${failedSteps} steps in a row have failed`;
+  if (isWarm(configuration)) return `${failing}; if it does not recover, a DisasterReset ends it`;
+  return failedSteps < discardAfterSteps
+    ? `${failing}; from ${discardAfterSteps} on a discard may be possible`
+    : `${failing}; a discard may be possible: an ActivationDiscard asks for it`;
+}
+
+/** An accepted operation of which nothing shows, while lists may still be older than it. */
+function unseenYet(pass: ActivationPass, { walk }: Seen, configuration: ConfigurationItem): Step<Facts> | undefined {
+  const { notes, monotonicMs, memory, horizonMs } = pass;
+  const isSeen = notes['seenActive'] !== undefined || shows(configuration, memory.id) || wasShown(pass);
+  const followedSince = notes['followedSince'] ?? monotonicMs;
+  if (isSeen || likeOurs(pass, configuration).length > 0 || walk.begunAt >= followedSince + horizonMs) return undefined;
+  return { ...notShownYet(pass, 'activation'), note: { ...notes, followedSince } };
 }
 
 /** The receipt did not say which operation it is: one that was not there before, or one that has a result like ours. */
@@ -86,7 +112,7 @@ function identify(pass: ActivationPass, seen: Seen, configuration: Configuration
   if (activationResult === undefined || !isOfPoint(pass, activationResult)) return undefined;
   const isSame = namesMatch(pass.spec, activationResult, seen.source);
   if (isSame === undefined) return unnamed(pass, seen, activationResult);
-  return isSame ? promoted(pass, seen, activationResult) : undefined;
+  return isSame ? promoted(pass, activationResult) : undefined;
 }
 
 /** Whether what is shown does not tell how our operation ended, and there is no sign that an end would be shown. */
@@ -123,7 +149,7 @@ function doubt(pass: ActivationPass, seen: Seen, result: Result): Step<Facts> | 
   const isSame = namesMatch(spec, result, seen.source);
   if (isSame === false || (result.pointId !== undefined && result.pointId !== spec.recoveryPoint.pointId)) {
     const message = `operation ${result.operationId} activated the configuration, but with another point or other names than the spec`;
-    return ended(pass, { is: 'stall', reason: 'Superseded', message }, { facts: factsOf(pass, seen) });
+    return ended(pass, { is: 'stall', reason: 'Superseded', message });
   }
   return isSame === true ? undefined : unnamed(pass, seen, result);
 }
@@ -137,8 +163,8 @@ function unnamed(pass: ActivationPass, seen: Seen, result: Result): Step<Facts> 
   return { is: 'wait', reason: 'UnknownState', message };
 }
 
-function promoted(pass: ActivationPass, seen: Seen, result: Result): Step<Facts> {
-  const facts = { ...factsOf(pass, seen), result: resultFacts(result) };
+function promoted(pass: ActivationPass, result: Result): Step<Facts> {
+  const facts = { ...pass.memory.facts, result: resultFacts(result) };
   const message = `environment ${result.targetAppEnvId ?? '(not shown)'} is live`;
   const isNew = pass.memory.id === undefined && result.operationId !== undefined;
   const more = { facts, ...(isNew && { id: result.operationId, ownership: 'Presumed' as const }) };
@@ -162,7 +188,7 @@ function vanished(pass: ActivationPass, seen: Seen): Step<Facts> {
   const message =
     seen.configuration === undefined
       ? `the configuration is not shown any more, and with it ${name}; look in the service whether environment "${namesOf(pass.spec).envName}" is live`
-      : `${name} is neither under way nor did it activate the configuration`;
+      : `${name} is not under way any more, and the service shows no result of it`;
   const since = pass.notes['followedSince'] ?? pass.monotonicMs;
   const note = { ...pass.notes, followedSince: since };
   if (operation?.endedAt === undefined && seen.walk.begunAt < since + pass.horizonMs) {
@@ -172,15 +198,14 @@ function vanished(pass: ActivationPass, seen: Seen): Step<Facts> {
   if (unsure !== undefined) return unsure;
   const again = 'the same content is answered with this operation, so to try it again raise spec.attempt';
   const outcome = operation?.outcome === undefined ? '' : `; the service says: ${operation.outcome}; ${again}`;
-  const facts = factsOf(pass, seen);
   // It may have become live before its configuration went.
-  if (seen.configuration === undefined) return ended(pass, { is: 'stall', reason: 'UnknownState', message }, { facts });
-  return ended(pass, { is: 'stall', reason: 'OperationFailed', message: `${message}${outcome}` }, { facts });
+  if (seen.configuration === undefined) return ended(pass, { is: 'stall', reason: 'UnknownState', message });
+  return ended(pass, { is: 'stall', reason: 'OperationFailed', message: `${message}${outcome}` });
 }
 
-function factsOf({ memory }: ActivationPass, { configuration }: Seen): Facts {
-  const stage = configuration && operationIn(configuration, memory.id)?.phase?.slice(0, 64);
-  return { ...memory.facts, ...(stage !== undefined && { stage }) };
+function factsOf({ memory, wallMs }: ActivationPass, configuration: ConfigurationItem | undefined): Facts {
+  const { phase, failedSteps } = (configuration && operationIn(configuration, memory.id)) ?? {};
+  return atStage({ ...memory.facts, ...(failedSteps !== undefined && { failedSteps }) }, phase, wallMs);
 }
 
 const plan: OncePlan<Spec, Facts, Seen> = {
@@ -217,14 +242,11 @@ const plan: OncePlan<Spec, Facts, Seen> = {
     proof: drConfigurationsOf(pass.account.accountId).first,
     committed: (body) => {
       const { operationId, phase } = receiptOf(body) ?? {};
-      const facts: Facts = {
-        ...pass.memory.facts,
-        acceptedAt: isoSeconds(pass.wallMs),
-        ...(phase !== undefined && { stage: phase.slice(0, 64) }),
-      };
+      const facts = atStage({ ...pass.memory.facts, acceptedAt: isoSeconds(pass.wallMs) }, phase, pass.wallMs);
       const { journal } = pass.memory;
       return operationId === undefined ? { facts, journal } : { facts, journal, id: operationId, ownership: 'Created' };
     },
+    tells: (body) => stageOfReceipt(receiptOf(body)),
   }),
   untold,
   isShown: ({ memory }, { configuration }) => shows(configuration, memory.id),
@@ -260,11 +282,11 @@ function show(pass: ActivationPass) {
     appEnvId: undefined,
     since: Number.NEGATIVE_INFINITY,
   });
-  const facts =
-    'is' in found ? pass.memory.facts : factsOf(pass, { ...found, point: undefined, pointsGeneration: undefined });
   const configuration = 'is' in found ? undefined : found.configuration;
+  const facts = factsOf(pass, configuration);
   return {
     facts,
+    notices: stageNotices(pass.memory.facts, facts, pass.memory.id),
     conditions: [...underWay(pass), promotedCondition(pass, configuration)],
     drift: [],
     unverified: [],

@@ -26,11 +26,6 @@ export function ownOperation({ memory }: ValidationPass, configuration: Configur
   return { ...nameless, ...(named && definedIn(named)), operationId: id };
 }
 
-/** Whether a history tells operations apart by when they began, and not by their ids. */
-export function showsBeginnings(configuration: ConfigurationItem | undefined): boolean {
-  return configuration?.activities.some((one) => one.operationId === undefined && one.startedAt !== undefined) === true;
-}
-
 /** Whether an operation is a validation, as far as the service says. */
 export function isValidation({ kind }: DrOperation): boolean {
   return kind !== undefined && /validat/i.test(kind);

@@ -1,11 +1,9 @@
 import { defineKind } from '../../engine/kind/contract/define.ts';
 import { isoSeconds } from '../../base/time.ts';
 import { sightLost } from '../../engine/kind/planner/observe.ts';
-import { readOf } from '../../engine/kind/planner/reading.ts';
 import type { JournalEntry, Memory, OwnCondition, Step } from '../../engine/kind/contract/step.ts';
 import { writtenBody } from '../../engine/kind/planner/written.ts';
 import {
-  drConfigurationsOf,
   postDisasterReadinessValidate,
   receiptOf,
   validationIn,
@@ -27,10 +25,11 @@ import {
   type SeenConfiguration,
 } from '../recovery/configurations.ts';
 import { ended, underWay } from '../recovery/one-shot-end.ts';
-import { isAnswered, needsOf, protectionNeed, stepOnce, type OncePlan } from '../recovery/one-shot.ts';
+import { isAnswered, needsOf, notShownYet, protectionNeed, stepOnce, type OncePlan } from '../recovery/one-shot.ts';
+import { atStage, stageNotices, stageOfReceipt } from '../recovery/stages.ts';
 import { isWhole } from '../recovery-activation/content.ts';
 import { untilUnknown } from './without-end.ts';
-import { isValidation, ownOperation, showsBeginnings, type ValidationPass } from './ours.ts';
+import { isValidation, ownOperation, type ValidationPass } from './ours.ts';
 import { requestIdOf } from '../recovery/request-id.ts';
 import { identity, type Facts, type Spec } from './schema.ts';
 
@@ -104,36 +103,23 @@ function follow(pass: ValidationPass, { configuration, walk }: SeenConfiguration
   if (blind !== undefined) return blind;
   const { id } = pass.memory;
   const operation = configuration && ownOperation(pass, configuration);
-  const facts = factsOf(pass, configuration);
-  if (operation?.endedAt !== undefined) {
-    return ended(pass, endOf(operation), { facts });
-  }
+  if (operation?.endedAt !== undefined) return ended(pass, endOf(operation));
   const stage = operation?.phase === undefined ? '' : ` (${operation.phase})`;
   const running = `the service accepted it as operation ${id ?? '(not shown)'}${stage} and shows no end of it yet`;
   const isActive = configuration !== undefined && id !== undefined && activeIdOf(configuration) === id;
-  const { acceptedSince = pass.monotonicMs } = pass.notes;
-  const read = drConfigurationsOf(pass.account.accountId);
-  if (facts.startedAt === undefined && walk.begunAt < acceptedSince && showsBeginnings(configuration)) {
-    // When it began is learned while it runs: it may be over when the list is due again.
-    return { ...readOf(pass, read, acceptedSince), note: { ...pass.notes, acceptedSince } };
-  }
   if (configuration !== undefined && operation !== undefined) {
-    return untilUnknown(pass, { configuration, operation, walk, facts, acceptedSince, running });
+    return untilUnknown(pass, { configuration, operation, walk, running });
   }
-  if (isActive || id === undefined) {
-    return { is: 'wait', reason: 'InProgress', message: running, note: { acceptedSince } };
-  }
+  if (isActive || id === undefined) return { is: 'wait', reason: 'InProgress', message: running, note: {} };
   const since = pass.notes['followedSince'] ?? pass.monotonicMs;
   const note = { ...pass.notes, followedSince: since };
-  if (walk.begunAt < since + pass.horizonMs) {
-    return { is: 'wait', reason: 'InProgress', message: running, retryInMs: 10_000, note };
-  }
+  if (walk.begunAt < since + pass.horizonMs) return { ...notShownYet(pass, 'validation'), note };
   const isNameless = configuration?.activities.some(({ operationId }) => operationId === undefined) === true;
   const message = isNameless
     ? `the service does not show what came of operation ${id}: its history has no ids`
     : `operation ${id} is not shown any more`;
   const unsure = provenTwice<Spec, Facts>({ ...pass, notes: note }, walk, { reason: 'InProgress', message });
-  return unsure ?? ended(pass, { is: 'stall', reason: 'UnknownState', message }, { facts });
+  return unsure ?? ended(pass, { is: 'stall', reason: 'UnknownState', message });
 }
 
 /** How a validation ended. A word that nobody explained is neither a success nor a failure. */
@@ -155,16 +141,17 @@ function endOf(operation: DrOperation): Parameters<typeof ended>[1] {
 }
 
 function factsOf(pass: ValidationPass, configuration: ConfigurationItem | undefined): Facts {
-  const { memory } = pass;
+  const { memory, wallMs } = pass;
   const operation = configuration && ownOperation(pass, configuration);
-  const { phase, validationCleanup, startedAt } = operation ?? {};
+  const { phase, validationCleanup, startedAt, failedSteps } = operation ?? {};
   const cleanup = cleanupFacts(validationCleanup, memory.facts.validationCleanup);
-  return {
+  const facts: Facts = {
     ...memory.facts,
     ...(startedAt !== undefined && { startedAt }),
-    ...(phase !== undefined && { stage: phase.slice(0, 64) }),
+    ...(failedSteps !== undefined && { failedSteps }),
     ...(cleanup !== undefined && { validationCleanup: cleanup }),
   };
+  return atStage(facts, phase, wallMs);
 }
 
 /** A validation that began after the entry was written and belongs to no other resource: it is presumed to be this one. */
@@ -235,10 +222,10 @@ const plan: OncePlan<Spec, Facts, SeenConfiguration> = {
           requestId: body.requestId,
           generation: generation ?? body.expectedGeneration,
           acceptedAt: isoSeconds(pass.wallMs),
-          ...(phase !== undefined && { stage: phase.slice(0, 64) }),
         };
-        return { facts, journal, id: operationId, ownership: 'Created' };
+        return { facts: atStage(facts, phase, pass.wallMs), journal, id: operationId, ownership: 'Created' };
       },
+      tells: (answer) => stageOfReceipt(receiptOf(answer)),
     };
   },
   isShown: ({ memory }, { configuration }) => shows(configuration, memory.id),
@@ -262,8 +249,10 @@ function show(pass: ValidationPass) {
     since: Number.NEGATIVE_INFINITY,
   });
   const configuration = 'is' in found ? undefined : found.configuration;
+  const facts = factsOf(pass, configuration);
   return {
-    facts: factsOf(pass, configuration),
+    facts,
+    notices: stageNotices(pass.memory.facts, facts, pass.memory.id),
     conditions: [...underWay(pass), ...(configuration === undefined ? [] : scheduled(configuration))],
     drift: [],
     unverified: [],

@@ -3,6 +3,7 @@ import type { ReferenceNeed } from '../../engine/kind/contract/define.ts';
 import type { Pass } from '../../engine/kind/contract/pass.ts';
 import type { Reason } from '../../engine/kind/contract/reasons.ts';
 import type { Snapshot } from '../../engine/ports.ts';
+import type { StageFacts } from './stages.ts';
 
 /** Why nothing is sent: for good, or until something changes. */
 export interface Fence {
@@ -12,8 +13,7 @@ export interface Fence {
 }
 
 /** What every request about a configuration keeps. */
-export interface RequestFacts {
-  readonly stage?: string | undefined;
+export interface RequestFacts extends StageFacts {
   readonly requestId?: string | undefined;
   readonly configurationId?: string | undefined;
   readonly generation?: number | undefined;

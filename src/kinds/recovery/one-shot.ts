@@ -7,10 +7,10 @@
 import type { Needs, ReferenceNeed } from '../../engine/kind/contract/define.ts';
 import { isoSeconds } from '../../base/time.ts';
 import type { Pass } from '../../engine/kind/contract/pass.ts';
-import { notingNo, sinceNo } from '../../engine/kind/planner/reading.ts';
 import { sightLost, withoutMisses } from '../../engine/kind/planner/observe.ts';
 import type { Call, CreateIntent, Intent, JournalEntry, Memory, Step } from '../../engine/kind/contract/step.ts';
-import type { Snapshot } from '../../engine/ports.ts';
+import type { Read, Snapshot } from '../../engine/ports.ts';
+import { drConfigurationsOf } from '../../hosting/requests.ts';
 import { never, powerless, unreferred, type Fence, type RequestFacts } from './approval.ts';
 import { stop } from './one-shot-end.ts';
 
@@ -37,7 +37,7 @@ export interface OncePlan<Spec, Facts extends RequestFacts, Seen> {
   readonly call: (
     pass: Pass<Spec, Facts>,
     journal: JournalEntry,
-  ) => Pick<Call<Facts>, 'request' | 'committed' | 'credential' | 'proof'>;
+  ) => Pick<Call<Facts>, 'request' | 'committed' | 'credential' | 'proof' | 'tells'>;
   /** The service said no to what was sent; without it, that is the end. */
   readonly refused?: (pass: Pass<Spec, Facts>, seen: Seen, no: No) => Step<Facts> | undefined;
   /** What to look for in the service where nobody can say from what shows whether a call that was sent took effect. */
@@ -76,6 +76,8 @@ const freshMs = 15_000;
 /** How long after a lost answer the same bytes are sent again. */
 const resendMs = 15_000;
 const watchMs = 5_000;
+/** How often the service is asked while a request of ours is under way: a phase of five seconds is seen. */
+const lookMs = 4_000;
 
 /** The next step for a request. */
 export function stepOnce<Spec, Facts extends RequestFacts, Seen>(
@@ -91,9 +93,59 @@ export function stepOnce<Spec, Facts extends RequestFacts, Seen>(
     if (binding === undefined) return takeUp(plan, pass);
   }
   const { monotonicMs, journalSeen, askedAt } = pass;
-  const open = Math.max(journalSeen.monotonic, monotonicMs - freshMs, sinceNo(pass));
+  const open = Math.max(journalSeen.monotonic, monotonicMs - freshMs, answeredAt(pass));
   const seen = plan.look(pass, accepted ? Number.NEGATIVE_INFINITY : journal === undefined ? askedAt : open);
-  return isStep(seen) ? notingNo(pass, seen) : takingBack(pass, decide(plan, pass, seen));
+  if (isStep(seen)) return notingAnswer(pass, seen);
+  return notingAnswer(pass, takingBack(pass, lookingSoon(plan, pass, seen, decide(plan, pass, seen))));
+}
+
+/**
+ * When the newest answer to the request came, or was lost, as far as this process knows: a list that was begun before says nothing
+ * of what became of it. It goes on into the next step by `note`.
+ */
+function answeredAt<Spec, Facts extends RequestFacts>({ memory, notes, wrote, askedAt }: Pass<Spec, Facts>): number {
+  const { journal, facts } = memory;
+  if (facts.acceptedAt !== undefined) return wrote?.at ?? Number.NEGATIVE_INFINITY;
+  const isSent = journal?.conflicted !== undefined || notes['sentAt'] !== undefined;
+  return isSent ? (notes['answeredAt'] ?? askedAt) : Number.NEGATIVE_INFINITY;
+}
+
+/** The same step, so that what follows knows what `answeredAt` found. */
+function notingAnswer<Spec, Facts extends RequestFacts>(pass: Pass<Spec, Facts>, step: Step<Facts>): Step<Facts> {
+  const at = answeredAt(pass);
+  const isOpen = pass.memory.facts.acceptedAt === undefined && at > Number.NEGATIVE_INFINITY;
+  if (!isOpen || step.is === 'release' || step.is === 'call') return step;
+  return { ...step, note: { ...(step.note ?? pass.notes), answeredAt: at } };
+}
+
+/** What may move at any moment, and so is looked at again soon; what the service keeps to itself is left to the usual polls. */
+const moving: ReadonlySet<string> = new Set(['InProgress', 'InDoubt', 'CleanupPending']);
+
+/** The same wait with a read that is asked for as soon as the newest one is old, or from before the answer. */
+export function lookingAgain<Spec, Facts extends RequestFacts>(
+  pass: Pass<Spec, Facts>,
+  wait: Extract<Step<Facts>, { is: 'wait' }>,
+  read: Read,
+  begunAt: number,
+): Step<Facts> {
+  const { monotonicMs } = pass;
+  const dueMs = Math.max(begunAt < answeredAt(pass) ? 0 : begunAt + lookMs - monotonicMs, 0);
+  if (dueMs <= 0) return { ...wait, retryInMs: lookMs, awaits: { read, since: monotonicMs } };
+  return { ...wait, retryInMs: Math.min(wait.retryInMs ?? dueMs, Math.ceil(dueMs)) };
+}
+
+/** A request is under way: what it rests on is read again soon. */
+function lookingSoon<Spec, Facts extends RequestFacts, Seen>(
+  plan: OncePlan<Spec, Facts, Seen>,
+  pass: Pass<Spec, Facts>,
+  seen: Seen,
+  step: Step<Facts>,
+): Step<Facts> {
+  if (step.is !== 'wait' || step.awaits !== undefined || !moving.has(step.reason)) return step;
+  const { journal, facts } = pass.memory;
+  if (journal === undefined && facts.acceptedAt === undefined) return step;
+  const { begunAt } = plan.walkOf(seen);
+  return lookingAgain(pass, step, drConfigurationsOf(pass.account.accountId), begunAt);
 }
 
 /** Two looks that miss the same agree only where nothing else was found in between: what does not keep a miss takes it back. */
@@ -109,10 +161,23 @@ function decide<Spec, Facts extends RequestFacts, Seen>(
   seen: Seen,
 ): Step<Facts> {
   const { journal, facts } = pass.memory;
-  if (facts.acceptedAt !== undefined) return letGo(plan, pass, seen) ?? plan.follow(pass, seen);
+  if (facts.acceptedAt !== undefined) {
+    const isBefore = plan.walkOf(seen).begunAt < answeredAt(pass);
+    return isBefore ? notShownYet(pass, plan.noun) : (letGo(plan, pass, seen) ?? plan.follow(pass, seen));
+  }
   const traced = plan.trace(pass, seen);
   if (traced !== undefined) return later(plan, pass, seen) ?? { is: 'again', remember: traced, note: {} };
   return journal === undefined ? first(plan, pass, seen) : resolve(plan, pass, seen, journal);
+}
+
+/** Says that the service accepted the request, and nothing that a list from before its answer would show. */
+export function notShownYet<Spec, Facts extends RequestFacts>(
+  { memory, notes }: Pass<Spec, Facts>,
+  noun: string,
+): Extract<Step<Facts>, { is: 'wait' }> {
+  const which = memory.id === undefined ? '' : ` as operation ${memory.id}`;
+  const message = `the service accepted the ${noun}${which}, and does not show it yet`;
+  return { is: 'wait', reason: 'InProgress', message, note: notes };
 }
 
 /** Whether the entry that stands in status is of a call that was answered: it is kept for its place, not for a doubt. */

@@ -1,6 +1,7 @@
 /** Parts of the disaster-readiness kinds. */
 import type { z } from 'zod';
 import { immutable, withRule } from '../../engine/kind/schema/rules.ts';
+import { mostStages } from './stages.ts';
 import { fields, flag, integer, listOf, number, shown, text } from '../../engine/kind/schema/schema.ts';
 
 /** The largest number that JSON can say exactly. */
@@ -112,10 +113,27 @@ export function operation(description: string) {
   });
 }
 
+/** How far a request is, and how it came there. */
+export function stageFacts() {
+  return {
+    stage: text('How far the operation is, in the words of the service (its phase).', { max: 64 }).optional(),
+    stageTime: time('Since when the service shows this stage.'),
+    stages: listOf(
+      'The stages that the service showed, in order; a stage that was over between two looks is missing.',
+      shown('A stage.', {
+        stage: text('The stage, in the words of the service.', { max: 64 }),
+        time: text('When it was seen first.', { max: 64 }),
+      }),
+      { max: mostStages },
+    ).optional(),
+  };
+}
+
 /** What every request about a configuration shows. */
 export function requestFacts() {
   return {
-    stage: text('How far the operation is, in the words of the service.', { max: 64 }).optional(),
+    ...stageFacts(),
+    failedSteps: count('How many steps of the operation in a row have failed.'),
     requestId: text('The id under which the service knows this request.', { max: 64 }).optional(),
     configurationId: text('The id of the configuration.', { max: 128 }).optional(),
     generation: generation('The generation of the configuration that the request was made for.').optional(),
