@@ -7,17 +7,17 @@
 import { sameJson } from '../base/json.ts';
 import { isOlderVersion } from '../base/resource-version.ts';
 import { Accounts } from './account/accounts.ts';
-import { Book, isClaim, tie, type Entry } from './objects/object-index.ts';
-import { census, type Census } from './status/metrics-snapshot.ts';
-import { Dropped } from './objects/dropped-references.ts';
-import { Interests } from './objects/subscriptions.ts';
+import { ObjectIndex, isClaim, tie, type Stored } from './objects/object-index.ts';
+import { metricsSnapshot, type MetricsSnapshot } from './status/metrics-snapshot.ts';
+import { DroppedReferences } from './objects/dropped-references.ts';
+import { Subscriptions } from './objects/subscriptions.ts';
 import { keyOf, keyOfObject, partsOfKey, reconcileToken } from './objects/names.ts';
 import type { CacheEvent, KubeObject, Service, WalkListener } from './ports.ts';
 import type { EngineOptions, Parts } from './parts.ts';
 import { urgencies, WorkQueue, type QueueUrgency } from './queue/work-queue.ts';
-import { Recalls } from './objects/in-process.ts';
+import { InProcessStates } from './objects/in-process.ts';
 import { Reconciler } from './reconcile/reconcile.ts';
-import { Standing } from './account/gate.ts';
+import { AccountGate } from './account/gate.ts';
 import { isReady } from './account/usage.ts';
 import { recovered } from './call/call-backoff.ts';
 import { Workers } from './queue/workers.ts';
@@ -34,8 +34,8 @@ export class Engine {
   readonly #askers = new WeakMap<Service, Map<string, Set<string>>>();
   readonly #workers: Workers;
   readonly #failing = new WeakMap<Service, Set<string>>();
-  readonly #standing: Standing;
-  readonly #dropped = new Dropped();
+  readonly #standing: AccountGate;
+  readonly #dropped = new DroppedReferences();
   #quarantinedUntil = Number.NEGATIVE_INFINITY;
   /** Whether what was not in the first list is new: a label, or a cluster that went back in time, can bring up what is old. */
   #tellsBirths: boolean;
@@ -48,22 +48,22 @@ export class Engine {
     const onWalk: WalkListener = (event) => this.#walked(event);
     this.#parts = {
       ...options,
-      book: new Book(options.kinds, options.operatorNamespace),
+      objects: new ObjectIndex(options.kinds, options.operatorNamespace),
       accounts: new Accounts({
         ...options,
         onWalk,
         print: (value) => options.key.print(value),
         readOnly: options.settings.readOnly,
       }),
-      interests: new Interests(),
-      recalls: new Recalls(clock),
+      subscriptions: new Subscriptions(),
+      inProcessStates: new InProcessStates(clock),
       wrote: (entry) => this.#wrote(entry),
       asked: (service, readKey, objectKey) => this.#ask(service, readKey, objectKey),
       quarantinedUntil: () => this.#quarantinedUntil,
       concluded: (entry, verdict) => this.#standing.concluded(entry, verdict),
       throttled: (account, ms) => this.#standing.throttled(account, ms),
     };
-    this.#standing = new Standing({ ...this.#parts, queue: this.#queue, wake: (name) => this.#wake(name) });
+    this.#standing = new AccountGate({ ...this.#parts, queue: this.#queue, wake: (name) => this.#wake(name) });
     this.#reconciler = new Reconciler(this.#parts);
     const urgencyOf = (key: string) => this.#urgencyOf(key);
     this.#workers = new Workers({ parts: this.#parts, queue: this.#queue, reconciler: this.#reconciler, urgencyOf });
@@ -91,12 +91,12 @@ export class Engine {
 
   /** Whether anybody's spec names a Secret or ConfigMap. */
   usesMaterial(kind: 'secret' | 'configMap', namespace: string, name: string): boolean {
-    return this.#parts.book.tiedBy(tie[kind](namespace, name)).length > 0;
+    return this.#parts.objects.tiedBy(tie[kind](namespace, name)).length > 0;
   }
 
   /** A namespace was made or labelled anew; shared accounts may let it in now, or no longer. */
   namespaceChanged(namespace: string): void {
-    for (const entry of this.#parts.book.values()) {
+    for (const entry of this.#parts.objects.values()) {
       const isShared = entry.account !== entry.key && partsOfKey(entry.account).namespace === '';
       if (isShared && entry.object.metadata.namespace === namespace) this.#queue.enqueue(entry.key, urgencies.change);
     }
@@ -114,7 +114,8 @@ export class Engine {
 
   /** Looks again at those of these keys that are objects of ours. */
   again(keys: readonly string[]): void {
-    for (const key of keys) if (this.#parts.book.get(key) !== undefined) this.#queue.enqueue(key, this.#urgencyOf(key));
+    for (const key of keys)
+      if (this.#parts.objects.get(key) !== undefined) this.#queue.enqueue(key, this.#urgencyOf(key));
   }
 
   get idle(): boolean {
@@ -130,7 +131,7 @@ export class Engine {
     this.#written.clear();
     this.#tellsBirths = false;
     this.quarantine(this.#parts.settings.horizonMs);
-    for (const entry of this.#parts.book.values()) this.#queue.enqueue(entry.key, urgencies.change);
+    for (const entry of this.#parts.objects.values()) this.#queue.enqueue(entry.key, urgencies.change);
   }
 
   /** What is wrong with the loop itself; undefined while every pass comes to an end. */
@@ -139,8 +140,8 @@ export class Engine {
   }
 
   /** All objects by what their Ready condition says, and what is drifting or in doubt. */
-  census(): Census {
-    return census(this.#parts.book.values(), this.#parts.clock.wall());
+  metricsSnapshot(): MetricsSnapshot {
+    return metricsSnapshot(this.#parts.objects.values(), this.#parts.clock.wall());
   }
 
   start(): void {
@@ -155,22 +156,22 @@ export class Engine {
   }
 
   /** What we wrote counts from now on, however late the watch tells it. */
-  #wrote({ object, recollection }: Entry): void {
+  #wrote({ object, status }: Stored): void {
     const { uid, resourceVersion } = object.metadata;
-    const known = this.#parts.book.get(keyOfObject(object))?.object.metadata;
+    const known = this.#parts.objects.get(keyOfObject(object))?.object.metadata;
     if (known?.uid !== uid || !isOlderVersion(known.resourceVersion, resourceVersion)) return;
     this.#written.set(uid, resourceVersion);
-    this.#note(object, { own: recollection });
+    this.#note(object, { own: status });
   }
 
   /** Takes the newest form of an object; `own` is what status says where we wrote it. */
-  #note(object: KubeObject, { initial = false, own }: { initial?: boolean; own?: Entry['recollection'] }): void {
+  #note(object: KubeObject, { initial = false, own }: { initial?: boolean; own?: Stored['status'] }): void {
     const key = keyOfObject(object);
-    const before = this.#parts.book.get(key);
-    const entry = this.#parts.book.apply(object, own);
+    const before = this.#parts.objects.get(key);
+    const entry = this.#parts.objects.apply(object, own);
     if (entry === undefined) return;
     const isNew = before?.object.metadata.uid !== object.metadata.uid && own === undefined && !initial;
-    if (isNew && this.#tellsBirths) this.#parts.recalls.of(object.metadata.uid).isYounger = true;
+    if (isNew && this.#tellsBirths) this.#parts.inProcessStates.of(object.metadata.uid).isYounger = true;
     this.#noteForced(entry);
     const change = changeOf(object, before);
     // A pass is about to end with what it wrote itself.
@@ -188,11 +189,11 @@ export class Engine {
   }
 
   #forget(key: string, object: KubeObject): void {
-    const entry = this.#parts.book.get(key);
+    const entry = this.#parts.objects.get(key);
     if (entry !== undefined && entry.object.metadata.uid !== object.metadata.uid) return;
-    this.#parts.book.remove(key);
-    this.#parts.interests.drop(key);
-    this.#parts.recalls.forget(object.metadata.uid);
+    this.#parts.objects.remove(key);
+    this.#parts.subscriptions.drop(key);
+    this.#parts.inProcessStates.forget(object.metadata.uid);
     this.#written.delete(object.metadata.uid);
     this.#queue.drop(key);
     this.#workers.went(key);
@@ -211,7 +212,7 @@ export class Engine {
   /** What is referred to no longer may have been kept from being deleted by that. */
   #wakeBlocked(keys: ReadonlySet<string>): void {
     for (const key of keys) {
-      if (this.#parts.book.get(key)?.object.metadata.deletionTimestamp !== undefined)
+      if (this.#parts.objects.get(key)?.object.metadata.deletionTimestamp !== undefined)
         this.#queue.enqueue(key, urgencies.deletion);
     }
   }
@@ -227,24 +228,24 @@ export class Engine {
     this.#askers.get(service)?.delete(key);
     if (problem === undefined) this.#standing.walked(service, key);
     const turned = this.#turned(service, key, problem !== undefined);
-    const concerned = this.#parts.interests.concerned(service, key, changed, turned);
+    const concerned = this.#parts.subscriptions.concerned(service, key, changed, turned);
     if (turned && problem === undefined) this.#recovered(concerned);
     for (const object of new Set([...askers, ...concerned])) this.#queue.enqueue(object, this.#urgencyOf(object));
   }
 
   /** A service that works again is used again soon, whatever pause its failures had come to. */
   #recovered(keys: Iterable<string>): void {
-    const { book, recalls, clock } = this.#parts;
+    const { objects, inProcessStates, clock } = this.#parts;
     for (const key of keys) {
-      const uid = book.get(key)?.object.metadata.uid;
-      if (uid !== undefined) recovered(recalls.of(uid), clock.monotonic());
+      const uid = objects.get(key)?.object.metadata.uid;
+      if (uid !== undefined) recovered(inProcessStates.of(uid), clock.monotonic());
     }
   }
 
   /** What was not made yet stays behind what is there, but ahead of what nobody has looked at yet. */
   #urgencyOf(key: string): QueueUrgency {
-    const entry = this.#parts.book.get(key);
-    const isNew = entry?.kind.life === 'long' && entry.recollection.memory.id === undefined;
+    const entry = this.#parts.objects.get(key);
+    const isNew = entry?.kind.life === 'long' && entry.status.memory.id === undefined;
     return isNew && entry.object.metadata.deletionTimestamp === undefined ? urgencies.begun : urgencies.change;
   }
 
@@ -257,21 +258,21 @@ export class Engine {
   }
 
   #wake(name: string): void {
-    for (const key of this.#parts.book.tiedBy(name)) this.#queue.enqueue(key, urgencies.change);
+    for (const key of this.#parts.objects.tiedBy(name)) this.#queue.enqueue(key, urgencies.change);
   }
 
-  #noteForced(entry: Entry): void {
+  #noteForced(entry: Stored): void {
     const { metadata } = entry.object;
     const token = reconcileToken(entry.object);
-    const recall = this.#parts.recalls.of(metadata.uid);
+    const inProcess = this.#parts.inProcessStates.of(metadata.uid);
     this.#standing.noteAccepted(entry);
-    if (token === undefined || token === entry.recollection.lastHandledReconcileAt) recall.forced = undefined;
-    else if (recall.forced?.token !== token) recall.forced = { token, since: this.#parts.clock.monotonic() };
+    if (token === undefined || token === entry.status.lastHandledReconcileAt) inProcess.forced = undefined;
+    else if (inProcess.forced?.token !== token) inProcess.forced = { token, since: this.#parts.clock.monotonic() };
   }
 }
 
 /** What is new of an object: what is wanted of it, its finalizers, or at most its status. */
-function changeOf(object: KubeObject, before: Entry | undefined): 'wish' | 'finalizers' | 'status' {
+function changeOf(object: KubeObject, before: Stored | undefined): 'wish' | 'finalizers' | 'status' {
   if (before === undefined) return 'wish';
   const [old, fresh] = [before.object.metadata, object.metadata];
   const isWished =
@@ -284,15 +285,15 @@ function changeOf(object: KubeObject, before: Entry | undefined): 'wish' | 'fina
 }
 
 /** Changing what is there goes before making what is new: one edit does not wait for ten thousand new objects. */
-function urgencyOf(object: KubeObject, before: Entry | undefined, initial: boolean): QueueUrgency {
+function urgencyOf(object: KubeObject, before: Stored | undefined, initial: boolean): QueueUrgency {
   if (object.metadata.deletionTimestamp !== undefined) return urgencies.deletion;
   if (initial || before === undefined) return urgencies.initial;
   return before.object.metadata.generation === object.metadata.generation ? urgencies.change : urgencies.edit;
 }
 
 /** Whether an object looks the same to those that refer to it. */
-function sameTarget(before: Entry | undefined, now: Entry): boolean {
-  const [old, fresh] = [before?.recollection.memory, now.recollection.memory];
+function sameTarget(before: Stored | undefined, now: Stored): boolean {
+  const [old, fresh] = [before?.status.memory, now.status.memory];
   if (old?.applied?.generation !== fresh.applied?.generation) return false;
   return before !== undefined && old?.id === fresh.id && JSON.stringify(old?.facts) === JSON.stringify(fresh.facts);
 }

@@ -1,8 +1,8 @@
 import type { Clock, Entropy } from '../base/clock.ts';
 import type { Accounts } from './account/accounts.ts';
-import type { Book, Entry } from './objects/object-index.ts';
+import type { ObjectIndex, Stored } from './objects/object-index.ts';
 import type { OperatorKey } from './status/fingerprint.ts';
-import type { Interests } from './objects/subscriptions.ts';
+import type { Subscriptions } from './objects/subscriptions.ts';
 import type { AnyKind } from './kind/contract/define.ts';
 import type { Powers } from './kind/contract/pass.ts';
 import type { Verdict } from './kind/contract/step.ts';
@@ -17,7 +17,7 @@ import type {
   Service,
   Troubles,
 } from './ports.ts';
-import type { Recalls } from './objects/in-process.ts';
+import type { InProcessStates } from './objects/in-process.ts';
 
 /** What the engine is started with. */
 export interface EngineOptions {
@@ -51,16 +51,16 @@ export interface EngineOptions {
 
 /** What the parts of a pass share. */
 export interface Parts extends EngineOptions {
-  readonly book: Book;
+  readonly objects: ObjectIndex;
   readonly accounts: Accounts;
-  readonly interests: Interests;
-  readonly recalls: Recalls;
+  readonly subscriptions: Subscriptions;
+  readonly inProcessStates: InProcessStates;
   /** An object is there in this form from now on. */
-  wrote(entry: Entry): void;
+  wrote(entry: Stored): void;
   /** An object waits for the next walk of a read. */
   asked(service: Service, readKey: string, objectKey: string): void;
   quarantinedUntil(): number;
-  concluded(entry: Entry, verdict: Verdict<unknown>): void;
+  concluded(entry: Stored, verdict: Verdict<unknown>): void;
   /** The service asked for a pause on the credential of an account. */
   throttled(account: string, ms: number): void;
 }

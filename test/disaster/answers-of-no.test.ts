@@ -98,7 +98,7 @@ describe('a reset that itself begins the clean-up', () => {
     expect(conditionOf(world, 'DisasterReset', 'wipe', 'Ready')).toBe('False/CleanupPending');
     expect(conditionOf(world, 'DisasterReset', 'wipe', 'Accepted')).toBe('Unknown/CleanupPending');
     expect(sentenceOf(world, 'DisasterReset', 'wipe')).toContain('retry the same reset');
-    expect(world.operator.engine.census().oldestDoubtSeconds).toBe(0);
+    expect(world.operator.engine.metricsSnapshot().oldestDoubtSeconds).toBe(0);
 
     await world.control('PATCH', `/configurations/${configurationId}`, { pendingCleanup: null });
     await world.run(600_000);

@@ -59,7 +59,7 @@ describe('a validation', () => {
   it('that fails is counted from then on by how long ago that was, until it is deleted', async () => {
     const world = await aProtectedWorld();
     const { configurationId } = protection(world);
-    const newest = () => world.operator.engine.census().newestFailureSeconds.get('RecoveryValidation');
+    const newest = () => world.operator.engine.metricsSnapshot().newestFailureSeconds.get('RecoveryValidation');
     await world.control('PATCH', `/configurations/${configurationId}`, { nextValidation: 'fail' });
     world.apply('RecoveryValidation', 'trial', { protectionRef: { name: 'orders' } });
     await world.run(300_000);

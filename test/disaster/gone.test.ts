@@ -28,7 +28,7 @@ describe('a protection whose configuration is gone', () => {
 
     expect(conditionOf(world, kind, 'orders', 'RecoveryReady')).toBe('False/WipedByReset');
     expect(conditionOf(world, kind, 'orders', 'Ready')).toBe('False/WipedByReset');
-    expect(world.operator.engine.census().conditions).toContainEqual({
+    expect(world.operator.engine.metricsSnapshot().conditions).toContainEqual({
       kind,
       type: 'RecoveryReady',
       status: 'False',

@@ -62,7 +62,7 @@ describe('an activation that no list shows yet', () => {
     world.apply(kind, 'a', anActivation(world));
     await world.run(30_000);
     expect(conditionOf(world, kind, 'a', 'Accepted')).toBe('True/Accepted');
-    expect(world.operator.engine.census().oldestDoubtSeconds).toBe(0);
+    expect(world.operator.engine.metricsSnapshot().oldestDoubtSeconds).toBe(0);
 
     await world.run(120_000);
     expect(statusOf(world, kind, 'a')).not.toHaveProperty('journal');

@@ -106,7 +106,7 @@ describe('a protection', () => {
     world.apply('DisasterProtection', 'orders', aProtection);
     await world.run(5_000);
 
-    expect(world.operator.engine.census().conditions).toContainEqual({
+    expect(world.operator.engine.metricsSnapshot().conditions).toContainEqual({
       kind: 'DisasterProtection',
       type: 'RecoveryReady',
       status: 'Unknown',

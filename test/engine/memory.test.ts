@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { recollect, renderStatus, type StatusParts } from '../../src/engine/objects/stored-status.ts';
+import { parseStatus, renderStatus, type StatusParts } from '../../src/engine/objects/stored-status.ts';
 import { contactPoint } from '../../src/kinds/contact-point/contact-point.ts';
 
 const journal = {
@@ -48,6 +48,6 @@ describe('a status', () => {
   it('carries id and journal as they are', () => {
     const status = renderStatus(contactPoint, parts({}));
 
-    expect(recollect(contactPoint, status).memory).toMatchObject({ id: 'cp_1', journal });
+    expect(parseStatus(contactPoint, status).memory).toMatchObject({ id: 'cp_1', journal });
   });
 });

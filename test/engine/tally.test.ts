@@ -61,7 +61,9 @@ describe('an account', () => {
     expect(accountOf(world)['orphans']).toBeUndefined();
     await world.run(600_000);
     expect(accountOf(world)['orphans']).toEqual([{ type: 'alert', id: alertId, name: 'lost' }]);
-    expect(world.operator.engine.census().accounts).toEqual([{ account: 'team/default', resources: 3, orphans: 1 }]);
+    expect(world.operator.engine.metricsSnapshot().accounts).toEqual([
+      { account: 'team/default', resources: 3, orphans: 1 },
+    ]);
     expect((await world.ledger()).filter(({ kind }) => kind === 'alert.deleted')).toEqual([]);
 
     world.apply('MetricAlert', 'found', { ...alert, name: 'lost', externalId: alertId });

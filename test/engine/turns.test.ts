@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
-import { Turns } from '../../src/engine/call/exclusive-locks.ts';
+import { ExclusiveLocks } from '../../src/engine/call/exclusive-locks.ts';
 
 describe('a turn', () => {
   it('is had by one at a time, at all of its names', () => {
-    const turns = new Turns();
+    const turns = new ExclusiveLocks();
 
     expect(turns.take(['env_1', 'env_2'], 'app', 10)).toBe(true);
     expect(turns.take(['env_2', 'env_3'], 'other', 10)).toBe(false);
@@ -12,7 +12,7 @@ describe('a turn', () => {
   });
 
   it('is had only by who has looked since the one before had it', () => {
-    const turns = new Turns();
+    const turns = new ExclusiveLocks();
     turns.take(['env_1'], 'app', 10);
     turns.end(['env_1'], 'app', 20);
 
@@ -21,7 +21,7 @@ describe('a turn', () => {
   });
 
   it('is forgotten in time, but not by who had looked before that', () => {
-    const turns = new Turns();
+    const turns = new ExclusiveLocks();
     turns.take(['env_long'], 'app', 0);
 
     for (let at = 1_000; at < 10_000_000; at += 1_000) {

@@ -6,7 +6,7 @@ const email = { addresses: ['a@example.com'] };
 
 /** How many objects of a kind the operator believes in. */
 function believed(world: InProcess, kind: string): number {
-  const rows = world.operator.engine.census().objects.filter((row) => row.kind === kind);
+  const rows = world.operator.engine.metricsSnapshot().objects.filter((row) => row.kind === kind);
   return rows.reduce((sum, { count }) => sum + count, 0);
 }
 

@@ -7,7 +7,7 @@
 import { describe, expect, it } from 'vitest';
 import type { JournalEntry, Memory } from '../../src/engine/kind/contract/step.ts';
 import type { Outcome } from '../../src/engine/ports.ts';
-import { settle } from '../../src/engine/call/interpret-outcome.ts';
+import { interpretOutcome } from '../../src/engine/call/interpret-outcome.ts';
 import { recoveryActivation } from '../../src/kinds/recovery-activation/recovery-activation.ts';
 import type { Facts, Spec } from '../../src/kinds/recovery-activation/schema.ts';
 import {
@@ -128,7 +128,7 @@ class Model {
           const lost: Outcome = { is: 'inDoubt', message: 'lost', body: undefined };
           const outcome = answer === 'lostBefore' ? lost : this.#serve(bytes);
           if (dies <= writes) return;
-          const settled = settle(step.call, answer === 'answered' ? outcome : lost, memory);
+          const settled = interpretOutcome(step.call, answer === 'answered' ? outcome : lost, memory);
           if (settled.is === 'said') throw new Error('nothing is said here');
           memory = { ...memory, ...settled.remember };
           if (!store()) return;

@@ -23,19 +23,19 @@ export function measure(
   }
   metrics.gauge('apphosting_queue_depth', {}, operator.engine.depth);
   for (const name of restated) metrics.resetGauge(name);
-  const census = operator.engine.census();
-  for (const { kind, ready, reason, count } of census.objects)
+  const metricsSnapshot = operator.engine.metricsSnapshot();
+  for (const { kind, ready, reason, count } of metricsSnapshot.objects)
     metrics.gauge('apphosting_objects', { kind, ready, reason }, count);
-  for (const { kind, type, status, reason, count } of census.conditions)
+  for (const { kind, type, status, reason, count } of metricsSnapshot.conditions)
     metrics.gauge('apphosting_conditions', { kind, type, status, reason }, count);
-  for (const [kind, seconds] of census.newestFailureSeconds)
+  for (const [kind, seconds] of metricsSnapshot.newestFailureSeconds)
     metrics.gauge('apphosting_newest_failure_seconds', { kind }, seconds);
-  for (const [kind, count] of census.drifted) metrics.gauge('apphosting_drifted_objects', { kind }, count);
-  for (const { account, resources, orphans } of census.accounts) {
+  for (const [kind, count] of metricsSnapshot.drifted) metrics.gauge('apphosting_drifted_objects', { kind }, count);
+  for (const { account, resources, orphans } of metricsSnapshot.accounts) {
     metrics.gauge('apphosting_account_resources', { account }, resources);
     metrics.gauge('apphosting_account_orphans', { account }, orphans);
   }
-  for (const { kind, operation, count } of census.doubts)
+  for (const { kind, operation, count } of metricsSnapshot.doubts)
     metrics.gauge('apphosting_in_doubt_calls', { kind, operation }, count);
-  metrics.gauge('apphosting_in_doubt_oldest_seconds', {}, census.oldestDoubtSeconds);
+  metrics.gauge('apphosting_in_doubt_oldest_seconds', {}, metricsSnapshot.oldestDoubtSeconds);
 }

@@ -6,7 +6,7 @@
  */
 import type { Json } from '../../base/json.ts';
 import type { Clock } from '../../base/clock.ts';
-import type { Entry } from '../objects/object-index.ts';
+import type { Stored } from '../objects/object-index.ts';
 import type { Reason } from '../kind/contract/reasons.ts';
 import {
   acceptedMissingOf,
@@ -30,7 +30,7 @@ import type { Memory } from '../kind/contract/step.ts';
 export const farewellMs = 600_000;
 
 /** Whether an account serves those that use it, and by which rules of its spec. */
-interface AccountStanding {
+interface Admission {
   readonly admitted: boolean;
   readonly reason: Reason;
   readonly message: string;
@@ -48,7 +48,7 @@ export interface Session {
   /** The Secret went before the account: until then (monotonic) the token serves what is being deleted, and nothing else. */
   readonly farewellUntil: number | undefined;
   /** What the account's own last pass said; undefined before the first. */
-  standing: AccountStanding | undefined;
+  standing: Admission | undefined;
   /** Why nothing may be created or deleted, when owned objects stopped showing. */
   frozen: string | undefined;
   /** Until when (monotonic) the service last asked to wait, where that was long enough to be worth a word. */
@@ -118,14 +118,14 @@ export class Accounts {
   }
 
   /** Opens the service of an account, or says why it cannot be. */
-  async open(entry: Entry): Promise<Session | Closed> {
+  async open(entry: Stored): Promise<Session | Closed> {
     const opened = await this.#open(entry);
     if ('reason' in opened) this.#closed.set(entry.key, opened);
     else this.#closed.delete(entry.key);
     return opened;
   }
 
-  async #open(entry: Entry): Promise<Session | Closed> {
+  async #open(entry: Stored): Promise<Session | Closed> {
     const current = await settingsOf(entry, specOf(entry).credentialsRef.name, this.#around(entry));
     const farewell = 'reason' in current ? this.#farewell(entry, current) : undefined;
     if ('reason' in current && farewell === undefined) {
@@ -235,7 +235,7 @@ export class Accounts {
   }
 
   /** What is known of an account that cannot be used, for what was bound to it. */
-  viewWithout(account: Entry | undefined, { binding }: Memory<unknown>): AccountView {
+  viewWithout(account: Stored | undefined, { binding }: Memory<unknown>): AccountView {
     const mode = account === undefined ? undefined : specOf(account).mode;
     return {
       endpoint: binding?.endpoint ?? '',
@@ -249,12 +249,12 @@ export class Accounts {
   }
 
   /** Whether a namespace may use a cluster-wide account; nobody may by default. */
-  allows(account: Entry, namespace: string): boolean {
+  allows(account: Stored, namespace: string): boolean {
     if (account.kind.scope === 'Namespaced') return true;
     return isAllowed(specOf(account).allowedNamespaces, namespace, this.#options.labelsOf(namespace));
   }
 
-  #around(entry: Entry): SettingsSources {
+  #around(entry: Stored): SettingsSources {
     return { ...this.#options, secrets: this.#secretsOf(entry.key) };
   }
 
@@ -264,7 +264,7 @@ export class Accounts {
     return known;
   }
 
-  async #openPinned(entry: Entry, settings: ServiceSettings): Promise<Service | Closed> {
+  async #openPinned(entry: Stored, settings: ServiceSettings): Promise<Service | Closed> {
     const service = this.#options.hosting.open(settings, this.#options.onWalk);
     if ('refused' in service) return { reason: 'HostNotAllowed', message: service.refused };
     const mismatch = pinned(entry, service.endpoint);
@@ -281,7 +281,7 @@ export class Accounts {
   }
 
   /** In a namespace that is being deleted the Secret may go first: what was opened with it last serves for a while. */
-  #farewell(entry: Entry, { reason }: Closed): { settings: ServiceSettings; until: number } | undefined {
+  #farewell(entry: Stored, { reason }: Closed): { settings: ServiceSettings; until: number } | undefined {
     const last = this.#last.get(entry.key);
     if (reason !== 'SecretMissing' || last === undefined) return undefined;
     const now = this.#options.clock.monotonic();

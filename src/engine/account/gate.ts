@@ -4,7 +4,7 @@
  * Guarantees: dependents are woken exactly when their account begins or ceases to serve them, or serves by other rules; an account whose lists suddenly
  * lack what we own is frozen until that is explained; counting what uses an account costs one pass for many changes.
  */
-import { tie, type Entry } from '../objects/object-index.ts';
+import { tie, type Stored } from '../objects/object-index.ts';
 import type { Parts } from '../parts.ts';
 import type { Reason } from '../kind/contract/reasons.ts';
 import type { Verdict } from '../kind/contract/step.ts';
@@ -30,28 +30,28 @@ const passing: ReadonlySet<string> = new Set<Reason>([
 ]);
 
 /** What is shared with the engine. */
-export interface StandingParts extends Pick<
+export interface GateParts extends Pick<
   Parts,
-  'book' | 'accounts' | 'interests' | 'recalls' | 'clock' | 'settings'
+  'objects' | 'accounts' | 'subscriptions' | 'inProcessStates' | 'clock' | 'settings'
 > {
   readonly queue: Pick<WorkQueue, 'enqueue'>;
   /** Looks again at everything that a tie holds. */
   readonly wake: (name: string) => void;
 }
 
-export class Standing {
-  readonly #parts: StandingParts;
+export class AccountGate {
+  readonly #parts: GateParts;
   readonly #visibility = new Visibility();
 
-  constructor(parts: StandingParts) {
+  constructor(parts: GateParts) {
     this.#parts = parts;
   }
 
   /** The account is looked at again for what uses it: at once where it waits for that, else once for many. */
-  recount({ kind, account }: Entry): void {
-    const { book, queue } = this.#parts;
+  recount({ kind, account }: Stored): void {
+    const { objects, queue } = this.#parts;
     if (kind.life === 'account') return;
-    const isLeaving = book.get(account)?.object.metadata.deletionTimestamp !== undefined;
+    const isLeaving = objects.get(account)?.object.metadata.deletionTimestamp !== undefined;
     if (isLeaving) queue.enqueue(account, urgencies.change);
     else queue.enqueue(account, urgencies.resync, tallyMs);
   }
@@ -66,8 +66,8 @@ export class Standing {
 
   /** Freezes an account whose list suddenly lacks what we own, and thaws it again. */
   walked(service: Service, key: string): void {
-    const { accounts, interests, queue, wake } = this.#parts;
-    const lookers = interests.lookers(service, key);
+    const { accounts, subscriptions, queue, wake } = this.#parts;
+    const lookers = subscriptions.lookers(service, key);
     const account = accounts.keyOf(service);
     const session = account === undefined ? undefined : accounts.session(account);
     if (lookers === undefined || account === undefined || session === undefined || lookers.read.absentOn404) return;
@@ -84,12 +84,12 @@ export class Standing {
   }
 
   #owned(object: string, id: string, items: ReadonlyMap<string, unknown>): readonly Owned[] {
-    const entry = this.#parts.book.get(object);
-    if (entry === undefined || entry.recollection.memory.id !== id) return [];
+    const entry = this.#parts.objects.get(object);
+    if (entry === undefined || entry.status.memory.id !== id) return [];
     // What is being deleted may be gone by our own hand.
     if (entry.object.metadata.deletionTimestamp !== undefined) return [];
-    if (this.#parts.book.tiedBy(tie.wipe(id)).length > 0) return [];
-    const { wrote, notes, looks } = this.#parts.recalls.of(entry.object.metadata.uid);
+    if (this.#parts.objects.tiedBy(tie.wipe(id)).length > 0) return [];
+    const { wrote, notes, looks } = this.#parts.inProcessStates.of(entry.object.metadata.uid);
     // What is held up, by a missing reference for instance, could never be proved gone: the account would stay frozen for good.
     if (!looks) return [];
     const young = wrote !== undefined && this.#parts.clock.monotonic() - wrote.at < this.#parts.settings.horizonMs;
@@ -97,7 +97,7 @@ export class Standing {
   }
 
   /** The annotation that accepts a loss counts once per token. */
-  noteAccepted(entry: Entry): void {
+  noteAccepted(entry: Stored): void {
     const token = acceptMissingToken(entry.object);
     const session = this.#parts.accounts.session(entry.key);
     if (token === undefined || session === undefined || session.acceptedMissing === token) return;
@@ -111,12 +111,12 @@ export class Standing {
   }
 
   /** What an account says decides whether its dependents may go on. */
-  concluded(entry: Entry, verdict: Verdict<unknown>): void {
+  concluded(entry: Stored, verdict: Verdict<unknown>): void {
     const { accounts, queue, settings, wake } = this.#parts;
     if (entry.kind.life !== 'account') return;
     const session = accounts.session(entry.key);
     // An account that waits for those who use it must still serve them, or neither would ever go.
-    const isKnown = session?.standing?.admitted === true || entry.recollection.memory.binding !== undefined;
+    const isKnown = session?.standing?.admitted === true || entry.status.memory.binding !== undefined;
     const admitted = verdict.is === 'ready' || (isKnown && passing.has(verdict.reason ?? 'InSync'));
     const before = session?.standing;
     const throttledMs = session && accounts.throttledMs(session);

@@ -1,7 +1,7 @@
 /** What an account is opened with: its spec, and the Secrets that this names. */
 import { type Json, isRecord } from '../../base/json.ts';
 import type { AllowedNamespaces } from './allowed-namespaces.ts';
-import { entryInWords, type Entry } from '../objects/object-index.ts';
+import { storedInWords, type Stored } from '../objects/object-index.ts';
 import type { Adoption } from '../kind/contract/pass.ts';
 import type { Reason } from '../kind/contract/reasons.ts';
 import { accountLabel, annotations, partsOfKey } from '../objects/names.ts';
@@ -34,7 +34,7 @@ export interface SettingsSources {
 
 /** What a Secret says that an account names, together with the account's own spec. */
 export async function settingsOf(
-  entry: Entry,
+  entry: Stored,
   name: string,
   { material, operatorNamespace, secrets }: SettingsSources,
 ): Promise<ServiceSettings | Closed> {
@@ -75,7 +75,7 @@ function tokenFlaw(token: string): string | undefined {
 
 /** The second credential is for the same host and the same account; without a Secret that says so it is not used. */
 export async function dangerousSettingsOf(
-  entry: Entry,
+  entry: Stored,
   main: ServiceSettings,
   sources: SettingsSources,
 ): Promise<ServiceSettings | Closed | undefined> {
@@ -104,7 +104,7 @@ export function printable(settings: ServiceSettings | Closed): Json {
 }
 
 /** The spec of an account, which its schema has checked. */
-export function specOf(entry: Entry): AccountSpec {
+export function specOf(entry: Stored): AccountSpec {
   if (entry.spec.is === 'valid' && isAccountSpec(entry.spec.value)) return entry.spec.value;
   return { accountId: '', credentialsRef: { name: '' } };
 }
@@ -114,20 +114,20 @@ function isAccountSpec(value: unknown): value is AccountSpec {
 }
 
 /** The newest loss that the owner of the account has accepted, as status says. */
-export function acceptedMissingOf({ recollection }: Entry): string | undefined {
-  const { facts } = recollection.memory;
+export function acceptedMissingOf({ status }: Stored): string | undefined {
+  const { facts } = status.memory;
   const token = isRecord(facts) ? facts['acceptedMissing'] : undefined;
   return typeof token === 'string' ? token : undefined;
 }
 
 /** An account stays with the endpoint of its first success until its owner accepts another by annotation. */
-export function pinned(entry: Entry, endpoint: string): Closed | undefined {
-  const pin = entry.recollection.memory.binding?.endpoint;
+export function pinned(entry: Stored, endpoint: string): Closed | undefined {
+  const pin = entry.status.memory.binding?.endpoint;
   if (pin === undefined || pin === endpoint) return undefined;
   const accepted = entry.object.metadata.annotations?.[annotations.acceptEndpoint];
   if (accepted === endpoint) return undefined;
   return {
     reason: 'EndpointChanged',
-    message: `${entryInWords(entry)} belongs to ${pin}, and the Secret now names ${endpoint}; nothing is sent there until the annotation ${annotations.acceptEndpoint}: ${endpoint} accepts it`,
+    message: `${storedInWords(entry)} belongs to ${pin}, and the Secret now names ${endpoint}; nothing is sent there until the annotation ${annotations.acceptEndpoint}: ${endpoint} accepts it`,
   };
 }

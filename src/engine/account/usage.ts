@@ -6,36 +6,36 @@
  * resource: a list may lag behind a deletion, and a resource may be about to learn its id.
  */
 import type { Session } from './accounts.ts';
-import { tie, type Book, type Entry } from '../objects/object-index.ts';
+import { tie, type ObjectIndex, type Stored } from '../objects/object-index.ts';
 import type { OperatorKey } from '../status/fingerprint.ts';
-import type { Interests } from '../objects/subscriptions.ts';
+import type { Subscriptions } from '../objects/subscriptions.ts';
 import type { AnyKind } from '../kind/contract/define.ts';
 import type { Orphan, Tally, Use } from '../kind/contract/pass.ts';
-import { markOf, type Recalls } from '../objects/in-process.ts';
+import { markOf, type InProcessStates } from '../objects/in-process.ts';
 
 /** What counting takes. */
 export interface Tallying {
-  readonly book: Book;
-  readonly interests: Interests;
+  readonly objects: ObjectIndex;
+  readonly subscriptions: Subscriptions;
   readonly kinds: readonly AnyKind[];
-  readonly recalls: Recalls;
+  readonly inProcessStates: InProcessStates;
   readonly key: OperatorKey;
   readonly settings: { readonly horizonMs: number; readonly seesAll: boolean };
 }
 
 /** What an account is used for. With a selector nothing is called an orphan: its resource may have gone to another operator. */
-export function tallyOf(around: Tallying, account: Entry, session: Session | undefined): Tally {
+export function tallyOf(around: Tallying, account: Stored, session: Session | undefined): Tally {
   const searched = around.settings.seesAll ? session : undefined;
   return {
-    counts: usesOf(around.book, account),
+    counts: usesOf(around.objects, account),
     orphans: searched === undefined ? [] : around.kinds.flatMap((kind) => orphansOf(around, searched, kind)),
   };
 }
 
-function usesOf(book: Book, account: Entry): readonly Use[] {
+function usesOf(objects: ObjectIndex, account: Stored): readonly Use[] {
   const uses = new Map<string, Use>();
-  for (const key of book.tiedBy(tie.account(account.key))) {
-    const entry = book.get(key);
+  for (const key of objects.tiedBy(tie.account(account.key))) {
+    const entry = objects.get(key);
     if (entry === undefined) continue;
     const { kind } = entry.kind;
     const { total, ready } = uses.get(kind) ?? { total: 0, ready: 0 };
@@ -45,23 +45,23 @@ function usesOf(book: Book, account: Entry): readonly Use[] {
 }
 
 /** Whether a resource is Ready, as its status says. */
-export function isReady({ recollection }: Entry): boolean {
-  return recollection.conditions.some(({ type, status }) => type === 'Ready' && status === 'True');
+export function isReady({ status }: Stored): boolean {
+  return status.conditions.some(({ type, status }) => type === 'Ready' && status === 'True');
 }
 
 function orphansOf(around: Tallying, session: Session, kind: AnyKind): readonly Orphan[] {
   const { marks } = kind;
   if (marks === undefined) return [];
-  const { book, interests, key, settings } = around;
+  const { objects, subscriptions, key, settings } = around;
   const holders = holdersOf(around, session, kind);
   const suspects = new Map<string, number>();
   const found: Orphan[] = [];
-  for (const read of interests.readsOf(session.service)) {
+  for (const read of subscriptions.readsOf(session.service)) {
     const walk = read.key.startsWith(`${marks.collection}/`) ? session.service.snapshot(read) : undefined;
     for (const [id, item] of walk?.items ?? []) {
       const { mark, name } = marks.read(item);
       if (walk === undefined || mark === undefined || !key.isOwn(mark)) continue;
-      const isKnown = book.tiedBy(tie.claim(kind.kind, id)).length > 0;
+      const isKnown = objects.tiedBy(tie.claim(kind.kind, id)).length > 0;
       const isAwaited = holders.has(mark) && holders.get(mark) === undefined;
       if (isKnown || isAwaited) continue;
       const since = session.suspects.get(id) ?? walk.begunAt;
@@ -76,17 +76,18 @@ function orphansOf(around: Tallying, session: Session, kind: AnyKind): readonly 
 
 /** Who made what carries a mark, by mark; with the id it has bound since. */
 function holdersOf(
-  { book, recalls, key }: Tallying,
+  { objects, inProcessStates, key }: Tallying,
   { service }: Session,
   kind: AnyKind,
 ): ReadonlyMap<string, string | undefined> {
   const holders = new Map<string, string | undefined>();
-  for (const { kind: other, object, recollection } of book.values()) {
+  for (const { kind: other, object, status } of objects.values()) {
     if (other !== kind) continue;
-    const { id, binding } = recollection.memory;
+    const { id, binding } = status.memory;
     const isElsewhere =
       binding !== undefined && (binding.endpoint !== service.endpoint || binding.accountId !== service.accountId);
-    if (!isElsewhere) holders.set(markOf(recalls.of(object.metadata.uid), key, service, object.metadata.uid), id);
+    if (!isElsewhere)
+      holders.set(markOf(inProcessStates.of(object.metadata.uid), key, service, object.metadata.uid), id);
   }
   return holders;
 }

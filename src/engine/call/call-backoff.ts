@@ -11,14 +11,14 @@ import { sameJson } from '../../base/json.ts';
 import type { Memory, Verdict } from '../kind/contract/step.ts';
 import { annotations, group } from '../objects/names.ts';
 import type { KubeObject } from '../ports.ts';
-import type { Recall } from '../objects/in-process.ts';
+import type { InProcess } from '../objects/in-process.ts';
 import type { Surroundings } from '../reconcile/surroundings.ts';
 
 /** What was refused is sent again after this long, should nothing end the pause before. */
 const refusedForMs = 600_000;
 
 /** A call that came to nothing. */
-export interface Vain {
+export interface FailedCall {
   /** Stands for what is sent; undefined where the answer changed what that is, until it is known. */
   readonly digest: string | undefined;
   readonly at: number;
@@ -40,13 +40,13 @@ export interface LeftMarks {
 }
 
 /** What is known, where status says what would count if the call were under way. */
-export function asKnown(memory: Memory<unknown>, { marks }: Recall): Memory<unknown> {
+export function asKnown(memory: Memory<unknown>, { marks }: InProcess): Memory<unknown> {
   return marks === undefined ? memory : replaced(memory, marks.marked, marks.known);
 }
 
 /** What status is to say of it, as long as the call is to be sent again. */
-export function asMarked(memory: Memory<unknown>, { marks, vain }: Recall): Memory<unknown> {
-  if (marks === undefined || vain?.digest !== marks.digest) return memory;
+export function asMarked(memory: Memory<unknown>, { marks, failedCall }: InProcess): Memory<unknown> {
+  if (marks === undefined || failedCall?.digest !== marks.digest) return memory;
   return replaced(memory, marks.known, marks.marked);
 }
 
@@ -60,48 +60,53 @@ function replaced(
 }
 
 /** Keeps a call that failed back for a while. */
-export function failed(recall: Recall, vain: Omit<Vain, 'isNo' | 'until'>, pauseMs: number): void {
+export function failed(inProcess: InProcess, failedCall: Omit<FailedCall, 'isNo' | 'until'>, pauseMs: number): void {
   // What it asked to remember was remembered when it was said first.
-  const { remember: _remembered, note: _noted, ...verdict } = vain.verdict;
-  recall.vain = { ...vain, verdict, isNo: false, until: vain.at + pauseMs };
-  recall.failures += 1;
+  const { remember: _remembered, note: _noted, ...verdict } = failedCall.verdict;
+  inProcess.failedCall = { ...failedCall, verdict, isNo: false, until: failedCall.at + pauseMs };
+  inProcess.failures += 1;
 }
 
 /** Keeps a call that was refused back for as long as the verdict says, or for long. */
-export function refused(recall: Recall, vain: Omit<Vain, 'isNo' | 'until'>): void {
-  const { remember = {}, ...verdict } = vain.verdict;
+export function refused(inProcess: InProcess, failedCall: Omit<FailedCall, 'isNo' | 'until'>): void {
+  const { remember = {}, ...verdict } = failedCall.verdict;
   const pauseMs = verdict.is === 'wait' ? (verdict.retryInMs ?? refusedForMs) : refusedForMs;
   // What else was remembered with it was remembered when it was said first, and is old when it is said again.
   const ended = 'journal' in remember ? { remember: { journal: remember.journal } } : {};
-  recall.vain = { ...vain, verdict: { ...verdict, ...ended }, isNo: true, until: vain.at + pauseMs };
-  recall.failures += 1;
+  inProcess.failedCall = {
+    ...failedCall,
+    verdict: { ...verdict, ...ended },
+    isNo: true,
+    until: failedCall.at + pauseMs,
+  };
+  inProcess.failures += 1;
 }
 
 /** What was done, or is wanted no longer, was not in vain. */
-export function wentWell(recall: Recall): void {
-  recall.vain = undefined;
-  recall.failures = 0;
+export function wentWell(inProcess: InProcess): void {
+  inProcess.failedCall = undefined;
+  inProcess.failures = 0;
 }
 
 /** The same call, as long as it must not be sent again. */
-export function heldBack(recall: Recall, digest: string, now: number): Vain | undefined {
-  const { vain, forced } = recall;
-  if (vain === undefined || (vain.digest ?? digest) !== digest || now >= vain.until) return undefined;
-  if ((forced?.since ?? vain.at) > vain.at) return undefined;
+export function heldBack(inProcess: InProcess, digest: string, now: number): FailedCall | undefined {
+  const { failedCall, forced } = inProcess;
+  if (failedCall === undefined || (failedCall.digest ?? digest) !== digest || now >= failedCall.until) return undefined;
+  if ((forced?.since ?? failedCall.at) > failedCall.at) return undefined;
   // The first request after such an answer is the one that is kept back; another one after that is not.
-  recall.vain = { ...vain, digest };
-  return vain;
+  inProcess.failedCall = { ...failedCall, digest };
+  return failedCall;
 }
 
 /** Whether the pause of the same call is over, and what it was decided on now was asked for before that. */
-export function isSeenTooEarly({ vain, askedAt }: Recall, digest: string, now: number): boolean {
-  if (vain === undefined || vain.digest !== digest || now < vain.until) return false;
-  return askedAt !== undefined && askedAt < vain.until;
+export function isSeenTooEarly({ failedCall, askedAt }: InProcess, digest: string, now: number): boolean {
+  if (failedCall === undefined || failedCall.digest !== digest || now < failedCall.until) return false;
+  return askedAt !== undefined && askedAt < failedCall.until;
 }
 
 /** What was in vain under other circumstances may go well now; `holders` are those that may keep it from being deleted. */
 export function noteCircumstances(
-  recall: Recall,
+  inProcess: InProcess,
   { metadata }: KubeObject,
   { session, referred }: Pick<Surroundings, 'session' | 'referred'>,
   holders: readonly string[],
@@ -113,12 +118,12 @@ export function noteCircumstances(
   const references = [...referred].map(([name, { id, applied }]) => [name, id, applied]);
   const { generation, deletionTimestamp } = metadata;
   const circumstances = JSON.stringify([generation, deletionTimestamp, steering, session.print, references, holders]);
-  if (recall.circumstances !== circumstances) wentWell(recall);
-  recall.circumstances = circumstances;
+  if (inProcess.circumstances !== circumstances) wentWell(inProcess);
+  inProcess.circumstances = circumstances;
 }
 
 /** The service can be read again: what failed is tried again now. */
-export function recovered(recall: Recall, now: number): void {
-  const { vain } = recall;
-  if (vain?.isNo === false) recall.vain = { ...vain, until: now };
+export function recovered(inProcess: InProcess, now: number): void {
+  const { failedCall } = inProcess;
+  if (failedCall?.isNo === false) inProcess.failedCall = { ...failedCall, until: now };
 }

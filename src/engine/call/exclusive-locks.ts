@@ -2,7 +2,7 @@
 const keptMs = 600_000;
 
 /** Who has the turn: calls that would be taken for one another when an answer is lost are not under way at the same time. */
-export class Turns {
+export class ExclusiveLocks {
   /** The one that was touched last is the last. */
   readonly #turns = new Map<string, { readonly by: string; readonly endedAt: number | undefined }>();
   /** When the newest of the turns that are forgotten ended: any name may have been its own. */

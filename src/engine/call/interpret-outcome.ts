@@ -2,7 +2,7 @@ import type { Call, Memory, Refusal, Verdict } from '../kind/contract/step.ts';
 import type { Outcome } from '../ports.ts';
 
 /** What a call's outcome means for the object. */
-export type Settlement<Facts> =
+export type Interpretation<Facts> =
   /** Done: remember this and decide anew. */
   | { readonly is: 'done'; readonly remember: Partial<Memory<Facts>>; readonly identified: boolean }
   /** Not known: the entry stays in the journal, and the next step looks before it acts. */
@@ -28,21 +28,21 @@ export type Settlement<Facts> =
  * is cleared, and so is what was only remembered for its sake (`before` is what stood there); both stay in doubt, so that the
  * next step looks before it acts.
  */
-export function settle<Facts>(
+export function interpretOutcome<Facts>(
   call: Call<Facts>,
   answered: Outcome,
   memory: Memory<Facts>,
   before: Partial<Memory<Facts>> = {},
-): Settlement<Facts> {
+): Interpretation<Facts> {
   const outcome = understood(call, answered);
-  const settlement = call.resumes === true ? resumed(call, outcome, memory) : judged(call, outcome, memory);
-  if (outcome.is === 'inDoubt' || settlement.is === 'doubt') return settlement;
-  if (settlement.is === 'done') return { ...settlement, remember: { ...before, ...settlement.remember } };
-  const { verdict } = settlement;
-  return { ...settlement, verdict: { ...verdict, remember: { ...before, ...verdict.remember } } };
+  const interpretation = call.resumes === true ? resumed(call, outcome, memory) : judged(call, outcome, memory);
+  if (outcome.is === 'inDoubt' || interpretation.is === 'doubt') return interpretation;
+  if (interpretation.is === 'done') return { ...interpretation, remember: { ...before, ...interpretation.remember } };
+  const { verdict } = interpretation;
+  return { ...interpretation, verdict: { ...verdict, remember: { ...before, ...verdict.remember } } };
 }
 
-function judged<Facts>(call: Call<Facts>, outcome: Outcome, memory: Memory<Facts>): Settlement<Facts> {
+function judged<Facts>(call: Call<Facts>, outcome: Outcome, memory: Memory<Facts>): Interpretation<Facts> {
   if (outcome.is === 'committed') return committed(call, outcome.body, memory);
   if (outcome.is === 'notFound' && call.request.effect === 'remove') return committed(call, undefined, memory);
   if (outcome.is === 'notSent') return waiting(call, 'ServiceUnavailable', outcome.message, { journal: undefined });
@@ -72,7 +72,7 @@ function understood<Facts>(call: Call<Facts>, outcome: Outcome): Outcome {
  * What came of an entry that was open already. It may have been sent before, so that nothing but an answer that says yes ends
  * it here: after a no the kind looks once more, and what was not sent this time leaves it as it was.
  */
-function resumed<Facts>(call: Call<Facts>, outcome: Outcome, memory: Memory<Facts>): Settlement<Facts> {
+function resumed<Facts>(call: Call<Facts>, outcome: Outcome, memory: Memory<Facts>): Interpretation<Facts> {
   const kept = { journal: memory.journal };
   switch (outcome.is) {
     case 'committed':
@@ -100,12 +100,12 @@ function saidNo<Facts>(
   call: Call<Facts>,
   message: string,
   { journal }: Memory<Facts>,
-): Extract<Settlement<Facts>, { is: 'doubt' }> {
+): Extract<Interpretation<Facts>, { is: 'doubt' }> {
   const remember = journal && { journal: { ...journal, conflicted: message.slice(0, 200) } };
   return { is: 'doubt', remember, refused: rejected(call, message) };
 }
 
-function committed<Facts>(call: Call<Facts>, body: unknown, memory: Memory<Facts>): Settlement<Facts> {
+function committed<Facts>(call: Call<Facts>, body: unknown, memory: Memory<Facts>): Interpretation<Facts> {
   const remember = call.committed(body);
   if (remember === undefined) {
     return { is: 'doubt', remember: {} };
@@ -115,7 +115,7 @@ function committed<Facts>(call: Call<Facts>, body: unknown, memory: Memory<Facts
   return { is: 'done', remember: { journal: undefined, ...remember }, identified: identified || isOnce };
 }
 
-function refused<Facts>(call: Call<Facts>, outcome: Refusal): Settlement<Facts> {
+function refused<Facts>(call: Call<Facts>, outcome: Refusal): Interpretation<Facts> {
   switch (outcome.is) {
     case 'notExecuted':
       return notExecuted(call, outcome);
@@ -137,7 +137,7 @@ function notExecuted<Facts>(
   call: Call<Facts>,
   outcome: Extract<Refusal, { is: 'notExecuted' }>,
   remember: Partial<Memory<Facts>> = { journal: undefined },
-): Settlement<Facts> {
+): Interpretation<Facts> {
   switch (outcome.why) {
     case 'throttled': {
       const verdict: Verdict<Facts> = { ...slowedDown(call, outcome.retryInMs), remember };
@@ -173,7 +173,7 @@ function waiting<Facts>(
   reason: 'ServiceUnavailable' | 'ObjectMissing',
   message: string,
   remember: Partial<Memory<Facts>> | undefined,
-): Settlement<Facts> {
+): Interpretation<Facts> {
   const verdict: Verdict<Facts> = {
     is: 'wait',
     reason,
@@ -183,6 +183,6 @@ function waiting<Facts>(
   return { is: 'said', verdict, retry: 'backoff' };
 }
 
-function stalled<Facts>(call: Call<Facts>, message: string): Settlement<Facts> {
+function stalled<Facts>(call: Call<Facts>, message: string): Interpretation<Facts> {
   return { is: 'said', verdict: { ...rejected(call, message), remember: { journal: undefined } }, retry: 'asSaid' };
 }

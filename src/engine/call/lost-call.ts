@@ -10,7 +10,7 @@ import type { View } from '../kind/contract/pass.ts';
 import type { Reason } from '../kind/contract/reasons.ts';
 import type { JournalEntry, Step, Verdict } from '../kind/contract/step.ts';
 import type { Parts } from '../parts.ts';
-import { seenJournal, type Recall } from '../objects/in-process.ts';
+import { seenJournal, type InProcess } from '../objects/in-process.ts';
 import type { Session } from '../account/accounts.ts';
 import { remembering, type Work } from '../reconcile/work.ts';
 
@@ -24,8 +24,8 @@ export interface Learned {
 }
 
 /** Whether others wait until it is known what a lost call of this object did. */
-export function isLost({ entry, recollection }: Work): boolean {
-  return entry.kind.life === 'long' && recollection.damaged === undefined && isOpen(recollection.memory);
+export function isLost({ entry, status }: Work): boolean {
+  return entry.kind.life === 'long' && status.damaged === undefined && isOpen(status.memory);
 }
 
 /** Looks for what the lost call made; `decide` is the kind's step for the work as it stands. */
@@ -36,8 +36,8 @@ export function lookForLost(
   decide: (work: Work, view: View) => Step<unknown>,
 ): Learned {
   let work = started;
-  for (let count = 0; count < mostSteps && isOpen(work.recollection.memory); count += 1) {
-    const step = decide(work, untroubled(new RecordingView(service, work.recall.forced?.since)));
+  for (let count = 0; count < mostSteps && isOpen(work.status.memory); count += 1) {
+    const step = decide(work, untroubled(new RecordingView(service, work.inProcess.forced?.since)));
     switch (step.is) {
       case 'again':
         work = remembering(work, step.remember);
@@ -71,12 +71,12 @@ export function withDoubt(
   work: Work,
   verdict: Verdict<unknown>,
 ): Verdict<unknown> {
-  const { journal } = work.recollection.memory;
+  const { journal } = work.status.memory;
   if (verdict.is === 'ready' || speaking.has(verdict.reason) || !isLost(work) || journal === undefined) return verdict;
   // What the service knows by a requestId is not lost in this sense: the same bytes are sent again.
   if (journal.requestId !== undefined) return verdict;
   const { operation, startedAt } = journal;
-  const until = arrivesUntil(parts, work.recall, journal);
+  const until = arrivesUntil(parts, work.inProcess, journal);
   const doubt = `the answer to the call "${operation}" of ${startedAt} was lost: it is not repeated before ${until}, nor before it is known what it did`;
   return { ...verdict, message: `${verdict.message}; ${doubt}` };
 }
@@ -84,10 +84,10 @@ export function withDoubt(
 /** Until when a call that was written down may still arrive, as it stands in messages. */
 export function arrivesUntil(
   { clock, settings }: Pick<Parts, 'clock' | 'settings'>,
-  recall: Recall,
+  inProcess: InProcess,
   journal: JournalEntry,
 ): string {
-  const seen = seenJournal(recall, journal, { monotonic: clock.monotonic(), wall: clock.wall() });
+  const seen = seenJournal(inProcess, journal, { monotonic: clock.monotonic(), wall: clock.wall() });
   return new Date(seen.wall + journal.deadlineSeconds * 1_000 + settings.horizonMs).toISOString();
 }
 
@@ -108,6 +108,6 @@ export function withoutLost(work: Work, { call }: Extract<Step<unknown>, { is: '
 }
 
 /** Others wait for the name of a create, and for what a change that is known by its trace was made to. */
-function isOpen({ id, journal }: Work['recollection']['memory']): boolean {
+function isOpen({ id, journal }: Work['status']['memory']): boolean {
   return journal?.create === undefined ? journal?.before !== undefined : id === undefined;
 }

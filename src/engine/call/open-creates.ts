@@ -1,6 +1,6 @@
 /** Who is creating what: at most one object may have an open create of one name in one collection of one account. */
 import type { Clock } from '../../base/clock.ts';
-import { entryInWords, tie, type Book, type Entry } from '../objects/object-index.ts';
+import { storedInWords, tie, type ObjectIndex, type Stored } from '../objects/object-index.ts';
 import type { Reason } from '../kind/contract/reasons.ts';
 import type { JournalEntry } from '../kind/contract/step.ts';
 
@@ -8,14 +8,14 @@ const usual: ReadonlySet<string> = new Set<Reason>(['Creating', 'CreateInProgres
 
 /** The creates under way in this process, together with those that stand in a journal. */
 export class OpenCreates {
-  readonly #book: Book;
+  readonly #objects: ObjectIndex;
   readonly #clock: Clock;
   readonly #horizonMs: number;
   readonly #reserved = new Map<string, Reserved>();
   readonly #buried = new Set<Buried>();
 
-  constructor(book: Book, clock: Clock, horizonMs: number) {
-    this.#book = book;
+  constructor(objects: ObjectIndex, clock: Clock, horizonMs: number) {
+    this.#objects = objects;
     this.#clock = clock;
     this.#horizonMs = horizonMs;
   }
@@ -47,9 +47,9 @@ export class OpenCreates {
    * An object went: the name stays taken until a create in doubt can no longer arrive, and until what a create has just made
    * shows in every list.
    */
-  bury(entry: Entry): void {
-    const { journal } = entry.recollection.memory;
-    const words = entryInWords(entry);
+  bury(entry: Stored): void {
+    const { journal } = entry.status.memory;
+    const words = storedInWords(entry);
     const reserved = this.#reserved.get(entry.key);
     const now = this.#clock.monotonic();
     if (reserved !== undefined)
@@ -62,7 +62,7 @@ export class OpenCreates {
   }
 
   /** Another object with an open create of this name, in this process or in a journal. */
-  other(entry: Entry, where: Place, collection: string, name: string): Holder | undefined {
+  other(entry: Stored, where: Place, collection: string, name: string): Holder | undefined {
     const wanted = tie.create(collection, name);
     const place = placeOf(where);
     for (const buried of this.#buried) {
@@ -73,13 +73,13 @@ export class OpenCreates {
     }
     for (const [key, reserved] of this.#reserved) {
       if (key === entry.key || reserved.tie !== wanted || reserved.where !== place) continue;
-      const holder = this.#book.get(key);
+      const holder = this.#objects.get(key);
       if (holder === undefined) this.#reserved.delete(key);
-      else if (reserved.overAt === undefined) return { words: entryInWords(holder), isUsual: true };
+      else if (reserved.overAt === undefined) return { words: storedInWords(holder), isUsual: true };
     }
-    for (const key of this.#book.tiedBy(wanted)) {
-      const holder = this.#book.get(key);
-      const journal = holder?.recollection.memory.journal;
+    for (const key of this.#objects.tiedBy(wanted)) {
+      const holder = this.#objects.get(key);
+      const journal = holder?.status.memory.journal;
       if (holder === undefined || journal === undefined || key === entry.key) continue;
       if (placeOf(journal) === place) return heldBy(holder);
     }
@@ -97,10 +97,10 @@ export class OpenCreates {
 }
 
 /** Who has an open create, and why it takes its time, where its own status gives another reason than that. */
-function heldBy(holder: Entry): Holder {
-  const { reason } = holder.recollection.conditions.find(({ type }) => type === 'Ready') ?? {};
+function heldBy(holder: Stored): Holder {
+  const { reason } = holder.status.conditions.find(({ type }) => type === 'Ready') ?? {};
   const isUsual = reason === undefined || usual.has(reason);
-  return { words: `${entryInWords(holder)}${isUsual ? '' : `, which says ${reason},`}`, isUsual };
+  return { words: `${storedInWords(holder)}${isUsual ? '' : `, which says ${reason},`}`, isUsual };
 }
 
 /** Who has the right to create. */

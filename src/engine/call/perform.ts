@@ -12,7 +12,7 @@ import { annotations } from '../objects/names.ts';
 import { isoSeconds } from '../../base/time.ts';
 import { deadlineSeconds, dispatch, type Errand } from './dispatch.ts';
 import { corrected, correctedPerhaps, writtenTo } from '../objects/in-process.ts';
-import { settle, slowedDown } from './interpret-outcome.ts';
+import { interpretOutcome, slowedDown } from './interpret-outcome.ts';
 import { requestDigest } from '../reconcile/surroundings.ts';
 import { failed, heldBack, isSeenTooEarly, refused, wentWell } from './call-backoff.ts';
 import { remembering, type Work } from '../reconcile/work.ts';
@@ -47,19 +47,19 @@ export async function perform(
   pass: Pass<unknown, unknown>,
   call: Call<unknown>,
 ): Promise<Performed> {
-  work.recall.newSince = undefined;
+  work.inProcess.newSince = undefined;
   const digest = requestDigest(pass.print, call.request);
-  const held = heldBack(work.recall, digest, pass.monotonicMs);
-  const isTooEarly = isSeenTooEarly(work.recall, digest, pass.monotonicMs);
-  if (call.resumes === true && (held !== undefined || isTooEarly)) work.recall.notes = pass.notes;
+  const held = heldBack(work.inProcess, digest, pass.monotonicMs);
+  const isTooEarly = isSeenTooEarly(work.inProcess, digest, pass.monotonicMs);
+  if (call.resumes === true && (held !== undefined || isTooEarly)) work.inProcess.notes = pass.notes;
   if (held !== undefined) return { is: 'said', work, verdict: held.verdict, againInMs: held.until - pass.monotonicMs };
   if (isTooEarly) {
-    work.recall.askedAt = pass.monotonicMs;
+    work.inProcess.askedAt = pass.monotonicMs;
     return { is: 'on', work };
   }
   const performed = await inTurn({ table, pass, call, digest }, work);
   // What was not done is decided on a look of its own next time.
-  if (performed.is !== 'on') work.recall.askedAt = undefined;
+  if (performed.is !== 'on') work.inProcess.askedAt = undefined;
   return performed;
 }
 
@@ -78,9 +78,9 @@ async function inTurn(errand: Errand, work: Work): Promise<Performed> {
 
 async function carryOut(errand: Errand, work: Work): Promise<Performed> {
   const { table, pass, call } = errand;
-  const { notes } = work.recall;
+  const { notes } = work.inProcess;
   // What is not sent leaves no trace in what the next step knows.
-  if (call.resumes === true) work.recall.notes = pass.notes;
+  if (call.resumes === true) work.inProcess.notes = pass.notes;
   const service = table.serviceFor(work, pass, call);
   if (service === undefined) return { is: 'quiet', retryInMs: reopenedMs };
   if ('reason' in service) {
@@ -104,8 +104,8 @@ async function sendOff(errand: Errand, work: Work, service: Service, notes: Note
   const unproven = await prove(ready, call, service);
   if (unproven !== undefined) return inVain(errand, ready, unproven);
   if (call.confirm === 'live' && !isSame(await table.readLive(ready), ready)) return { is: 'quiet', retryInMs: 1_000 };
-  work.recall.notes = notes;
-  work.recall.marks = undefined;
+  work.inProcess.notes = notes;
+  work.inProcess.marks = undefined;
   const before = beforeOf(call, work);
   const outcome = await dispatch(errand, ready, service);
   return outcome === 'late' ? unsent(errand, ready, before) : conclusion(errand, ready, before, outcome);
@@ -127,7 +127,7 @@ export async function begin(
   intent: Intent,
   words: string,
 ): Promise<Performed> {
-  const held = heldBack(work.recall, intent.digest, pass.monotonicMs);
+  const held = heldBack(work.inProcess, intent.digest, pass.monotonicMs);
   if (held !== undefined) return { is: 'said', work, verdict: held.verdict, againInMs: held.until - pass.monotonicMs };
   if (table.leadership.mayAct() !== undefined) return { is: 'quiet', retryInMs: 2_000 };
   // What is known of the object stands there before anything is sent, and not only afterwards.
@@ -199,7 +199,7 @@ async function enter(
 
 /** The same work with conditions, where status has none yet. */
 function saying(work: Work, pass: Pass<unknown, unknown>, { own = [], ...said }: Said): Work {
-  if (work.recollection.conditions.length > 0) return work;
+  if (work.status.conditions.length > 0) return work;
   const conditions = conclude({
     verdict: { is: 'wait', ...said },
     own,
@@ -208,7 +208,7 @@ function saying(work: Work, pass: Pass<unknown, unknown>, { own = [], ...said }:
     previous: [],
     wallMs: pass.wallMs,
   });
-  return { ...work, recollection: { ...work.recollection, conditions } };
+  return { ...work, status: { ...work.status, conditions } };
 }
 
 /** Nothing was sent, for a reason of our own that is soon over: nothing is said of it, and no trace of the call is left. */
@@ -227,9 +227,9 @@ function inVain(
   work: Work,
   verdict: Verdict<unknown>,
 ): Performed {
-  const { recall } = work;
-  const pauseMs = Math.max(table.pauseMs(recall), verdict.is === 'wait' ? (verdict.retryInMs ?? 0) : 0);
-  failed(recall, { digest, at: table.clock.monotonic(), verdict }, pauseMs);
+  const { inProcess } = work;
+  const pauseMs = Math.max(table.pauseMs(inProcess), verdict.is === 'wait' ? (verdict.retryInMs ?? 0) : 0);
+  failed(inProcess, { digest, at: table.clock.monotonic(), verdict }, pauseMs);
   return { is: 'said', work, verdict, againInMs: pauseMs };
 }
 
@@ -241,56 +241,57 @@ async function conclusion(
   outcome: Outcome,
 ): Promise<Performed> {
   const { table, pass, call, digest } = errand;
-  const { recall } = work;
+  const { inProcess } = work;
   const now = table.clock.monotonic();
   table.called(work, call, outcome);
-  const settlement = settle(call, outcome, work.recollection.memory, before);
+  const interpretation = interpretOutcome(call, outcome, work.status.memory, before);
   table.unreserve(work.entry.key);
-  if (settlement.is === 'done') {
-    wentWell(recall);
-    recall.askedAt = undefined;
-    const known = remembering(work, settlement.remember);
-    const to = known.recollection.memory.id;
+  if (interpretation.is === 'done') {
+    wentWell(inProcess);
+    inProcess.askedAt = undefined;
+    const known = remembering(work, interpretation.remember);
+    const to = known.status.memory.id;
     const fields = call.wrote?.(outcome.is === 'committed' ? outcome.body : undefined);
-    recall.wrote = { to, at: now, fields: { ...writtenTo(recall, to)?.fields, ...fields } };
-    recall.notes = call.note?.(now) ?? {};
-    if (call.corrects !== undefined) corrected(recall, pass.subject.generation, call.corrects, now);
-    if (settlement.identified) recall.unwritten = settlement.remember;
-    return { is: 'on', work: { ...known, unwrittenId: settlement.identified } };
+    inProcess.wrote = { to, at: now, fields: { ...writtenTo(inProcess, to)?.fields, ...fields } };
+    inProcess.notes = call.note?.(now) ?? {};
+    if (call.corrects !== undefined) corrected(inProcess, pass.subject.generation, call.corrects, now);
+    if (interpretation.identified) inProcess.unwritten = interpretation.remember;
+    return { is: 'on', work: { ...known, unwrittenId: interpretation.identified } };
   }
   const mayBeDone = outcome.is === 'inDoubt' || outcome.is === 'committed';
-  if (call.corrects !== undefined && mayBeDone) correctedPerhaps(recall, pass.subject.generation, call.corrects, now);
-  if (settlement.is === 'doubt') {
-    recall.askedAt = now;
+  if (call.corrects !== undefined && mayBeDone)
+    correctedPerhaps(inProcess, pass.subject.generation, call.corrects, now);
+  if (interpretation.is === 'doubt') {
+    inProcess.askedAt = now;
     // Should what was written down not stand, it is begun anew, under another id.
-    const begun = call.resumes === true ? work.recollection.memory.journal?.digest : undefined;
-    if (settlement.refused !== undefined)
-      refused(recall, { digest: begun ?? digest, at: now, verdict: settlement.refused });
-    const learned = remembering(work, settlement.remember);
-    const stored = settlement.remember?.journal === undefined ? learned : await table.write(learned, undefined);
+    const begun = call.resumes === true ? work.status.memory.journal?.digest : undefined;
+    if (interpretation.refused !== undefined)
+      refused(inProcess, { digest: begun ?? digest, at: now, verdict: interpretation.refused });
+    const learned = remembering(work, interpretation.remember);
+    const stored = interpretation.remember?.journal === undefined ? learned : await table.write(learned, undefined);
     return stored === undefined ? { is: 'overtaken' } : { is: 'on', work: stored };
   }
-  if (call.resumes === true) recall.notes = pass.notes;
-  const { verdict } = settlement;
+  if (call.resumes === true) inProcess.notes = pass.notes;
+  const { verdict } = interpretation;
   const id = verdict.remember?.id;
-  const identified = id !== undefined && id !== work.recollection.memory.id;
-  if (identified) recall.unwritten = verdict.remember;
+  const identified = id !== undefined && id !== work.status.memory.id;
+  if (identified) inProcess.unwritten = verdict.remember;
   // What goes on under the id that came back is another request, and waits all the same.
   const next = { ...errand, digest: identified ? undefined : digest };
-  if (settlement.retry === 'asSaid') refused(recall, { digest: next.digest, at: now, verdict });
+  if (interpretation.retry === 'asSaid') refused(inProcess, { digest: next.digest, at: now, verdict });
   const known = identified ? { ...work, unwrittenId: true } : work;
   const said = { is: 'said', work: known, verdict, againInMs: undefined } as const;
-  if (settlement.retry === 'asSaid') return said;
+  if (interpretation.retry === 'asSaid') return said;
   const kept = inVain(next, known, verdict);
-  if (settlement.retry === 'looking') return said;
+  if (interpretation.retry === 'looking') return said;
   const { meanwhile, journal, counted = false } = call;
   if (meanwhile !== undefined && journal === undefined && !counted && outcome.is !== 'inDoubt')
-    recall.marks = { digest, marked: meanwhile, known: before };
+    inProcess.marks = { digest, marked: meanwhile, known: before };
   return kept;
 }
 
 /** What was remembered before a call in the place of what counts while it is under way. */
-function beforeOf({ meanwhile = {} }: Call<unknown>, { recollection: { memory } }: Work): Partial<Memory<unknown>> {
+function beforeOf({ meanwhile = {} }: Call<unknown>, { status: { memory } }: Work): Partial<Memory<unknown>> {
   const names = Object.keys(meanwhile) as (keyof Memory<unknown>)[];
   return Object.fromEntries(names.map((name) => [name, memory[name]]));
 }

@@ -1,19 +1,19 @@
-import type { Entry } from './object-index.ts';
+import type { Stored } from './object-index.ts';
 import { keyOf } from './names.ts';
 
 const none: ReadonlySet<string> = new Set();
 
 /** What specs refer to no longer, until what they say now is applied: as long as it is not, the service still has it in use. */
-export class Dropped {
+export class DroppedReferences {
   readonly #byObject = new Map<string, ReadonlySet<string>>();
 
   /** Takes the newest form of an object; the keys of what it has let go of by now. */
-  noted(before: Entry | undefined, now: Entry): ReadonlySet<string> {
+  noted(before: Stored | undefined, now: Stored): ReadonlySet<string> {
     if (before === undefined || (before.needs === now.needs && !this.#byObject.has(now.key))) return none;
     const wanted = new Set(referredBy(now));
     const known = [...(this.#byObject.get(now.key) ?? []), ...referredBy(before)];
     const dropped = new Set(known.filter((key) => !wanted.has(key)));
-    const { applied } = now.recollection.memory;
+    const { applied } = now.status.memory;
     const isApplied = applied?.generation === now.object.metadata.generation;
     if (dropped.size > 0 && !isApplied) this.#byObject.set(now.key, dropped);
     else this.#byObject.delete(now.key);
@@ -21,13 +21,13 @@ export class Dropped {
   }
 
   /** An object has gone; the keys of everything that it let go of by that. */
-  forget(entry: Entry): ReadonlySet<string> {
+  forget(entry: Stored): ReadonlySet<string> {
     const dropped = this.#byObject.get(entry.key) ?? [];
     this.#byObject.delete(entry.key);
     return new Set([...dropped, ...referredBy(entry)]);
   }
 }
 
-function referredBy({ needs, object }: Entry): readonly string[] {
+function referredBy({ needs, object }: Stored): readonly string[] {
   return (needs.references ?? []).map(({ kind, name }) => keyOf(kind, object.metadata.namespace, name));
 }

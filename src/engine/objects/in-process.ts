@@ -3,10 +3,10 @@ import type { Clock } from '../../base/clock.ts';
 import type { OperatorKey } from '../status/fingerprint.ts';
 import { withoutMisses } from '../kind/planner/observe.ts';
 import type { JournalEntry, Memory, Notes } from '../kind/contract/step.ts';
-import type { LeftMarks, Vain } from '../call/call-backoff.ts';
+import type { LeftMarks, FailedCall } from '../call/call-backoff.ts';
 
 /** What this process remembers of one object between passes. Losing all of it only costs time. */
-export interface Recall {
+export interface InProcess {
   notes: Notes;
   /** What was written last to each field of the object in the service that has the id `to`. */
   wrote:
@@ -30,7 +30,7 @@ export interface Recall {
   /** The object's mark in the account that it was last looked at in. */
   marker: { readonly where: string; readonly text: string } | undefined;
   /** The newest call that came to nothing, so that the same one is not sent again at every wake. */
-  vain: Vain | undefined;
+  failedCall: FailedCall | undefined;
   /** What that call left in status. */
   marks: LeftMarks | undefined;
   /** How many calls in a row came to nothing. */
@@ -59,18 +59,18 @@ const contestWindowMs = 600_000;
 const contestLimit = 5;
 
 /** Recalls by uid, so that a recreated object starts afresh. */
-export class Recalls {
-  readonly #byUid = new Map<string, Recall>();
+export class InProcessStates {
+  readonly #byUid = new Map<string, InProcess>();
   readonly #clock: Clock;
 
   constructor(clock: Clock) {
     this.#clock = clock;
   }
 
-  of(uid: string): Recall {
+  of(uid: string): InProcess {
     const known = this.#byUid.get(uid);
     if (known !== undefined) return known;
-    const fresh: Recall = {
+    const fresh: InProcess = {
       notes: {},
       wrote: undefined,
       journalSeen: undefined,
@@ -82,7 +82,7 @@ export class Recalls {
       looks: false,
       heldBackAt: undefined,
       marker: undefined,
-      vain: undefined,
+      failedCall: undefined,
       marks: undefined,
       failures: 0,
       circumstances: undefined,
@@ -99,7 +99,7 @@ export class Recalls {
 }
 
 /** What was written to the object in the service that has this id. */
-export function writtenTo({ wrote }: Recall, id: string | undefined): Recall['wrote'] {
+export function writtenTo({ wrote }: InProcess, id: string | undefined): InProcess['wrote'] {
   return wrote?.to === id ? wrote : undefined;
 }
 
@@ -118,43 +118,48 @@ export function seenAgain(
 
 /** When this process first saw an open journal entry. */
 export function seenJournal(
-  recall: Recall,
+  inProcess: InProcess,
   entry: JournalEntry | undefined,
   now: { readonly monotonic: number; readonly wall: number },
 ): { readonly monotonic: number; readonly wall: number } {
   if (entry === undefined) {
-    recall.journalSeen = undefined;
+    inProcess.journalSeen = undefined;
     return now;
   }
   const name = `${entry.operation}/${entry.attempt}/${entry.startedAt}`;
-  if (recall.journalSeen?.entry !== name) recall.journalSeen = { entry: name, ...now };
-  return recall.journalSeen;
+  if (inProcess.journalSeen?.entry !== name) inProcess.journalSeen = { entry: name, ...now };
+  return inProcess.journalSeen;
 }
 
 /** Notes a correction of fields that somebody else had changed. */
-export function corrected(recall: Recall, generation: number, fields: readonly string[], now: number): void {
-  const contest = contestOf(recall, generation);
+export function corrected(inProcess: InProcess, generation: number, fields: readonly string[], now: number): void {
+  const contest = contestOf(inProcess, generation);
   const corrections = new Map(contest.corrections);
   for (const field of fields) {
     const recent = (corrections.get(field) ?? []).filter((at) => now - at < contestWindowMs);
     corrections.set(field, [...recent, now]);
   }
-  recall.contest = { ...contest, corrections, lost: undefined };
+  inProcess.contest = { ...contest, corrections, lost: undefined };
 }
 
 /** The answer to a correction was lost: it counts as one when the service shows what it was to set (`wentThrough`). */
-export function correctedPerhaps(recall: Recall, generation: number, fields: readonly string[], now: number): void {
-  recall.contest = { ...contestOf(recall, generation), lost: { fields, at: now } };
+export function correctedPerhaps(
+  inProcess: InProcess,
+  generation: number,
+  fields: readonly string[],
+  now: number,
+): void {
+  inProcess.contest = { ...contestOf(inProcess, generation), lost: { fields, at: now } };
 }
 
 /** The object stands as this generation of the spec wants it: so a lost correction of it was carried out. */
-export function wentThrough(recall: Recall, generation: number): void {
-  const { lost } = recall.contest;
-  if (lost !== undefined && recall.contest.generation === generation)
-    corrected(recall, generation, lost.fields, lost.at);
+export function wentThrough(inProcess: InProcess, generation: number): void {
+  const { lost } = inProcess.contest;
+  if (lost !== undefined && inProcess.contest.generation === generation)
+    corrected(inProcess, generation, lost.fields, lost.at);
 }
 
-function contestOf({ contest }: Recall, generation: number): Contest {
+function contestOf({ contest }: InProcess, generation: number): Contest {
   return contest.generation === generation ? contest : { generation, ...peace };
 }
 
@@ -163,35 +168,35 @@ function contestOf({ contest }: Recall, generation: number): Contest {
  * time. Time alone does not end that, or the fight would go on for ever; an edit of the spec, `reconcile-at`, and the field
  * standing as the spec wants it (`resolved`) do.
  */
-export function contested(recall: Recall, generation: number, now: number): ReadonlySet<string> {
-  const { left } = recall.contest;
-  const isAsked = left !== undefined && recall.forced !== undefined && recall.forced.since >= left.since;
-  if (recall.contest.generation !== generation || isAsked) resolved(recall, generation);
-  if (recall.contest.left !== undefined) return recall.contest.left.fields;
-  const often = [...recall.contest.corrections].filter(
+export function contested(inProcess: InProcess, generation: number, now: number): ReadonlySet<string> {
+  const { left } = inProcess.contest;
+  const isAsked = left !== undefined && inProcess.forced !== undefined && inProcess.forced.since >= left.since;
+  if (inProcess.contest.generation !== generation || isAsked) resolved(inProcess, generation);
+  if (inProcess.contest.left !== undefined) return inProcess.contest.left.fields;
+  const often = [...inProcess.contest.corrections].filter(
     ([, times]) => times.filter((at) => now - at < contestWindowMs).length >= contestLimit,
   );
   return new Set(often.map(([field]) => field));
 }
 
 /** Contested fields were found changed once more: they are left as they are from now on. */
-export function conceded(recall: Recall, fields: ReadonlySet<string>, now: number): void {
-  recall.contest = { ...recall.contest, left: recall.contest.left ?? { fields, since: now } };
+export function conceded(inProcess: InProcess, fields: ReadonlySet<string>, now: number): void {
+  inProcess.contest = { ...inProcess.contest, left: inProcess.contest.left ?? { fields, since: now } };
 }
 
 /** Nobody fights any more. */
-export function resolved(recall: Recall, generation: number): void {
-  recall.contest = { generation, ...peace };
+export function resolved(inProcess: InProcess, generation: number): void {
+  inProcess.contest = { generation, ...peace };
 }
 
 /** The mark of an object in the account that it is looked at in, computed once. */
 export function markOf(
-  recall: Recall,
+  inProcess: InProcess,
   key: Pick<OperatorKey, 'marker'>,
   { endpoint, accountId }: { readonly endpoint: string; readonly accountId: string },
   uid: string,
 ): string {
   const where = `${endpoint}|${accountId}`;
-  if (recall.marker?.where !== where) recall.marker = { where, text: key.marker(endpoint, accountId, uid) };
-  return recall.marker.text;
+  if (inProcess.marker?.where !== where) inProcess.marker = { where, text: key.marker(endpoint, accountId, uid) };
+  return inProcess.marker.text;
 }

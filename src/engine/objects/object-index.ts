@@ -6,12 +6,12 @@
  */
 import { isRecord } from '../../base/json.ts';
 import type { AnyKind, Needs } from '../kind/contract/define.ts';
-import { recollect, type Recollection } from './stored-status.ts';
+import { parseStatus, type StoredStatus } from './stored-status.ts';
 import { inWords, keyOf, keyOfObject } from './names.ts';
 import type { KubeObject } from '../ports.ts';
 
 /** An object with its spec parsed and its status taken apart. */
-export interface Entry {
+export interface Stored {
   readonly key: string;
   readonly kind: AnyKind;
   readonly object: KubeObject;
@@ -23,7 +23,7 @@ export interface Entry {
   readonly needs: Needs;
   /** Ids of the service that the spec names as its own. */
   readonly claims: readonly string[];
-  readonly recollection: Recollection<unknown>;
+  readonly status: StoredStatus<unknown>;
   /** The account it belongs to; its own key for an account. */
   readonly account: string;
   readonly ties: readonly string[];
@@ -40,10 +40,10 @@ export const tie = {
   create: (collection: string, name: string) => `create:${collection}/${name}`,
 } as const;
 
-export class Book {
+export class ObjectIndex {
   readonly #kinds: ReadonlyMap<string, AnyKind>;
   readonly #operatorNamespace: string;
-  readonly #entries = new Map<string, Entry>();
+  readonly #entries = new Map<string, Stored>();
   readonly #tied = new Map<string, Set<string>>();
 
   constructor(kinds: readonly AnyKind[], operatorNamespace: string) {
@@ -51,21 +51,21 @@ export class Book {
     this.#operatorNamespace = operatorNamespace;
   }
 
-  get(key: string): Entry | undefined {
+  get(key: string): Stored | undefined {
     return this.#entries.get(key);
   }
 
-  values(): Iterable<Entry> {
+  values(): Iterable<Stored> {
     return this.#entries.values();
   }
 
   /** Writes down the newest form of an object; a status that was taken apart already is not taken apart again. */
-  apply(object: KubeObject, recollection?: Recollection<unknown>): Entry | undefined {
+  apply(object: KubeObject, status?: StoredStatus<unknown>): Stored | undefined {
     const kind = this.#kinds.get(object.kind);
     if (kind === undefined) return undefined;
     const key = keyOfObject(object);
     const before = this.#entries.get(key);
-    const entry = this.#read(kind, key, object, before, recollection);
+    const entry = this.#read(kind, key, object, before, status);
     this.#entries.set(key, entry);
     this.#untie(key, before?.ties ?? []);
     for (const name of entry.ties) {
@@ -97,23 +97,23 @@ export class Book {
     kind: AnyKind,
     key: string,
     object: KubeObject,
-    before: Entry | undefined,
-    known: Recollection<unknown> | undefined,
-  ): Entry {
+    before: Stored | undefined,
+    known: StoredStatus<unknown> | undefined,
+  ): Stored {
     const unchanged =
       before?.object.metadata.uid === object.metadata.uid &&
       before.object.metadata.generation === object.metadata.generation &&
       object.metadata.generation !== undefined;
     const { spec, needs, claims } = unchanged ? before : takeApart(kind, object);
-    const recollection = known ?? recollect(kind, object.status);
+    const status = known ?? parseStatus(kind, object.status);
     const account = unchanged ? before.account : accountOf(kind, key, object);
-    const partial = { key, kind, object, spec, needs, claims, recollection, account };
+    const partial = { key, kind, object, spec, needs, claims, status, account };
     return { ...partial, ties: tiesOf(partial, this.#operatorNamespace) };
   }
 }
 
 /** What a spec says and asks for. One object that cannot be taken apart must not keep the others from being heard. */
-function takeApart(kind: AnyKind, object: KubeObject): Pick<Entry, 'spec' | 'needs' | 'claims'> {
+function takeApart(kind: AnyKind, object: KubeObject): Pick<Stored, 'spec' | 'needs' | 'claims'> {
   try {
     const spec = parseSpec(kind, object);
     if (spec.is !== 'valid') return { spec, needs: {}, claims: [] };
@@ -123,7 +123,7 @@ function takeApart(kind: AnyKind, object: KubeObject): Pick<Entry, 'spec' | 'nee
   }
 }
 
-function parseSpec(kind: AnyKind, object: KubeObject): Entry['spec'] {
+function parseSpec(kind: AnyKind, object: KubeObject): Stored['spec'] {
   const parsed = kind.spec.safeParse(object.spec ?? {});
   if (parsed.success) return { is: 'valid', value: parsed.data };
   const [issue] = parsed.error.issues;
@@ -141,10 +141,10 @@ function accountOf(kind: AnyKind, key: string, object: KubeObject): string {
   return keyOf('HostingAccount', object.metadata.namespace, name);
 }
 
-function tiesOf(entry: Omit<Entry, 'ties'>, operatorNamespace: string): readonly string[] {
-  const { kind, object, spec, needs, claims, recollection } = entry;
+function tiesOf(entry: Omit<Stored, 'ties'>, operatorNamespace: string): readonly string[] {
+  const { kind, object, spec, needs, claims, status } = entry;
   const namespace = object.metadata.namespace ?? operatorNamespace;
-  const { id, journal, facts } = recollection.memory;
+  const { id, journal, facts } = status.memory;
   const own = [...claims, ...(kind.made?.(facts) ?? []), ...(id === undefined ? [] : [id])];
   const wiped = spec.is === 'valid' ? (kind.wipes?.(spec.value, facts) ?? []) : [];
   const names = new Set<string>([
@@ -165,7 +165,7 @@ export function isClaim(name: string): boolean {
 }
 
 /** An entry in the words of a message. */
-export function entryInWords(entry: Entry): string {
+export function storedInWords(entry: Stored): string {
   return inWords(entry.kind.kind, entry.object.metadata);
 }
 

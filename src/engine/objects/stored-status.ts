@@ -59,7 +59,7 @@ const Common = z.object({
 });
 
 /** What status says, taken apart: what the engine keeps, and what it compares a new status with. */
-export interface Recollection<Facts> {
+export interface StoredStatus<Facts> {
   readonly memory: Memory<Facts>;
   readonly conditions: readonly Condition[];
   readonly lastHandledReconcileAt: string | undefined;
@@ -68,7 +68,7 @@ export interface Recollection<Facts> {
 }
 
 /** Reads an object's status; what cannot be read is as if it were not there, but for the journal. */
-export function recollect(kind: AnyKind, status: unknown): Recollection<unknown> {
+export function parseStatus(kind: AnyKind, status: unknown): StoredStatus<unknown> {
   const fields: Readonly<Record<string, unknown>> = isRecord(status) ? status : {};
   const parsed = Common.safeParse(fields);
   const common = parsed.success ? parsed.data : Common.parse({ ...fields, journal: undefined });

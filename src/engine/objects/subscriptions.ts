@@ -103,7 +103,7 @@ function following(known: Followed | undefined, service: Service, read: Read): F
   return { read, unfollow, all: known?.all ?? new Set(), byId: known?.byId ?? new Map() };
 }
 
-export class Interests {
+export class Subscriptions {
   readonly #byService = new Map<Service, Map<string, Followed>>();
   readonly #byObject = new Map<string, { readonly service: Service; readonly looked: Looked }>();
 

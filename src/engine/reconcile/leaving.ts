@@ -27,25 +27,25 @@ const outOfReach: ReadonlySet<Reason> = new Set<Reason>([
  * lets go; undefined for everything else.
  */
 export function letGo(
-  { object, entry, recollection }: Work,
+  { object, entry, status }: Work,
   users: () => { readonly count: number },
 ): Extract<Step<unknown>, { is: 'release' }> | undefined {
   const { deletionTimestamp, annotations: given } = object.metadata;
   if (deletionTimestamp === undefined) return undefined;
   if (entry.kind.life === 'account') return users().count === 0 ? { is: 'release' } : undefined;
   if (given?.[annotations.onDelete] !== 'Retain') return undefined;
-  const stays = staying(recollection.memory);
+  const stays = staying(status.memory);
   return { is: 'release', ...(stays !== undefined && { stays }) };
 }
 
 /** A verdict that holds up a deletion, with the way out of it. */
-export function withWayOut({ object, entry, recollection }: Work, verdict: Verdict<unknown>): Verdict<unknown> {
+export function withWayOut({ object, entry, status }: Work, verdict: Verdict<unknown>): Verdict<unknown> {
   const { deletionTimestamp, finalizers } = object.metadata;
   const isHeld = deletionTimestamp !== undefined && finalizers?.includes(finalizer) === true;
   if (!isHeld || entry.kind.life === 'account' || verdict.is === 'ready' || !outOfReach.has(verdict.reason)) {
     return verdict;
   }
-  const stays = staying(recollection.memory);
+  const stays = staying(status.memory);
   const price = stays === undefined ? '' : ` (${stays} then)`;
   return {
     ...verdict,
@@ -54,7 +54,7 @@ export function withWayOut({ object, entry, recollection }: Work, verdict: Verdi
 }
 
 /** What of an object stays in the service when only its resource goes. */
-export function staying({ id, journal }: Work['recollection']['memory']): string | undefined {
+export function staying({ id, journal }: Work['status']['memory']): string | undefined {
   if (id !== undefined) return `${id} stays in the service`;
   if (journal?.create === undefined) return undefined;
   return `"${journal.create.name}" stays in the service if the lost call created it`;

@@ -17,43 +17,43 @@ export function passOf(
   around: Sighted,
   asked: Pick<Required<Pass<unknown, unknown>>, 'view' | 'creating' | 'isCreatingAsUsual'>,
 ): Pass<unknown, unknown> {
-  const { clock, book, accounts, key, settings } = parts;
+  const { clock, objects, accounts, key, settings } = parts;
   const { account } = around;
-  const { recall, entry } = work;
+  const { inProcess, entry } = work;
   const now = { monotonic: clock.monotonic(), wall: clock.wall() };
   const cluster = parts.serverDate?.();
   // What was there before a take-over may be what a predecessor was creating.
-  const { newSince = Number.NEGATIVE_INFINITY } = recall;
+  const { newSince = Number.NEGATIVE_INFINITY } = inProcess;
   return {
-    subject: { ...subjectOf(entry), ...(recall.isYounger && { isYounger: true }) },
+    subject: { ...subjectOf(entry), ...(inProcess.isYounger && { isYounger: true }) },
     spec: entry.spec.is === 'valid' ? entry.spec.value : undefined,
-    memory: work.recollection.memory,
+    memory: work.status.memory,
     account,
     view: asked.view,
     referred: (kind, name) => around.referred.get(`${kind}/${name}`),
     secret: (name, field) => around.secrets.get(`${name}/${field}`),
     configMap: (name, field) => around.configMaps.get(`${name}/${field}`),
-    inAccount: (kind) => inAccount(entry, book, accounts, kind),
-    related: (kind, id) => relatedTo(entry, book, accounts, { kind, id }),
+    inAccount: (kind) => inAccount(entry, objects, accounts, kind),
+    related: (kind, id) => relatedTo(entry, objects, accounts, { kind, id }),
     ...(settings.powers !== undefined && { powers: settings.powers }),
     ...(cluster !== undefined && { clusterMs: cluster.dateMs + now.monotonic - cluster.seenAt }),
-    claimant: (id) => claimantOf(entry, book, accounts, id),
+    claimant: (id) => claimantOf(entry, objects, accounts, id),
     referrers: (kind) => referrersOf(parts, entry, kind),
     shown: (text) => work.shown(text),
     dependents: () => dependentsOf(parts, entry),
     ...(entry.kind.life === 'account' && { tally: () => tallyOf(parts, entry, accounts.session(entry.key)) }),
     creating: asked.creating,
     isCreatingAsUsual: asked.isCreatingAsUsual,
-    wrote: writtenTo(recall, work.recollection.memory.id),
-    journalSeen: seenJournal(recall, work.recollection.memory.journal, now),
-    notes: recall.notes,
-    askedAt: recall.askedAt ?? now.monotonic,
+    wrote: writtenTo(inProcess, work.status.memory.id),
+    journalSeen: seenJournal(inProcess, work.status.memory.journal, now),
+    notes: inProcess.notes,
+    askedAt: inProcess.askedAt ?? now.monotonic,
     ...(newSince > parts.quarantinedUntil() && { newSince }),
     quarantineMs: Math.max(0, parts.quarantinedUntil() - now.monotonic),
     horizonMs: settings.horizonMs,
-    marker: markOf(recall, key, account, entry.object.metadata.uid),
+    marker: markOf(inProcess, key, account, entry.object.metadata.uid),
     print: (value) => key.print(value),
-    contested: contested(recall, entry.object.metadata.generation ?? 0, now.monotonic),
+    contested: contested(inProcess, entry.object.metadata.generation ?? 0, now.monotonic),
     wallMs: now.wall,
     monotonicMs: now.monotonic,
   };
@@ -78,7 +78,7 @@ function modeOf(kind: AnyKind, spec: unknown): unknown {
 
 /** The owner of the account accepted another endpoint: what is bound is bound there from now on; a request stays where it was made. */
 export function rebound(work: Work, { session }: Surroundings): Work {
-  const { binding } = work.recollection.memory;
+  const { binding } = work.status.memory;
   const { endpoint, accountId } = session.service;
   if (work.entry.kind.life !== 'long' || binding === undefined || binding.endpoint === endpoint) return work;
   return remembering(work, { binding: { endpoint, accountId } });

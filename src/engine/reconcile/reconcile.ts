@@ -5,7 +5,7 @@
  * the loop around its steps.
  */
 import { paused } from '../status/conditions.ts';
-import type { Entry } from '../objects/object-index.ts';
+import type { Stored } from '../objects/object-index.ts';
 import type { Parts } from '../parts.ts';
 import type { Verdict } from '../kind/contract/step.ts';
 import { blind, letGo } from './leaving.ts';
@@ -34,15 +34,15 @@ export class Reconciler {
 
   /** One pass over one object. */
   async pass(key: string): Promise<Ended> {
-    const entry = this.#parts.book.get(key);
+    const entry = this.#parts.objects.get(key);
     if (entry === undefined) return { is: 'gone' };
     const work = this.#table.take(entry);
-    if (entry.kind.finished?.(work.recollection.memory.facts) === true) {
-      this.#parts.interests.drop(key);
+    if (entry.kind.finished?.(work.status.memory.facts) === true) {
+      this.#parts.subscriptions.drop(key);
       return this.#acknowledge(work);
     }
     if (work.object.metadata.annotations?.[annotations.paused] === 'true') {
-      work.recall.looks = false;
+      work.inProcess.looks = false;
       return this.#pause(work);
     }
     const kept = letGo(work, () => dependentsOf(this.#parts, entry));
@@ -51,13 +51,13 @@ export class Reconciler {
     if (entry.spec.is === 'invalid') {
       return this.#table.say(work, undefined, { is: 'stall', reason: 'InvalidSpec', message: entry.spec.message });
     }
-    if (work.recollection.damaged !== undefined) {
+    if (work.status.damaged !== undefined) {
       const message = 'status.journal cannot be read; remove it after making sure that no call is under way';
       return this.#table.say(work, undefined, { is: 'stall', reason: 'JournalDamaged', message });
     }
     const around = await gather(entry, this.#parts);
     if ('verdict' in around) {
-      work.recall.looks = false;
+      work.inProcess.looks = false;
       if (work.object.metadata.deletionTimestamp !== undefined) return this.#leave(work, around.verdict);
       if (around.verdict === undefined) return { is: 'quiet', againInMs: 30_000 };
       if (isLost(work)) return this.#holdUp(work, around.verdict);
@@ -69,7 +69,7 @@ export class Reconciler {
 
   /** A pass threw: that is said in words that give nothing away; what Kubernetes does not answer to ends by itself. */
   async failed(key: string, error: unknown): Promise<void> {
-    const entry = this.#parts.book.get(key);
+    const entry = this.#parts.objects.get(key);
     const isPassing = error instanceof KubeError && error.reason !== 'forbidden' && error.reason !== 'invalid';
     if (entry === undefined || isPassing) return;
     const message =
@@ -80,7 +80,7 @@ export class Reconciler {
   }
 
   /** An object is gone; a create of it may still be under way. */
-  bury(entry: Entry): void {
+  bury(entry: Stored): void {
     this.#table.bury(entry);
   }
 
@@ -88,24 +88,24 @@ export class Reconciler {
   async #acknowledge(work: Work): Promise<Ended> {
     const token = reconcileToken(work.object);
     const settled = { is: 'settled', againInMs: undefined } as const;
-    if (token === undefined || token === work.recollection.lastHandledReconcileAt) return settled;
-    const recollection = { ...work.recollection, lastHandledReconcileAt: token };
-    const written = await this.#table.write({ ...work, recollection }, undefined);
+    if (token === undefined || token === work.status.lastHandledReconcileAt) return settled;
+    const status = { ...work.status, lastHandledReconcileAt: token };
+    const written = await this.#table.write({ ...work, status }, undefined);
     return written === undefined ? { is: 'overtaken' } : settled;
   }
 
   /** How much longer a new object says nothing of what it lacks: most of it comes with the same apply, and wakes it. */
-  #patienceMs({ recollection, recall }: Work, verdict: Verdict<unknown>): number {
-    if (verdict.is !== 'wait' || recollection.conditions.length > 0) return 0;
+  #patienceMs({ status, inProcess }: Work, verdict: Verdict<unknown>): number {
+    if (verdict.is !== 'wait' || status.conditions.length > 0) return 0;
     const now = this.#parts.clock.monotonic();
-    recall.heldBackAt ??= now;
-    return recall.heldBackAt + patienceMs - now;
+    inProcess.heldBackAt ??= now;
+    return inProcess.heldBackAt + patienceMs - now;
   }
 
   /** A deletion whose account cannot be used goes as far as it comes without looking at the service. */
   async #leave(work: Work, verdict: Verdict<unknown> | undefined): Promise<Ended> {
-    const { accounts, book } = this.#parts;
-    const account = accounts.viewWithout(book.get(work.entry.account), work.recollection.memory);
+    const { accounts, objects } = this.#parts;
+    const account = accounts.viewWithout(objects.get(work.entry.account), work.status.memory);
     const nothing = { secrets: new Map(), configMaps: new Map(), referred: new Map() };
     const step = work.entry.kind.step(this.#table.passOf(work, { ...nothing, account }, blind));
     if (step.is === 'release') return this.#table.release(work, step.stays);
@@ -115,11 +115,11 @@ export class Reconciler {
 
   async #pause(held: Work): Promise<Ended> {
     // Nobody would be told of what is read for it; an account goes on for those that use it.
-    if (held.entry.kind.life !== 'account') this.#parts.interests.drop(held.entry.key);
+    if (held.entry.kind.life !== 'account') this.#parts.subscriptions.drop(held.entry.key);
     const { work, againInMs } = await this.#lookForLost(held);
     const { generation = 0 } = work.object.metadata;
-    const conditions = paused(work.recollection.conditions, generation, this.#parts.clock.wall());
-    const written = await this.#table.write({ ...work, recollection: { ...work.recollection, conditions } }, undefined);
+    const conditions = paused(work.status.conditions, generation, this.#parts.clock.wall());
+    const written = await this.#table.write({ ...work, status: { ...work.status, conditions } }, undefined);
     if (written !== undefined && written.entry.kind.life === 'account') await this.#serve(written);
     return written === undefined ? { is: 'overtaken' } : { is: 'settled', againInMs };
   }

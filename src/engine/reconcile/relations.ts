@@ -1,7 +1,7 @@
 /** How resources stand to one another: who owns an id, who refers to whom, and who uses an account. */
 import { isRecord } from '../../base/json.ts';
 import type { Accounts } from '../account/accounts.ts';
-import { entryInWords, goesFirst, tie, type Book, type Entry } from '../objects/object-index.ts';
+import { storedInWords, goesFirst, tie, type ObjectIndex, type Stored } from '../objects/object-index.ts';
 import { adoptionWithin } from '../kind/planner/binding.ts';
 import type { Adoption, Pass, Related } from '../kind/contract/pass.ts';
 import { finalizer } from '../objects/names.ts';
@@ -9,77 +9,77 @@ import type { Service } from '../ports.ts';
 
 /** Who else claims an id: objects of the same kind in the same account of the service. */
 export function claimantOf(
-  entry: Entry,
-  book: Book,
+  entry: Stored,
+  objects: ObjectIndex,
   accounts: Accounts,
   id: string,
 ): ReturnType<Pass<unknown, unknown>['claimant']> {
   const mine = accounts.session(entry.account)?.service;
-  const others = book
+  const others = objects
     .tiedBy(tie.claim(entry.kind.kind, id))
-    .flatMap((key) => (key === entry.key ? [] : [book.get(key)]))
+    .flatMap((key) => (key === entry.key ? [] : [objects.get(key)]))
     .filter((other) => other !== undefined)
     .filter((other) => sameAccount(other, mine, accounts) && mayClaim(other, accounts, id));
   const [first] = others.toSorted((a, b) => (goesFirst(a.object, b.object) ? -1 : 1));
   if (first === undefined) return undefined;
-  return { name: entryInWords(first), goesFirst: goesFirst(first.object, entry.object) };
+  return { name: storedInWords(first), goesFirst: goesFirst(first.object, entry.object) };
 }
 
 /** Resources of another kind in the same account of the service that claim an id. */
 export function relatedTo(
-  entry: Entry,
-  book: Book,
+  entry: Stored,
+  objects: ObjectIndex,
   accounts: Accounts,
   wanted: { readonly kind: string; readonly id: string },
 ): readonly Related[] {
   const mine = accounts.session(entry.account)?.service;
-  return book
+  return objects
     .tiedBy(tie.claim(wanted.kind, wanted.id))
-    .flatMap((key) => (key === entry.key ? [] : (book.get(key) ?? [])))
+    .flatMap((key) => (key === entry.key ? [] : (objects.get(key) ?? [])))
     .filter((other) => sameAccount(other, mine, accounts))
     .map((other) => relation(other));
 }
 
 /** Resources of a kind that use the same account of the service, through whatever account resource. */
-export function inAccount(entry: Entry, book: Book, accounts: Accounts, kind: string): readonly Related[] {
+export function inAccount(entry: Stored, objects: ObjectIndex, accounts: Accounts, kind: string): readonly Related[] {
   const mine = accounts.session(entry.account)?.service;
   const others = [...accounts.sessions()].filter(([, { service }]) => mine !== undefined && samePlace(service, mine));
   const keys = new Set([entry.account, ...others.map(([key]) => key)]);
-  const users = [...keys].flatMap((key) => book.tiedBy(tie.account(key))).flatMap((key) => book.get(key) ?? []);
+  const users = [...keys].flatMap((key) => objects.tiedBy(tie.account(key))).flatMap((key) => objects.get(key) ?? []);
   return users.filter((other) => other.kind.kind === kind).map((other) => relation(other));
 }
 
-function relation(other: Entry): Related {
-  const { id, facts, binding, journal, ownership } = other.recollection.memory;
+function relation(other: Stored): Related {
+  const { id, facts, binding, journal, ownership } = other.status.memory;
   return {
-    name: entryInWords(other),
+    name: storedInWords(other),
     namespace: other.object.metadata.namespace,
     id,
     ownership,
     facts: isRecord(facts) ? facts : {},
     takenUp: binding !== undefined,
     ...(journal !== undefined && { begunMs: Date.parse(journal.startedAt) }),
-    inDoubt: journal !== undefined && other.kind.answered?.(other.recollection.memory) !== true,
+    inDoubt: journal !== undefined && other.kind.answered?.(other.status.memory) !== true,
     spec: other.spec.is === 'valid' ? other.spec.value : undefined,
     finished: other.kind.finished?.(facts) === true,
   };
 }
 
 /** Naming an id is a claim only where it may be adopted: nobody loses an object to a wish that is not granted. */
-function mayClaim(other: Entry, accounts: Accounts, id: string): boolean {
-  if (other.recollection.memory.id === id) return true;
+function mayClaim(other: Stored, accounts: Accounts, id: string): boolean {
+  if (other.status.memory.id === id) return true;
   const session = accounts.session(other.account);
   return session !== undefined && adoptionWithin(wishOf(other.spec), accounts.view(session)) !== 'Never';
 }
 
-function wishOf(spec: Entry['spec']): Adoption | undefined {
+function wishOf(spec: Stored['spec']): Adoption | undefined {
   const { lifecycle } = spec.is === 'valid' && isRecord(spec.value) ? spec.value : {};
   const wish = isRecord(lifecycle) ? lifecycle['adoption'] : undefined;
   return wish === 'Never' || wish === 'ById' || wish === 'ByName' ? wish : undefined;
 }
 
-function sameAccount(other: Entry, mine: Service | undefined, accounts: Accounts): boolean {
-  const where = other.recollection.memory.binding ?? accounts.session(other.account)?.service;
+function sameAccount(other: Stored, mine: Service | undefined, accounts: Accounts): boolean {
+  const where = other.status.memory.binding ?? accounts.session(other.account)?.service;
   return where !== undefined && mine !== undefined && samePlace(where, mine);
 }
 
@@ -90,18 +90,18 @@ function samePlace(one: Place, other: Place): boolean {
 }
 
 /** The keys of all resources whose spec refers to this object. */
-export function usersOf({ book }: { readonly book: Book }, { object }: Entry): readonly string[] {
-  return book.tiedBy(tie.object(object.kind, object.metadata.namespace, object.metadata.name)).toSorted();
+export function usersOf({ objects }: { readonly objects: ObjectIndex }, { object }: Stored): readonly string[] {
+  return objects.tiedBy(tie.object(object.kind, object.metadata.namespace, object.metadata.name)).toSorted();
 }
 
 /** Resources of a kind whose spec refers to this object. */
 export function referrersOf(
-  { book }: { readonly book: Book },
-  entry: Entry,
+  { objects }: { readonly objects: ObjectIndex },
+  entry: Stored,
   kind: string,
 ): ReturnType<Pass<unknown, unknown>['referrers']> {
-  return usersOf({ book }, entry).flatMap((key) => {
-    const other = book.get(key);
+  return usersOf({ objects }, entry).flatMap((key) => {
+    const other = objects.get(key);
     if (other === undefined || other.kind.kind !== kind || other.spec.is !== 'valid') return [];
     return [{ name: other.object.metadata.name, spec: other.spec.value }];
   });
@@ -109,13 +109,13 @@ export function referrersOf(
 
 /** Resources that use this account, the first few in words. One that names it in vain keeps nobody from deleting it. */
 export function dependentsOf(
-  { book, accounts }: { readonly book: Book; readonly accounts: Pick<Accounts, 'allows'> },
-  entry: Entry,
+  { objects, accounts }: { readonly objects: ObjectIndex; readonly accounts: Pick<Accounts, 'allows'> },
+  entry: Stored,
 ): { count: number; first: readonly string[] } {
-  const named = book.tiedBy(tie.account(entry.key)).flatMap((key) => book.get(key) ?? []);
+  const named = objects.tiedBy(tie.account(entry.key)).flatMap((key) => objects.get(key) ?? []);
   const users = named.filter(
     ({ object: { metadata } }) =>
       metadata.finalizers?.includes(finalizer) === true || accounts.allows(entry, metadata.namespace ?? ''),
   );
-  return { count: users.length, first: users.slice(0, 3).map((user) => entryInWords(user)) };
+  return { count: users.length, first: users.slice(0, 3).map((user) => storedInWords(user)) };
 }

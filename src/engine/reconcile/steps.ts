@@ -5,7 +5,7 @@
  * effects is the same as a slow pass.
  */
 import { sameJson } from '../../base/json.ts';
-import { entryInWords } from '../objects/object-index.ts';
+import { storedInWords } from '../objects/object-index.ts';
 import type { Parts } from '../parts.ts';
 import { RecordingView } from '../objects/subscriptions.ts';
 import type { Pass } from '../kind/contract/pass.ts';
@@ -42,29 +42,29 @@ export class Steps {
   async run(started: Work, around: Surroundings): Promise<Ended> {
     let work = rebound(started, around);
     const isLeaving = work.object.metadata.deletionTimestamp !== undefined;
-    noteCircumstances(work.recall, work.object, around, isLeaving ? usersOf(this.#parts, work.entry) : []);
+    noteCircumstances(work.inProcess, work.object, around, isLeaving ? usersOf(this.#parts, work.entry) : []);
     // What was seen before it was held up is old by now.
-    if (!work.recall.looks) {
-      work.recall.askedAt = undefined;
-      const isProved = work.recall.notes['provedGone'] !== undefined;
-      if (!isProved) work.recall.notes = withoutMisses(work.recall.notes);
+    if (!work.inProcess.looks) {
+      work.inProcess.askedAt = undefined;
+      const isProved = work.inProcess.notes['provedGone'] !== undefined;
+      if (!isProved) work.inProcess.notes = withoutMisses(work.inProcess.notes);
     }
-    work.recall.looks = true;
+    work.inProcess.looks = true;
     for (let count = 0; count < mostSteps; count += 1) {
-      const view = new RecordingView(around.session.service, work.recall.forced?.since);
+      const view = new RecordingView(around.session.service, work.inProcess.forced?.since);
       const pass = this.#table.passOf(work, { ...around, account: this.#parts.accounts.view(around.session) }, view);
       const step = work.entry.kind.step(pass);
-      this.#parts.interests.replace(work.entry.key, around.session.service, view.looked);
+      this.#parts.subscriptions.replace(work.entry.key, around.session.service, view.looked);
       // A walk from before our write and one that shows it undone look the same: the next one wakes in any case.
-      for (const read of view.polledBefore(work.recall.wrote?.at))
+      for (const read of view.polledBefore(work.inProcess.wrote?.at))
         this.#parts.asked(view.service, read, work.entry.key);
-      if ('note' in step && step.note !== undefined) work.recall.notes = step.note;
-      work.recall.notes = seenAgain(work.recall.notes, work.recollection.memory.id, view);
+      if ('note' in step && step.note !== undefined) work.inProcess.notes = step.note;
+      work.inProcess.notes = seenAgain(work.inProcess.notes, work.status.memory.id, view);
       const next = await this.#act(work, around, pass, step);
       if ('is' in next) return next;
       work = next;
     }
-    throw new Error(`${entryInWords(started.entry)} does not come to an end after ${mostSteps} steps`);
+    throw new Error(`${storedInWords(started.entry)} does not come to an end after ${mostSteps} steps`);
   }
 
   /** Carries out one step; the work to go on with, or how the pass ended. */
@@ -125,18 +125,18 @@ export class Steps {
 
   async #conclude(work: Work, pass: Pass<unknown, unknown>, verdict: Verdict<unknown>): Promise<Ended> {
     if (this.#waitsForTurns(work, pass)) return { is: 'quiet', againInMs: quietReadMs };
-    work.recall.askedAt = undefined;
-    work.recall.newSince = undefined;
+    work.inProcess.askedAt = undefined;
+    work.inProcess.newSince = undefined;
     if (verdict.is === 'ready') {
-      wentWell(work.recall);
-      wentThrough(work.recall, pass.subject.generation);
+      wentWell(work.inProcess);
+      wentThrough(work.inProcess, pass.subject.generation);
     }
     return this.#table.say(remembering(work, verdict.remember), pass, verdict);
   }
 
   /** Who asks to look again is answered once what is otherwise read in turns, and only shown, was asked for as well. */
-  #waitsForTurns({ recall, entry }: Work, pass: Pass<unknown, unknown>): boolean {
-    const { forced } = recall;
+  #waitsForTurns({ inProcess, entry }: Work, pass: Pass<unknown, unknown>): boolean {
+    const { forced } = inProcess;
     if (forced === undefined || !(pass.view instanceof RecordingView)) return false;
     const { view } = pass;
     entry.kind.show(pass);
@@ -169,7 +169,7 @@ export class Steps {
       case 'quiet':
         return { is: 'quiet', againInMs: performed.retryInMs };
       case 'said': {
-        if (performed.verdict.note !== undefined) performed.work.recall.notes = performed.verdict.note;
+        if (performed.verdict.note !== undefined) performed.work.inProcess.notes = performed.verdict.note;
         const ended = await this.#table.say(
           remembering(performed.work, performed.verdict.remember),
           pass,
@@ -200,12 +200,12 @@ export class Steps {
 
   /** Asks the service for a read; its end wakes the object, whatever it shows. */
   #ask(
-    { recall, entry }: Work,
+    { inProcess, entry }: Work,
     { session }: Surroundings,
     { read, since }: { readonly read: Read; readonly since: number },
   ): void {
     this.#parts.asked(session.service, read.key, entry.key);
-    session.service.want(read, Math.max(since, recall.forced?.since ?? Number.NEGATIVE_INFINITY));
+    session.service.want(read, Math.max(since, inProcess.forced?.since ?? Number.NEGATIVE_INFINITY));
   }
 
   /** Asks for a read; status says so only when it takes long and nothing better is known. */
@@ -215,18 +215,18 @@ export class Steps {
     pass: Pass<unknown, unknown>,
     step: Extract<Step<unknown>, { is: 'read' }>,
   ): Promise<Ended> {
-    const { recall } = work;
+    const { inProcess } = work;
     // What came back from the service is written before anything is waited for, and so is what a lost call turned out to be,
     // and what has taken the place of an object that is gone.
     const isNews = work.unwrittenId || hasEnded(work) || isBoundAnew(work);
     if (isNews && (await this.#table.write(work, undefined)) === undefined) return { is: 'overtaken' };
-    recall.askedAt ??= pass.askedAt;
+    inProcess.askedAt ??= pass.askedAt;
     this.#ask(work, around, step);
-    const waited = pass.monotonicMs - recall.askedAt;
-    const known = work.recollection.conditions.some(
+    const waited = pass.monotonicMs - inProcess.askedAt;
+    const known = work.status.conditions.some(
       (condition) => condition.type === 'Ready' && condition.observedGeneration === pass.subject.generation,
     );
-    const { memory } = work.recollection;
+    const { memory } = work.status;
     const doubt = work.entry.kind.answered?.(memory) === true ? undefined : memory.journal;
     // A queue of our own is no news.
     const queueMs = (1_000 * usualQueue) / around.session.service.health().requestsPerSecond;
@@ -235,7 +235,7 @@ export class Steps {
     const message =
       doubt === undefined
         ? `waiting for ${step.read.first.endpoint}`
-        : `a call was sent and its answer was lost, so that it may still arrive until ${arrivesUntil(this.#parts, recall, doubt)}; waiting for a read of the service that shows what it did`;
+        : `a call was sent and its answer was lost, so that it may still arrive until ${arrivesUntil(this.#parts, inProcess, doubt)}; waiting for a read of the service that shows what it did`;
     return this.#table.say(work, undefined, {
       is: 'wait',
       reason: doubt === undefined ? 'ReadingService' : 'InDoubt',
@@ -246,13 +246,13 @@ export class Steps {
 }
 
 /** Whether a pass knows the end of a call that is still open in status. */
-function hasEnded({ entry, recollection }: Work): boolean {
-  const { journal } = entry.recollection.memory;
-  return journal !== undefined && !sameJson(journal, recollection.memory.journal);
+function hasEnded({ entry, status }: Work): boolean {
+  const { journal } = entry.status.memory;
+  return journal !== undefined && !sameJson(journal, status.memory.journal);
 }
 
 /** Whether a pass found what has taken the place of the bound object. */
-function isBoundAnew({ entry, recollection }: Work): boolean {
-  const { id } = entry.recollection.memory;
-  return id !== undefined && id !== recollection.memory.id;
+function isBoundAnew({ entry, status }: Work): boolean {
+  const { id } = entry.status.memory;
+  return id !== undefined && id !== status.memory.id;
 }

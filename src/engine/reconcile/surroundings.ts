@@ -2,7 +2,7 @@ import type { Clock } from '../../base/clock.ts';
 import { type Json, isRecord } from '../../base/json.ts';
 import type { Closed } from '../account/settings.ts';
 import type { Accounts, Session } from '../account/accounts.ts';
-import { entryInWords, tie, type Book, type Entry } from '../objects/object-index.ts';
+import { storedInWords, tie, type ObjectIndex, type Stored } from '../objects/object-index.ts';
 import type { Needs } from '../kind/contract/define.ts';
 import type { Referred, Subject } from '../kind/contract/pass.ts';
 import type { Verdict } from '../kind/contract/step.ts';
@@ -25,7 +25,7 @@ export interface Unready {
 
 export interface Gathering {
   readonly clock: Clock;
-  readonly book: Book;
+  readonly objects: ObjectIndex;
   readonly accounts: Accounts;
   readonly material: Material;
   readonly operatorNamespace: string;
@@ -33,25 +33,25 @@ export interface Gathering {
 }
 
 /** Brings together what an object needs, or says what is missing. */
-export function gather(entry: Entry, gathering: Gathering): Promise<Surroundings | Unready> {
+export function gather(entry: Stored, gathering: Gathering): Promise<Surroundings | Unready> {
   const isLeaving = entry.object.metadata.deletionTimestamp !== undefined;
   return gatherFor(isLeaving ? lastNeeds(entry.needs) : entry.needs, entry, gathering);
 }
 
 /** What there is of what an object needs: enough to look, though not to act. */
-export function gatherWhatThereIs(entry: Entry, gathering: Gathering): Promise<Surroundings | Unready> {
+export function gatherWhatThereIs(entry: Stored, gathering: Gathering): Promise<Surroundings | Unready> {
   return gatherFor(optionalNeeds(entry.needs), entry, gathering);
 }
 
-async function gatherFor(needs: Needs, entry: Entry, gathering: Gathering): Promise<Surroundings | Unready> {
+async function gatherFor(needs: Needs, entry: Stored, gathering: Gathering): Promise<Surroundings | Unready> {
   const session = await sessionOf(entry, gathering);
   if (!('service' in session)) return session;
-  const referred = referencesOf(entry, needs, gathering.book);
+  const referred = referencesOf(entry, needs, gathering.objects);
   if (!(referred instanceof Map)) return { verdict: referred };
   const secrets = await materialOf(entry, 'Secret', needs.secrets ?? [], gathering);
   if (!(secrets instanceof Map)) return { verdict: secrets };
   // Before anything of the service is looked at: its answers may speak of them, and of those of what is being deleted still.
-  const stays = gathering.book.get(entry.key) !== undefined && entry.object.metadata.deletionTimestamp === undefined;
+  const stays = gathering.objects.get(entry.key) !== undefined && entry.object.metadata.deletionTimestamp === undefined;
   if (stays) gathering.accounts.know(entry.account, entry.key, [...secrets.values()]);
   const configMaps = await materialOf(entry, 'ConfigMap', needs.configMaps ?? [], gathering);
   if (!(configMaps instanceof Map)) return { verdict: configMaps };
@@ -71,14 +71,14 @@ function optionalNeeds({ references = [], secrets = [], configMaps = [] }: Needs
   };
 }
 
-async function sessionOf(entry: Entry, gathering: Gathering): Promise<Session | Unready> {
-  const { book, accounts, clock, settings } = gathering;
+async function sessionOf(entry: Stored, gathering: Gathering): Promise<Session | Unready> {
+  const { objects, accounts, clock, settings } = gathering;
   if (entry.kind.life === 'account') {
     if (!accounts.hasLearned(entry.key)) await learnSecrets(entry, gathering);
     const opened = await accounts.open(entry);
     return 'service' in opened ? opened : { verdict: { is: 'stall', ...opened } };
   }
-  const account = book.get(entry.account);
+  const account = objects.get(entry.account);
   if (account === undefined) {
     const name = entry.account.replace('/', ' ');
     const missing = settings.seesAll
@@ -88,47 +88,47 @@ async function sessionOf(entry: Entry, gathering: Gathering): Promise<Session | 
   }
   const namespace = entry.object.metadata.namespace ?? '';
   if (!accounts.allows(account, namespace)) {
-    return unready(`${entryInWords(account)} does not allow namespace ${namespace} in spec.allowedNamespaces`);
+    return unready(`${storedInWords(account)} does not allow namespace ${namespace} in spec.allowedNamespaces`);
   }
   const session = accounts.session(account.key);
   if (session === undefined) return { verdict: closedVerdict(account, accounts.whyClosed(account.key)) };
   if (session.standing === undefined) return { verdict: undefined };
   if (session.farewellUntil !== undefined) {
     const serves = entry.object.metadata.deletionTimestamp !== undefined && clock.monotonic() < session.farewellUntil;
-    if (!serves) return unready(`${entryInWords(account)} is being deleted, and its Secret has gone`);
+    if (!serves) return unready(`${storedInWords(account)} is being deleted, and its Secret has gone`);
   }
-  if (!session.standing.admitted) return unready(`${entryInWords(account)}: ${session.standing.message}`);
+  if (!session.standing.admitted) return unready(`${storedInWords(account)}: ${session.standing.message}`);
   return mismatch(entry, account, session.service) ?? session;
 }
 
 /** What a process before this one gave to the service for the objects of an account is known before the first answer comes. */
-async function learnSecrets(account: Entry, { book, accounts, material }: Gathering): Promise<void> {
+async function learnSecrets(account: Stored, { objects, accounts, material }: Gathering): Promise<void> {
   accounts.learns(account.key);
-  const users = book.tiedBy(tie.account(account.key)).flatMap((key) => book.get(key) ?? []);
+  const users = objects.tiedBy(tie.account(account.key)).flatMap((key) => objects.get(key) ?? []);
   await Promise.allSettled(
     users.map(async ({ key, object, needs: { secrets: needed = [] } }) => {
       const { namespace = '' } = object.metadata;
       if (!accounts.allows(account, namespace)) return;
       const read = await Promise.all(needed.map(({ name }) => material.secret(namespace, name)));
       const found = needed.flatMap((need, index) => read[index]?.get(need.key) ?? []);
-      if (found.length > 0 && book.get(key) !== undefined) accounts.know(account.key, key, found);
+      if (found.length > 0 && objects.get(key) !== undefined) accounts.know(account.key, key, found);
     }),
   );
 }
 
-function closedVerdict(account: Entry, closed: Closed | undefined): Verdict<unknown> | undefined {
+function closedVerdict(account: Stored, closed: Closed | undefined): Verdict<unknown> | undefined {
   // Its own conditions are frozen, and say nothing of that.
   if (closed !== undefined && account.object.metadata.annotations?.[annotations.paused] === 'true')
-    return unready(`${entryInWords(account)} is paused and cannot be opened: ${closed.message}`).verdict;
-  const find = (type: string) => account.recollection.conditions.find((condition) => condition.type === type);
+    return unready(`${storedInWords(account)} is paused and cannot be opened: ${closed.message}`).verdict;
+  const find = (type: string) => account.status.conditions.find((condition) => condition.type === type);
   const isLeaving = account.object.metadata.deletionTimestamp !== undefined;
   const why = find('Stalled') ?? (isLeaving ? find('Ready') : undefined);
-  return why === undefined ? undefined : unready(`${entryInWords(account)}: ${why.message}`).verdict;
+  return why === undefined ? undefined : unready(`${storedInWords(account)}: ${why.message}`).verdict;
 }
 
 /** What is bound stays with the endpoint and account it was bound in, unless the account's owner accepted another endpoint. */
-function mismatch(entry: Entry, account: Entry, service: Service): Unready | undefined {
-  const { binding, journal } = entry.recollection.memory;
+function mismatch(entry: Stored, account: Stored, service: Service): Unready | undefined {
+  const { binding, journal } = entry.status.memory;
   const bound = binding ?? journal;
   if (bound === undefined || (bound.endpoint === service.endpoint && bound.accountId === service.accountId))
     return undefined;
@@ -143,14 +143,14 @@ function unready(message: string): { readonly verdict: Verdict<unknown> } {
   return { verdict: { is: 'wait', reason: 'AccountNotReady', message } };
 }
 
-function referencesOf(entry: Entry, needs: Needs, book: Book): Map<string, Referred> | Verdict<unknown> {
+function referencesOf(entry: Stored, needs: Needs, objects: ObjectIndex): Map<string, Referred> | Verdict<unknown> {
   const found = new Map<string, Referred>();
   for (const need of needs.references ?? []) {
     const { namespace } = entry.object.metadata;
     const [, key = ''] = tie.object(need.kind, namespace, need.name).split(':', 2);
-    const target = book.get(key);
+    const target = objects.get(key);
     const words = inWords(need.kind, { name: need.name });
-    const { id, facts, applied } = target?.recollection.memory ?? {};
+    const { id, facts, applied } = target?.status.memory ?? {};
     const lacks =
       target === undefined
         ? 'does not exist'
@@ -175,7 +175,7 @@ function notReady(message: string): Verdict<unknown> {
 }
 
 async function materialOf<Kind extends 'Secret' | 'ConfigMap'>(
-  entry: Entry,
+  entry: Stored,
   kind: Kind,
   needs: NonNullable<Needs['secrets']>,
   { material, operatorNamespace }: Gathering,
@@ -198,7 +198,7 @@ async function materialOf<Kind extends 'Secret' | 'ConfigMap'>(
 }
 
 /** The object as decisions see it. */
-export function subjectOf(entry: Entry): Subject {
+export function subjectOf(entry: Stored): Subject {
   const { metadata } = entry.object;
   return {
     kind: entry.kind.kind,

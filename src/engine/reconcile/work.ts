@@ -1,16 +1,16 @@
-import type { Entry } from '../objects/object-index.ts';
+import type { Stored } from '../objects/object-index.ts';
 import type { Memory } from '../kind/contract/step.ts';
-import type { Recollection } from '../objects/stored-status.ts';
+import type { StoredStatus } from '../objects/stored-status.ts';
 import type { KubeObject } from '../ports.ts';
-import type { Recall } from '../objects/in-process.ts';
+import type { InProcess } from '../objects/in-process.ts';
 
 /** One object while a pass works on it: its newest known form, and what the pass has learned so far. */
 export interface Work {
-  readonly entry: Entry;
+  readonly entry: Stored;
   /** The newest form that this process has seen or written. */
   readonly object: KubeObject;
-  readonly recollection: Recollection<unknown>;
-  readonly recall: Recall;
+  readonly status: StoredStatus<unknown>;
+  readonly inProcess: InProcess;
   /** An id came back from the service that status does not carry yet. */
   readonly unwrittenId: boolean;
   /** What may be shown of what its service said. */
@@ -32,5 +32,5 @@ export type Ended =
 /** The same work with something more remembered. */
 export function remembering(work: Work, remember: Partial<Memory<unknown>> | undefined): Work {
   if (remember === undefined) return work;
-  return { ...work, recollection: { ...work.recollection, memory: { ...work.recollection.memory, ...remember } } };
+  return { ...work, status: { ...work.status, memory: { ...work.status.memory, ...remember } } };
 }

@@ -6,21 +6,21 @@
  */
 import { retryPauseMs } from '../../base/backoff.ts';
 import type { Closed } from '../account/settings.ts';
-import type { Entry } from '../objects/object-index.ts';
+import type { Stored } from '../objects/object-index.ts';
 import type { Parts } from '../parts.ts';
 import { RecordingView } from '../objects/subscriptions.ts';
 import type { Pass, View } from '../kind/contract/pass.ts';
 import type { Call, JournalEntry, Verdict } from '../kind/contract/step.ts';
 import { withWayOut } from './leaving.ts';
 import { withDoubt } from '../call/lost-call.ts';
-import type { Recollection } from '../objects/stored-status.ts';
+import type { StoredStatus } from '../objects/stored-status.ts';
 import { OpenCreates } from '../call/open-creates.ts';
 import { passAgain, passOf, type Sighted } from './pass-of.ts';
 import type { KubeObject, Outcome, Service } from '../ports.ts';
-import { writtenTo, type Recall } from '../objects/in-process.ts';
+import { writtenTo, type InProcess } from '../objects/in-process.ts';
 import { concludePass, record, tellLeft, tellRetained, write, type Said } from '../status/report.ts';
 import { requestDigest, subjectOf } from './surroundings.ts';
-import { Turns } from '../call/exclusive-locks.ts';
+import { ExclusiveLocks } from '../call/exclusive-locks.ts';
 import { asKnown } from '../call/call-backoff.ts';
 import { remembering, type Ended, type Work } from './work.ts';
 
@@ -28,11 +28,11 @@ export class Worktable {
   readonly #parts: Parts;
   readonly #creates: OpenCreates;
   /** Held by calls that must be alone at what they change. */
-  readonly turns = new Turns();
+  readonly turns = new ExclusiveLocks();
 
   constructor(parts: Parts) {
     this.#parts = parts;
-    this.#creates = new OpenCreates(parts.book, parts.clock, parts.settings.horizonMs);
+    this.#creates = new OpenCreates(parts.objects, parts.clock, parts.settings.horizonMs);
   }
 
   get clock(): Parts['clock'] {
@@ -44,29 +44,29 @@ export class Worktable {
   }
 
   /** The pause before a call that came to nothing once more is sent again. */
-  pauseMs({ failures }: Recall): number {
+  pauseMs({ failures }: InProcess): number {
     return retryPauseMs(failures, this.#parts.entropy);
   }
 
   /** An object with what this process remembers of it. */
-  take(entry: Entry): Work {
+  take(entry: Stored): Work {
     const { object } = entry;
-    const recall = this.#parts.recalls.of(object.metadata.uid);
-    const found = unwiped(entry.recollection, recall);
-    const recollection = { ...found, memory: asKnown(found.memory, recall) };
+    const inProcess = this.#parts.inProcessStates.of(object.metadata.uid);
+    const found = unwiped(entry.status, inProcess);
+    const status = { ...found, memory: asKnown(found.memory, inProcess) };
     const session = () => this.#parts.accounts.session(entry.account);
     const before = session()?.service;
     const work: Work = {
       entry,
       object,
-      recollection,
-      recall,
+      status,
+      inProcess,
       unwrittenId: false,
       // What was read before the account was closed is known by the one that read it.
       shown: (value) => (session()?.service ?? before)?.shown(value) ?? value,
       isSeparate: (credential) => credential === 'dangerous' && session()?.dangerous !== undefined,
     };
-    return recall.unwritten === undefined ? work : { ...remembering(work, recall.unwritten), unwrittenId: true };
+    return inProcess.unwritten === undefined ? work : { ...remembering(work, inProcess.unwritten), unwrittenId: true };
   }
 
   /** What may be decided on now. */
@@ -119,7 +119,7 @@ export class Worktable {
   stillWants(work: Work, pass: Pass<unknown, unknown>, call: Call<unknown>): boolean {
     const session = this.#parts.accounts.session(work.entry.account);
     if (session === undefined) return false;
-    const view = new RecordingView(session.service, work.recall.forced?.since);
+    const view = new RecordingView(session.service, work.inProcess.forced?.since);
     const none = new Map<string, never>();
     const around = { account: this.#parts.accounts.view(session), referred: none, secrets: none, configMaps: none };
     const step = work.entry.kind.step(passAgain(this.passOf(work, around, view), pass));
@@ -129,13 +129,13 @@ export class Worktable {
   }
 
   /** An object is gone; a create of it may still be under way. Every replica sees that, and the one that acts tells it. */
-  bury(entry: Entry): void {
+  bury(entry: Stored): void {
     if (this.leadership.mayAct() === undefined) void this.#tellLeft(entry);
     this.#creates.bury(entry);
   }
 
   /** Where only some resources are watched, one that is given to another operator goes like one that is deleted: it is there. */
-  async #tellLeft(entry: Entry): Promise<void> {
+  async #tellLeft(entry: Stored): Promise<void> {
     const { settings, writer } = this.#parts;
     if (entry.kind.leaves === undefined) return;
     const live = settings.seesAll ? undefined : await writer.readLive(entry.object).catch(() => undefined);
@@ -154,21 +154,21 @@ export class Worktable {
     verdict: Verdict<unknown>,
     wouldDo?: string,
   ): Promise<Ended> {
-    if (work.recollection.memory.journal === undefined) this.unreserve(work.entry.key);
+    if (work.status.memory.journal === undefined) this.unreserve(work.entry.key);
     const whole = withWayOut(work, withDoubt(this.#parts, work, verdict));
     const said: Said = { verdict: whole, pass: pass && this.#again(pass, work), wouldDo };
     const ended = await concludePass(this.#parts, work, said);
     const service = this.#parts.accounts.session(work.entry.account)?.service;
     if (pass?.view instanceof RecordingView && service !== undefined) {
-      this.#parts.interests.replace(work.entry.key, service, pass.view.looked);
+      this.#parts.subscriptions.replace(work.entry.key, service, pass.view.looked);
     }
     return ended;
   }
 
   /** The same pass with what has been learned since. */
   #again(pass: Pass<unknown, unknown>, work: Work): Pass<unknown, unknown> {
-    const { memory } = work.recollection;
-    return { ...pass, memory, wrote: writtenTo(work.recall, memory.id), notes: work.recall.notes };
+    const { memory } = work.status;
+    return { ...pass, memory, wrote: writtenTo(work.inProcess, memory.id), notes: work.inProcess.notes };
   }
 
   /** Lets go of the object; what stays behind in the service is told. */
@@ -185,10 +185,8 @@ export class Worktable {
 }
 
 /** A create that this process has begun is open even when somebody wiped the status or restored an older one. */
-function unwiped(recollection: Recollection<unknown>, { journal }: Recall): Recollection<unknown> {
-  const { memory } = recollection;
+function unwiped(status: StoredStatus<unknown>, { journal }: InProcess): StoredStatus<unknown> {
+  const { memory } = status;
   const isLost = journal?.create !== undefined && memory.journal === undefined && memory.id === undefined;
-  return isLost && recollection.damaged === undefined
-    ? { ...recollection, memory: { ...memory, journal } }
-    : recollection;
+  return isLost && status.damaged === undefined ? { ...status, memory: { ...memory, journal } } : status;
 }

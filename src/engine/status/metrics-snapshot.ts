@@ -1,9 +1,9 @@
-import type { Entry } from '../objects/object-index.ts';
+import type { Stored } from '../objects/object-index.ts';
 import { accountLabel } from '../objects/names.ts';
 import type { ObjectMeta } from '../ports.ts';
 
 /** Counts over all objects, for metrics. */
-export interface Census {
+export interface MetricsSnapshot {
   readonly objects: readonly {
     readonly kind: string;
     readonly ready: string;
@@ -30,33 +30,40 @@ export interface Census {
 }
 
 /** Counts the objects by kind and Ready condition. */
-export function census(entries: Iterable<Entry>, wallMs: number): Census {
-  const counts = new Map<string, Census['objects'][number]>();
+export function metricsSnapshot(entries: Iterable<Stored>, wallMs: number): MetricsSnapshot {
+  const counts = new Map<string, MetricsSnapshot['objects'][number]>();
   const drifted = new Map<string, number>();
-  const others = new Map<string, Census['conditions'][number]>();
-  const accounts: Census['accounts'][number][] = [];
+  const others = new Map<string, MetricsSnapshot['conditions'][number]>();
+  const accounts: MetricsSnapshot['accounts'][number][] = [];
   const newestFailureSeconds = new Map<string, number>();
-  const doubts = new Map<string, Census['doubts'][number]>();
+  const doubts = new Map<string, MetricsSnapshot['doubts'][number]>();
   let oldest = wallMs;
-  for (const { kind, object, recollection } of entries) {
-    if (kind.life === 'account') accounts.push(usedAs(object.metadata, recollection.memory.facts));
-    const condition = recollection.conditions.find(({ type }) => type === 'Ready');
+  for (const { kind, object, status } of entries) {
+    if (kind.life === 'account') accounts.push(usedAs(object.metadata, status.memory.facts));
+    const condition = status.conditions.find(({ type }) => type === 'Ready');
     const [ready, reason] = [condition?.status ?? 'Unknown', condition?.reason ?? 'New'];
     const name = `${kind.kind}/${ready}/${reason}`;
     counts.set(name, { kind: kind.kind, ready, reason, count: (counts.get(name)?.count ?? 0) + 1 });
-    for (const { type, status, reason: why } of recollection.conditions.filter((one) => one.type !== 'Ready')) {
-      const line = `${kind.kind}/${type}/${status}/${why}`;
-      others.set(line, { kind: kind.kind, type, status, reason: why, count: (others.get(line)?.count ?? 0) + 1 });
+    for (const other of status.conditions.filter((one) => one.type !== 'Ready')) {
+      const line = `${kind.kind}/${other.type}/${other.status}/${other.reason}`;
+      const { type, reason: why } = other;
+      others.set(line, {
+        kind: kind.kind,
+        type,
+        status: other.status,
+        reason: why,
+        count: (others.get(line)?.count ?? 0) + 1,
+      });
     }
-    const failedAt = kind.life === 'request' ? stalledSince(recollection.conditions) : undefined;
+    const failedAt = kind.life === 'request' ? stalledSince(status.conditions) : undefined;
     if (failedAt !== undefined) {
       const age = (wallMs - failedAt) / 1_000;
       newestFailureSeconds.set(kind.kind, Math.min(age, newestFailureSeconds.get(kind.kind) ?? age));
     }
-    const differs = recollection.conditions.some(({ type, status }) => type === 'Drifted' && status === 'True');
+    const differs = status.conditions.some(({ type, status }) => type === 'Drifted' && status === 'True');
     if (differs) drifted.set(kind.kind, (drifted.get(kind.kind) ?? 0) + 1);
-    const { journal } = recollection.memory;
-    if (journal === undefined || kind.answered?.(recollection.memory) === true) continue;
+    const { journal } = status.memory;
+    if (journal === undefined || kind.answered?.(status.memory) === true) continue;
     oldest = Math.min(oldest, Date.parse(journal.startedAt));
     const { operation } = journal;
     const which = `${kind.kind}/${operation}`;
@@ -76,12 +83,12 @@ export function census(entries: Iterable<Entry>, wallMs: number): Census {
   };
 }
 
-function stalledSince(conditions: Entry['recollection']['conditions']): number | undefined {
+function stalledSince(conditions: Stored['status']['conditions']): number | undefined {
   const stalled = conditions.find(({ type, status }) => type === 'Stalled' && status === 'True');
   return stalled === undefined ? undefined : Date.parse(stalled.lastTransitionTime);
 }
 
-function usedAs(meta: ObjectMeta, facts: unknown): Census['accounts'][number] {
+function usedAs(meta: ObjectMeta, facts: unknown): MetricsSnapshot['accounts'][number] {
   const { counts = [], orphans = [] } = facts as {
     counts?: readonly { total: number }[];
     orphans?: readonly unknown[];

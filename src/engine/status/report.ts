@@ -1,12 +1,12 @@
 /** What a pass leaves behind: status, events, metrics, and when to look again. */
 import { sameJson } from '../../base/json.ts';
-import { entryInWords, type Entry } from '../objects/object-index.ts';
+import { storedInWords, type Stored } from '../objects/object-index.ts';
 import { conclude, type Condition } from './conditions.ts';
 import type { Parts } from '../parts.ts';
 import type { Pass } from '../kind/contract/pass.ts';
 import type { Call, OwnCondition, Showing, Told, Verdict } from '../kind/contract/step.ts';
 import { staying } from '../reconcile/leaving.ts';
-import { recollect, renderStatus, type StatusParts } from '../objects/stored-status.ts';
+import { parseStatus, renderStatus, type StatusParts } from '../objects/stored-status.ts';
 import { reconcileToken } from '../objects/names.ts';
 import { conceded, resolved } from '../objects/in-process.ts';
 import type { KubeObject, Outcome } from '../ports.ts';
@@ -42,21 +42,21 @@ export async function concludePass(parts: Parts, work: Work, said: Said): Promis
     drifted: lists.drift.map((row) => row.field),
     wouldDo,
     generation,
-    previous: work.recollection.conditions,
+    previous: work.status.conditions,
     wallMs: parts.clock.wall(),
   });
   if (said.pass !== undefined) noteContest(work, verdict, said.pass);
   const token = reconcileToken(work.object);
-  const isHandled = token !== undefined && work.recall.forced?.token === token;
-  const handled = isHandled ? token : work.recollection.lastHandledReconcileAt;
-  const facts = showing?.facts ?? work.recollection.memory.facts;
+  const isHandled = token !== undefined && work.inProcess.forced?.token === token;
+  const handled = isHandled ? token : work.status.lastHandledReconcileAt;
+  const facts = showing?.facts ?? work.status.memory.facts;
   const next: Work = {
     ...work,
-    recollection: {
-      ...work.recollection,
+    status: {
+      ...work.status,
       conditions,
       lastHandledReconcileAt: handled,
-      memory: { ...work.recollection.memory, facts },
+      memory: { ...work.status.memory, facts },
     },
   };
   const stored = await write(parts, next, wouldDo, seen);
@@ -88,9 +88,9 @@ function withoutSecrets(conditions: readonly OwnCondition[], work: Work): readon
 }
 
 /** A fight over fields ends when they stand as the spec wants them, and not before. */
-function noteContest({ recall }: Work, verdict: Verdict<unknown>, pass: Pass<unknown, unknown>): void {
-  if (verdict.is === 'stall' && verdict.reason === 'Contested') conceded(recall, pass.contested, pass.monotonicMs);
-  else if (verdict.is === 'ready' && recall.contest.left !== undefined) resolved(recall, pass.subject.generation);
+function noteContest({ inProcess }: Work, verdict: Verdict<unknown>, pass: Pass<unknown, unknown>): void {
+  if (verdict.is === 'stall' && verdict.reason === 'Contested') conceded(inProcess, pass.contested, pass.monotonicMs);
+  else if (verdict.is === 'ready' && inProcess.contest.left !== undefined) resolved(inProcess, pass.subject.generation);
 }
 
 /** Conditions that the verdict states, and the shown ones of other types. */
@@ -114,10 +114,10 @@ export async function write(
   const status = render(work.object);
   if (sameJson(status, work.object.status)) return { ...work, unwrittenId: false };
   const { uid, generation } = work.object.metadata;
-  const before = work.entry.recollection.memory.journal;
+  const before = work.entry.status.memory.journal;
   const stillOurs = (newest: KubeObject) => {
     if (newest.metadata.uid !== uid) return undefined;
-    const found = recollect(kind, newest.status);
+    const found = parseStatus(kind, newest.status);
     const { journal, id } = found.memory;
     const isWiped = journal === undefined && id === undefined;
     if (!isWiped && !sameJson(journal, before)) return undefined;
@@ -127,22 +127,22 @@ export async function write(
   const written = work.unwrittenId
     ? await parts.writer.commitStatus(work.object, stillOurs)
     : await parts.writer.writeStatus(work.object, status);
-  if (work.unwrittenId) work.recall.unwritten = undefined;
+  if (work.unwrittenId) work.inProcess.unwritten = undefined;
   // The answer came when the object was gone: nobody else knows what it told.
   if (work.unwrittenId && written.is === 'gone') tellLost(parts, work);
   if (written.is !== 'written') return undefined;
   const { object } = written;
-  const entry = { ...work.entry, object, recollection: recollect(kind, object.status) };
+  const entry = { ...work.entry, object, status: parseStatus(kind, object.status) };
   parts.wrote(entry);
-  work.recall.journal = work.recollection.memory.journal;
+  work.inProcess.journal = work.status.memory.journal;
   parts.metrics.count('apphosting_status_writes_total', { kind: kind.kind });
   // What the pass goes on with would be the old spec under the number of the new one.
   return object.metadata.generation === generation ? { ...work, object, entry, unwrittenId: false } : undefined;
 }
 
 /** What an answer told is kept; what was concluded from it about an older spec is not said of the newer one. */
-function learned(work: Work, { conditions, lastHandledReconcileAt }: Work['recollection']): Work {
-  return { ...work, recollection: { ...work.recollection, conditions, lastHandledReconcileAt } };
+function learned(work: Work, { conditions, lastHandledReconcileAt }: Work['status']): Work {
+  return { ...work, status: { ...work.status, conditions, lastHandledReconcileAt } };
 }
 
 function partsOf(
@@ -151,16 +151,16 @@ function partsOf(
   wouldDo: string | undefined,
   showing: Showing<unknown> | undefined,
 ): StatusParts {
-  const { recollection, shown } = work;
-  const memory = asMarked(recollection.memory, work.recall);
-  const ready = recollection.conditions.find((condition) => condition.type === 'Ready');
+  const { status, shown } = work;
+  const memory = asMarked(status.memory, work.inProcess);
+  const ready = status.conditions.find((condition) => condition.type === 'Ready');
   const kept = keptLists(object);
   return {
     memory: { ...memory, facts: shown(memory.facts) },
-    damaged: recollection.damaged,
+    damaged: status.damaged,
     observedGeneration: ready?.observedGeneration,
-    conditions: recollection.conditions,
-    lastHandledReconcileAt: recollection.lastHandledReconcileAt,
+    conditions: status.conditions,
+    lastHandledReconcileAt: status.lastHandledReconcileAt,
     drift: showing?.drift ?? kept.drift,
     unverified: showing?.unverified ?? kept.unverified,
     leftover: showing?.leftover ?? kept.leftover,
@@ -175,8 +175,8 @@ function keptLists({ status }: KubeObject): Pick<StatusParts, 'drift' | 'unverif
 }
 
 /** The kind's own conditions as they stand, when the object could not be looked at; what nobody looks at any more is not known. */
-function keptConditions({ recollection, entry }: Work, verdict: Verdict<unknown>): readonly OwnCondition[] {
-  const own = recollection.conditions.filter(({ type }) => !headlines.has(type)) as readonly OwnCondition[];
+function keptConditions({ status, entry }: Work, verdict: Verdict<unknown>): readonly OwnCondition[] {
+  const own = status.conditions.filter(({ type }) => !headlines.has(type)) as readonly OwnCondition[];
   const { reason = 'InSync', message = '' } = verdict;
   if (reason === 'ReadingService' || reason === 'InDoubt') return own;
   return own.map((condition) =>
@@ -188,7 +188,7 @@ function keptConditions({ recollection, entry }: Work, verdict: Verdict<unknown>
 
 /** Publishes a change of what holds an object up; success right after a call has been told already. */
 function announce(parts: Parts, work: Work, verdict: Verdict<unknown>, conditions: readonly Condition[]): void {
-  const before = work.recollection.conditions.find((condition) => condition.type === 'Ready');
+  const before = work.status.conditions.find((condition) => condition.type === 'Ready');
   const after = conditions.find((condition) => condition.type === 'Ready');
   if (after === undefined || (before?.reason === after.reason && before.status === after.status)) return;
   const { kind, metadata } = work.object;
@@ -248,25 +248,25 @@ function tell(parts: Parts, work: Work, type: 'Normal' | 'Warning', { reason, no
 }
 
 /** What stays in the service of an object that went is told once. */
-export function tellRetained({ events, log }: Pick<Parts, 'events' | 'log'>, entry: Entry, note: string): void {
+export function tellRetained({ events, log }: Pick<Parts, 'events' | 'log'>, entry: Stored, note: string): void {
   log.warn(inLog(entry), note);
   events.record({ regarding: entry.object, type: 'Warning', reason: 'Retained', action: 'Release', note });
 }
 
 /** An object that nothing held is gone: what it leaves in the service is told. */
-export function tellLeft(parts: Pick<Parts, 'events' | 'log'>, entry: Entry): void {
-  const note = entry.kind.leaves?.(entry.recollection.memory);
+export function tellLeft(parts: Pick<Parts, 'events' | 'log'>, entry: Stored): void {
+  const note = entry.kind.leaves?.(entry.status.memory);
   if (note !== undefined) tellRetained(parts, entry, note);
 }
 
 /** The same of what was made for an object that somebody took away meanwhile, although we held it. */
-function tellLost(parts: Parts, { entry, recollection }: Work): void {
-  const { memory } = recollection;
+function tellLost(parts: Parts, { entry, status }: Work): void {
+  const { memory } = status;
   const note = entry.kind.leaves?.(memory) ?? (entry.kind.holds ? staying(memory) : undefined);
   if (note !== undefined) tellRetained(parts, entry, note);
 }
 
 /** An entry for the log. */
-export function inLog(entry: Entry): { readonly object: string } {
-  return { object: entryInWords(entry) };
+export function inLog(entry: Stored): { readonly object: string } {
+  return { object: storedInWords(entry) };
 }
