@@ -142,6 +142,10 @@ const aspects = {
   NothingAdded: nothing,
   FeatureNotShown: 'Look in the console whether the account enforces access by environment.',
   RecoveryReady: nothing,
+  NotProtected:
+    'Let the protection be set up: its Ready condition says what it waits for, or that it is only observed.',
+  NotEligible:
+    'Change the field that the message names to one of the values that it lists; `status.source` has all of them.',
   NeedsAttention: '[The runbook](runbooks/protection-not-ready.md).',
   ChainRollover: byItself,
   CatchingUp: byItself,
@@ -190,6 +194,7 @@ const own: ReadonlyMap<Reason, readonly string[]> = new Map([
   ...only(['MemberAccess'], 'AccessWiderThanSpec', 'AsSpecified', 'FeatureNotShown', 'AddedByOthers', 'NothingAdded'),
   ...only(['DisasterProtection'], 'Preparing', 'ConfigurationGone', 'WipedByReset', 'RecoveryReady', 'NeedsAttention'),
   ...only(['DisasterProtection'], 'ChainRollover', 'CatchingUp', 'RpoExceeded', 'SustainedStandby', 'SeedBoost'),
+  ...only(['DisasterProtection'], 'NotProtected', 'NotEligible'),
   ...only(['DisasterProtection'], 'CaughtUp', 'ActivationPossible', 'NoRecoveryPoint', 'NothingPending'),
   ...only(['DisasterProtection', 'RecoveryActivation'], 'NotDisclosed'),
   ...only(

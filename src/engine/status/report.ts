@@ -35,9 +35,13 @@ export async function concludePass(parts: Parts, work: Work, said: Said): Promis
   const { generation = 0 } = work.object.metadata;
   const conditions = conclude({
     verdict,
-    own: overlaid(
-      verdict.conditions ?? [],
-      seen === undefined ? keptConditions(work, verdict) : withoutSecrets(seen.conditions, work),
+    own: withAlways(
+      work,
+      verdict,
+      overlaid(
+        verdict.conditions ?? [],
+        seen === undefined ? keptConditions(work, verdict) : withoutSecrets(seen.conditions, work),
+      ),
     ),
     drifted: lists.drift.map((row) => row.field),
     wouldDo,
@@ -91,6 +95,17 @@ function withoutSecrets(conditions: readonly OwnCondition[], work: Work): readon
 function noteContest({ inProcess }: Work, verdict: Verdict<unknown>, pass: Pass<unknown, unknown>): void {
   if (verdict.is === 'stall' && verdict.reason === 'Contested') conceded(inProcess, pass.contested, pass.monotonicMs);
   else if (verdict.is === 'ready' && inProcess.contest.left !== undefined) resolved(inProcess, pass.subject.generation);
+}
+
+/** The conditions with those that belong to the kind and of which nothing is known yet, for the reason that Ready has. */
+function withAlways(
+  { entry }: Work,
+  { reason = 'ReadingService', message = '' }: Verdict<unknown>,
+  own: readonly OwnCondition[],
+): readonly OwnCondition[] {
+  const types = new Set(own.map(({ type }) => type));
+  const missing = (entry.kind.always ?? []).filter((type) => !types.has(type));
+  return [...own, ...missing.map((type): OwnCondition => ({ type, status: 'Unknown', reason, message }))];
 }
 
 /** Conditions that the verdict states, and the shown ones of other types. */

@@ -217,6 +217,7 @@ export const activationDiscard = defineKind<Spec, Facts>({
   needs: (spec) => needsOf(protectionNeed(spec)),
   claims: ({ configurationId }) => [configurationId],
   finished: ({ finishedAt }) => finishedAt !== undefined,
+  always: ['Accepted', 'Succeeded'],
   step: (pass) => stepOnce(plan, pass),
   show,
 });

@@ -17,6 +17,7 @@ import {
   type Protection,
 } from '../../hosting/requests.ts';
 import { activationUnderWay } from '../recovery/configurations.ts';
+import { refusedBySource } from './eligibility.ts';
 import { appliedBy, differenceOf, itemOf, mayBeOf, type ProtectionPass } from './settings.ts';
 import { requestIdOf } from '../recovery/request-id.ts';
 import type { Facts, Spec } from './schema.ts';
@@ -108,7 +109,10 @@ export function configure(
   facts: Facts,
 ): Step<Facts> {
   const appEnvId = environmentOf(pass);
-  const held = sightLost<Spec, Facts>(pass) ?? heldBack(pass, appEnvId, configuration);
+  const held =
+    sightLost<Spec, Facts>(pass) ??
+    refusedBySource(pass, appEnvId, configuration) ??
+    heldBack(pass, appEnvId, configuration);
   if (held !== undefined) return held;
   const item = itemOf(pass, appEnvId, configuration);
   // Made up for this attempt: a later enrolment with the same content must not be answered with an operation that is gone.

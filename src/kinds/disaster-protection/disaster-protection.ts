@@ -4,7 +4,7 @@ import { notingNo, readOf, sinceNo } from '../../engine/kind/planner/reading.ts'
 import { sightLost } from '../../engine/kind/planner/observe.ts';
 import type { Step } from '../../engine/kind/contract/step.ts';
 import { drConfigurationsOf, drPointsOf, drSourcesOf, type ConfigurationItem } from '../../hosting/requests.ts';
-import { fleeting, isRecoveryReady, notShown, protectionConditions } from './conditions.ts';
+import { always, fleeting, isRecoveryReady, notProtected, notShown, protectionConditions } from './conditions.ts';
 import {
   bound,
   configure,
@@ -17,8 +17,9 @@ import {
   underway,
   type Walk,
 } from './configure.ts';
+import { activeOf } from '../recovery/configurations.ts';
 import { gone, historyOf, lostBefore, sightOf, unproved } from './gone.ts';
-import { isEntryOf, protectionFacts, type Shown } from './facts.ts';
+import { isEntryOf, protectionFacts, sourceFacts, type Shown } from './facts.ts';
 import { differenceOf, type ProtectionPass } from './settings.ts';
 import { identity, type Facts, type Spec } from './schema.ts';
 
@@ -129,24 +130,34 @@ function keep(pass: ProtectionPass, configuration: ConfigurationItem): Step<Fact
 function newPoints(pass: ProtectionPass, configuration: ConfigurationItem, seenAt: number): Step<Facts> | undefined {
   const read = drPointsOf(pass.account.accountId, configuration.configurationId);
   const begunAt = pass.view.all(read)?.begunAt ?? Number.NEGATIVE_INFINITY;
-  const since = showsPoints(configuration)
-    ? hasMoved(pass.memory.facts, configuration)
-      ? (pass.notes['pointsSince'] ?? seenAt)
-      : Number.NEGATIVE_INFINITY
-    : pass.monotonicMs - pass.account.inEffect.pollMs;
+  const again = pointsAgainMs(pass, configuration);
+  const sinceMoved = hasMoved(pass.memory.facts, configuration)
+    ? (pass.notes['pointsSince'] ?? seenAt)
+    : Number.NEGATIVE_INFINITY;
+  const since = Math.max(sinceMoved, again === undefined ? Number.NEGATIVE_INFINITY : pass.monotonicMs - again);
   const isThere = begunAt > Number.NEGATIVE_INFINITY && begunAt >= since;
   if (isThere || pass.view.problem(read) !== undefined) return undefined;
-  const note = since > Number.NEGATIVE_INFINITY ? { ...pass.notes, pointsSince: since } : pass.notes;
+  const note = sinceMoved > Number.NEGATIVE_INFINITY ? { ...pass.notes, pointsSince: since } : pass.notes;
   return { ...readOf(pass, read, since), note };
 }
 
-/** Whether a new point would show in the configuration, too. */
-function showsPoints({ readiness }: ConfigurationItem): boolean {
-  return readiness?.cutoffAt !== undefined;
+/** A service that says ready and lists no point is asked again after so long, however slow the polls are. */
+const missingPointsMs = 60_000;
+
+/**
+ * After how long the points are listed again though the configuration shows nothing new: where it shows no moment, nobody can tell
+ * from it; where it says that a recovery would work and no point is known, there is one soon. Undefined where it would show.
+ */
+function pointsAgainMs(pass: ProtectionPass, configuration: ConfigurationItem): number | undefined {
+  const { pollMs } = pass.account.inEffect;
+  const known = pass.view.all(drPointsOf(pass.account.accountId, configuration.configurationId));
+  if (isRecoveryReady({ configuration }) && (known?.items.size ?? 0) === 0) return Math.min(pollMs, missingPointsMs);
+  return configuration.readiness?.cutoffAt === undefined ? pollMs : undefined;
 }
 
 /** Whether the configuration shows something that status does not have yet, and that comes with other points. */
-function hasMoved(facts: Facts, { readiness, generation, activities }: ConfigurationItem): boolean {
+function hasMoved(facts: Facts, configuration: ConfigurationItem): boolean {
+  const { readiness, generation, activities, standby, warmRecoveryOperationId, nextSnapshotAt } = configuration;
   const newest = activities.toSorted((a, b) => ((a.startedAt ?? '') < (b.startedAt ?? '') ? 1 : -1))[0];
   // An entry without an id and a beginning cannot be told from others.
   const isTold = newest !== undefined && (newest.operationId ?? newest.startedAt) !== undefined;
@@ -154,13 +165,18 @@ function hasMoved(facts: Facts, { readiness, generation, activities }: Configura
   return (
     facts.readiness?.cutoffTime !== readiness?.cutoffAt ||
     facts.generation !== generation ||
+    facts.warmRecoveryOperationId !== warmRecoveryOperationId ||
+    facts.standby?.caughtUp !== standby?.caughtUp ||
+    facts.activeOperation?.operationId !== activeOf(configuration)?.operationId ||
+    facts.validationSchedule?.nextSnapshotAt !== nextSnapshotAt ||
     (isTold && (known === undefined || known.outcome !== newest.outcome?.slice(0, 64)))
   );
 }
 
 /** When to look again though nothing that was read has changed. */
 function lookingAgain(pass: ProtectionPass, configuration: ConfigurationItem): { readonly retryInMs?: number } {
-  return showsPoints(configuration) ? untilOld(pass) : { retryInMs: pass.account.inEffect.pollMs, ...untilOld(pass) };
+  const again = pointsAgainMs(pass, configuration);
+  return again === undefined ? untilOld(pass) : { retryInMs: again, ...untilOld(pass) };
 }
 
 /** How old what was read may be at most while reading fails. */
@@ -204,16 +220,22 @@ function correct(
 }
 
 function show(pass: ProtectionPass) {
-  const { id, facts } = pass.memory;
-  const nothing = { facts, conditions: [], drift: [], unverified: [], leftover: [] };
-  if (id === undefined) return nothing;
+  const { id, facts: known } = pass.memory;
   const { accountId } = pass.account;
+  const appEnvId = environmentOf(pass);
+  const source = pass.view.one(drSourcesOf(accountId), appEnvId)?.item;
+  // What can be protected, and where to, is wanted before anything is.
+  const facts: Facts = { ...known, ...(source !== undefined && { appEnvId, source: sourceFacts(source) }) };
+  const nothing = { facts, conditions: [], drift: [], unverified: [], leftover: [] };
+  if (id === undefined) {
+    const walk = pass.view.all(drConfigurationsOf(accountId));
+    const isThere = walk === undefined || appEnvId === '' || ofEnvironment(pass, walk) !== undefined;
+    return isThere ? nothing : { ...nothing, conditions: notProtected(appEnvId, source) };
+  }
   const seen = sightOf(pass, id);
   if (seen === undefined) return { ...nothing, unseen: true };
   const configuration = seen.item;
   if (configuration === undefined) return { ...nothing, conditions: [notShown(id)] };
-  const appEnvId = environmentOf(pass);
-  const source = pass.view.one(drSourcesOf(accountId), appEnvId)?.item;
   const points = pass.view.all(drPointsOf(accountId, id));
   const shown: Shown = { appEnvId, configuration, source, points, unread: unreadOf(pass) };
   const difference = differenceOf(pass, configuration);
@@ -242,6 +264,7 @@ export const disasterProtection = defineKind<Spec, Facts>({
         ? []
         : [{ kind: 'AppEnvironment', name: environmentRef.name, field: 'environmentRef' }],
   }),
+  always,
   fleeting,
   step,
   show,

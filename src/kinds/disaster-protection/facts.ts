@@ -10,8 +10,10 @@ import type {
   SourceItem,
 } from '../../hosting/requests.ts';
 import { activeOf, cleanupFacts, sameMoment } from '../recovery/configurations.ts';
+import { stated, type Row } from './stated.ts';
 import type { ProtectionPass } from './settings.ts';
-import type { Facts } from './schema.ts';
+import { pointsShown } from './points.ts';
+import { mostPoints, type Facts } from './schema.ts';
 
 /** Everything that a protection shows was read from this. */
 export interface Shown {
@@ -23,17 +25,7 @@ export interface Shown {
   readonly unread?: string | undefined;
 }
 
-type Row = Readonly<Record<string, unknown>>;
-
 const longestList = 20;
-
-/** Only what is stated; undefined when nothing is. */
-function stated<Result>(row: Row | undefined): Result | undefined {
-  if (row === undefined) return undefined;
-  const rows = Object.entries(row).filter(([, value]) => value !== undefined);
-  // Each caller names the shape that its own rows have.
-  return rows.length === 0 ? undefined : (Object.fromEntries(rows) as Result);
-}
 
 function seconds(milliseconds: number | undefined): number | undefined {
   return milliseconds === undefined ? undefined : Math.floor(milliseconds / 1_000);
@@ -158,42 +150,8 @@ function compareTimes(a: string | undefined, b: string | undefined): number {
   return Date.parse(a ?? '') - Date.parse(b ?? '') || 0;
 }
 
-function recoveryPoints(points: Snapshot<PointItem> | undefined, generation: number): Facts['recoveryPoints'] {
-  const newest = [...(points?.items.values() ?? [])]
-    .toSorted((a, b) => compareTimes(b.cutoffAt, a.cutoffAt) || (a.pointId < b.pointId ? -1 : 1))
-    .slice(0, longestList);
-  if (newest.length === 0) return undefined;
-  return newest.map((point) => ({
-    selectedOperationId: point.selectedOperationId,
-    pointId: point.pointId,
-    cutoffTime: point.cutoffAt,
-    configurationGeneration: point.generation ?? generation,
-    ...(point.availabilityRequiresVerification !== undefined && {
-      availabilityRequiresVerification: point.availabilityRequiresVerification,
-    }),
-    ...sizingOf(point),
-  }));
-}
-
-const amounts = ['zClouds', 'cpu', 'cpuRequest', 'memoryMb', 'memoryRequestMb'] as const;
-
-/** The size as far as it is shown in a form that makes sense. */
-function sizingOf({ retainedSizing }: PointItem): { readonly sizing?: object } {
-  if (retainedSizing === undefined) return {};
-  const usable = (value: unknown) => (typeof value === 'number' && value >= 0 ? value : undefined);
-  const replicas = usable(retainedSizing['replicas']) ?? usable(retainedSizing['replicaCount']);
-  const capacities = retainedSizing['volumeCapacities'];
-  const sizing = stated<object>({
-    replicas: Number.isInteger(replicas) ? replicas : undefined,
-    ...Object.fromEntries(amounts.map((name) => [name, usable(retainedSizing[name])])),
-    volumeCapacities: Array.isArray(capacities)
-      ? capacities.filter((capacity) => typeof capacity === 'string').slice(0, 50)
-      : undefined,
-  });
-  return sizing === undefined ? {} : { sizing };
-}
-
-function sourceFacts(source: SourceItem | undefined): Facts['source'] {
+/** What status shows of the source. */
+export function sourceFacts(source: SourceItem | undefined): Facts['source'] {
   if (source === undefined) return undefined;
   const listed = <Item>(items: readonly Item[]) => (items.length === 0 ? undefined : items.slice(0, 50));
   return stated({
@@ -272,13 +230,18 @@ export function protectionFacts(pass: ProtectionPass, shown: Shown): Facts {
         nextValidationAt: configuration.nextValidationAt,
         nextSnapshotAt: configuration.nextSnapshotAt,
       }),
-      recoveryPoints: points === undefined ? before.recoveryPoints : recoveryPoints(points, configuration.generation),
+      recoveryPoints: points === undefined ? before.recoveryPoints : pointsShown(points.items.values(), configuration),
       operations: operations(pass, configuration),
       source: sourceFacts(source) ?? before.source,
       pendingCleanup: stated(configuration.pendingCleanup && { ...configuration.pendingCleanup }),
     }),
   };
-  if (sameJson(withoutMoving(pass.memory.facts), fixed)) return pass.memory.facts;
+  // Status has the first of them only, and says how many there are.
+  const { recoveryPoints } = fixed;
+  const listed = { ...fixed, ...(recoveryPoints && { recoveryPoints: recoveryPoints.slice(0, mostPoints) }) };
+  if (sameJson(withoutMoving(pass.memory.facts), listed)) {
+    return { ...pass.memory.facts, ...(recoveryPoints && { recoveryPoints }) };
+  }
   const moving = movingFacts(configuration);
   return {
     ...fixed,

@@ -17,7 +17,7 @@ import * as recovery from '../recovery/schema.ts';
 import { environment, ofOneEnvironment } from '../shared/schema.ts';
 
 /** How many recovery points a status shows at most. */
-export const mostPoints = 20;
+export const mostPoints = 30;
 
 const seconds = (description: string) =>
   integer(`${description}, in seconds; from one minute to 30 days. Default: the service's own.`, {
@@ -175,7 +175,11 @@ export const Facts = facts({
     nextValidationAt: time('When the next one is due.'),
     nextSnapshotAt: time('When the next snapshot is due.'),
   }).optional(),
-  recoveryPoints: listOf('The newest recovery points.', RecoveryPoint, { max: mostPoints }).optional(),
+  recoveryPoints: listOf(
+    'The newest recovery points, and a spread back in time (hours, days, weeks, the oldest); `truncated` says how many there are, and `apphosting points` lists all.',
+    RecoveryPoint,
+    { max: mostPoints },
+  ).optional(),
   operations: listOf('The last operations, newest first.', recovery.operation('An operation.'), {
     max: 20,
   }).optional(),
@@ -202,14 +206,21 @@ export const identity = {
       path: '.status.conditions[?(@.type=="RecoveryReady")].status',
       description: 'Whether the service says that a recovery would work.',
     },
-    { name: 'MODE', path: '.spec.mode', description: 'Cold or Warm.' },
+    { name: 'MODE', path: '.status.settings.mode', description: 'Cold or Warm, as the service has it.' },
+    { name: 'REGION', path: '.status.settings.destinationRegion', description: 'The region to recover in.' },
+    { name: 'STAGE', path: '.status.activeOperation.stage', description: 'How far the operation under way is.' },
     {
-      name: 'POINT-AGE',
-      path: '.status.readiness.cutoffTime',
+      name: 'SINCE',
+      path: '.status.conditions[?(@.type=="RecoveryReady")].lastTransitionTime',
       type: 'date',
-      description: 'How old the newest data is that can be recovered.',
+      description: 'For how long RECOVERY-READY has been so.',
     },
-    { name: 'DESTINATION', path: '.spec.destinationRegion', wide: true, description: 'The region to recover in.' },
+    {
+      name: 'LAST-POINT',
+      path: '.status.recoveryPoints[0].cutoffTime',
+      type: 'date',
+      description: 'How old the data of the newest recovery point is.',
+    },
   ],
   selectable: [
     '.spec.environmentRef.name',

@@ -207,6 +207,7 @@ export const disasterReset = defineKind<Spec, Facts>({
     acceptedAt === undefined ? [] : pinnedOf(spec).map(({ configurationId }) => configurationId),
   finished: ({ finishedAt }) => finishedAt !== undefined,
   answered: ({ journal, facts }) => facts.stage === cleaning && journal?.conflicted !== undefined,
+  always: ['Accepted', 'Succeeded'],
   step: (pass) => stepOnce(plan, pass),
   show,
 });

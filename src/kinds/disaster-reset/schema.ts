@@ -95,6 +95,7 @@ export const identity = {
   columns: [
     { name: 'SCOPE', path: '.spec.scope', description: 'One environment, or the account.' },
     { name: 'STAGE', path: '.status.stage', description: 'How far it is.' },
+    { name: 'SINCE', path: '.status.stageTime', type: 'date', description: 'For how long it has been there.' },
   ],
   selectable: ['.spec.environmentRef.name', '.spec.configurationId', '.status.appEnvId', '.status.stage'],
 } satisfies KindIdentity;

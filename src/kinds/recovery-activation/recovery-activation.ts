@@ -301,6 +301,7 @@ export const recoveryActivation = defineKind<Spec, Facts>({
   claims: ({ configurationId }) => [configurationId],
   finished: ({ finishedAt }) => finishedAt !== undefined,
   answered: isAnswered,
+  always: ['Accepted', 'Succeeded', 'Promoted'],
   step: (pass) => unlessUntold(stepOnce(plan, pass)),
   show,
 });

@@ -234,7 +234,10 @@ const plan: OncePlan<Spec, Facts, SeenConfiguration> = {
 
 /** Whether validations also run by schedule: to be known before one is asked for by hand. */
 function scheduled({ validationScheduleEstablished }: ConfigurationItem): readonly OwnCondition[] {
-  if (validationScheduleEstablished === undefined) return [];
+  if (validationScheduleEstablished === undefined) {
+    const message = 'the service does not show whether validations run by schedule';
+    return [{ type: 'Scheduled', status: 'Unknown', reason: 'NotDisclosed', message }];
+  }
   const message = validationScheduleEstablished
     ? 'validations also run by schedule; this one does not change it'
     : 'validations do not run by schedule for this configuration yet; this one does not start the schedule';
@@ -268,6 +271,7 @@ export const recoveryValidation = defineKind<Spec, Facts>({
   answered: isAnswered,
   // The protection asks which of them is in doubt, since an edit would end it.
   made: ({ configurationId }) => (configurationId === undefined ? [] : [configurationId]),
+  always: ['Accepted', 'Succeeded', 'Scheduled'],
   step: (pass) => stepOnce(plan, pass),
   show,
 });

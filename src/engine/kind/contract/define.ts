@@ -75,6 +75,8 @@ export interface KindDefinition<Spec, Facts> {
   readonly wipes?: (spec: Spec, facts: Facts) => readonly string[];
   /** What stays in the service of an object that went without being held: told by an event. */
   readonly leaves?: (memory: Memory<Facts>) => string | undefined;
+  /** Types of conditions that each object of this kind has from the first visit on: Unknown while nothing says more. */
+  readonly always?: readonly string[];
   /** Types of conditions that hold only as long as the service says so: not known while it is not looked at. */
   readonly fleeting?: readonly string[];
   /** A request that came to its end: from then on nothing is read, sent or written for it. */

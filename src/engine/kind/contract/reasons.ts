@@ -100,6 +100,9 @@ export const reasons = {
   // Disaster readiness: the protection
   ConfigurationGone: 'The protection is gone from the service. It is not set up again until spec.enrolment is raised.',
   WipedByReset: 'A DisasterReset wiped the protection. It is not set up again until spec.enrolment is raised.',
+  NotProtected: 'The service lists no protection of the environment: nothing could be recovered.',
+  NotEligible:
+    'The service shows that it would refuse this protection; the message says which field of the spec, and what would be accepted.',
   RecoveryReady: 'The service says that a recovery would work.',
   NeedsAttention: 'The service says that the protection needs attention; the message carries its reason.',
   ChainRollover: 'A new chain of snapshots is being built; until it is complete, recovery is not ready.',
