@@ -37,12 +37,9 @@ export class Engine {
   readonly #standing: AccountGate;
   readonly #dropped = new DroppedReferences();
   #quarantinedUntil = Number.NEGATIVE_INFINITY;
-  /** Whether what was not in the first list is new: a label, or a cluster that went back in time, can bring up what is old. */
-  #tellsBirths: boolean;
 
   constructor(options: EngineOptions) {
     const { clock, entropy } = options;
-    this.#tellsBirths = options.settings.seesAll;
     const onTaken = (ms: number) => options.metrics.observe('apphosting_queue_wait_seconds', {}, ms / 1_000);
     this.#queue = new WorkQueue(clock, entropy, (key) => partsOfKey(key).namespace, onTaken);
     const onWalk: WalkListener = (event) => this.#walked(event);
@@ -129,7 +126,6 @@ export class Engine {
   /** Kubernetes went back in time: what we wrote may be lost, and what it says may be old. */
   rewound(): void {
     this.#written.clear();
-    this.#tellsBirths = false;
     this.quarantine(this.#parts.settings.horizonMs);
     for (const entry of this.#parts.objects.values()) this.#queue.enqueue(entry.key, urgencies.change);
   }
@@ -170,8 +166,6 @@ export class Engine {
     const before = this.#parts.objects.get(key);
     const entry = this.#parts.objects.apply(object, own);
     if (entry === undefined) return;
-    const isNew = before?.object.metadata.uid !== object.metadata.uid && own === undefined && !initial;
-    if (isNew && this.#tellsBirths) this.#parts.inProcessStates.of(object.metadata.uid).isYounger = true;
     this.#noteForced(entry);
     const change = changeOf(object, before);
     // A pass is about to end with what it wrote itself.

@@ -226,18 +226,6 @@ describe('the power to activate', () => {
     expect(conditionOf(world, kind, 'while-away', 'Accepted')).toBe('False/ActivationDisabled');
   });
 
-  it('survives a restart: what is made while nobody runs is carried out by who comes', async () => {
-    const world = await aProtectedWorld();
-    world.kill();
-    world.apply(kind, 'while-away', anActivation(world));
-    await world.run(60_000);
-    await world.crash();
-    await world.run(600_000);
-
-    expect(await activations(world)).toBe(1);
-    expect(conditionOf(world, kind, 'while-away', 'Succeeded')).toBe('True/Succeeded');
-  });
-
   it('is gone with an operator that was without it, also for what was taken up before', async () => {
     const world = await aProtectedWorld();
     const spec = anActivation(world);

@@ -53,12 +53,12 @@ const common: readonly Row[] = [
   [
     'the operator lacks the power',
     'stall/ActivationDisabled',
-    { powers: { activation: undefined, accountReset: undefined } },
+    { powers: { sinceMs: 0, activation: false, accountReset: false } },
   ],
   [
-    'it is older than the power',
+    'it is older than the operator',
     'stall/ActivationDisabled',
-    { powers: { activation: wallStart + 5_000, accountReset: undefined } },
+    { powers: { sinceMs: wallStart + 5_000, activation: true, accountReset: false } },
   ],
   ['the operator has just taken over', 'wait/TakeOver', { quarantineMs: 5 }],
   ['another one is at it', 'wait/OperationInProgress', { creating: () => 'DisasterReset team/other' }],
@@ -124,7 +124,7 @@ describe('a reset', () => {
     configurations: [{ configurationId: 'cfg_1', configurationGeneration: 3 }],
     confirmationName: 'Demo',
   };
-  const powers = { activation: wallStart - 60_000, accountReset: wallStart - 60_000 };
+  const powers = { sinceMs: wallStart - 60_000, activation: true, accountReset: true };
 
   it.each<Row>([
     ['nothing stands in the way', 'begin', { powers }],
@@ -132,7 +132,7 @@ describe('a reset', () => {
     [
       'the power for accounts does not do without the other',
       'stall/ActivationDisabled',
-      { powers: { ...powers, activation: undefined } },
+      { powers: { ...powers, activation: false } },
     ],
     [
       'the account has another configuration',

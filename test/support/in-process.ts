@@ -7,7 +7,6 @@ import { createOperator, resourceOf, type Operator } from '../../src/cli/operato
 import { OperatorKey } from '../../src/engine/status/fingerprint.ts';
 import type { AnyKind } from '../../src/engine/kind/contract/define.ts';
 import { finalizer, group, version } from '../../src/engine/objects/names.ts';
-import type { Powers } from '../../src/engine/kind/contract/pass.ts';
 import type { KubeObject, Leadership, Log } from '../../src/engine/ports.ts';
 import { openHosting } from '../../src/hosting/open.ts';
 import type { Wire } from '../../src/hosting/wire/wire.ts';
@@ -85,7 +84,6 @@ export class InProcess {
   readonly sent: Sent[] = [];
   readonly #options: InProcessOptions;
   #generation = 0;
-  #since: Powers = { activation: undefined, accountReset: undefined };
 
   constructor(options: InProcessOptions = {}) {
     this.#options = options;
@@ -320,14 +318,6 @@ export class InProcess {
     return { wall: () => clock.wall(), monotonic: () => clock.monotonic(), after };
   }
 
-  /** The powers of the next process: one that follows another with the same power has it since the other had it. */
-  #standing(): Powers {
-    const since = (power: keyof Powers) =>
-      this.powers?.[power] === true ? (this.#since[power] ?? this.clock.wall()) : undefined;
-    this.#since = { activation: since('activation'), accountReset: since('accountReset') };
-    return this.#since;
-  }
-
   #assemble(): Operator {
     const options = this.#options;
     const clock = this.#lifetime();
@@ -363,7 +353,7 @@ export class InProcess {
       selector: options.selector,
       secretWatch: options.secretWatch ?? 'on',
       readOnly: options.readOnly ?? false,
-      powers: this.#standing(),
+      ...(this.powers !== undefined && { powers: { sinceMs: this.clock.wall(), ...this.powers } }),
       horizonMs: options.horizonMs ?? 120_000,
       workers: options.workers ?? 8,
     });

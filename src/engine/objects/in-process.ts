@@ -17,8 +17,6 @@ export interface InProcess {
   journal: JournalEntry | undefined;
   /** What an answer of the service told and status does not carry yet: it counts even when the pass fails meanwhile. */
   unwritten: Partial<Memory<unknown>> | undefined;
-  /** It came into being after this process had begun. */
-  isYounger: boolean;
   /** When the object first asked for what it is waiting to read. */
   askedAt: number | undefined;
   /** Since when this process knows the object, until it first sends something for it or comes to an end with it. */
@@ -76,7 +74,6 @@ export class InProcessStates {
       journalSeen: undefined,
       journal: undefined,
       unwritten: undefined,
-      isYounger: false,
       askedAt: undefined,
       newSince: this.#clock.monotonic(),
       looks: false,

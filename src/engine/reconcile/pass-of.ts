@@ -25,7 +25,7 @@ export function passOf(
   // What was there before a take-over may be what a predecessor was creating.
   const { newSince = Number.NEGATIVE_INFINITY } = inProcess;
   return {
-    subject: { ...subjectOf(entry), ...(inProcess.isYounger && { isYounger: true }) },
+    subject: subjectOf(entry),
     spec: entry.spec.is === 'valid' ? entry.spec.value : undefined,
     memory: work.status.memory,
     account,

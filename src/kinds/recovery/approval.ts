@@ -1,4 +1,5 @@
 /** Whether a dangerous request may be sent at all now: the operator's powers, the three clocks, and how long it is valid. */
+import { isoSeconds } from '../../base/time.ts';
 import type { ReferenceNeed } from '../../engine/kind/contract/define.ts';
 import type { Pass } from '../../engine/kind/contract/pass.ts';
 import type { Reason } from '../../engine/kind/contract/reasons.ts';
@@ -35,21 +36,21 @@ export function notYet(reason: Reason, message: string): Fence {
   return { reason, message, final: false };
 }
 
-/** Whether the operator lacks the power for this object: it was not given, or only after the object was made. */
+/**
+ * Whether the operator lacks the power for this object: it was not given, or the object is older than this process. What was
+ * written down was begun by a process that had the power, and goes on.
+ */
 export function powerless<Spec, Facts>(
-  { powers, subject }: Pass<Spec, Facts>,
+  { powers, subject, memory }: Pass<Spec, Facts>,
   power: 'activation' | 'accountReset',
 ): Fence | undefined {
   const flag = power === 'activation' ? '--enable-activation' : '--enable-account-reset';
-  const since = powers?.[power];
-  if (since === undefined || powers?.activation === undefined) {
+  if (powers?.[power] !== true || !powers.activation) {
     return never('ActivationDisabled', `the operator runs without ${flag}; nothing is sent, now or later`);
   }
-  const from = Math.max(since, powers.activation);
-  // A creation time is cut to the second: of what was made within the second of the start, only what is known to be younger counts so.
-  const leastMs = subject.isYounger === true ? Math.floor(from / wholeSecondMs) * wholeSecondMs : from;
-  if (subject.createdAtMs >= leastMs) return undefined;
-  const message = `this resource is older than the power of the operator: when it was made, none ran with ${flag}, or none ran for a while; nothing is sent`;
+  if (memory.journal !== undefined || subject.createdAtMs >= powers.sinceMs) return undefined;
+  const [made, started] = [isoSeconds(subject.createdAtMs), isoSeconds(powers.sinceMs)];
+  const message = `this resource was created at ${made}, and the operator started at ${started}: what is older is never carried out; nothing was sent; to ask for it now, create it again`;
   return never('ActivationDisabled', message);
 }
 

@@ -148,7 +148,7 @@ export function aPass(
     referrers: () => [],
     dependents: () => ({ count: 0, first: [] }),
     creating: () => undefined,
-    powers: { activation: wallStart - 60_000, accountReset: undefined },
+    powers: { sinceMs: wallStart - 60_000, activation: true, accountReset: false },
     clusterMs: wallStart + 1_000,
     wrote: undefined,
     journalSeen: { monotonic: 1_000, wall: wallStart + 1_000 },

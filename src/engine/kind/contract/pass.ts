@@ -12,8 +12,6 @@ export interface Subject {
   readonly generation: number;
   /** Cut to the second. */
   readonly createdAtMs: number;
-  /** It was not there when this process read all objects for the first time. */
-  readonly isYounger?: true;
   readonly annotations: Readonly<Record<string, string>>;
   readonly deleting: boolean;
   /** Whether our finalizer is on it. */
@@ -115,15 +113,14 @@ export interface Tally {
   readonly orphans: readonly Orphan[];
 }
 
-/**
- * What whoever started this process has allowed it: since which wall time every operator that acted here was allowed it;
- * undefined where this one is not.
- */
+/** What whoever started this process has allowed it. */
 export interface Powers {
+  /** When this process started: what is older was not written for it. */
+  readonly sinceMs: number;
   /** Calls that activate, discard or wipe. */
-  readonly activation: number | undefined;
+  readonly activation: boolean;
   /** Wiping a whole account. */
-  readonly accountReset: number | undefined;
+  readonly accountReset: boolean;
 }
 
 /** Everything a decision may depend on. Pure data and pure look-ups: the same pass gives the same step. */

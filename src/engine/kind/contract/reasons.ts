@@ -85,7 +85,7 @@ export const reasons = {
   CleanupPending: 'The service still cleans up; the message says what happens next.',
   // Disaster readiness: final for the resource
   ActivationDisabled:
-    'The operator was started without --enable-activation (or, for a whole account, --enable-account-reset), or was given that only after this resource was created, or had not run for 15 minutes; the resource stays as it is. Create another one.',
+    'The operator runs without --enable-activation (or, for a whole account, --enable-account-reset), or started after this resource was created: what is older is never carried out, and nothing was sent. Create another one.',
   Expired: 'spec.validUntil has passed, so nothing is sent any more. Create another resource.',
   Superseded:
     'What the resource pins is no longer so: the configuration, its generation, the recovery point or the operation changed. Look again and create another resource.',
