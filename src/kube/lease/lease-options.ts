@@ -1,6 +1,5 @@
 import type { Clock, Entropy } from '../../base/clock.ts';
 import type { KubeApi, Log } from '../../engine/ports.ts';
-import type { Standing } from './lease-annotations.ts';
 
 /** How long things take; the defaults are those of Kubernetes' own components. */
 export interface LeasePace {
@@ -19,8 +18,6 @@ export const usualLeasePace: LeasePace = { leaseMs: 15_000, renewMs: 10_000, ret
 export interface Acquisition {
   /** The predecessor did not release it: it may have died in the middle of something, or may not know yet. */
   readonly takeOver: boolean;
-  /** Since when every holder has carried what this one carries. */
-  readonly standing: Standing;
 }
 
 export interface LeaseOptions {
@@ -32,8 +29,6 @@ export interface LeaseOptions {
   readonly name: string;
   /** Who we are to people; a random part is added, so that two processes are never one holder. */
   readonly identity: string;
-  /** The names of annotations that this process writes on the lease for its successor, see lease-standing.ts. */
-  readonly carries?: readonly string[];
   readonly onAcquired: (acquisition: Acquisition) => void;
   readonly onLost: (why: string) => void;
   /** The cluster was restored from a backup. */

@@ -12,7 +12,6 @@
  * - A lease that is older than it was seen before came from a backup of the cluster: it is told through `onRewind`, and counts
  *   as held. The lease is written every two seconds, so that hardly any restore escapes it: however much the restored cluster has
  *   written since, its lease stays as old as the backup until somebody takes it over, which takes longer than to look at it.
- * - What its holders carry stands on the lease, so that a successor knows since when that has been so (lease-standing.ts).
  * - Every acquisition says whether the predecessor let go, so that the engine can hold back what must not be done twice.
  *
  * The lease is for liveness; what must not happen twice is fenced by the journal. One window stays open: somebody deletes the
@@ -21,7 +20,6 @@
 import { microTime } from '../../base/time.ts';
 import { KubeError, type KubeObject, type Leadership } from '../../engine/ports.ts';
 import { type LeaseOptions, type LeasePace, usualLeasePace } from './lease-options.ts';
-import { latestOf, standingAfter, type Moment, type Standing } from './lease-annotations.ts';
 import { isReleased, type LeaseSpec, leaseResource, leaseSpecOf, releasedSeconds } from './lease-spec.ts';
 import { compareVersions } from '../../base/resource-version.ts';
 import { pause, within } from '../wait.ts';
@@ -60,14 +58,10 @@ export class LeaseElection implements Leadership {
   /** Monotonic time before which we do not act, though the lease is ours. */
   #actFrom = 0;
   #cancelWatchdog: (() => void) | undefined;
-  readonly #began: Moment;
-  /** What we say on the lease as long as it is ours. */
-  #standing: Standing = {};
 
   constructor(options: LeaseOptions) {
     this.#options = options;
     this.#pace = { ...usualLeasePace, ...options.pace };
-    this.#began = { wall: options.clock.wall(), monotonic: options.clock.monotonic() };
     this.identity = `${options.identity}_${options.entropy.uuid()}`;
   }
 
@@ -151,10 +145,6 @@ export class LeaseElection implements Leadership {
     this.#mayBeOurs = true;
     // A holder may have restored it, and lost it again, between two looks: from this write on it cannot.
     const vanished = spec === undefined && claim.takeOver;
-    const { carries = [], api } = this.#options;
-    const server = api.serverDate?.();
-    const [beganMs, wallMs] = [latestOf(this.#began, server), latestOf(begun, server)];
-    this.#standing = standingAfter(live, carries, { beganMs, wallMs });
     this.#actFrom = vanished ? clock.monotonic() + this.#patienceMs() + this.#pace.leaseMs : begun.monotonic;
     this.#own = await this.#write(live, this.#specAs(spec));
     return this.#win(begun, claim.takeOver);
@@ -238,7 +228,6 @@ export class LeaseElection implements Leadership {
       metadata: {
         name,
         namespace,
-        annotations: this.#standing,
         ...(over !== undefined && { uid: over.metadata.uid, resourceVersion: over.metadata.resourceVersion }),
       },
       spec: {
@@ -269,7 +258,7 @@ export class LeaseElection implements Leadership {
     if (!this.#leading && this.mayAct() === undefined) {
       this.#leading = true;
       log.info({ identity: this.identity, takeOver }, 'this process leads');
-      this.#isolate(() => this.#options.onAcquired({ takeOver, standing: this.#standing }));
+      this.#isolate(() => this.#options.onAcquired({ takeOver }));
     }
     return this.#pace.retryMs;
   }
