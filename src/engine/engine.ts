@@ -8,44 +8,56 @@ import { sameJson } from '../base/json.ts';
 import { isOlderVersion } from '../base/resource-version.ts';
 import { Accounts } from './account/accounts.ts';
 import { ObjectIndex, isClaim, tie, type Stored } from './objects/object-index.ts';
-import { metricsSnapshot, type MetricsSnapshot } from './status/metrics-snapshot.ts';
+import { metricsSnapshot, type MetricsSnapshot } from './objects/metrics-snapshot.ts';
 import { DroppedReferences } from './objects/dropped-references.ts';
 import { Subscriptions } from './objects/subscriptions.ts';
 import { keyOf, keyOfObject, partsOfKey, reconcileToken } from './objects/names.ts';
 import type { CacheEvent, KubeObject, Service, WalkListener } from './ports.ts';
-import type { EngineOptions, Parts } from './parts.ts';
-import { urgencies, WorkQueue, type QueueUrgency } from './queue/work-queue.ts';
+import type { EngineOptions, EngineParts } from './context/parts.ts';
+import { urgencies, WorkQueue, type Place, type QueueUrgency } from './queue/work-queue.ts';
+import { allowanceOf } from './account/settings.ts';
 import { InProcessStates } from './objects/in-process.ts';
+import { OpenCreates } from './objects/open-creates.ts';
 import { Reconciler } from './reconcile/reconcile.ts';
 import { AccountGate } from './account/gate.ts';
 import { isReady } from './account/usage.ts';
-import { recovered } from './call/call-backoff.ts';
+import { recovered } from './objects/call-backoff.ts';
 import { Workers } from './queue/workers.ts';
 
-/** Two who write the same status must not answer each other as fast as they can. */
+/** Somebody else's status write is looked at after this pause, so that two writers do not race each other. */
 const foreignStatusMs = 1_000;
 
 export class Engine {
-  readonly #parts: Parts;
+  readonly #parts: EngineParts;
   readonly #queue: WorkQueue;
   readonly #reconciler: Reconciler;
-  /** The version of our last write of an object, by uid, until the watch has told it. */
+  /** The resourceVersion of our last write of an object, by uid, until the watch has delivered it. */
   readonly #written = new Map<string, string>();
+  /** Calls that have begun and not ended, by account. */
+  readonly #calls = new Map<string, number>();
   readonly #askers = new WeakMap<Service, Map<string, Set<string>>>();
   readonly #workers: Workers;
   readonly #failing = new WeakMap<Service, Set<string>>();
-  readonly #standing: AccountGate;
+  readonly #gate: AccountGate;
   readonly #dropped = new DroppedReferences();
   #quarantinedUntil = Number.NEGATIVE_INFINITY;
 
   constructor(options: EngineOptions) {
     const { clock, entropy } = options;
     const onTaken = (ms: number) => options.metrics.observe('apphosting_queue_wait_seconds', {}, ms / 1_000);
-    this.#queue = new WorkQueue(clock, entropy, (key) => partsOfKey(key).namespace, onTaken);
+    this.#queue = new WorkQueue({
+      clock,
+      entropy,
+      onTaken,
+      placeOf: (key) => this.#placeOf(key),
+      isHeld: (account) => this.#isHeld(account),
+    });
     const onWalk: WalkListener = (event) => this.#walked(event);
+    const objects = new ObjectIndex(options.kinds, options.operatorNamespace);
     this.#parts = {
       ...options,
-      objects: new ObjectIndex(options.kinds, options.operatorNamespace),
+      objects,
+      openCreates: new OpenCreates(objects, clock, options.settings.horizonMs),
       accounts: new Accounts({
         ...options,
         onWalk,
@@ -54,19 +66,26 @@ export class Engine {
       }),
       subscriptions: new Subscriptions(),
       inProcessStates: new InProcessStates(clock),
-      wrote: (entry) => this.#wrote(entry),
+      wrote: (stored) => this.#wrote(stored),
       asked: (service, readKey, objectKey) => this.#ask(service, readKey, objectKey),
       quarantinedUntil: () => this.#quarantinedUntil,
-      concluded: (entry, verdict) => this.#standing.concluded(entry, verdict),
-      throttled: (account, ms) => this.#standing.throttled(account, ms),
+      concluded: (stored, verdict) => this.#gate.concluded(stored, verdict),
+      throttled: (account, ms) => this.#gate.throttled(account, ms),
+      calling: (account) => this.#calling(account),
+      away: (wait) => this.#workers.away(wait),
     };
-    this.#standing = new AccountGate({ ...this.#parts, queue: this.#queue, wake: (name) => this.#wake(name) });
+    this.#gate = new AccountGate({ ...this.#parts, queue: this.#queue, wake: (name) => this.#wake(name) });
     this.#reconciler = new Reconciler(this.#parts);
-    const urgencyOf = (key: string) => this.#urgencyOf(key);
-    this.#workers = new Workers({ parts: this.#parts, queue: this.#queue, reconciler: this.#reconciler, urgencyOf });
+    this.#workers = new Workers({
+      ...options,
+      queue: this.#queue,
+      reconcile: (key) => this.#reconciler.reconcile(key),
+      sayFailed: (key, error) => this.#reconciler.sayFailed(key, error),
+      urgencyOf: (key) => this.#urgencyOf(key),
+    });
   }
 
-  /** Takes what a cache of one of our kinds tells. */
+  /** Takes an event of the watch of one of our kinds. */
   observe(event: CacheEvent): void {
     const key = keyOfObject(event.object);
     if (event.is === 'gone') {
@@ -75,41 +94,41 @@ export class Engine {
     }
     const { uid, resourceVersion } = event.object.metadata;
     const written = this.#written.get(uid);
-    // What we wrote is in hand already, and so is all that was before it.
+    // Our own write is known already, and so is everything before it.
     if (written !== undefined && isOlderVersion(resourceVersion, written)) return;
     this.#written.delete(uid);
     if (written !== resourceVersion) this.#note(event.object, { initial: event.initial });
   }
 
-  /** A Secret or ConfigMap changed; whoever uses it is looked at again. */
+  /** Enqueues every object that uses a Secret or ConfigMap that changed. */
   materialChanged(kind: 'secret' | 'configMap', namespace: string, name: string): void {
     this.#wake(tie[kind](namespace, name));
   }
 
-  /** Whether anybody's spec names a Secret or ConfigMap. */
+  /** True when some spec names this Secret or ConfigMap. */
   usesMaterial(kind: 'secret' | 'configMap', namespace: string, name: string): boolean {
     return this.#parts.objects.tiedBy(tie[kind](namespace, name)).length > 0;
   }
 
-  /** A namespace was made or labelled anew; shared accounts may let it in now, or no longer. */
+  /** Enqueues the objects of a new or relabelled namespace that use shared accounts: those may allow it now, or no longer. */
   namespaceChanged(namespace: string): void {
-    for (const entry of this.#parts.objects.values()) {
-      const isShared = entry.account !== entry.key && partsOfKey(entry.account).namespace === '';
-      if (isShared && entry.object.metadata.namespace === namespace) this.#queue.enqueue(entry.key, urgencies.change);
+    for (const stored of this.#parts.objects.values()) {
+      const isShared = stored.account !== stored.key && partsOfKey(stored.account).namespace === '';
+      if (isShared && stored.object.metadata.namespace === namespace) this.#queue.enqueue(stored.key, urgencies.change);
     }
   }
 
-  /** Calls that cannot be repeated wait this long: after a take-over, or when Kubernetes went back in time. */
+  /** Holds back calls that cannot be repeated for this long: after a take-over, or when Kubernetes went back in time. */
   quarantine(ms: number): void {
     this.#quarantinedUntil = this.#parts.clock.monotonic() + ms;
   }
 
-  /** Looks at an object again now. */
+  /** Enqueues an object now. */
   enqueue(kind: string, namespace: string | undefined, name: string): void {
     this.#queue.enqueue(keyOf(kind, namespace, name), urgencies.change);
   }
 
-  /** Looks again at those of these keys that are objects of ours. */
+  /** Enqueues those of these keys that are objects of ours. */
   again(keys: readonly string[]): void {
     for (const key of keys)
       if (this.#parts.objects.get(key) !== undefined) this.#queue.enqueue(key, this.#urgencyOf(key));
@@ -123,19 +142,19 @@ export class Engine {
     return this.#queue.depth;
   }
 
-  /** Kubernetes went back in time: what we wrote may be lost, and what it says may be old. */
+  /** Handles a cluster that was restored from a backup: our writes may be lost, and its objects may be old. */
   rewound(): void {
     this.#written.clear();
     this.quarantine(this.#parts.settings.horizonMs);
-    for (const entry of this.#parts.objects.values()) this.#queue.enqueue(entry.key, urgencies.change);
+    for (const stored of this.#parts.objects.values()) this.#queue.enqueue(stored.key, urgencies.change);
   }
 
-  /** What is wrong with the loop itself; undefined while every pass comes to an end. */
+  /** Why the process should be restarted; undefined while every reconcile comes to an end. */
   stuck(): string | undefined {
     return this.#workers.stuck();
   }
 
-  /** All objects by what their Ready condition says, and what is drifting or in doubt. */
+  /** Counts all objects by their conditions, for metrics. */
   metricsSnapshot(): MetricsSnapshot {
     return metricsSnapshot(this.#parts.objects.values(), this.#parts.clock.wall());
   }
@@ -144,14 +163,14 @@ export class Engine {
     this.#workers.start(this.#parts.settings.workers);
   }
 
-  /** Takes no more work, lets what runs finish, and closes the services. */
+  /** Takes no more work, waits for what runs, and closes the services. */
   async stop(): Promise<void> {
     this.#queue.close();
     await this.#workers.ended();
     await this.#parts.accounts.closeAll();
   }
 
-  /** What we wrote counts from now on, however late the watch tells it. */
+  /** Uses what we wrote from now on, however late the watch delivers it. */
   #wrote({ object, status }: Stored): void {
     const { uid, resourceVersion } = object.metadata;
     const known = this.#parts.objects.get(keyOfObject(object))?.object.metadata;
@@ -160,31 +179,31 @@ export class Engine {
     this.#note(object, { own: status });
   }
 
-  /** Takes the newest form of an object; `own` is what status says where we wrote it. */
+  /** Takes the newest form of an object. `own` is the parsed status where we wrote it ourselves. */
   #note(object: KubeObject, { initial = false, own }: { initial?: boolean; own?: Stored['status'] }): void {
     const key = keyOfObject(object);
     const before = this.#parts.objects.get(key);
-    const entry = this.#parts.objects.apply(object, own);
-    if (entry === undefined) return;
-    this.#noteForced(entry);
+    const stored = this.#parts.objects.apply(object, own);
+    if (stored === undefined) return;
+    this.#noteForced(stored);
     const change = changeOf(object, before);
-    // A pass is about to end with what it wrote itself.
+    // A reconcile that is about to end need not be woken by its own write.
     if (own === undefined || change === 'wish')
       this.#queue.enqueue(
         key,
         urgencyOf(object, before, initial),
         change === 'status' && !initial ? foreignStatusMs : 0,
       );
-    if (before === undefined || isReady(before) !== isReady(entry)) this.#standing.recount(entry);
-    this.#wakeBlocked(this.#dropped.noted(before, entry));
-    for (const name of entry.ties) if (isClaim(name) && before?.ties.includes(name) !== true) this.#wake(name);
-    if (!sameTarget(before, entry))
-      this.#wake(tie.object(entry.kind.kind, object.metadata.namespace, object.metadata.name));
+    if (before === undefined || isReady(before) !== isReady(stored)) this.#gate.recount(stored);
+    this.#wakeBlocked(this.#dropped.noted(before, stored));
+    for (const name of stored.ties) if (isClaim(name) && before?.ties.includes(name) !== true) this.#wake(name);
+    if (!sameTarget(before, stored))
+      this.#wake(tie.object(stored.kind.kind, object.metadata.namespace, object.metadata.name));
   }
 
   #forget(key: string, object: KubeObject): void {
-    const entry = this.#parts.objects.get(key);
-    if (entry !== undefined && entry.object.metadata.uid !== object.metadata.uid) return;
+    const stored = this.#parts.objects.get(key);
+    if (stored !== undefined && stored.object.metadata.uid !== object.metadata.uid) return;
     this.#parts.objects.remove(key);
     this.#parts.subscriptions.drop(key);
     this.#parts.inProcessStates.forget(object.metadata.uid);
@@ -192,23 +211,48 @@ export class Engine {
     this.#queue.drop(key);
     this.#workers.went(key);
     this.#wake(tie.object(object.kind, object.metadata.namespace, object.metadata.name));
-    if (entry === undefined) return;
-    this.#reconciler.bury(entry);
-    this.#parts.accounts.unlearn(entry.account, key);
-    for (const name of entry.ties) if (isClaim(name)) this.#wake(name);
-    this.#wakeBlocked(this.#dropped.forget(entry));
-    if (entry.kind.life === 'account') {
+    if (stored === undefined) return;
+    this.#reconciler.bury(stored);
+    this.#parts.accounts.unlearn(stored.account, key);
+    for (const name of stored.ties) if (isClaim(name)) this.#wake(name);
+    this.#wakeBlocked(this.#dropped.forget(stored));
+    if (stored.kind.life === 'account') {
       void this.#parts.accounts.forget(key);
       this.#wake(tie.account(key));
-    } else this.#standing.recount(entry);
+    } else this.#gate.recount(stored);
   }
 
-  /** What is referred to no longer may have been kept from being deleted by that. */
+  /** Enqueues objects whose deletion may have waited for a reference that has gone. */
   #wakeBlocked(keys: ReadonlySet<string>): void {
     for (const key of keys) {
       if (this.#parts.objects.get(key)?.object.metadata.deletionTimestamp !== undefined)
         this.#queue.enqueue(key, urgencies.deletion);
     }
+  }
+
+  /** Accounts themselves are never held: they say what is wrong with the service. */
+  #placeOf(key: string): Place {
+    const stored = this.#parts.objects.get(key);
+    const account = stored === undefined || stored.kind.life === 'account' ? '' : stored.account;
+    return { namespace: partsOfKey(key).namespace, account };
+  }
+
+  #calling(account: string): () => void {
+    this.#calls.set(account, (this.#calls.get(account) ?? 0) + 1);
+    return () => {
+      const left = (this.#calls.get(account) ?? 1) - 1;
+      if (left > 0) this.#calls.set(account, left);
+      else this.#calls.delete(account);
+      this.#queue.resume();
+    };
+  }
+
+  /** An account with this many calls begun gets no more of its objects looked at, so that a service that hangs holds up nobody else. */
+  #isHeld(account: string): boolean {
+    const calls = this.#calls.get(account) ?? 0;
+    if (calls === 0) return false;
+    const session = this.#parts.accounts.session(account);
+    return session !== undefined && calls >= 2 * allowanceOf(session.spec).concurrency + 2;
   }
 
   #ask(service: Service, readKey: string, objectKey: string): void {
@@ -220,14 +264,14 @@ export class Engine {
   #walked({ service, key, changed, problem }: Parameters<WalkListener>[0]): void {
     const askers = this.#askers.get(service)?.get(key) ?? new Set<string>();
     this.#askers.get(service)?.delete(key);
-    if (problem === undefined) this.#standing.walked(service, key);
+    if (problem === undefined) this.#gate.walked(service, key);
     const turned = this.#turned(service, key, problem !== undefined);
     const concerned = this.#parts.subscriptions.concerned(service, key, changed, turned);
     if (turned && problem === undefined) this.#recovered(concerned);
     for (const object of new Set([...askers, ...concerned])) this.#queue.enqueue(object, this.#urgencyOf(object));
   }
 
-  /** A service that works again is used again soon, whatever pause its failures had come to. */
+  /** Ends the backoff of objects whose service can be read again. */
   #recovered(keys: Iterable<string>): void {
     const { objects, inProcessStates, clock } = this.#parts;
     for (const key of keys) {
@@ -236,14 +280,14 @@ export class Engine {
     }
   }
 
-  /** What was not made yet stays behind what is there, but ahead of what nobody has looked at yet. */
+  /** An object that is not created yet waits behind those that are, but ahead of those that nobody has looked at. */
   #urgencyOf(key: string): QueueUrgency {
-    const entry = this.#parts.objects.get(key);
-    const isNew = entry?.kind.life === 'long' && entry.status.memory.id === undefined;
-    return isNew && entry.object.metadata.deletionTimestamp === undefined ? urgencies.begun : urgencies.change;
+    const stored = this.#parts.objects.get(key);
+    const isNew = stored?.kind.life === 'long' && stored.status.memory.id === undefined;
+    return isNew && stored.object.metadata.deletionTimestamp === undefined ? urgencies.begun : urgencies.change;
   }
 
-  /** Whether a read that worked fails now, or the other way round. */
+  /** True when a read that worked fails now, or the other way round. */
   #turned(service: Service, key: string, fails: boolean): boolean {
     const failing = this.#failing.get(service) ?? new Set<string>();
     this.#failing.set(service, failing);
@@ -255,17 +299,17 @@ export class Engine {
     for (const key of this.#parts.objects.tiedBy(name)) this.#queue.enqueue(key, urgencies.change);
   }
 
-  #noteForced(entry: Stored): void {
-    const { metadata } = entry.object;
-    const token = reconcileToken(entry.object);
+  #noteForced(stored: Stored): void {
+    const { metadata } = stored.object;
+    const token = reconcileToken(stored.object);
     const inProcess = this.#parts.inProcessStates.of(metadata.uid);
-    this.#standing.noteAccepted(entry);
-    if (token === undefined || token === entry.status.lastHandledReconcileAt) inProcess.forced = undefined;
+    this.#gate.noteAccepted(stored);
+    if (token === undefined || token === stored.status.lastHandledReconcileAt) inProcess.forced = undefined;
     else if (inProcess.forced?.token !== token) inProcess.forced = { token, since: this.#parts.clock.monotonic() };
   }
 }
 
-/** What is new of an object: what is wanted of it, its finalizers, or at most its status. */
+/** What changed in an object: what the user wants of it, its finalizers, or at most its status. */
 function changeOf(object: KubeObject, before: Stored | undefined): 'wish' | 'finalizers' | 'status' {
   if (before === undefined) return 'wish';
   const [old, fresh] = [before.object.metadata, object.metadata];
@@ -278,14 +322,14 @@ function changeOf(object: KubeObject, before: Stored | undefined): 'wish' | 'fin
   return sameJson(old.finalizers, fresh.finalizers) ? 'status' : 'finalizers';
 }
 
-/** Changing what is there goes before making what is new: one edit does not wait for ten thousand new objects. */
+/** Edits go before creations: one edit does not wait for ten thousand new objects. */
 function urgencyOf(object: KubeObject, before: Stored | undefined, initial: boolean): QueueUrgency {
   if (object.metadata.deletionTimestamp !== undefined) return urgencies.deletion;
   if (initial || before === undefined) return urgencies.initial;
   return before.object.metadata.generation === object.metadata.generation ? urgencies.change : urgencies.edit;
 }
 
-/** Whether an object looks the same to those that refer to it. */
+/** True when objects that refer to this one would see no difference. */
 function sameTarget(before: Stored | undefined, now: Stored): boolean {
   const [old, fresh] = [before?.status.memory, now.status.memory];
   if (old?.applied?.generation !== fresh.applied?.generation) return false;

@@ -8,7 +8,7 @@ import type { Secret } from '../base/secret.ts';
 
 // ---- the service ----------------------------------------------------------------------------------------------
 
-/** What a request does if it is carried out; decides how a lost answer is read. */
+/** The effect of a request when the service carries it out. It decides what a lost answer can mean. */
 export type Effect = 'read' | 'create' | 'update' | 'remove' | 'identified';
 
 /** How urgent a request is within its credential's budget; lower goes first. */
@@ -27,31 +27,31 @@ export interface Request {
   readonly effect: Effect;
 }
 
-/** How a call ended, named by what the caller should do. The table that decides is in `hosting/outcome.ts`. */
+/** How a call ended, named by what the caller should do. The table is in `hosting/wire/outcome.ts`. */
 export type Outcome =
   /** The service did it. */
   | { readonly is: 'committed'; readonly body: unknown; readonly dateMs: number | undefined }
   /** Nothing left this machine. */
   | { readonly is: 'notSent'; readonly message: string }
-  /** The service did not look at it: throttled, or the credential is not good enough. */
+  /** The service did not execute it: throttled, or the credential is not good enough. */
   | {
       readonly is: 'notExecuted';
       readonly why: 'throttled' | 'unauthorized' | 'forbidden';
       readonly message: string;
       readonly retryInMs: number | undefined;
-      /** A 403 may be a rule of the service, and then say more (an installationId, who uses a contact point). */
+      /** The body of a 403 that is a rule of the service may say more: an installationId, or who uses a contact point. */
       readonly body: unknown;
     }
-  /** The service said no, and says so again if asked again. */
+  /** The service said no. The same request gets the same answer again. */
   | { readonly is: 'refused'; readonly status: number; readonly message: string; readonly body: unknown }
-  /** The service says that what is addressed is not there. */
+  /** The service says that the addressed object does not exist. */
   | { readonly is: 'notFound'; readonly message: string }
-  /** 409: refused, or done by an earlier try: look once. */
+  /** 409: refused, or already done by an earlier try. Read once to find out. */
   | { readonly is: 'conflict'; readonly message: string; readonly body: unknown }
-  /** Nobody knows whether it was done. */
+  /** The call may or may not have been carried out. */
   | { readonly is: 'inDoubt'; readonly message: string; readonly body: unknown };
 
-/** Something of the service that can be read whole: a list with all its pages, or one object (a list of one or none). */
+/** Something that can be read whole: a list with all its pages, or one object (a list of one or none). */
 export interface Read<Item = unknown> {
   /** Unique within an account: `contactPoints`, `alerts/env_1`. */
   readonly key: string;
@@ -63,35 +63,38 @@ export interface Read<Item = unknown> {
   idOf(item: Item): string;
   /** True where a 404 on this read proves that the object is gone. */
   readonly absentOn404: boolean;
-  /** How its pace is set: with the account, once an hour, only when asked, or in turns within a fifth of the budget. */
+  /**
+   * When it is read: at the account's poll interval, once an hour, only when asked for, or rate-limited within a fifth of the
+   * budget.
+   */
   readonly pace: 'poll' | 'hourly' | 'onDemand' | 'rounds';
   /** With `rounds`: its turn does not come more often than this. */
   readonly roundMs?: number;
-  /** What an item belongs to: who looks at all items of a group is woken by a change of any of them. */
+  /** The group an item belongs to. An object that looks at a whole group is woken by a change of any of its items. */
   groupOf?(item: Item): string | undefined;
-  /** Fields that move while nothing happens (`lastStateCheck`): items that differ only in these have not changed. */
+  /** Fields that change without meaning (`lastStateCheck`): items that differ only in these count as unchanged. */
   readonly moving?: readonly string[];
-  /** The read needs quick polls while this holds for its items (an environment is updating, an operation runs). */
+  /** True while the items call for quick polls: an environment is updating, an operation runs. */
   busy?(items: ReadonlyMap<string, Item>): boolean;
 }
 
-/** How a group stands among the changed ids of a walk; no id of the service has a space. */
+/** The id that stands for a group among the changed ids of a list. No id of the service has a space. */
 export function groupId(group: string): string {
   return `group ${group}`;
 }
 
-/** A complete walk of a read: every page arrived, nothing was refused on the way. */
+/** The result of a full list: every page arrived and none was refused. */
 export interface Snapshot<Item = unknown> {
   readonly items: ReadonlyMap<string, Item>;
-  /** Monotonic time before the first request of the walk was sent. */
+  /** Monotonic time before the first request of the list was sent. */
   readonly begunAt: number;
-  /** Grows by one with each complete walk of this read. */
+  /** Counts the full lists of this read. */
   readonly walk: number;
-  /** The service's own clock when the walk began, where it shows one. */
+  /** The service's own clock when the list began, where it shows one. */
   readonly dateMs: number | undefined;
 }
 
-/** Why the last walk of a read did not complete. */
+/** Why the last list of a read did not complete. */
 export interface ReadProblem {
   readonly why: 'unauthorized' | 'forbidden' | 'throttled' | 'refused' | 'unreachable' | 'malformed' | 'hostNotAllowed';
   readonly message: string;
@@ -101,24 +104,24 @@ export interface ReadProblem {
 
 export interface SendOptions {
   readonly urgency: Urgency;
-  /** Monotonic time after which no answer is waited for, where that is earlier than the transport's own limit. */
+  /** Monotonic time after which the call gives up waiting, where that is earlier than the transport's own limit. */
   readonly deadline?: number;
-  /** Asked in the same tick as the bytes go out; a refusal is `notSent`. */
+  /** Called in the same tick as the bytes go out. A text refuses to send, and the outcome is `notSent`. */
   readonly mayDispatch: () => string | undefined;
 }
 
-/** How an account's credential fares. */
+/** The state of an account's credential: valid, refused or throttled, and what it is used for. */
 export interface ServiceHealth {
   readonly unauthorizedSince: number | undefined;
-  /** Monotonic time until which everybody on this credential waits. */
+  /** Monotonic time until which every call with this credential waits. */
   readonly throttledUntil: number | undefined;
   readonly requestsPerSecond: number;
   readonly forecastPerHour: number;
-  /** How often a read that takes turns is asked at most; undefined when there are none. */
+  /** The shortest interval at which a rate-limited read is read; undefined when there are none. */
   readonly roundMs: number | undefined;
-  /** The poll interval in effect: as set, or longer where polling would use more than half of the budget. */
+  /** The poll interval in effect: as configured, or longer where polling would use more than half of the budget. */
   readonly pollIntervalMs: number;
-  /** When the newest complete walk of any read began; undefined before the first. */
+  /** When the newest full list of any read began; undefined before the first. */
   readonly answeredAt: number | undefined;
 }
 
@@ -127,19 +130,19 @@ export interface Service {
   /** Host and port, as pinned in status. */
   readonly endpoint: string;
   readonly accountId: string;
-  /** The newest complete walk; undefined before the first. */
+  /** The newest full list; undefined before the first. */
   snapshot<Item>(read: Read<Item>): Snapshot<Item> | undefined;
-  /** The newest failure, when it is newer than the newest complete walk. */
+  /** The newest failure, when it is newer than the newest full list. */
   problem(read: Read): ReadProblem | undefined;
-  /** Asks for a walk begun at or after `since` (monotonic); any number of askers share one walk. */
+  /** Asks for a list begun at or after `since` (monotonic). Everybody who asks shares one list. */
   want(read: Read, since: number): void;
-  /** Keeps a read polled while anybody is interested; the returned function ends the interest. */
+  /** Keeps a read polled until the returned function is called. */
   follow(read: Read): () => void;
-  /** How long a call that is announced now may have to wait for its turn. */
+  /** How long a call that is announced now may have to wait for the budget. */
   waitMs(urgency: Urgency): number;
-  /** A call is about to be sent; the returned function says that it is over with. */
+  /** Announces a call, so that others see the queue it makes. The returned function says that it has ended. */
   announce(urgency: Urgency): () => void;
-  /** With a deadline, a call that the service asks to slow down is sent once more after a short pause. */
+  /** Sends a request. With a deadline, a call that the service throttles is sent once more after a short pause. */
   send(request: Request, options: SendOptions): Promise<Outcome>;
   /** A text, or a value with what people named in it, without the secrets in use: what is compared is shown only so. */
   shown<Value>(value: Value): Value;
@@ -165,13 +168,16 @@ export interface ServiceSettings {
   readonly pollSeconds: number;
   readonly requestsPerSecond: number;
   readonly concurrency: number;
-  /** What metrics call the account; without a name nothing is measured, as for a second credential of the same account. */
+  /** The account's name in metrics. Without one nothing is measured, as for a second credential of the same account. */
   readonly name?: string;
   /** From this hosting layer; without it only the token and what is sent are known. */
   readonly secrets?: KnownSecrets;
 }
 
-/** A walk ended. `changed` are the ids whose items differ from the walk before; a first walk changes everything it holds. */
+/**
+ * Called when a list ended. `changed` has the ids whose items differ from the list before; a first list changes everything in
+ * it.
+ */
 export type WalkListener = (event: {
   readonly service: Service;
   readonly key: string;
@@ -179,7 +185,7 @@ export type WalkListener = (event: {
   readonly problem: ReadProblem | undefined;
 }) => void;
 
-/** Opens services; refuses with a sentence where the base URL is not allowed. */
+/** Opens services; refuses with a sentence when the base URL is not allowed. */
 export interface Hosting {
   /** Nothing known yet. */
   secretsInUse(): KnownSecrets;
@@ -280,7 +286,7 @@ export interface KubeApi {
 
 /** Why the Kubernetes API did not do what was asked. */
 export type KubeReason =
-  /** 409, or a JSON patch whose `test` failed (422): somebody else was first, look again. */
+  /** 409, or a JSON patch whose `test` failed (422): somebody else wrote first. Read again. */
   | 'conflict'
   /** 404 on a write. */
   | 'notFound'
@@ -294,7 +300,7 @@ export type KubeReason =
   | 'invalid'
   /** 429; `retryInMs` says when. */
   | 'throttled'
-  /** 5xx, reset, timeout: whether it was done is not known. */
+  /** 5xx, reset or timeout: it may or may not have been done. */
   | 'unavailable';
 
 /** The Kubernetes API refused or did not answer. */
@@ -334,15 +340,15 @@ export interface ObjectWriter {
   release(object: KubeObject): Promise<Written>;
 }
 
-/** Hears who gets nothing done by Kubernetes, so that it is said once and not by each. */
+/** Collects failures of Kubernetes, so that an outage is logged once and not for each object. */
 export interface Troubles {
-  /** False where the failure says nothing about Kubernetes as a whole. */
+  /** Reports a failure. Returns false when it says nothing about Kubernetes as a whole. */
   failed(who: string, error: KubeError): boolean;
-  /** What was asked for was done. */
+  /** Reports a success. */
   went(who: string): void;
 }
 
-/** What a cache tells about one object: it is there in this form, or it is gone (a recreated one is gone first). */
+/** What a cache reports of one object: its newest form, or that it is gone (a recreated one is gone first). */
 export type CacheEvent =
   | { readonly is: 'applied'; readonly object: KubeObject; readonly initial: boolean }
   | { readonly is: 'gone'; readonly object: KubeObject };
@@ -366,9 +372,9 @@ export interface EventRecorder {
   }): void;
 }
 
-/** Whether this process may act; the journal is the fence, this is the courtesy. */
+/** Whether this process leads. The journal keeps two leaders from doing one thing twice; this only keeps them apart. */
 export interface Leadership {
-  /** undefined when it may, otherwise why not; asked on the monotonic and the wall clock. */
+  /** Undefined when it may act, otherwise why not. Judged on the monotonic and on the wall clock. */
   mayAct(): string | undefined;
 }
 

@@ -5,6 +5,8 @@
  * eighth turn goes to whoever waits longest, so that nobody starves. When the service says 429 everybody waits as long as it
  * asks, and the rate is halved; it grows back by a sixtieth of the full rate each second. All of it runs on the clock that is
  * passed in.
+ *
+ * Why: docs/design/polling-and-budget.md#one-budget-for-each-credential
  */
 import { growingMs, jittered } from '../base/backoff.ts';
 import type { Clock, Entropy } from '../base/clock.ts';

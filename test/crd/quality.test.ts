@@ -1,6 +1,6 @@
 /*
  * The rules of openshift/crd-schema-checker about one definition, said again: its module cannot be had from Go's proxy. Its rules
- * about two versions are those of crdify, and its budget of CEL is the API server's own: see docs/decisions/0048-rules-of-crd-schema-checker-said-again.md.
+ * about two versions are those of crdify, and its budget of CEL is the API server's own: see docs/design/testing.md.
  */
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -78,7 +78,7 @@ const accepted: readonly (readonly [finding: string, because: string])[] = [
   ],
   ['NoMaps: HostedApp .spec.database.settings', 'names are the service’s and differ by database'],
   ['NoMaps: SolutionInstallation .spec.inputs', 'names are the solution’s'],
-  ['NoFloats: MetricAlert .spec.threshold', 'docs/decisions/0013-thresholds-are-numbers.md'],
+  ['NoFloats: MetricAlert .spec.threshold', 'docs/design/status-and-conditions.md#thresholds-are-numbers'],
   ['NoBools: AppEnvironment .spec.deploy.build.forceNewBuild', service],
   ['NoBools: AppEnvironment .spec.startup.shell', service],
   ['NoBools: ContactPoint .spec.verifyConfig', service],

@@ -1,6 +1,6 @@
-import { conclude, paused, type Condition } from '../../src/engine/status/conditions.ts';
+import type { Condition, OwnCondition, Verdict } from '../../src/engine/kind/contract/step.ts';
+import { conclude, paused } from '../../src/engine/status/conditions.ts';
 import { reasons, type Reason } from '../../src/engine/kind/contract/reasons.ts';
-import type { OwnCondition, Verdict } from '../../src/engine/kind/contract/step.ts';
 
 /** What kstatus makes of an object, in its words. */
 export type Verdicts = 'Current' | 'InProgress' | 'Failed' | 'Terminating';

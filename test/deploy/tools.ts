@@ -11,7 +11,7 @@ import { environmentWith } from '../../src/config.ts';
 import { NotRun } from './report.ts';
 
 const source = join(import.meta.dirname, 'tools');
-// Seven minutes leave the rest of the checks five: see docs/decisions/0047-what-the-deploy-checks-may-cost.md.
+// Seven minutes leave the rest of the checks five: see docs/design/testing.md.
 const wholeMs = 7 * 60_000;
 const silenceMs = 3 * 60_000;
 

@@ -1,5 +1,5 @@
+import type { Condition } from '../../src/engine/kind/contract/step.ts';
 import { expect } from 'vitest';
-import type { Condition } from '../../src/engine/status/conditions.ts';
 import type { KubeObject } from '../../src/engine/ports.ts';
 import { InProcess } from '../support/in-process.ts';
 import { flawsOf } from '../support/status-checker.ts';

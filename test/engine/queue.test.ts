@@ -4,8 +4,45 @@ import { urgencies, WorkQueue } from '../../src/engine/queue/work-queue.ts';
 import { SeededEntropy, VirtualClock } from '../support/virtual-clock.ts';
 
 function aQueue(clock = new VirtualClock()): WorkQueue {
-  return new WorkQueue(clock, new SeededEntropy(), (key) => key.split('/')[0] ?? '');
+  const placeOf = (key: string) => ({ namespace: key.split('/')[0] ?? '', account: '' });
+  return new WorkQueue({ clock, entropy: new SeededEntropy(), placeOf });
 }
+
+/** A queue of keys `account/number` of one namespace, and the accounts that are held. */
+function aQueueThatHolds(): { readonly queue: WorkQueue; readonly held: Set<string> } {
+  const held = new Set<string>();
+  const queue = new WorkQueue({
+    clock: new VirtualClock(),
+    entropy: new SeededEntropy(),
+    placeOf: (key) => ({ namespace: 'team', account: key.split('/')[0] ?? '' }),
+    isHeld: (account) => held.has(account),
+  });
+  return { queue, held };
+}
+
+describe('the keys of an account that is held', () => {
+  it('stay where they are while those of others are given out', async () => {
+    const { queue, held } = aQueueThatHolds();
+    held.add('a');
+    queue.enqueue('a/1', urgencies.edit);
+    queue.enqueue('b/1', urgencies.resync);
+
+    expect(await queue.take()).toBe('b/1');
+    expect(queue.depth).toBe(1);
+  });
+
+  it('are given to whoever waits as soon as it is held no more', async () => {
+    const { queue, held } = aQueueThatHolds();
+    held.add('a');
+    queue.enqueue('a/1', urgencies.edit);
+    const taken = queue.take();
+
+    held.clear();
+    queue.resume();
+
+    expect(await taken).toBe('a/1');
+  });
+});
 
 describe('the work queue', () => {
   it('gives each key once, however often it was enqueued', async () => {
@@ -34,12 +71,12 @@ describe('the work queue', () => {
   it('tells how long each key has waited for its turn, and nothing of the time before it was due', async () => {
     const clock = new VirtualClock();
     const waits: number[] = [];
-    const queue = new WorkQueue(
+    const queue = new WorkQueue({
       clock,
-      new SeededEntropy(),
-      () => '',
-      (ms) => waits.push(ms),
-    );
+      entropy: new SeededEntropy(),
+      placeOf: () => ({ namespace: '', account: '' }),
+      onTaken: (ms) => waits.push(ms),
+    });
     queue.enqueue('a', urgencies.resync);
     queue.enqueue('later', urgencies.resync, 10_000);
     await clock.advance(2_000);

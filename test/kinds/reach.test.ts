@@ -1,4 +1,4 @@
-import { readdirSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
@@ -8,10 +8,11 @@ import { contactPointBodies } from '../../src/hosting/requests/contact-points.ts
 import { environmentBodies } from '../../src/hosting/requests/environments.ts';
 import { memberAccessBodies } from '../../src/hosting/requests/member-access.ts';
 import { solutionBodies } from '../../src/hosting/requests/solutions.ts';
+import { anchorsOf } from '../support/documents.ts';
 import { allEdits } from './support/edits/index.ts';
 import { nodesOf } from './support/edits/nodes.ts';
 
-/* Every field that a body of the interface takes, and where a user says it; what nobody can say has a decision. */
+/* Every field that a body of the interface takes, and where a user says it; what nobody can say has a rule of docs/design. */
 
 const bodies: Readonly<Record<string, z.ZodType>> = {
   ...appBodies,
@@ -22,12 +23,12 @@ const bodies: Readonly<Record<string, z.ZodType>> = {
   ...alertBodies,
 };
 
-/** A field that is not said by a spec: known from what is bound, or left out by a decision. */
-type Place = string | { readonly from: 'account' | 'status' | 'annotation' } | { readonly decision: string };
+/** A field that is not said by a spec: known from what is bound, or left out by a rule, named as `page#heading`. */
+type Place = string | { readonly from: 'account' | 'status' | 'annotation' } | { readonly rule: string };
 
 const bound = { from: 'status' } as const;
 const account = { from: 'account' } as const;
-const byId = { decision: '0025' } as const;
+const byId = { rule: 'ownership.md#calls-name-objects-by-id' } as const;
 const startup = {
   startupConfig: 'AppEnvironment startup',
   replaceStartupConfig: 'AppEnvironment startup',
@@ -149,14 +150,15 @@ const places: Readonly<Record<string, Readonly<Record<string, Place>>>> = {
 };
 
 const known = new Set(allEdits.flatMap(({ kind, schema }) => nodesOf(schema).map(({ path }) => `${kind} ${path}`)));
-const decisions = readdirSync(join(import.meta.dirname, '../../docs/decisions'));
+const rules = join(import.meta.dirname, '../../docs/design');
 
 /** Why a place is none; undefined when a user can say it there, or something else knows it. */
 function flawOf(place: Place): string | undefined {
   if (typeof place === 'string') return known.has(place) ? undefined : `${place} is no field`;
   if ('from' in place) return undefined;
-  const { decision } = place;
-  return decisions.some((name) => name.startsWith(`${decision}-`)) ? undefined : `there is no decision ${decision}`;
+  const [page = '', heading = ''] = place.rule.split('#');
+  const isThere = anchorsOf(readFileSync(join(rules, page), 'utf8')).includes(heading);
+  return isThere ? undefined : `there is no rule ${place.rule}`;
 }
 
 describe('what the interface takes', () => {
@@ -164,7 +166,7 @@ describe('what the interface takes', () => {
     expect(Object.keys(places).toSorted()).toEqual(Object.keys(bodies).toSorted());
   });
 
-  it.each(Object.entries(places))('can be said, or there is a decision why not: %s', (endpoint, fields) => {
+  it.each(Object.entries(places))('can be said, or there is a rule why not: %s', (endpoint, fields) => {
     const body = bodies[endpoint];
 
     expect(body instanceof z.ZodObject ? Object.keys(body.shape).toSorted() : []).toEqual(

@@ -1,5 +1,5 @@
 /** Solutions and member access in the life of the whole: what people write of them, and what must hold in the end. */
-import type { Condition } from '../../src/engine/status/conditions.ts';
+import type { Condition } from '../../src/engine/kind/contract/step.ts';
 import type { KubeObject } from '../../src/engine/ports.ts';
 import type { Draw, Subject } from './whole-subjects.ts';
 

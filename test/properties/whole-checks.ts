@@ -1,5 +1,5 @@
 /** What must hold of the whole once nothing goes wrong any more; each finding is one sentence. */
-import type { Condition } from '../../src/engine/status/conditions.ts';
+import type { Condition } from '../../src/engine/kind/contract/step.ts';
 import type { KubeObject } from '../../src/engine/ports.ts';
 import { flawsOf } from '../support/status-checker.ts';
 import { componentApps, differencesOfAccess, differencesOfSolution, doubled, liesOfSolution } from './whole-access.ts';

@@ -2,7 +2,7 @@
  * Disaster readiness amid the whole: protections that are enrolled, edited and made anew, trials, activations, and everything
  * that happens to the everyday kinds around them. Requests are made once: nothing twice, nothing unasked, no end that is not so.
  */
-import type { Condition } from '../../src/engine/status/conditions.ts';
+import type { Condition } from '../../src/engine/kind/contract/step.ts';
 import type { KubeObject } from '../../src/engine/ports.ts';
 import { flawsOf } from '../support/status-checker.ts';
 import type { WholeLife } from './whole-life.ts';

@@ -1,10 +1,10 @@
+import type { Condition } from '../../src/engine/kind/contract/step.ts';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { stringify } from 'yaml';
 import { manifestsIn, type Manifest } from '../../src/sandbox/manifests.ts';
 import { temporaryFolder } from '../../src/sandbox/data-folder.ts';
-import type { Condition } from '../../src/engine/status/conditions.ts';
 import { SeededEntropy } from '../support/virtual-clock.ts';
 import { startHostingService, type HostingService } from './support/hosting-service.ts';
 import { connect, eventually, kubectl, sharedKubernetes } from './support/kubernetes.ts';

@@ -4,7 +4,7 @@
  */
 import type { Clock } from '../../src/base/clock.ts';
 import { createOperator, resourceOf, type Operator } from '../../src/cli/operator/operator.ts';
-import { OperatorKey } from '../../src/engine/status/fingerprint.ts';
+import { OperatorKey } from '../../src/engine/objects/fingerprint.ts';
 import type { AnyKind } from '../../src/engine/kind/contract/define.ts';
 import { finalizer, group, version } from '../../src/engine/objects/names.ts';
 import type { KubeObject, Leadership, Log } from '../../src/engine/ports.ts';

@@ -1,6 +1,6 @@
+import type { Condition } from '../../src/engine/kind/contract/step.ts';
 import { canHave } from '../../src/crd/remedies.ts';
 import { reasons, type Reason } from '../../src/engine/kind/contract/reasons.ts';
-import type { Condition } from '../../src/engine/status/conditions.ts';
 import type { KubeObject } from '../../src/engine/ports.ts';
 
 /** What is wrong with a status, one sentence each; empty for one that every tool reads rightly. */

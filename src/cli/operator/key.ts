@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { OperatorKey } from '../../engine/status/fingerprint.ts';
+import { OperatorKey } from '../../engine/objects/fingerprint.ts';
 import { KubeError, type KubeApi, type Resource } from '../../engine/ports.ts';
 import { Secret } from '../../base/secret.ts';
 

@@ -7,7 +7,7 @@ import type { Clock, Entropy } from '../../base/clock.ts';
 import { group, version } from '../../engine/objects/names.ts';
 import { Engine } from '../../engine/engine.ts';
 import { Outage } from '../../engine/status/outage.ts';
-import type { OperatorKey } from '../../engine/status/fingerprint.ts';
+import type { OperatorKey } from '../../engine/objects/fingerprint.ts';
 import type { AnyKind } from '../../engine/kind/contract/define.ts';
 import type { Powers } from '../../engine/kind/contract/pass.ts';
 import type { Hosting, KubeApi, KubeObject, Leadership, Log, Metrics, Resource } from '../../engine/ports.ts';
@@ -35,7 +35,7 @@ export interface OperatorOptions {
   readonly selector: string | undefined;
   readonly secretWatch: 'on' | 'off';
   readonly readOnly: boolean;
-  /** What this process may do beyond the everyday; nothing without it. */
+  /** The recovery requests that this process may send; none without it. */
   readonly powers?: Powers;
   readonly horizonMs: number;
   readonly workers: number;

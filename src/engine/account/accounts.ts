@@ -29,7 +29,7 @@ import type { Memory } from '../kind/contract/step.ts';
 /** How long the last token of an account that is being deleted may be used after its Secret has gone. */
 export const farewellMs = 600_000;
 
-/** Whether an account serves those that use it, and by which rules of its spec. */
+/** Whether an account serves the objects that use it, and by which rules of its spec. */
 interface Admission {
   readonly admitted: boolean;
   readonly reason: Reason;
@@ -40,22 +40,28 @@ interface Admission {
 /** An account whose service is open. */
 export interface Session {
   readonly service: Service;
-  /** A credential of its own for the calls that a mistake makes expensive, or why it cannot be used; undefined without one. */
+  /** The second credential, for the calls that a mistake makes expensive, or why it cannot be used; undefined without one. */
   readonly dangerous: Service | Closed | undefined;
   readonly print: string;
   readonly spec: AccountSpec;
   readonly scope: 'Namespaced' | 'Cluster';
-  /** The Secret went before the account: until then (monotonic) the token serves what is being deleted, and nothing else. */
+  /**
+   * Set when the Secret was deleted before the account: until then (monotonic) the last token serves deletions, and nothing
+   * else.
+   */
   readonly farewellUntil: number | undefined;
-  /** What the account's own last pass said; undefined before the first. */
-  standing: Admission | undefined;
+  /** The verdict of the account's own last reconcile; undefined before the first. */
+  admission: Admission | undefined;
   /** Why nothing may be created or deleted, when owned objects stopped showing. */
   frozen: string | undefined;
-  /** Until when (monotonic) the service last asked to wait, where that was long enough to be worth a word. */
+  /** Until when (monotonic) the service last asked to wait, where that was long enough to be reported. */
   throttledUntil: number | undefined;
-  /** What carries our mark without a resource, and since when (monotonic) that shows. */
+  /**
+   * Objects in the service that carry our mark and have no resource, with the time (monotonic) of the first list that showed
+   * it.
+   */
   suspects: ReadonlyMap<string, number>;
-  /** Some of that shows for too short a time to be called orphaned. */
+  /** True while some of these have not shown long enough to be called orphaned. */
   isSuspicious: boolean;
   /** The token of `apphosting.dev/accept-missing` that was honoured. */
   acceptedMissing: string | undefined;
@@ -77,11 +83,11 @@ export class Accounts {
   readonly #sessions = new Map<string, Session>();
   /** The settings that each account was opened with last, and when its Secret was found gone. */
   readonly #last = new Map<string, { readonly settings: ServiceSettings; readonly goneAt: number | undefined }>();
-  /** What the objects of each account pass on to the service, whatever token it is opened with. */
+  /** The secret values that the objects of each account send to the service. */
   readonly #secrets = new Map<string, KnownSecrets>();
-  /** Accounts whose objects were asked for their Secrets; later ones tell of theirs at each pass. */
+  /** Accounts whose objects' Secrets were read once at start. */
   readonly #learned = new Set<string>();
-  /** Services that are closed, and may have calls under way still. */
+  /** Services that were closed and may still have calls under way. */
   readonly #ending = new Set<Promise<void>>();
   /** Why an account could not be opened when that was tried last. */
   readonly #closed = new Map<string, Closed>();
@@ -118,36 +124,36 @@ export class Accounts {
   }
 
   /** Opens the service of an account, or says why it cannot be. */
-  async open(entry: Stored): Promise<Session | Closed> {
-    const opened = await this.#open(entry);
-    if ('reason' in opened) this.#closed.set(entry.key, opened);
-    else this.#closed.delete(entry.key);
+  async open(stored: Stored): Promise<Session | Closed> {
+    const opened = await this.#open(stored);
+    if ('reason' in opened) this.#closed.set(stored.key, opened);
+    else this.#closed.delete(stored.key);
     return opened;
   }
 
-  async #open(entry: Stored): Promise<Session | Closed> {
-    const current = await settingsOf(entry, specOf(entry).credentialsRef.name, this.#around(entry));
-    const farewell = 'reason' in current ? this.#farewell(entry, current) : undefined;
+  async #open(stored: Stored): Promise<Session | Closed> {
+    const current = await settingsOf(stored, specOf(stored).credentialsRef.name, this.#around(stored));
+    const farewell = 'reason' in current ? this.#farewell(stored, current) : undefined;
     if ('reason' in current && farewell === undefined) {
-      await this.close(entry.key);
+      await this.close(stored.key);
       return current;
     }
     const settings = farewell?.settings ?? current;
     if ('reason' in settings) return settings;
-    if (farewell === undefined) this.#last.set(entry.key, { settings, goneAt: undefined });
-    const special = await dangerousSettingsOf(entry, settings, this.#around(entry));
+    if (farewell === undefined) this.#last.set(stored.key, { settings, goneAt: undefined });
+    const special = await dangerousSettingsOf(stored, settings, this.#around(stored));
     const tokens = special === undefined || 'reason' in special ? [settings.token] : [settings.token, special.token];
-    this.know(entry.key, 'the account itself', tokens, true);
+    this.know(stored.key, 'the account itself', tokens, true);
     const print = this.#options.print([printable(settings), special === undefined ? null : printable(special)]);
-    const known = this.#sessions.get(entry.key);
-    const spec = specOf(entry);
+    const known = this.#sessions.get(stored.key);
+    const spec = specOf(stored);
     if (known !== undefined && known.print === print) {
       return Object.assign(known, { spec, farewellUntil: farewell?.until });
     }
-    // Before the old one is closed: what is known of a credential lasts while somebody uses it, a pause among it.
-    const service = await this.#openPinned(entry, settings);
+    // Opened before the old one is closed, so that the pause of a shared credential is not forgotten in between.
+    const service = await this.#openPinned(stored, settings);
     if ('reason' in service) {
-      await this.close(entry.key);
+      await this.close(stored.key);
       return service;
     }
     const dangerous = this.#openDangerous(special);
@@ -156,17 +162,17 @@ export class Accounts {
       dangerous,
       print,
       spec,
-      scope: entry.kind.scope,
+      scope: stored.kind.scope,
       farewellUntil: farewell?.until,
-      standing: undefined,
+      admission: undefined,
       frozen: undefined,
       throttledUntil: known?.throttledUntil === undefined ? undefined : service.health().throttledUntil,
       suspects: new Map(),
       isSuspicious: false,
-      acceptedMissing: acceptedMissingOf(entry),
+      acceptedMissing: acceptedMissingOf(stored),
     };
-    this.#sessions.set(entry.key, session);
-    // Nobody waits for calls that are under way with the old one; each ends as what it is.
+    this.#sessions.set(stored.key, session);
+    // Calls under way with the old one end by themselves.
     if (known !== undefined) void this.#end(known);
     return session;
   }
@@ -229,12 +235,12 @@ export class Accounts {
     };
   }
 
-  /** How much longer a pause that is worth a word lasts; undefined when there was none. */
+  /** How much longer a reported pause lasts; undefined when there was none. */
   throttledMs({ throttledUntil }: Session): number | undefined {
     return throttledUntil === undefined ? undefined : throttledUntil - this.#options.clock.monotonic();
   }
 
-  /** What is known of an account that cannot be used, for what was bound to it. */
+  /** The view of an account that cannot be used, for an object that was bound in it. */
   viewWithout(account: Stored | undefined, { binding }: Memory<unknown>): AccountView {
     const mode = account === undefined ? undefined : specOf(account).mode;
     return {
@@ -254,8 +260,8 @@ export class Accounts {
     return isAllowed(specOf(account).allowedNamespaces, namespace, this.#options.labelsOf(namespace));
   }
 
-  #around(entry: Stored): SettingsSources {
-    return { ...this.#options, secrets: this.#secretsOf(entry.key) };
+  #around(stored: Stored): SettingsSources {
+    return { ...this.#options, secrets: this.#secretsOf(stored.key) };
   }
 
   #secretsOf(account: string): KnownSecrets {
@@ -264,10 +270,10 @@ export class Accounts {
     return known;
   }
 
-  async #openPinned(entry: Stored, settings: ServiceSettings): Promise<Service | Closed> {
+  async #openPinned(stored: Stored, settings: ServiceSettings): Promise<Service | Closed> {
     const service = this.#options.hosting.open(settings, this.#options.onWalk);
     if ('refused' in service) return { reason: 'HostNotAllowed', message: service.refused };
-    const mismatch = pinned(entry, service.endpoint);
+    const mismatch = pinned(stored, service.endpoint);
     if (mismatch !== undefined) await service.close();
     return mismatch ?? service;
   }
@@ -280,18 +286,18 @@ export class Accounts {
     return { reason: 'DangerousCredential', message: `spec.dangerousCredentialsRef: ${service.refused}` };
   }
 
-  /** In a namespace that is being deleted the Secret may go first: what was opened with it last serves for a while. */
-  #farewell(entry: Stored, { reason }: Closed): { settings: ServiceSettings; until: number } | undefined {
-    const last = this.#last.get(entry.key);
+  /** In a namespace that is being deleted the Secret may go first: the last settings then serve for a while. */
+  #farewell(stored: Stored, { reason }: Closed): { settings: ServiceSettings; until: number } | undefined {
+    const last = this.#last.get(stored.key);
     if (reason !== 'SecretMissing' || last === undefined) return undefined;
     const now = this.#options.clock.monotonic();
     const goneAt = last.goneAt ?? now;
     const until = goneAt + farewellMs;
     if (until <= now) {
-      this.#last.delete(entry.key);
+      this.#last.delete(stored.key);
       return undefined;
     }
-    this.#last.set(entry.key, { ...last, goneAt });
-    return entry.object.metadata.deletionTimestamp === undefined ? undefined : { settings: last.settings, until };
+    this.#last.set(stored.key, { ...last, goneAt });
+    return stored.object.metadata.deletionTimestamp === undefined ? undefined : { settings: last.settings, until };
   }
 }

@@ -1,4 +1,4 @@
-/** Which namespaces a shared account lets in. */
+/** The namespaces that a shared account allows. */
 export interface AllowedNamespaces {
   readonly names?: readonly string[];
   readonly selector?: {
@@ -13,7 +13,7 @@ export interface AllowedNamespaces {
 
 type Labels = Readonly<Record<string, string>>;
 
-/** Whether a namespace is let in; nobody is by default, and a namespace whose labels are not known is not. */
+/** True when a namespace is allowed. None is by default, nor one whose labels are unknown. */
 export function isAllowed(allowed: AllowedNamespaces | undefined, name: string, labels: Labels | undefined): boolean {
   if (allowed?.names?.includes(name) === true) return true;
   if (allowed?.selector === undefined || labels === undefined) return false;

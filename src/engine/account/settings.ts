@@ -7,7 +7,7 @@ import type { Reason } from '../kind/contract/reasons.ts';
 import { accountLabel, annotations, partsOfKey } from '../objects/names.ts';
 import type { KnownSecrets, Material, ServiceSettings } from '../ports.ts';
 
-/** The account kinds' spec as far as opening the service needs it. */
+/** The fields of an account's spec that opening the service needs. */
 export interface AccountSpec {
   readonly accountId: string;
   readonly credentialsRef: { readonly name: string };
@@ -34,13 +34,13 @@ export interface SettingsSources {
 
 /** What a Secret says that an account names, together with the account's own spec. */
 export async function settingsOf(
-  entry: Stored,
+  stored: Stored,
   name: string,
   { material, operatorNamespace, secrets }: SettingsSources,
 ): Promise<ServiceSettings | Closed> {
-  if (entry.spec.is === 'invalid') return { reason: 'InvalidSpec', message: entry.spec.message };
-  const spec = specOf(entry);
-  const namespace = partsOfKey(entry.key).namespace || operatorNamespace;
+  if (stored.spec.is === 'invalid') return { reason: 'InvalidSpec', message: stored.spec.message };
+  const spec = specOf(stored);
+  const namespace = partsOfKey(stored.key).namespace || operatorNamespace;
   const secret = await material.secret(namespace, name);
   const where = `Secret ${namespace}/${name}`;
   if (secret === undefined)
@@ -60,12 +60,12 @@ export async function settingsOf(
     accountId: spec.accountId,
     pollSeconds: spec.pollSeconds ?? 60,
     ...allowanceOf(spec),
-    name: accountLabel(entry.object.metadata),
+    name: accountLabel(stored.object.metadata),
     secrets,
   };
 }
 
-/** What is wrong with the key; printable ASCII and nothing else is what a header can carry. */
+/** What is wrong with a token. A header can carry printable ASCII only. */
 function tokenFlaw(token: string): string | undefined {
   if (token === '') return 'an empty key "token"';
   return /^[\x21-\x7e]+( [\x21-\x7e]+)*$/.test(token)
@@ -73,15 +73,15 @@ function tokenFlaw(token: string): string | undefined {
     : 'a key "token" with characters that a header cannot carry';
 }
 
-/** The second credential is for the same host and the same account; without a Secret that says so it is not used. */
+/** The settings of the second credential. It must name the same host, or it is not used. */
 export async function dangerousSettingsOf(
-  entry: Stored,
+  stored: Stored,
   main: ServiceSettings,
   sources: SettingsSources,
 ): Promise<ServiceSettings | Closed | undefined> {
-  const name = specOf(entry).dangerousCredentialsRef?.name;
+  const name = specOf(stored).dangerousCredentialsRef?.name;
   if (name === undefined) return undefined;
-  const settings = await settingsOf(entry, name, sources);
+  const settings = await settingsOf(stored, name, sources);
   const reason = 'DangerousCredential';
   if ('reason' in settings) return { reason, message: `spec.dangerousCredentialsRef: ${settings.message}` };
   if (settings.baseUrl === main.baseUrl) return settings;
@@ -91,12 +91,12 @@ export async function dangerousSettingsOf(
   };
 }
 
-/** What an account may take of the service. */
+/** The request budget of an account. */
 export function allowanceOf({ budget }: AccountSpec): Pick<ServiceSettings, 'requestsPerSecond' | 'concurrency'> {
   return { requestsPerSecond: budget?.requestsPerSecond ?? 5, concurrency: budget?.concurrency ?? 4 };
 }
 
-/** Settings as something to take a fingerprint of. */
+/** Settings as JSON, to take a fingerprint of. */
 export function printable(settings: ServiceSettings | Closed): Json {
   if ('reason' in settings) return settings.message;
   const { caBundle, secrets: _, ...rest } = settings;
@@ -104,8 +104,8 @@ export function printable(settings: ServiceSettings | Closed): Json {
 }
 
 /** The spec of an account, which its schema has checked. */
-export function specOf(entry: Stored): AccountSpec {
-  if (entry.spec.is === 'valid' && isAccountSpec(entry.spec.value)) return entry.spec.value;
+export function specOf(stored: Stored): AccountSpec {
+  if (stored.spec.is === 'valid' && isAccountSpec(stored.spec.value)) return stored.spec.value;
   return { accountId: '', credentialsRef: { name: '' } };
 }
 
@@ -113,21 +113,21 @@ function isAccountSpec(value: unknown): value is AccountSpec {
   return isRecord(value) && typeof value['accountId'] === 'string' && isRecord(value['credentialsRef']);
 }
 
-/** The newest loss that the owner of the account has accepted, as status says. */
+/** The token of the newest loss that the owner of the account has accepted. */
 export function acceptedMissingOf({ status }: Stored): string | undefined {
   const { facts } = status.memory;
   const token = isRecord(facts) ? facts['acceptedMissing'] : undefined;
   return typeof token === 'string' ? token : undefined;
 }
 
-/** An account stays with the endpoint of its first success until its owner accepts another by annotation. */
-export function pinned(entry: Stored, endpoint: string): Closed | undefined {
-  const pin = entry.status.memory.binding?.endpoint;
+/** Refuses another endpoint than that of the account's first success, unless its owner accepts it by annotation. */
+export function pinned(stored: Stored, endpoint: string): Closed | undefined {
+  const pin = stored.status.memory.binding?.endpoint;
   if (pin === undefined || pin === endpoint) return undefined;
-  const accepted = entry.object.metadata.annotations?.[annotations.acceptEndpoint];
+  const accepted = stored.object.metadata.annotations?.[annotations.acceptEndpoint];
   if (accepted === endpoint) return undefined;
   return {
     reason: 'EndpointChanged',
-    message: `${storedInWords(entry)} belongs to ${pin}, and the Secret now names ${endpoint}; nothing is sent there until the annotation ${annotations.acceptEndpoint}: ${endpoint} accepts it`,
+    message: `${storedInWords(stored)} belongs to ${pin}, and the Secret now names ${endpoint}; nothing is sent there until the annotation ${annotations.acceptEndpoint}: ${endpoint} accepts it`,
   };
 }

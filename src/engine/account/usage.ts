@@ -7,14 +7,14 @@
  */
 import type { Session } from './accounts.ts';
 import { tie, type ObjectIndex, type Stored } from '../objects/object-index.ts';
-import type { OperatorKey } from '../status/fingerprint.ts';
+import type { OperatorKey } from '../objects/fingerprint.ts';
 import type { Subscriptions } from '../objects/subscriptions.ts';
 import type { AnyKind } from '../kind/contract/define.ts';
 import type { Orphan, Tally, Use } from '../kind/contract/pass.ts';
 import { markOf, type InProcessStates } from '../objects/in-process.ts';
 
-/** What counting takes. */
-export interface Tallying {
+/** What counting needs. */
+export interface UsageSources {
   readonly objects: ObjectIndex;
   readonly subscriptions: Subscriptions;
   readonly kinds: readonly AnyKind[];
@@ -24,7 +24,7 @@ export interface Tallying {
 }
 
 /** What an account is used for. With a selector nothing is called an orphan: its resource may have gone to another operator. */
-export function tallyOf(around: Tallying, account: Stored, session: Session | undefined): Tally {
+export function usageOf(around: UsageSources, account: Stored, session: Session | undefined): Tally {
   const searched = around.settings.seesAll ? session : undefined;
   return {
     counts: usesOf(around.objects, account),
@@ -35,11 +35,11 @@ export function tallyOf(around: Tallying, account: Stored, session: Session | un
 function usesOf(objects: ObjectIndex, account: Stored): readonly Use[] {
   const uses = new Map<string, Use>();
   for (const key of objects.tiedBy(tie.account(account.key))) {
-    const entry = objects.get(key);
-    if (entry === undefined) continue;
-    const { kind } = entry.kind;
+    const stored = objects.get(key);
+    if (stored === undefined) continue;
+    const { kind } = stored.kind;
     const { total, ready } = uses.get(kind) ?? { total: 0, ready: 0 };
-    uses.set(kind, { kind, total: total + 1, ready: ready + (isReady(entry) ? 1 : 0) });
+    uses.set(kind, { kind, total: total + 1, ready: ready + (isReady(stored) ? 1 : 0) });
   }
   return [...uses.values()].toSorted((a, b) => (a.kind < b.kind ? -1 : 1));
 }
@@ -49,7 +49,7 @@ export function isReady({ status }: Stored): boolean {
   return status.conditions.some(({ type, status }) => type === 'Ready' && status === 'True');
 }
 
-function orphansOf(around: Tallying, session: Session, kind: AnyKind): readonly Orphan[] {
+function orphansOf(around: UsageSources, session: Session, kind: AnyKind): readonly Orphan[] {
   const { marks } = kind;
   if (marks === undefined) return [];
   const { objects, subscriptions, key, settings } = around;
@@ -74,9 +74,9 @@ function orphansOf(around: Tallying, session: Session, kind: AnyKind): readonly 
   return found.toSorted((a, b) => (a.id < b.id ? -1 : 1));
 }
 
-/** Who made what carries a mark, by mark; with the id it has bound since. */
+/** The resource that made each mark, with the id that it is bound to. */
 function holdersOf(
-  { objects, inProcessStates, key }: Tallying,
+  { objects, inProcessStates, key }: UsageSources,
   { service }: Session,
   kind: AnyKind,
 ): ReadonlyMap<string, string | undefined> {

@@ -3,6 +3,8 @@
  *
  * Guarantees: while it is open nothing is created or deleted in the account; it closes by itself once every object that is
  * missing was either shown again or proved gone one by one, or when the account's owner accepts the loss.
+ *
+ * Why: docs/design/absence-and-visibility.md#too-many-missing-at-once-freeze-the-account
  */
 import { annotations } from '../objects/names.ts';
 import type { Service } from '../ports.ts';
@@ -12,7 +14,7 @@ export interface Owned {
   readonly object: string;
   readonly shown: boolean;
   readonly provedGone: boolean;
-  /** It was written so recently that a list may lag behind. */
+  /** Written so recently that a list may not show it yet. */
   readonly young: boolean;
 }
 
@@ -23,7 +25,7 @@ export class Visibility {
   readonly #missing = new WeakMap<Service, Map<string, ReadonlySet<string>>>();
   readonly #accepted = new Set<string>();
 
-  /** Takes what one complete walk shows of what we own in it; returns why the account is frozen now, if it is. */
+  /** Takes what a full list shows of the objects that we own; returns why the account is frozen now, if it is. */
   walked(service: Service, readKey: string, owned: readonly Owned[], isEmpty: boolean): string | undefined {
     const settled = owned.filter(({ young }) => !young);
     const missing = settled.filter(

@@ -1,11 +1,11 @@
-/** How long the end of a turn is remembered by its name: longer than a look takes, or who looks would never be in time. */
+/** How long the release of a lock is remembered by its name: longer than a read takes. */
 const keptMs = 600_000;
 
-/** Who has the turn: calls that would be taken for one another when an answer is lost are not under way at the same time. */
+/** Exclusive locks by name: calls that could not be told apart after a lost answer are not under way at the same time. */
 export class ExclusiveLocks {
-  /** The one that was touched last is the last. */
+  /** In the order of their last use. */
   readonly #turns = new Map<string, { readonly by: string; readonly endedAt: number | undefined }>();
-  /** When the newest of the turns that are forgotten ended: any name may have been its own. */
+  /** When the newest forgotten lock was released: it may have had any name. */
   #forgottenAt = Number.NEGATIVE_INFINITY;
 
   /** How many are remembered. */
@@ -13,7 +13,7 @@ export class ExclusiveLocks {
     return this.#turns.size;
   }
 
-  /** Takes the turn at all of these names; false while another object has it, or had it after this monotonic time. */
+  /** Locks all of these names. False while another object holds one, or held one after the caller last looked (monotonic). */
   take(names: readonly string[], by: string, lookedAt: number): boolean {
     const isFree = names.every((name) => {
       const turn = this.#turns.get(name);
@@ -24,7 +24,7 @@ export class ExclusiveLocks {
     return isFree;
   }
 
-  /** The call has ended, however it ended. */
+  /** Releases the names. */
   end(names: readonly string[], by: string, now: number): void {
     for (const name of names) this.#touch(name, by, now);
     this.#forget(now - keptMs);
@@ -35,7 +35,7 @@ export class ExclusiveLocks {
     this.#turns.set(name, { by, endedAt });
   }
 
-  /** Lets go of the turns that ended before this time. */
+  /** Forgets locks that were released before this time. */
   #forget(before: number): void {
     for (const [name, { endedAt }] of this.#turns) {
       if (endedAt === undefined) continue;

@@ -1,15 +1,15 @@
 import type { Call, Memory, Refusal, Verdict } from '../kind/contract/step.ts';
 import type { Outcome } from '../ports.ts';
 
-/** What a call's outcome means for the object. */
+/** The meaning of a call's outcome for the object. */
 export type Interpretation<Facts> =
   /** Done: remember this and decide anew. */
   | { readonly is: 'done'; readonly remember: Partial<Memory<Facts>>; readonly identified: boolean }
-  /** Not known: the entry stays in the journal, and the next step looks before it acts. */
+  /** Unknown: the entry stays in the journal, and the next step looks before it acts. */
   | {
       readonly is: 'doubt';
       readonly remember: Partial<Memory<Facts>> | undefined;
-      /** What to say instead of sending the same once more, should it turn out that it was not carried out. */
+      /** The verdict for the case that the call turns out not to have been carried out. */
       readonly refused?: Verdict<Facts>;
     }
   /** Not done: say so. */
@@ -17,8 +17,8 @@ export type Interpretation<Facts> =
       readonly is: 'said';
       readonly verdict: Verdict<Facts>;
       /**
-       * How long the same request is kept back: for a growing pause; `looking`, which does not keep from looking as soon as the
-       * verdict says; `asSaid`, for as long as the verdict says, or, where it says no time, for long.
+       * How long the same request is kept back: `backoff`, a growing pause; `looking`, the same, but the object is read again
+       * when the verdict says; `asSaid`, as long as the verdict says, or ten minutes.
        */
       readonly retry: 'backoff' | 'looking' | 'asSaid';
     };
@@ -61,7 +61,7 @@ function judged<Facts>(call: Call<Facts>, outcome: Outcome, memory: Memory<Facts
   return refused(call, outcome);
 }
 
-/** An answer that says no in its body is a no, whatever its status. */
+/** Reads an answer with a success status whose body says no as a refusal. */
 function understood<Facts>(call: Call<Facts>, outcome: Outcome): Outcome {
   const no = outcome.is === 'committed' ? call.saidNo?.(outcome.body) : undefined;
   if (outcome.is !== 'committed' || no === undefined) return outcome;
@@ -69,8 +69,8 @@ function understood<Facts>(call: Call<Facts>, outcome: Outcome): Outcome {
 }
 
 /**
- * What came of an entry that was open already. It may have been sent before, so that nothing but an answer that says yes ends
- * it here: after a no the kind looks once more, and what was not sent this time leaves it as it was.
+ * Interprets the outcome of an entry that was open already and may have been sent before. Only a yes ends it here. After a no
+ * the kind looks once more; when nothing was sent the entry stays as it is.
  */
 function resumed<Facts>(call: Call<Facts>, outcome: Outcome, memory: Memory<Facts>): Interpretation<Facts> {
   const kept = { journal: memory.journal };
@@ -95,7 +95,7 @@ function rejected<Facts>(call: Call<Facts>, message: string): Extract<Verdict<Fa
   return { is: 'stall', reason: 'Rejected', message: `${call.words}: ${message}` };
 }
 
-/** A no that one fresh read must confirm. */
+/** A refusal that one fresh read must confirm. */
 function saidNo<Facts>(
   call: Call<Facts>,
   message: string,
@@ -162,7 +162,7 @@ function notExecuted<Facts>(
   }
 }
 
-/** The service asked everybody to wait, this call among them. */
+/** The verdict while the service throttles the account. */
 export function slowedDown<Facts>({ words }: Call<Facts>, retryInMs: number | undefined): Verdict<Facts> {
   const message = `${words}: the service asked to slow down`;
   return { is: 'wait', reason: 'Throttled', message, ...(retryInMs !== undefined && { retryInMs }) };

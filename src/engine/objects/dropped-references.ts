@@ -3,11 +3,11 @@ import { keyOf } from './names.ts';
 
 const none: ReadonlySet<string> = new Set();
 
-/** What specs refer to no longer, until what they say now is applied: as long as it is not, the service still has it in use. */
+/** References that were taken out of a spec, until the new spec is applied: until then the service still uses them. */
 export class DroppedReferences {
   readonly #byObject = new Map<string, ReadonlySet<string>>();
 
-  /** Takes the newest form of an object; the keys of what it has let go of by now. */
+  /** Takes the newest form of an object; returns the keys of what it no longer refers to. */
   noted(before: Stored | undefined, now: Stored): ReadonlySet<string> {
     if (before === undefined || (before.needs === now.needs && !this.#byObject.has(now.key))) return none;
     const wanted = new Set(referredBy(now));
@@ -20,11 +20,11 @@ export class DroppedReferences {
     return isApplied ? dropped : none;
   }
 
-  /** An object has gone; the keys of everything that it let go of by that. */
-  forget(entry: Stored): ReadonlySet<string> {
-    const dropped = this.#byObject.get(entry.key) ?? [];
-    this.#byObject.delete(entry.key);
-    return new Set([...dropped, ...referredBy(entry)]);
+  /** Takes note that an object is gone; returns the keys of everything that it referred to. */
+  forget(stored: Stored): ReadonlySet<string> {
+    const dropped = this.#byObject.get(stored.key) ?? [];
+    this.#byObject.delete(stored.key);
+    return new Set([...dropped, ...referredBy(stored)]);
   }
 }
 

@@ -1,54 +1,75 @@
 import type { Json } from '../../base/json.ts';
 import type { Clock } from '../../base/clock.ts';
-import type { OperatorKey } from '../status/fingerprint.ts';
+import type { OperatorKey } from './fingerprint.ts';
 import { withoutMisses } from '../kind/planner/observe.ts';
-import type { JournalEntry, Memory, Notes } from '../kind/contract/step.ts';
-import type { LeftMarks, FailedCall } from '../call/call-backoff.ts';
+import type { JournalEntry, Memory, Notes, Verdict } from '../kind/contract/step.ts';
+
+/** The newest call of an object that failed or was refused. */
+export interface FailedCall {
+  /** The fingerprint of the request; undefined when the answer changed it (an id came back), until the next one is known. */
+  readonly digest: string | undefined;
+  readonly at: number;
+  /** True when the service said no; false when the call failed or its outcome is unknown. */
+  readonly isNo: boolean;
+  /** The verdict to repeat until the call is sent again. */
+  readonly verdict: Verdict<unknown>;
+  readonly until: number;
+}
+
+/**
+ * Marks in status of a call that was certainly not carried out and will be sent again. Taking them away and putting them back
+ * would cost two writes a try.
+ */
+export interface LeftMarks {
+  readonly digest: string;
+  readonly marked: Partial<Memory<unknown>>;
+  readonly known: Partial<Memory<unknown>>;
+}
 
 /** What this process remembers of one object between passes. Losing all of it only costs time. */
 export interface InProcess {
   notes: Notes;
-  /** What was written last to each field of the object in the service that has the id `to`. */
+  /** The newest value that we sent for each field of the object with the id `to`. */
   wrote:
     | { readonly to: string | undefined; readonly at: number; readonly fields: Readonly<Record<string, Json>> }
     | undefined;
   journalSeen: { readonly entry: string; readonly monotonic: number; readonly wall: number } | undefined;
-  /** The open entry as it was written last: it counts even when somebody wipes the status. */
+  /** The open journal entry as written last. It counts even when somebody wipes the status. */
   journal: JournalEntry | undefined;
-  /** What an answer of the service told and status does not carry yet: it counts even when the pass fails meanwhile. */
+  /** What an answer told and status does not carry yet. It counts even when the reconcile fails meanwhile. */
   unwritten: Partial<Memory<unknown>> | undefined;
-  /** When the object first asked for what it is waiting to read. */
+  /** When the object first asked for the read that it waits for. */
   askedAt: number | undefined;
-  /** Since when this process knows the object, until it first sends something for it or comes to an end with it. */
+  /** Since when this process knows the object; undefined once it has sent something for it or finished with it. */
   newSince: number | undefined;
-  /** The last pass came as far as looking at the service; one that is held up before can prove nothing. */
+  /** True when the last reconcile looked at the service. One that is held up before that proves nothing. */
   looks: boolean;
-  /** Since when a new object waits, without a word in status, for what may come with the same apply. */
+  /** Since when a new object waits, with an empty status, for references that may come with the same apply. */
   heldBackAt: number | undefined;
   /** The object's mark in the account that it was last looked at in. */
   marker: { readonly where: string; readonly text: string } | undefined;
-  /** The newest call that came to nothing, so that the same one is not sent again at every wake. */
+  /** The newest call that failed or was refused: it is not sent again each time the object is woken. */
   failedCall: FailedCall | undefined;
-  /** What that call left in status. */
+  /** The marks of that call in status. */
   marks: LeftMarks | undefined;
-  /** How many calls in a row came to nothing. */
+  /** How many calls in a row failed. */
   failures: number;
-  /** What those depend on besides their content; see `noteCircumstances`. */
+  /** Everything that the failed calls depend on besides their content; see `noteCircumstances`. */
   circumstances: string | undefined;
-  /** What is known of a fight over fields with somebody else. */
+  /** Fields that we and somebody else keep changing in turn. */
   contest: Contest;
   /** The token of `apphosting.dev/reconcile-at` that is being honoured, and since when. */
   forced: { readonly token: string; readonly since: number } | undefined;
 }
 
-/** A fight over fields while the spec is of one generation. */
+/** Fields that somebody else keeps changing back, for one generation of the spec. */
 interface Contest {
   readonly generation: number;
   /** When each field was corrected because somebody had changed it. */
   readonly corrections: ReadonlyMap<string, readonly number[]>;
-  /** The newest correction that nobody knows the end of. */
+  /** The newest correction whose answer was lost. */
   readonly lost: { readonly fields: readonly string[]; readonly at: number } | undefined;
-  /** Fields that are left as they are, and since when. */
+  /** Fields that are no longer corrected, and since when. */
   readonly left: { readonly fields: ReadonlySet<string>; readonly since: number } | undefined;
 }
 
@@ -56,7 +77,7 @@ const peace = { corrections: new Map<string, readonly number[]>(), lost: undefin
 const contestWindowMs = 600_000;
 const contestLimit = 5;
 
-/** Recalls by uid, so that a recreated object starts afresh. */
+/** In-process state by uid, so that a recreated object starts afresh. */
 export class InProcessStates {
   readonly #byUid = new Map<string, InProcess>();
   readonly #clock: Clock;
@@ -95,15 +116,12 @@ export class InProcessStates {
   }
 }
 
-/** What was written to the object in the service that has this id. */
+/** The newest values that we sent to the object with this id. */
 export function writtenTo({ wrote }: InProcess, id: string | undefined): InProcess['wrote'] {
   return wrote?.to === id ? wrote : undefined;
 }
 
-/**
- * The notes without the miss of an object that was seen after it. What is proved gone was missed twice in a row: however a pass
- * ends that sees the object again, the next miss is a first one.
- */
+/** Removes the note of a miss when the object was seen after it: only two misses in a row prove that it is gone. */
 export function seenAgain(
   notes: Notes,
   id: string | undefined,
@@ -139,7 +157,7 @@ export function corrected(inProcess: InProcess, generation: number, fields: read
   inProcess.contest = { ...contest, corrections, lost: undefined };
 }
 
-/** The answer to a correction was lost: it counts as one when the service shows what it was to set (`wentThrough`). */
+/** Notes a correction whose answer was lost. It counts once the service shows its values (`wentThrough`). */
 export function correctedPerhaps(
   inProcess: InProcess,
   generation: number,
@@ -149,7 +167,7 @@ export function correctedPerhaps(
   inProcess.contest = { ...contestOf(inProcess, generation), lost: { fields, at: now } };
 }
 
-/** The object stands as this generation of the spec wants it: so a lost correction of it was carried out. */
+/** Counts a lost correction as carried out: the object equals the spec. */
 export function wentThrough(inProcess: InProcess, generation: number): void {
   const { lost } = inProcess.contest;
   if (lost !== undefined && inProcess.contest.generation === generation)
@@ -161,9 +179,9 @@ function contestOf({ contest }: InProcess, generation: number): Contest {
 }
 
 /**
- * Fields that are left as they are, since somebody else must want them otherwise: they were corrected too often in a short
- * time. Time alone does not end that, or the fight would go on for ever; an edit of the spec, `reconcile-at`, and the field
- * standing as the spec wants it (`resolved`) do.
+ * The fields that are no longer corrected, because they were corrected too often in a short time. Time alone does not end
+ * that, or the two writers would go on for ever. An edit of the spec, `reconcile-at`, or the field equalling the spec
+ * (`resolved`) ends it.
  */
 export function contested(inProcess: InProcess, generation: number, now: number): ReadonlySet<string> {
   const { left } = inProcess.contest;
@@ -176,12 +194,12 @@ export function contested(inProcess: InProcess, generation: number, now: number)
   return new Set(often.map(([field]) => field));
 }
 
-/** Contested fields were found changed once more: they are left as they are from now on. */
+/** Stops correcting contested fields. */
 export function conceded(inProcess: InProcess, fields: ReadonlySet<string>, now: number): void {
   inProcess.contest = { ...inProcess.contest, left: inProcess.contest.left ?? { fields, since: now } };
 }
 
-/** Nobody fights any more. */
+/** Forgets the contest: the fields equal the spec, or the spec is a new one. */
 export function resolved(inProcess: InProcess, generation: number): void {
   inProcess.contest = { generation, ...peace };
 }

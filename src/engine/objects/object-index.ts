@@ -1,5 +1,5 @@
 /**
- * Every object the operator watches, and what ties them together: accounts, references, Secrets, ids, open creates.
+ * Every object the operator watches, indexed by account, reference, Secret, id and open creation.
  *
  * Guarantees: an entry is the newest form that is known of its object, which is what the watch told last or our own later write;
  * the ties of an object are those of that form; a key is in the book exactly while its object exists.
@@ -10,7 +10,7 @@ import { parseStatus, type StoredStatus } from './stored-status.ts';
 import { inWords, keyOf, keyOfObject } from './names.ts';
 import type { KubeObject } from '../ports.ts';
 
-/** An object with its spec parsed and its status taken apart. */
+/** An object as it is stored in Kubernetes, with its spec and its status parsed. */
 export interface Stored {
   readonly key: string;
   readonly kind: AnyKind;
@@ -18,7 +18,7 @@ export interface Stored {
   readonly spec:
     | { readonly is: 'valid'; readonly value: unknown }
     | { readonly is: 'invalid'; readonly message: string }
-    /** Taking it apart failed by a mistake of ours, which the next pass throws on. */
+    /** Parsing threw, by a mistake of ours: the next reconcile throws it. */
     | { readonly is: 'broken'; readonly cause: unknown };
   readonly needs: Needs;
   /** Ids of the service that the spec names as its own. */
@@ -29,7 +29,7 @@ export interface Stored {
   readonly ties: readonly string[];
 }
 
-/** Ties by name; each says what changing the named thing concerns. */
+/** Names of ties. A tie names a thing, and holds the objects that a change of this thing concerns. */
 export const tie = {
   account: (key: string) => `account:${key}`,
   object: (kind: string, namespace: string | undefined, name: string) => `object:${keyOf(kind, namespace, name)}`,
@@ -59,21 +59,21 @@ export class ObjectIndex {
     return this.#entries.values();
   }
 
-  /** Writes down the newest form of an object; a status that was taken apart already is not taken apart again. */
+  /** Indexes the newest form of an object. A status that was parsed already is not parsed again. */
   apply(object: KubeObject, status?: StoredStatus<unknown>): Stored | undefined {
     const kind = this.#kinds.get(object.kind);
     if (kind === undefined) return undefined;
     const key = keyOfObject(object);
     const before = this.#entries.get(key);
-    const entry = this.#read(kind, key, object, before, status);
-    this.#entries.set(key, entry);
+    const stored = this.#read(kind, key, object, before, status);
+    this.#entries.set(key, stored);
     this.#untie(key, before?.ties ?? []);
-    for (const name of entry.ties) {
+    for (const name of stored.ties) {
       const keys = this.#tied.get(name);
       if (keys === undefined) this.#tied.set(name, new Set([key]));
       else keys.add(key);
     }
-    return entry;
+    return stored;
   }
 
   remove(key: string): void {
@@ -112,7 +112,7 @@ export class ObjectIndex {
   }
 }
 
-/** What a spec says and asks for. One object that cannot be taken apart must not keep the others from being heard. */
+/** Parses a spec. One object that cannot be parsed must not hold up the others. */
 function takeApart(kind: AnyKind, object: KubeObject): Pick<Stored, 'spec' | 'needs' | 'claims'> {
   try {
     const spec = parseSpec(kind, object);
@@ -141,14 +141,14 @@ function accountOf(kind: AnyKind, key: string, object: KubeObject): string {
   return keyOf('HostingAccount', object.metadata.namespace, name);
 }
 
-function tiesOf(entry: Omit<Stored, 'ties'>, operatorNamespace: string): readonly string[] {
-  const { kind, object, spec, needs, claims, status } = entry;
+function tiesOf(stored: Omit<Stored, 'ties'>, operatorNamespace: string): readonly string[] {
+  const { kind, object, spec, needs, claims, status } = stored;
   const namespace = object.metadata.namespace ?? operatorNamespace;
   const { id, journal, facts } = status.memory;
   const own = [...claims, ...(kind.made?.(facts) ?? []), ...(id === undefined ? [] : [id])];
   const wiped = spec.is === 'valid' ? (kind.wipes?.(spec.value, facts) ?? []) : [];
   const names = new Set<string>([
-    ...(kind.life === 'account' ? [] : [tie.account(entry.account)]),
+    ...(kind.life === 'account' ? [] : [tie.account(stored.account)]),
     ...(needs.secrets ?? []).map((need) => tie.secret(namespace, need.name)),
     ...(needs.configMaps ?? []).map((need) => tie.configMap(namespace, need.name)),
     ...(needs.references ?? []).map((need) => tie.object(need.kind, object.metadata.namespace, need.name)),
@@ -159,17 +159,17 @@ function tiesOf(entry: Omit<Stored, 'ties'>, operatorNamespace: string): readonl
   return [...names];
 }
 
-/** Whether a tie is a claim to an id of the service, which only one object can have. */
+/** True for the tie of an id of the service, which only one object can own. */
 export function isClaim(name: string): boolean {
   return name.startsWith('claim:');
 }
 
-/** An entry in the words of a message. */
-export function storedInWords(entry: Stored): string {
-  return inWords(entry.kind.kind, entry.object.metadata);
+/** An object in the words of a message: `ContactPoint team-a/on-call`. */
+export function storedInWords(stored: Stored): string {
+  return inWords(stored.kind.kind, stored.object.metadata);
 }
 
-/** Whether the first of two objects goes before the second where only one can have something. */
+/** True when the first of two objects wins what only one can own: the older one. */
 export function goesFirst(a: KubeObject, b: KubeObject): boolean {
   const [left, right] = [a.metadata, b.metadata];
   if (left.creationTimestamp !== right.creationTimestamp) return left.creationTimestamp < right.creationTimestamp;

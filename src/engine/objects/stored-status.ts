@@ -1,10 +1,9 @@
+import type { Condition, Drift, JournalEntry, Memory } from '../kind/contract/step.ts';
 import { isRecord } from '../../base/json.ts';
 import { z } from 'zod';
-import type { Condition } from '../status/conditions.ts';
 import type { AnyKind } from '../kind/contract/define.ts';
 import { fit, type Cut } from '../kind/schema/fit.ts';
 import { CommonStatus } from '../kind/schema/status.ts';
-import type { Drift, JournalEntry, Memory } from '../kind/contract/step.ts';
 
 const JournalFields = z.object({
   operation: z.string(),
@@ -28,7 +27,7 @@ const JournalFields = z.object({
   payload: z.string().optional(),
 });
 
-/** An entry that says less than the next step must know is as bad as one that cannot be read. */
+/** An entry that lacks what the next step needs counts as unreadable. */
 const Journal = JournalFields.refine(
   ({ startedAt, operation, create }) =>
     !Number.isNaN(Date.parse(startedAt)) && (operation !== 'create' || create !== undefined),
@@ -58,16 +57,16 @@ const Common = z.object({
     .catch(undefined),
 });
 
-/** What status says, taken apart: what the engine keeps, and what it compares a new status with. */
+/** A status as it was parsed: what the engine keeps in it, and what a new status is compared with. */
 export interface StoredStatus<Facts> {
   readonly memory: Memory<Facts>;
   readonly conditions: readonly Condition[];
   readonly lastHandledReconcileAt: string | undefined;
-  /** A journal in a form that cannot be read, as it stands: nothing may be sent before somebody has looked. */
+  /** A journal that cannot be parsed, as it stands. Nothing is sent until a person has looked at it. */
   readonly damaged: unknown;
 }
 
-/** Reads an object's status; what cannot be read is as if it were not there, but for the journal. */
+/** Parses a status. Unreadable parts count as absent, except the journal. */
 export function parseStatus(kind: AnyKind, status: unknown): StoredStatus<unknown> {
   const fields: Readonly<Record<string, unknown>> = isRecord(status) ? status : {};
   const parsed = Common.safeParse(fields);
@@ -105,10 +104,13 @@ export interface StatusParts {
 
 const mostCuts = 20;
 
-/** What people read of the shared part of status; the rest is what the engine must find again as it was. */
+/** The shared fields of status that people read and that may be cut; the engine must find the others again as written. */
 const Shown = CommonStatus.pick({ conditions: true, drift: true, unverified: true, leftover: true, wouldDo: true });
 
-/** The whole status, without what is not stated; what people read is cut to what the schema holds, and says so. */
+/**
+ * Renders the whole status without undefined fields. What people read is cut to the limits of the schema, and `truncated`
+ * says so.
+ */
 export function renderStatus(kind: AnyKind, parts: StatusParts): Readonly<Record<string, unknown>> {
   const { memory } = parts;
   const facts: Readonly<Record<string, unknown>> = isRecord(memory.facts) ? memory.facts : {};

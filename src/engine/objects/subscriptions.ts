@@ -7,7 +7,7 @@
 import type { View } from '../kind/contract/pass.ts';
 import { groupId, type Read, type ReadProblem, type Service, type Snapshot } from '../ports.ts';
 
-/** What one pass looked at in one read: these ids, and whether everything besides. */
+/** What one pass looked at in one read: single ids, or everything. */
 interface Look {
   readonly read: Read;
   readonly ids: Set<string>;
@@ -30,7 +30,7 @@ export class RecordingView implements View {
   readonly service: Service;
   readonly #freshSince: number;
 
-  /** Walks that began before `freshSince` are as if they were not there: somebody asked to look again. */
+  /** Lists that began before `freshSince` are hidden: somebody asked to look again. */
   constructor(service: Service, freshSince: number = Number.NEGATIVE_INFINITY) {
     this.service = service;
     this.#freshSince = freshSince;
@@ -54,14 +54,14 @@ export class RecordingView implements View {
     return { walk: found.walk, items };
   }
 
-  /** The polled reads that were looked at and have not been walked since `at`. */
+  /** The polled reads that were looked at and not listed since `at`. */
   polledBefore(at: number = Number.NEGATIVE_INFINITY): readonly string[] {
     const polled = [...this.looked.values()].filter(({ read }) => read.pace === 'poll');
     const old = polled.filter(({ read }) => (this.service.snapshot(read)?.begunAt ?? at) < at);
     return old.map(({ read }) => read.key);
   }
 
-  /** The reads in turns that were looked at, and have neither been walked nor failed since `at`. */
+  /** The rate-limited reads that were looked at, and were neither listed nor failed since `at`. */
   turnsBefore(at: number): readonly Read[] {
     const turns = [...this.looked.values()].map(({ read }) => read).filter(({ pace }) => pace === 'rounds');
     return turns.filter((read) => {
@@ -70,7 +70,7 @@ export class RecordingView implements View {
     });
   }
 
-  /** Whether something that was looked at shows this id as of a walk that began after `at`. */
+  /** True when something that was looked at shows this id in a list that began after `at`. */
   shownAfter(at: number, id: string): boolean {
     return [...this.looked.values()].some(({ read }) => {
       const walk = this.service.snapshot(read);
@@ -95,7 +95,7 @@ export class RecordingView implements View {
   }
 }
 
-/** Follows a read, and anew where it is asked for at another pace. */
+/** Follows a read, and follows it anew when its interval changed. */
 function following(known: Followed | undefined, service: Service, read: Read): Followed {
   if (known !== undefined && known.read.roundMs === read.roundMs) return known;
   const unfollow = service.follow(read);
@@ -107,7 +107,7 @@ export class Subscriptions {
   readonly #byService = new Map<Service, Map<string, Followed>>();
   readonly #byObject = new Map<string, { readonly service: Service; readonly looked: Looked }>();
 
-  /** Replaces what an object looks at by what its newest pass looked at. */
+  /** Subscribes an object to what its newest pass looked at, and to nothing else. */
   replace(object: string, service: Service, looked: Looked): void {
     const before = this.#byObject.get(object);
     this.#byObject.set(object, { service, looked });
@@ -121,7 +121,7 @@ export class Subscriptions {
     if (before !== undefined) this.#remove(object, before.service, before.looked, undefined, new Map());
   }
 
-  /** The objects that a finished walk concerns; all of them when the read turned from working to failing or back. */
+  /** The objects that a finished list concerns; all subscribers when the read turned from working to failing or back. */
   concerned(service: Service, key: string, changed: ReadonlySet<string>, turned: boolean): ReadonlySet<string> {
     const followed = this.#byService.get(service)?.get(key);
     const objects = new Set<string>();
@@ -132,7 +132,7 @@ export class Subscriptions {
     return objects;
   }
 
-  /** Who looks at which item of a read. */
+  /** The subscribers of a read, by item. */
   lookers(
     service: Service,
     key: string,
@@ -140,12 +140,12 @@ export class Subscriptions {
     return this.#byService.get(service)?.get(key);
   }
 
-  /** Every read of a service that somebody looks at. */
+  /** Every read of a service that has subscribers. */
   readsOf(service: Service): readonly Read[] {
     return [...(this.#byService.get(service)?.values() ?? [])].map(({ read }) => read);
   }
 
-  /** Every object whose last pass looked at this service. */
+  /** Every object that is subscribed to something of this service. */
   ofService(service: Service): readonly string[] {
     return [...this.#byObject].filter(([, entry]) => entry.service === service).map(([object]) => object);
   }

@@ -3,54 +3,87 @@
  *
  * Guarantees: a key is never taken twice at once; a key added while it is being worked on is taken once more afterwards; of
  * two times the earlier wins; a more urgent reason lifts a key that waits for a lesser one; namespaces take turns within an
- * urgency, so that one of them cannot starve the others.
+ * urgency, so that one of them cannot starve the others; keys of an account that is held stay where they are.
+ *
+ * p-queue is not this: it keeps functions and runs each of them, while here a key that is added twice is worked on once, and what
+ * is worked on can be added again.
+ *
  * Assumes: whoever takes a key calls `done`, whatever happened.
  */
 import { retryPauseMs } from '../../base/backoff.ts';
 import type { Clock, Entropy } from '../../base/clock.ts';
 import { DelayHeap } from './delay-heap.ts';
 
-/** Why a key is looked at; lower goes first, but what is begun and what is new take turns by namespace. */
+/** The reason a key is reconciled; lower goes first. Begun and new objects share a lane. */
 export const urgencies = { deletion: 0, edit: 1, change: 2, begun: 3, initial: 4, resync: 5 } as const;
 export type QueueUrgency = (typeof urgencies)[keyof typeof urgencies];
 
-/** Keys of one urgency; groups take turns, each first in first out, and what was begun before what is new. */
-class FairLane {
-  readonly #groups = new Map<string, Record<'begun' | 'others', Set<string>>>();
+/** Where a key belongs: namespaces take turns, and the keys of an account can be held back. */
+export interface Place {
+  readonly namespace: string;
+  readonly account: string;
+}
 
-  add(group: string, key: string, isBegun: boolean): void {
-    const keys = this.#groups.get(group) ?? { begun: new Set(), others: new Set() };
-    this.#groups.set(group, keys);
+type Keys = Record<'begun' | 'others', Set<string>>;
+
+/** Keys of one urgency; namespaces take turns, each first in first out, and what was begun before what is new. */
+class FairLane {
+  /** By namespace, then by account. */
+  readonly #groups = new Map<string, Map<string, Keys>>();
+
+  add({ namespace, account }: Place, key: string, isBegun: boolean): void {
+    const accounts = this.#groups.get(namespace) ?? new Map<string, Keys>();
+    const keys = accounts.get(account) ?? { begun: new Set(), others: new Set() };
+    this.#groups.set(namespace, accounts);
+    accounts.set(account, keys);
     keys[isBegun ? 'begun' : 'others'].add(key);
   }
 
-  remove(group: string, key: string): void {
-    const keys = this.#groups.get(group);
-    if (keys === undefined) return;
+  remove({ namespace, account }: Place, key: string): void {
+    const accounts = this.#groups.get(namespace);
+    const keys = accounts?.get(account);
+    if (accounts === undefined || keys === undefined) return;
     keys.begun.delete(key);
     keys.others.delete(key);
-    if (keys.begun.size + keys.others.size === 0) this.#groups.delete(group);
+    if (keys.begun.size + keys.others.size === 0) accounts.delete(account);
+    if (accounts.size === 0) this.#groups.delete(namespace);
   }
 
-  take(): string | undefined {
-    for (const [group, keys] of this.#groups) {
-      const [key] = keys.begun.size > 0 ? keys.begun : keys.others;
-      if (key === undefined) continue;
-      this.remove(group, key);
-      // What is left of the group goes to the end of the row.
-      if (this.#groups.delete(group)) this.#groups.set(group, keys);
-      return key;
+  take(isHeld: (account: string) => boolean): string | undefined {
+    for (const [namespace, accounts] of this.#groups) {
+      for (const [account, keys] of accounts) {
+        if (isHeld(account)) continue;
+        const [key] = keys.begun.size > 0 ? keys.begun : keys.others;
+        if (key === undefined) continue;
+        this.remove({ namespace, account }, key);
+        // The rest of this namespace waits for its next turn.
+        if (accounts.delete(account)) accounts.set(account, keys);
+        if (this.#groups.delete(namespace)) this.#groups.set(namespace, accounts);
+        return key;
+      }
     }
     return undefined;
   }
 }
 
+/** What a queue is told by its owner. */
+export interface WorkQueueOptions {
+  readonly clock: Clock;
+  readonly entropy: Entropy;
+  readonly placeOf: (key: string) => Place;
+  /** True while no more keys of an account are given out; call `resume` when that ends. */
+  readonly isHeld?: (account: string) => boolean;
+  /** Hears how long each key that is taken has waited for it. */
+  readonly onTaken?: (waitedMs: number) => void;
+}
+
 export class WorkQueue {
-  readonly #clock: Clock;
-  readonly #entropy: Entropy;
-  readonly #groupOf: (key: string) => string;
+  readonly #options: WorkQueueOptions;
   readonly #lanes = Object.values(urgencies).map(() => new FairLane());
-  readonly #waiting = new Map<string, { readonly urgency: QueueUrgency; readonly since: number }>();
+  readonly #waiting = new Map<
+    string,
+    { readonly urgency: QueueUrgency; readonly place: Place; readonly since: number }
+  >();
   readonly #running = new Map<string, QueueUrgency | undefined>();
   readonly #failures = new Map<string, number>();
   readonly #delayed = new DelayHeap<string>();
@@ -58,27 +91,17 @@ export class WorkQueue {
   #takers: ((key: string | undefined) => void)[] = [];
   #cancelTimer: (() => void) | undefined;
   #closed = false;
-  readonly #onTaken: (waitedMs: number) => void;
 
-  /** `onTaken` hears how long each key that is taken has waited for it. */
-  constructor(
-    clock: Clock,
-    entropy: Entropy,
-    groupOf: (key: string) => string,
-    onTaken: (waitedMs: number) => void = () => undefined,
-  ) {
-    this.#clock = clock;
-    this.#entropy = entropy;
-    this.#groupOf = groupOf;
-    this.#onTaken = onTaken;
+  constructor(options: WorkQueueOptions) {
+    this.#options = options;
   }
 
-  /** Keys that wait for a worker now. */
+  /** How many keys wait for a worker now. */
   get depth(): number {
     return this.#waiting.size;
   }
 
-  /** Keys that wait for their time. */
+  /** How many keys wait for a later time. */
   get delayed(): number {
     return this.#delayed.size;
   }
@@ -117,16 +140,16 @@ export class WorkQueue {
     if (again !== undefined && !this.#closed) this.#wait(key, again);
   }
 
-  /** Looks at the key again after a pause that grows with each failure in a row; returns the pause. */
+  /** Enqueues the key after a pause that grows with each failure in a row; returns the pause. */
   retry(key: string, urgency: QueueUrgency): number {
     const failures = this.#failures.get(key) ?? 0;
     this.#failures.set(key, failures + 1);
-    const delayMs = retryPauseMs(failures, this.#entropy);
+    const delayMs = retryPauseMs(failures, this.#options.entropy);
     this.enqueue(key, urgency, delayMs);
     return delayMs;
   }
 
-  /** The key fared well: the next failure starts with the shortest pause. */
+  /** Forgets the failures of a key: the next pause is the shortest one. */
   forget(key: string): void {
     this.#failures.delete(key);
   }
@@ -138,7 +161,7 @@ export class WorkQueue {
     this.#delayedUrgency.delete(key);
   }
 
-  /** No key is given out any more; those being worked on may finish. */
+  /** Gives out no more keys; those being worked on may finish. */
   close(): void {
     this.#closed = true;
     this.#cancelTimer?.();
@@ -148,20 +171,31 @@ export class WorkQueue {
   #wait(key: string, urgency: QueueUrgency): void {
     const known = this.#waiting.get(key);
     if (known !== undefined && known.urgency <= urgency) return;
-    if (known !== undefined) this.#lanes[laneOf(known.urgency)]?.remove(this.#groupOf(key), key);
-    this.#waiting.set(key, { urgency, since: known?.since ?? this.#clock.monotonic() });
-    this.#lanes[laneOf(urgency)]?.add(this.#groupOf(key), key, urgency === urgencies.begun);
-    const taker = this.#takers.shift();
-    if (taker !== undefined) taker(this.#next());
+    // The place of a key may change while it waits: its account may not have been known before.
+    const place = this.#options.placeOf(key);
+    if (known !== undefined) this.#lanes[laneOf(known.urgency)]?.remove(known.place, key);
+    this.#waiting.set(key, { urgency, place, since: known?.since ?? this.#options.clock.monotonic() });
+    this.#lanes[laneOf(urgency)]?.add(place, key, urgency === urgencies.begun);
+    this.resume();
+  }
+
+  /** Gives keys to those who wait for one, as far as their accounts are not held. */
+  resume(): void {
+    while (this.#takers.length > 0) {
+      const key = this.#next();
+      if (key === undefined) return;
+      this.#takers.shift()?.(key);
+    }
   }
 
   #next(): string | undefined {
     if (this.#closed) return undefined;
+    const { clock, isHeld = () => false, onTaken } = this.#options;
     for (const lane of this.#lanes) {
-      const key = lane.take();
+      const key = lane.take(isHeld);
       if (key === undefined) continue;
-      const now = this.#clock.monotonic();
-      this.#onTaken(now - (this.#waiting.get(key)?.since ?? now));
+      const now = clock.monotonic();
+      onTaken?.(now - (this.#waiting.get(key)?.since ?? now));
       this.#waiting.delete(key);
       this.#running.set(key, undefined);
       return key;
@@ -170,7 +204,7 @@ export class WorkQueue {
   }
 
   #delay(key: string, urgency: QueueUrgency, delayMs: number): void {
-    this.#delayed.add(key, this.#clock.monotonic() + delayMs);
+    this.#delayed.add(key, this.#options.clock.monotonic() + delayMs);
     const known = this.#delayedUrgency.get(key);
     this.#delayedUrgency.set(key, known === undefined || urgency < known ? urgency : known);
     this.#arm();
@@ -181,11 +215,13 @@ export class WorkQueue {
     this.#cancelTimer = undefined;
     const at = this.#delayed.nextAt;
     if (at === undefined || this.#closed) return;
-    this.#cancelTimer = this.#clock.after(Math.max(0, at - this.#clock.monotonic()), () => this.#fire());
+    this.#cancelTimer = this.#options.clock.after(Math.max(0, at - this.#options.clock.monotonic()), () =>
+      this.#fire(),
+    );
   }
 
   #fire(): void {
-    const now = this.#clock.monotonic();
+    const now = this.#options.clock.monotonic();
     for (let key = this.#delayed.takeDue(now); key !== undefined; key = this.#delayed.takeDue(now)) {
       const urgency = this.#delayedUrgency.get(key) ?? urgencies.resync;
       this.#delayedUrgency.delete(key);
@@ -195,7 +231,7 @@ export class WorkQueue {
   }
 }
 
-/** What is begun waits in the lane of what is new, or one namespace could hold up the new objects of all others. */
+/** Begun objects wait in the lane of new ones, or one namespace could hold up the new objects of all others. */
 function laneOf(urgency: QueueUrgency): QueueUrgency {
   return urgency === urgencies.begun ? urgencies.initial : urgency;
 }

@@ -1,114 +1,169 @@
 /**
- * The workers: each takes the next object, has a pass made over it, and gives it back with when to look again.
+ * The workers: take the next object, have it reconciled, and give it back with when to look again.
  *
- * Guarantees: whatever a pass throws, its object is given back and looked at again; the same failure of the same object is
+ * Guarantees: no more reconciles run at once than there are workers, those that wait for an answer of the service (`away`) not
+ * counted; whatever a reconcile throws, its object is given back and looked at again; the same failure of the same object is
  * logged once.
  */
-import type { Parts } from '../parts.ts';
-import { partsOfKey } from '../objects/names.ts';
-import { KubeError } from '../ports.ts';
+import type { Clock } from '../../base/clock.ts';
+import { KubeError, type Log, type Metrics, type Troubles } from '../ports.ts';
 import { urgencies, type QueueUrgency, type WorkQueue } from './work-queue.ts';
-import type { Reconciler } from '../reconcile/reconcile.ts';
+
+/** How a reconcile ended, for the queue. */
+export type Ended =
+  | { readonly is: 'settled'; readonly againInMs: number | undefined }
+  /** The next call failed; it is sent again after a pause. */
+  | { readonly is: 'failing'; readonly againInMs: number }
+  /** Somebody else wrote first: what they wrote is on its way, and wakes. */
+  | { readonly is: 'overtaken' }
+  /** Nothing was done and nothing is said. */
+  | { readonly is: 'quiet'; readonly againInMs: number }
+  | { readonly is: 'gone' };
 
 const stuckAfterMs = 600_000;
 
 export interface WorkersOptions {
-  readonly parts: Parts;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly metrics: Metrics;
+  readonly troubles: Troubles;
   readonly queue: WorkQueue;
-  readonly reconciler: Reconciler;
+  readonly reconcile: (key: string) => Promise<Ended>;
+  /** Says in the object's status that its reconcile threw. */
+  readonly sayFailed: (key: string, error: unknown) => Promise<void>;
   readonly urgencyOf: (key: string) => QueueUrgency;
 }
 
 export class Workers {
-  readonly #parts: Parts;
-  readonly #queue: WorkQueue;
-  readonly #reconciler: Reconciler;
-  readonly #urgencyOf: (key: string) => QueueUrgency;
-  readonly #working: Promise<void>[] = [];
+  readonly #options: WorkersOptions;
+  readonly #working = new Set<Promise<void>>();
+  /** Those who wait for a worker. */
+  readonly #entering: (() => void)[] = [];
+  #free = 0;
+  #taking: Promise<void> = Promise.resolve();
   readonly #running = new Map<string, number>();
-  /** What the last pass over an object threw. */
+  /** What the last reconcile of an object threw. */
   readonly #thrown = new Map<string, string>();
 
-  constructor({ parts, queue, reconciler, urgencyOf }: WorkersOptions) {
-    this.#parts = parts;
-    this.#queue = queue;
-    this.#reconciler = reconciler;
-    this.#urgencyOf = urgencyOf;
+  constructor(options: WorkersOptions) {
+    this.#options = options;
   }
 
   start(count: number): void {
-    for (let worker = 0; worker < count; worker += 1) this.#working.push(this.#work());
+    this.#free = count;
+    this.#taking = this.#take();
   }
 
   /** Resolves when the queue is closed and what ran has ended. */
   async ended(): Promise<void> {
+    await this.#taking;
     await Promise.all(this.#working);
   }
 
-  /** What is wrong with the loop itself; undefined while every pass comes to an end. */
+  /** Waits for something without keeping a worker; whoever comes back goes before what is new. */
+  async away<T>(wait: () => Promise<T>): Promise<T> {
+    this.#leave();
+    try {
+      return await wait();
+    } finally {
+      await this.#enter('first');
+    }
+  }
+
+  /** Why the process should be restarted; undefined while every reconcile comes to an end. */
   stuck(): string | undefined {
-    const now = this.#parts.clock.monotonic();
+    const now = this.#options.clock.monotonic();
     const oldest = [...this.#running].find(([, since]) => now - since > stuckAfterMs);
     return oldest === undefined ? undefined : `a pass over ${oldest[0]} does not come to an end`;
   }
 
-  /** The object of this key gives no trouble, or is gone. */
+  /** Forgets the failures of an object that gives no trouble, or is gone. */
   went(key: string): void {
     this.#thrown.delete(key);
-    this.#parts.troubles.went(key);
+    this.#options.troubles.went(key);
   }
 
-  async #work(): Promise<void> {
-    for (let key = await this.#queue.take(); key !== undefined; key = await this.#queue.take()) {
-      await this.#workOn(key);
-      this.#queue.done(key);
+  async #take(): Promise<void> {
+    const { queue } = this.#options;
+    for (let key = await queue.take(); key !== undefined; key = await queue.take()) {
+      await this.#enter('last');
+      const work = this.#work(key);
+      this.#working.add(work);
+      void work.finally(() => this.#working.delete(work));
     }
+  }
+
+  async #work(key: string): Promise<void> {
+    await this.#workOn(key);
+    this.#leave();
+    this.#options.queue.done(key);
+  }
+
+  /** Resolves when a worker is free for the caller. */
+  async #enter(where: 'first' | 'last'): Promise<void> {
+    if (this.#free > 0) {
+      this.#free -= 1;
+      return;
+    }
+    await new Promise<void>((resolve) => {
+      if (where === 'first') this.#entering.unshift(resolve);
+      else this.#entering.push(resolve);
+    });
+  }
+
+  #leave(): void {
+    const next = this.#entering.shift();
+    if (next === undefined) this.#free += 1;
+    else next();
   }
 
   async #workOn(key: string): Promise<void> {
-    const { kind } = partsOfKey(key);
-    const startedAt = this.#parts.clock.monotonic();
+    const { clock, metrics, queue } = this.#options;
+    const [kind = ''] = key.split('/');
+    const startedAt = clock.monotonic();
     this.#running.set(key, startedAt);
     try {
-      const ended = await this.#reconciler.pass(key);
-      // What is put off has asked Kubernetes nothing.
+      const ended = await this.#options.reconcile(key);
+      // A reconcile that was put off has asked Kubernetes nothing.
       if (ended.is !== 'quiet') this.went(key);
-      this.#parts.metrics.count('apphosting_passes_total', { kind, result: ended.is });
-      switch (ended.is) {
-        case 'gone':
-          this.#queue.drop(key);
-          break;
-        case 'failing':
-          this.#queue.forget(key);
-          this.#queue.enqueue(key, this.#urgencyOf(key), Math.max(1, ended.againInMs));
-          break;
-        case 'overtaken':
-          this.#queue.retry(key, this.#urgencyOf(key));
-          break;
-        case 'quiet':
-          this.#queue.enqueue(key, this.#urgencyOf(key), ended.againInMs);
-          break;
-        case 'settled':
-          this.#queue.forget(key);
-          if (ended.againInMs !== undefined) this.#queue.enqueue(key, urgencies.resync, Math.max(1, ended.againInMs));
-          break;
-      }
+      metrics.count('apphosting_passes_total', { kind, result: ended.is });
+      this.#giveBack(key, ended);
     } catch (error) {
-      this.#parts.metrics.count('apphosting_passes_total', { kind, result: 'error' });
+      metrics.count('apphosting_passes_total', { kind, result: 'error' });
       this.#logFailed(key, error);
       await this.#sayFailed(key, error);
-      this.#queue.retry(key, urgencies.change);
+      queue.retry(key, urgencies.change);
     }
-    this.#parts.metrics.observe(
-      'apphosting_pass_seconds',
-      { kind },
-      (this.#parts.clock.monotonic() - startedAt) / 1_000,
-    );
+    metrics.observe('apphosting_pass_seconds', { kind }, (clock.monotonic() - startedAt) / 1_000);
+    this.#running.delete(key);
   }
 
-  /** The same failure of the same object is news only once, and what Kubernetes as a whole does not do is told by all together. */
+  #giveBack(key: string, ended: Ended): void {
+    const { queue, urgencyOf } = this.#options;
+    switch (ended.is) {
+      case 'gone':
+        queue.drop(key);
+        break;
+      case 'failing':
+        queue.forget(key);
+        queue.enqueue(key, urgencyOf(key), Math.max(1, ended.againInMs));
+        break;
+      case 'overtaken':
+        queue.retry(key, urgencyOf(key));
+        break;
+      case 'quiet':
+        queue.enqueue(key, urgencyOf(key), ended.againInMs);
+        break;
+      case 'settled':
+        queue.forget(key);
+        if (ended.againInMs !== undefined) queue.enqueue(key, urgencies.resync, Math.max(1, ended.againInMs));
+        break;
+    }
+  }
+
+  /** Logs a failure of an object once; a failure of Kubernetes as a whole is told once for all objects. */
   #logFailed(key: string, error: unknown): void {
-    const { log, troubles } = this.#parts;
+    const { log, troubles } = this.#options;
     const isShared = error instanceof KubeError && troubles.failed(key, error);
     const text = String(error);
     const isNews = !isShared && this.#thrown.get(key) !== text;
@@ -118,9 +173,9 @@ export class Workers {
 
   async #sayFailed(key: string, error: unknown): Promise<void> {
     try {
-      await this.#reconciler.failed(key, error);
+      await this.#options.sayFailed(key, error);
     } catch (again) {
-      this.#parts.log.debug({ err: again, object: key }, 'that a pass failed cannot be said in status');
+      this.#options.log.debug({ err: again, object: key }, 'that a pass failed cannot be said in status');
     }
   }
 }

@@ -1,101 +1,119 @@
 /**
- * One pass over one object, from the door: whether it may be looked at now, and with what.
+ * One reconcile of one object, from the door: whether it may be worked on now, and with what.
  *
  * What is paused, let go of, not understood or not provided for ends here, with a word about it; everything else goes on to
  * the loop around its steps.
  */
-import { paused } from '../status/conditions.ts';
-import type { Stored } from '../objects/object-index.ts';
-import type { Parts } from '../parts.ts';
+import { ReconcileContext } from '../context/context.ts';
+import { isLost } from '../context/doubt.ts';
+import { blind, letGo } from '../context/leaving.ts';
+import type { EngineParts } from '../context/parts.ts';
+import { publishRetained } from '../context/publish.ts';
+import { dependentsOf } from '../context/relations.ts';
+import { gather, gatherPresent } from '../context/resources.ts';
+import { lookForLost } from '../call/lost-call.ts';
 import type { Verdict } from '../kind/contract/step.ts';
-import { blind, letGo } from './leaving.ts';
-import { isLost, lookForLost, type Learned } from '../call/lost-call.ts';
 import { annotations, reconcileToken } from '../objects/names.ts';
+import type { Stored } from '../objects/object-index.ts';
 import { KubeError } from '../ports.ts';
+import type { Ended } from '../queue/workers.ts';
+import { paused } from '../status/conditions.ts';
 import { Steps } from './steps.ts';
-import { dependentsOf } from './relations.ts';
-import { gather, gatherWhatThereIs } from './surroundings.ts';
-import type { Ended, Work } from './work.ts';
-import { Worktable } from './worktable.ts';
 
 /** A new object says nothing for this long of what it lacks. */
 const patienceMs = 5_000;
+/** An account that says nothing of itself yet is asked again after this long. */
+const accountPendingMs = 30_000;
 
 export class Reconciler {
-  readonly #parts: Parts;
-  readonly #table: Worktable;
+  readonly #parts: EngineParts;
   readonly #steps: Steps;
 
-  constructor(parts: Parts) {
+  constructor(parts: EngineParts) {
     this.#parts = parts;
-    this.#table = new Worktable(parts);
-    this.#steps = new Steps(parts, this.#table);
+    this.#steps = new Steps();
   }
 
-  /** One pass over one object. */
-  async pass(key: string): Promise<Ended> {
-    const entry = this.#parts.objects.get(key);
-    if (entry === undefined) return { is: 'gone' };
-    const work = this.#table.take(entry);
-    if (entry.kind.finished?.(work.status.memory.facts) === true) {
+  /** Reconciles the object of a key once. */
+  async reconcile(key: string): Promise<Ended> {
+    const stored = this.#parts.objects.get(key);
+    if (stored === undefined) return { is: 'gone' };
+    const context = new ReconcileContext(this.#parts, stored);
+    const { kind, spec } = stored;
+    if (kind.finished?.(context.memory.facts) === true) {
       this.#parts.subscriptions.drop(key);
-      return this.#acknowledge(work);
+      return this.#acknowledge(context);
     }
-    if (work.object.metadata.annotations?.[annotations.paused] === 'true') {
-      work.inProcess.looks = false;
-      return this.#pause(work);
+    if (context.object.metadata.annotations?.[annotations.paused] === 'true') {
+      context.inProcess.looks = false;
+      return this.#pause(context);
     }
-    const kept = letGo(work, () => dependentsOf(this.#parts, entry));
-    if (kept !== undefined) return this.#table.release(work, kept.stays);
-    if (entry.spec.is === 'broken') throw entry.spec.cause;
-    if (entry.spec.is === 'invalid') {
-      return this.#table.say(work, undefined, { is: 'stall', reason: 'InvalidSpec', message: entry.spec.message });
-    }
-    if (work.status.damaged !== undefined) {
+    const released = letGo(stored, context.memory, () => dependentsOf(this.#parts, stored));
+    if (released !== undefined) return context.release(released.stays);
+    if (spec.is === 'broken') throw spec.cause;
+    if (spec.is === 'invalid') return context.conclude({ is: 'stall', reason: 'InvalidSpec', message: spec.message });
+    if (context.status.damaged !== undefined) {
       const message = 'status.journal cannot be read; remove it after making sure that no call is under way';
-      return this.#table.say(work, undefined, { is: 'stall', reason: 'JournalDamaged', message });
+      return context.conclude({ is: 'stall', reason: 'JournalDamaged', message });
     }
-    const around = await gather(entry, this.#parts);
-    if ('verdict' in around) {
-      work.inProcess.looks = false;
-      if (work.object.metadata.deletionTimestamp !== undefined) return this.#leave(work, around.verdict);
-      if (around.verdict === undefined) return { is: 'quiet', againInMs: 30_000 };
-      if (isLost(work)) return this.#holdUp(work, around.verdict);
-      const patience = this.#patienceMs(work, around.verdict);
-      return patience > 0 ? { is: 'quiet', againInMs: patience } : this.#table.say(work, undefined, around.verdict);
-    }
-    return this.#steps.run(work, around);
+    const resources = await gather(stored, this.#parts);
+    if (!('verdict' in resources)) return this.#steps.run(context, resources);
+    context.inProcess.looks = false;
+    if (context.object.metadata.deletionTimestamp !== undefined) return this.#leave(context, resources.verdict);
+    return this.#holdUp(context, resources.verdict);
   }
 
-  /** A pass threw: that is said in words that give nothing away; what Kubernetes does not answer to ends by itself. */
-  async failed(key: string, error: unknown): Promise<void> {
-    const entry = this.#parts.objects.get(key);
+  /** Says that a reconcile threw, in words that give nothing away; what Kubernetes does not answer to ends by itself. */
+  async sayFailed(key: string, error: unknown): Promise<void> {
+    const stored = this.#parts.objects.get(key);
     const isPassing = error instanceof KubeError && error.reason !== 'forbidden' && error.reason !== 'invalid';
-    if (entry === undefined || isPassing) return;
+    if (stored === undefined || isPassing) return;
     const message =
       error instanceof KubeError
         ? 'Kubernetes refuses what the operator asks of it for this object; the log of the operator has the details'
         : 'the operator made a mistake of its own with this object; its log has the details';
-    await this.#table.say(this.#table.take(entry), undefined, { is: 'wait', reason: 'InternalError', message });
+    await new ReconcileContext(this.#parts, stored).conclude({ is: 'wait', reason: 'InternalError', message });
   }
 
-  /** An object is gone; a create of it may still be under way. */
-  bury(entry: Stored): void {
-    this.#table.bury(entry);
+  /** Takes note that an object is gone; a create of it may still be under way. */
+  bury(stored: Stored): void {
+    // Every replica sees that; the one that acts tells it.
+    if (this.#parts.leadership.mayAct() === undefined) void this.#tellLeft(stored);
+    this.#parts.openCreates.bury(stored);
   }
 
-  /** What has come to its end is not looked at again, and whoever asks for that is told that it was heard. */
-  async #acknowledge(work: Work): Promise<Ended> {
-    const token = reconcileToken(work.object);
+  /** Tells what a deleted object leaves in the service; with a selector, one that only lost its label is still there. */
+  async #tellLeft(stored: Stored): Promise<void> {
+    const { settings, writer } = this.#parts;
+    const note = stored.kind.leaves?.(stored.status.memory);
+    if (note === undefined) return;
+    const live = settings.seesAll ? undefined : await writer.readLive(stored.object).catch(() => undefined);
+    if (live?.metadata.uid !== stored.object.metadata.uid) publishRetained(this.#parts, stored, note);
+  }
+
+  /** An object that came to its end is not looked at again; `reconcile-at` is acknowledged all the same. */
+  async #acknowledge(context: ReconcileContext): Promise<Ended> {
+    const token = reconcileToken(context.object);
     const settled = { is: 'settled', againInMs: undefined } as const;
-    if (token === undefined || token === work.status.lastHandledReconcileAt) return settled;
-    const status = { ...work.status, lastHandledReconcileAt: token };
-    const written = await this.#table.write({ ...work, status }, undefined);
-    return written === undefined ? { is: 'overtaken' } : settled;
+    if (token === undefined || token === context.status.lastHandledReconcileAt) return settled;
+    context.status = { ...context.status, lastHandledReconcileAt: token };
+    return (await context.write()) ? settled : { is: 'overtaken' };
+  }
+
+  /** Says what an object lacks; what a lost call of it did is found out meanwhile. */
+  async #holdUp(context: ReconcileContext, verdict: Verdict<unknown> | undefined): Promise<Ended> {
+    if (verdict === undefined) return { is: 'quiet', againInMs: accountPendingMs };
+    if (!isLost(context)) {
+      const patience = this.#patienceMs(context, verdict);
+      return patience > 0 ? { is: 'quiet', againInMs: patience } : context.conclude(verdict);
+    }
+    const againInMs = await this.#lookForLost(context);
+    const isTimed = verdict.is === 'wait' && againInMs !== undefined;
+    return context.conclude(isTimed ? { ...verdict, retryInMs: againInMs } : verdict);
   }
 
   /** How much longer a new object says nothing of what it lacks: most of it comes with the same apply, and wakes it. */
-  #patienceMs({ status, inProcess }: Work, verdict: Verdict<unknown>): number {
+  #patienceMs({ status, inProcess }: ReconcileContext, verdict: Verdict<unknown>): number {
     if (verdict.is !== 'wait' || status.conditions.length > 0) return 0;
     const now = this.#parts.clock.monotonic();
     inProcess.heldBackAt ??= now;
@@ -103,52 +121,48 @@ export class Reconciler {
   }
 
   /** A deletion whose account cannot be used goes as far as it comes without looking at the service. */
-  async #leave(work: Work, verdict: Verdict<unknown> | undefined): Promise<Ended> {
+  async #leave(context: ReconcileContext, verdict: Verdict<unknown> | undefined): Promise<Ended> {
     const { accounts, objects } = this.#parts;
-    const account = accounts.viewWithout(objects.get(work.entry.account), work.status.memory);
-    const nothing = { secrets: new Map(), configMaps: new Map(), referred: new Map() };
-    const step = work.entry.kind.step(this.#table.passOf(work, { ...nothing, account }, blind));
-    if (step.is === 'release') return this.#table.release(work, step.stays);
-    if (work.entry.kind.life === 'account' && step.is === 'wait') return this.#table.say(work, undefined, step);
-    return verdict === undefined ? { is: 'quiet', againInMs: 30_000 } : this.#table.say(work, undefined, verdict);
+    const { kind, account: accountKey } = context.stored;
+    const account = accounts.viewWithout(objects.get(accountKey), context.memory);
+    const none = new Map<string, never>();
+    const step = kind.step(context.pass(blind, { account, secrets: none, configMaps: none, referred: none }));
+    if (step.is === 'release') return context.release(step.stays);
+    if (kind.life === 'account' && step.is === 'wait') return context.conclude(step);
+    return verdict === undefined ? { is: 'quiet', againInMs: accountPendingMs } : context.conclude(verdict);
   }
 
-  async #pause(held: Work): Promise<Ended> {
+  async #pause(context: ReconcileContext): Promise<Ended> {
+    const { kind, key } = context.stored;
     // Nobody would be told of what is read for it; an account goes on for those that use it.
-    if (held.entry.kind.life !== 'account') this.#parts.subscriptions.drop(held.entry.key);
-    const { work, againInMs } = await this.#lookForLost(held);
-    const { generation = 0 } = work.object.metadata;
-    const conditions = paused(work.status.conditions, generation, this.#parts.clock.wall());
-    const written = await this.#table.write({ ...work, status: { ...work.status, conditions } }, undefined);
-    if (written !== undefined && written.entry.kind.life === 'account') await this.#serve(written);
-    return written === undefined ? { is: 'overtaken' } : { is: 'settled', againInMs };
+    if (kind.life !== 'account') this.#parts.subscriptions.drop(key);
+    const againInMs = await this.#lookForLost(context);
+    const { generation = 0 } = context.object.metadata;
+    const conditions = paused(context.status.conditions, generation, this.#parts.clock.wall());
+    context.status = { ...context.status, conditions };
+    if (!(await context.write())) return { is: 'overtaken' };
+    if (kind.life === 'account') await this.#serve(context.stored);
+    return { is: 'settled', againInMs };
   }
 
   /** A pause holds the account's own object; what uses the account goes on, in the next process too. */
-  async #serve({ entry }: Work): Promise<void> {
-    const around = await gather(entry, this.#parts);
-    const verdict = 'verdict' in around ? around.verdict : undefined;
+  async #serve(account: Stored): Promise<void> {
+    const resources = await gather(account, this.#parts);
+    const verdict = 'verdict' in resources ? resources.verdict : undefined;
     const message = 'it is paused and was never Ready before';
-    this.#parts.concluded(entry, verdict ?? { is: 'wait', reason: 'Paused', message });
-  }
-
-  /** Says what an object lacks; what a lost call of it did is found out meanwhile. */
-  async #holdUp(held: Work, verdict: Verdict<unknown>): Promise<Ended> {
-    const { work, againInMs } = await this.#lookForLost(held);
-    const isTimed = verdict.is === 'wait' && againInMs !== undefined;
-    return this.#table.say(work, undefined, isTimed ? { ...verdict, retryInMs: againInMs } : verdict);
+    this.#parts.concluded(account, verdict ?? { is: 'wait', reason: 'Paused', message });
   }
 
   /** Others wait for the end of a call in doubt: what became of it is found out whatever holds up its own object. */
-  async #lookForLost(work: Work): Promise<Learned> {
-    const around = isLost(work) ? await gatherWhatThereIs(work.entry, this.#parts) : undefined;
-    if (around === undefined || 'verdict' in around || work.entry.spec.is !== 'valid')
-      return { work, againInMs: undefined };
-    const { session } = around;
-    return lookForLost(this.#parts, work, session, (now, view) => {
-      const pass = this.#table.passOf(now, { ...around, account: this.#parts.accounts.view(session) }, view);
+  async #lookForLost(context: ReconcileContext): Promise<number | undefined> {
+    const { stored } = context;
+    const resources = isLost(context) ? await gatherPresent(stored, this.#parts) : undefined;
+    if (resources === undefined || 'verdict' in resources || stored.spec.is !== 'valid') return undefined;
+    const account = this.#parts.accounts.view(resources.session);
+    return lookForLost(context, resources.session.service, (view) => {
+      const pass = context.pass(view, { ...resources, account });
       // A deletion that is held up has not begun.
-      return now.entry.kind.step({ ...pass, subject: { ...pass.subject, deleting: false } });
+      return stored.kind.step({ ...pass, subject: { ...pass.subject, deleting: false } });
     });
   }
 }

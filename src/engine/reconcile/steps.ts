@@ -2,257 +2,243 @@
  * The loop around a step: asks the kind for the next single effect, performs it, and asks again.
  *
  * Guarantees: one effect per step, and what it brought is written down before the next is begun; a crash between any two
- * effects is the same as a slow pass.
+ * effects is the same as a slow reconcile.
  */
 import { sameJson } from '../../base/json.ts';
-import { storedInWords } from '../objects/object-index.ts';
-import type { Parts } from '../parts.ts';
-import { RecordingView } from '../objects/subscriptions.ts';
+import { ExclusiveLocks } from '../call/exclusive-locks.ts';
+import { forgetLost } from '../call/lost-call.ts';
+import { begin, OutgoingCall, type Performed } from '../call/outgoing-call.ts';
+import { isObserving } from '../context/build-pass.ts';
+import type { ReconcileContext } from '../context/context.ts';
+import { arrivesUntil } from '../context/doubt.ts';
+import { publishRetained } from '../context/publish.ts';
+import { usersOf } from '../context/relations.ts';
+import type { Resources } from '../context/resources.ts';
 import type { Pass } from '../kind/contract/pass.ts';
-import { withoutMisses } from '../kind/planner/observe.ts';
 import type { Step, Verdict } from '../kind/contract/step.ts';
-import { arrivesUntil, withoutLost } from '../call/lost-call.ts';
-import { isObserving, rebound } from './pass-of.ts';
-import { begin, perform, type Performed } from '../call/perform.ts';
-import type { KubeObject, Read } from '../ports.ts';
+import { withoutMisses } from '../kind/planner/observe.ts';
+import { noteCircumstances, wentWell } from '../objects/call-backoff.ts';
 import { seenAgain, wentThrough } from '../objects/in-process.ts';
-import { usersOf } from './relations.ts';
-import { tellRetained } from '../status/report.ts';
-import type { Surroundings } from './surroundings.ts';
-import { noteCircumstances, wentWell } from '../call/call-backoff.ts';
-import { remembering, type Ended, type Work } from './work.ts';
-import type { Worktable } from './worktable.ts';
+import { storedInWords } from '../objects/object-index.ts';
+import { RecordingView } from '../objects/subscriptions.ts';
+import type { Ended } from '../queue/workers.ts';
+
+type AnyPass = Pass<unknown, unknown>;
+type StepOf<Is extends Step<unknown>['is']> = Extract<Step<unknown>, { is: Is }>;
 
 const mostSteps = 16;
 const quietReadMs = 5_000;
-/** How much longer it may take without a word where our own budget is what it waits for. */
+/** How much longer a read may take without a word in status where our own budget is what it waits for. */
 const longestQueueMs = 40_000;
 const usualQueue = 25;
 
-export class Steps {
-  readonly #parts: Parts;
-  readonly #table: Worktable;
+/** Undefined lets the loop ask the kind again; anything else ends the reconcile. */
+type Next = Promise<Ended | undefined>;
 
-  constructor(parts: Parts, table: Worktable) {
-    this.#parts = parts;
-    this.#table = table;
-  }
+export class Steps {
+  /** Held by calls that must be alone at what they change. */
+  readonly #locks = new ExclusiveLocks();
 
   /** Takes steps until there is nothing left to do now. */
-  async run(started: Work, around: Surroundings): Promise<Ended> {
-    let work = rebound(started, around);
-    const isLeaving = work.object.metadata.deletionTimestamp !== undefined;
-    noteCircumstances(work.inProcess, work.object, around, isLeaving ? usersOf(this.#parts, work.entry) : []);
-    // What was seen before it was held up is old by now.
-    if (!work.inProcess.looks) {
-      work.inProcess.askedAt = undefined;
-      const isProved = work.inProcess.notes['provedGone'] !== undefined;
-      if (!isProved) work.inProcess.notes = withoutMisses(work.inProcess.notes);
-    }
-    work.inProcess.looks = true;
+  async run(context: ReconcileContext, resources: Resources): Promise<Ended> {
+    this.#prepare(context, resources);
+    const { inProcess, parts } = context;
+    const { service } = resources.session;
     for (let count = 0; count < mostSteps; count += 1) {
-      const view = new RecordingView(around.session.service, work.inProcess.forced?.since);
-      const pass = this.#table.passOf(work, { ...around, account: this.#parts.accounts.view(around.session) }, view);
-      const step = work.entry.kind.step(pass);
-      this.#parts.subscriptions.replace(work.entry.key, around.session.service, view.looked);
-      // A walk from before our write and one that shows it undone look the same: the next one wakes in any case.
-      for (const read of view.polledBefore(work.inProcess.wrote?.at))
-        this.#parts.asked(view.service, read, work.entry.key);
-      if ('note' in step && step.note !== undefined) work.inProcess.notes = step.note;
-      work.inProcess.notes = seenAgain(work.inProcess.notes, work.status.memory.id, view);
-      const next = await this.#act(work, around, pass, step);
-      if ('is' in next) return next;
-      work = next;
+      const view = new RecordingView(service, inProcess.forced?.since);
+      const pass = context.pass(view, { ...resources, account: parts.accounts.view(resources.session) });
+      const step = context.stored.kind.step(pass);
+      parts.subscriptions.replace(context.stored.key, service, view.looked);
+      // A list begun before our write looks like a reverted write, so run again after the next list.
+      for (const read of view.polledBefore(inProcess.wrote?.at)) parts.asked(service, read, context.stored.key);
+      if ('note' in step && step.note !== undefined) inProcess.notes = step.note;
+      inProcess.notes = seenAgain(inProcess.notes, context.memory.id, view);
+      const ended = await this.#act(context, pass, step, view);
+      if (ended !== undefined) return ended;
     }
-    throw new Error(`${storedInWords(started.entry)} does not come to an end after ${mostSteps} steps`);
+    throw new Error(`${storedInWords(context.stored)} does not come to an end after ${mostSteps} steps`);
   }
 
-  /** Carries out one step; the work to go on with, or how the pass ended. */
-  async #act(
-    work: Work,
-    around: Surroundings,
-    pass: Pass<unknown, unknown>,
-    step: Step<unknown>,
-  ): Promise<Work | Ended> {
+  #prepare(context: ReconcileContext, resources: Resources): void {
+    const { inProcess, object, parts, stored } = context;
+    rebind(context, resources);
+    const isLeaving = object.metadata.deletionTimestamp !== undefined;
+    noteCircumstances(inProcess, object, resources, isLeaving ? usersOf(parts, stored) : []);
+    // What was seen before the object was held up is old by now.
+    if (!inProcess.looks) {
+      inProcess.askedAt = undefined;
+      const isProved = inProcess.notes['provedGone'] !== undefined;
+      if (!isProved) inProcess.notes = withoutMisses(inProcess.notes);
+    }
+    inProcess.looks = true;
+  }
+
+  /** Carries out one step. */
+  async #act(context: ReconcileContext, pass: AnyPass, step: Step<unknown>, view: RecordingView): Next {
     switch (step.is) {
       case 'again':
-        return this.#goOn(remembering(work, step.remember), pass, step.stays);
+        context.remember(step.remember);
+        return this.#goOn(context, pass, step.stays);
       case 'release':
-        return this.#table.release(work, step.stays);
+        return context.release(step.stays);
       case 'read':
-        return this.#read(remembering(work, step.remember), around, pass, step);
+        context.remember(step.remember);
+        return this.#read(context, pass, step, view);
       case 'begin':
-        return this.#begun(remembering(work, step.remember), pass, step);
+        context.remember(step.remember);
+        if (isObserving(context.stored.kind, pass)) return this.#observed(context, pass, step.words);
+        return this.#performed(context, pass, await begin(context, pass, step.journal, step.words));
       case 'call':
-        return this.#call(remembering(work, step.remember), pass, step);
-      case 'ready': {
+        context.remember(step.remember);
+        return this.#call(context, pass, step);
+      case 'ready':
         // Somebody took the finalizer off, or the object was only observed until now.
-        const held = await this.#hold(work, pass);
-        return 'is' in held ? held : this.#conclude(held, pass, step);
-      }
+        return (await this.#hold(context, pass)) ?? this.#conclude(context, pass, step, view);
       case 'wait':
-        if (step.awaits !== undefined) this.#ask(work, around, step.awaits);
-        return this.#conclude(work, pass, step);
+        if (step.awaits !== undefined) ask(context, view, step.awaits);
+        return this.#conclude(context, pass, step, view);
       case 'stall':
-        return this.#conclude(work, pass, step);
+        return this.#conclude(context, pass, step, view);
     }
   }
 
   /** Goes on with what was learned; what is let go of by that is told, and written at once. */
-  async #goOn(work: Work, pass: Pass<unknown, unknown>, stays: string | undefined): Promise<Work | Ended> {
-    if (stays === undefined) return this.#hold(work, pass);
-    // Told first: a write whose answer is lost is not made a second time.
-    tellRetained(this.#parts, work.entry, stays);
-    const written = await this.#table.write(work, undefined);
-    return written === undefined ? { is: 'overtaken' } : this.#hold(written, pass);
+  async #goOn(context: ReconcileContext, pass: AnyPass, stays: string | undefined): Next {
+    if (stays !== undefined) {
+      // Told first: a write whose answer is lost is not made a second time.
+      publishRetained(context.parts, context.stored, stays);
+      if (!(await context.write())) return { is: 'overtaken' };
+    }
+    return this.#hold(context, pass);
   }
 
-  async #begun(
-    work: Work,
-    pass: Pass<unknown, unknown>,
-    step: Extract<Step<unknown>, { is: 'begin' }>,
-  ): Promise<Work | Ended> {
-    if (isObserving(work.entry.kind, pass)) return this.#observed(work, pass, step.words);
-    return this.#performed(await begin(this.#table, work, pass, step.journal, step.words), pass);
-  }
-
-  /** What would be done, where nothing may be: a request that waits for it is not ready. */
-  #observed(work: Work, pass: Pass<unknown, unknown>, words: string): Promise<Ended> {
+  /** Says what would be done, where nothing may be: a request that waits for it is not ready. */
+  #observed(context: ReconcileContext, pass: AnyPass, words: string): Promise<Ended> {
     const message = 'only observed; status.wouldDo says what would be done';
-    const is = work.entry.kind.life === 'request' ? 'wait' : 'ready';
-    return this.#table.say(work, pass, { is, reason: 'Observed', message }, words);
+    const is = context.stored.kind.life === 'request' ? 'wait' : 'ready';
+    return context.conclude({ is, reason: 'Observed', message }, pass, words);
   }
 
-  async #conclude(work: Work, pass: Pass<unknown, unknown>, verdict: Verdict<unknown>): Promise<Ended> {
-    if (this.#waitsForTurns(work, pass)) return { is: 'quiet', againInMs: quietReadMs };
-    work.inProcess.askedAt = undefined;
-    work.inProcess.newSince = undefined;
+  async #conclude(
+    context: ReconcileContext,
+    pass: AnyPass,
+    verdict: Verdict<unknown>,
+    view: RecordingView,
+  ): Promise<Ended> {
+    const { inProcess } = context;
+    if (asksForRateLimited(context, pass, view)) return { is: 'quiet', againInMs: quietReadMs };
+    inProcess.askedAt = undefined;
+    inProcess.newSince = undefined;
     if (verdict.is === 'ready') {
-      wentWell(work.inProcess);
-      wentThrough(work.inProcess, pass.subject.generation);
+      wentWell(inProcess);
+      wentThrough(inProcess, pass.subject.generation);
     }
-    return this.#table.say(remembering(work, verdict.remember), pass, verdict);
+    context.remember(verdict.remember);
+    return context.conclude(verdict, pass);
   }
 
-  /** Who asks to look again is answered once what is otherwise read in turns, and only shown, was asked for as well. */
-  #waitsForTurns({ inProcess, entry }: Work, pass: Pass<unknown, unknown>): boolean {
-    const { forced } = inProcess;
-    if (forced === undefined || !(pass.view instanceof RecordingView)) return false;
-    const { view } = pass;
-    entry.kind.show(pass);
-    const turns = view.turnsBefore(forced.since);
-    for (const read of turns) {
-      this.#parts.asked(view.service, read.key, entry.key);
-      view.service.want(read, forced.since);
+  async #call(context: ReconcileContext, pass: AnyPass, step: StepOf<'call'>): Next {
+    if (isObserving(context.stored.kind, pass)) {
+      forgetLost(context, step);
+      return this.#observed(context, pass, step.call.words);
     }
-    return turns.length > 0;
+    const ended = await this.#hold(context, pass);
+    if (ended !== undefined) return ended;
+    return this.#performed(context, pass, await new OutgoingCall(context, pass, step.call, this.#locks).perform());
   }
 
-  async #call(
-    work: Work,
-    pass: Pass<unknown, unknown>,
-    step: Extract<Step<unknown>, { is: 'call' }>,
-  ): Promise<Work | Ended> {
-    const { call } = step;
-    if (isObserving(work.entry.kind, pass)) return this.#observed(withoutLost(work, step), pass, call.words);
-    const held = await this.#hold(work, pass);
-    if ('is' in held) return held;
-    return this.#performed(await perform(this.#table, held, pass, call), pass);
-  }
-
-  async #performed(performed: Performed, pass: Pass<unknown, unknown>): Promise<Work | Ended> {
+  async #performed(context: ReconcileContext, pass: AnyPass, performed: Performed): Next {
     switch (performed.is) {
       case 'on':
-        return performed.work;
+        return undefined;
       case 'overtaken':
-        return performed;
       case 'quiet':
-        return { is: 'quiet', againInMs: performed.retryInMs };
+        return performed;
       case 'said': {
-        if (performed.verdict.note !== undefined) performed.work.inProcess.notes = performed.verdict.note;
-        const ended = await this.#table.say(
-          remembering(performed.work, performed.verdict.remember),
-          pass,
-          performed.verdict,
-        );
-        const { againInMs } = performed;
+        const { verdict, againInMs } = performed;
+        if (verdict.note !== undefined) context.inProcess.notes = verdict.note;
+        context.remember(verdict.remember);
+        const ended = await context.conclude(verdict, pass);
         return againInMs !== undefined && ended.is === 'settled' ? { is: 'failing', againInMs } : ended;
       }
     }
   }
 
   /** Makes sure that our finalizer is on before anything can be left behind in the service. */
-  async #hold(work: Work, pass: Pass<unknown, unknown>): Promise<Work | Ended> {
-    const { holds, life } = work.entry.kind;
+  async #hold(context: ReconcileContext, pass: AnyPass): Next {
+    const { holds, life } = context.stored.kind;
     // An account that only observes is used as well, and waits for those that do.
-    const mayGo = life !== 'account' && isObserving(work.entry.kind, pass);
-    if (!holds || pass.subject.held || pass.subject.deleting || mayGo) return work;
-    const held = await this.#parts.writer.hold(work.object);
-    if (held.is !== 'written') return { is: 'overtaken' };
-    return this.#adopt(work, held.object);
-  }
-
-  #adopt(work: Work, object: KubeObject): Work {
-    const entry = { ...work.entry, object };
-    this.#parts.wrote(entry);
-    return { ...work, object, entry };
-  }
-
-  /** Asks the service for a read; its end wakes the object, whatever it shows. */
-  #ask(
-    { inProcess, entry }: Work,
-    { session }: Surroundings,
-    { read, since }: { readonly read: Read; readonly since: number },
-  ): void {
-    this.#parts.asked(session.service, read.key, entry.key);
-    session.service.want(read, Math.max(since, inProcess.forced?.since ?? Number.NEGATIVE_INFINITY));
+    const mayGo = life !== 'account' && isObserving(context.stored.kind, pass);
+    if (!holds || pass.subject.held || pass.subject.deleting || mayGo) return undefined;
+    return (await context.hold()) ? undefined : { is: 'overtaken' };
   }
 
   /** Asks for a read; status says so only when it takes long and nothing better is known. */
-  async #read(
-    work: Work,
-    around: Surroundings,
-    pass: Pass<unknown, unknown>,
-    step: Extract<Step<unknown>, { is: 'read' }>,
-  ): Promise<Ended> {
-    const { inProcess } = work;
-    // What came back from the service is written before anything is waited for, and so is what a lost call turned out to be,
-    // and what has taken the place of an object that is gone.
-    const isNews = work.unwrittenId || hasEnded(work) || isBoundAnew(work);
-    if (isNews && (await this.#table.write(work, undefined)) === undefined) return { is: 'overtaken' };
+  async #read(context: ReconcileContext, pass: AnyPass, step: StepOf<'read'>, view: RecordingView): Promise<Ended> {
+    const { inProcess, stored, status } = context;
+    if (hasNews(context) && !(await context.write())) return { is: 'overtaken' };
     inProcess.askedAt ??= pass.askedAt;
-    this.#ask(work, around, step);
+    ask(context, view, step);
     const waited = pass.monotonicMs - inProcess.askedAt;
-    const known = work.status.conditions.some(
-      (condition) => condition.type === 'Ready' && condition.observedGeneration === pass.subject.generation,
+    const isKnown = status.conditions.some(
+      ({ type, observedGeneration }) => type === 'Ready' && observedGeneration === pass.subject.generation,
     );
-    const { memory } = work.status;
-    const doubt = work.entry.kind.answered?.(memory) === true ? undefined : memory.journal;
+    const doubt = stored.kind.answered?.(context.memory) === true ? undefined : context.memory.journal;
     // A queue of our own is no news.
-    const queueMs = (1_000 * usualQueue) / around.session.service.health().requestsPerSecond;
+    const queueMs = (1_000 * usualQueue) / view.service.health().requestsPerSecond;
     const quietMs = quietReadMs + Math.min(queueMs, longestQueueMs);
-    if (waited < quietMs || (known && doubt === undefined)) return { is: 'quiet', againInMs: quietReadMs };
+    if (waited < quietMs || (isKnown && doubt === undefined)) return { is: 'quiet', againInMs: quietReadMs };
     const message =
       doubt === undefined
         ? `waiting for ${step.read.first.endpoint}`
-        : `a call was sent and its answer was lost, so that it may still arrive until ${arrivesUntil(this.#parts, inProcess, doubt)}; waiting for a read of the service that shows what it did`;
-    return this.#table.say(work, undefined, {
-      is: 'wait',
-      reason: doubt === undefined ? 'ReadingService' : 'InDoubt',
-      message,
-      retryInMs: quietReadMs,
-    });
+        : `a call was sent and its answer was lost, so that it may still arrive until ${arrivesUntil(context, doubt)}; waiting for a read of the service that shows what it did`;
+    const reason = doubt === undefined ? 'ReadingService' : 'InDoubt';
+    return context.conclude({ is: 'wait', reason, message, retryInMs: quietReadMs });
   }
 }
 
-/** Whether a pass knows the end of a call that is still open in status. */
-function hasEnded({ entry, status }: Work): boolean {
-  const { journal } = entry.status.memory;
-  return journal !== undefined && !sameJson(journal, status.memory.journal);
+/** Asks the service for a read; its end wakes the object, whatever it shows. */
+function ask(
+  { inProcess, parts, stored }: ReconcileContext,
+  { service }: RecordingView,
+  { read, since }: NonNullable<StepOf<'wait'>['awaits']>,
+): void {
+  parts.asked(service, read.key, stored.key);
+  service.want(read, Math.max(since, inProcess.forced?.since ?? Number.NEGATIVE_INFINITY));
 }
 
-/** Whether a pass found what has taken the place of the bound object. */
-function isBoundAnew({ entry, status }: Work): boolean {
-  const { id } = entry.status.memory;
-  return id !== undefined && id !== status.memory.id;
+/** The owner of the account accepted another endpoint: what is bound is bound there from now on; a request stays where it was made. */
+function rebind(context: ReconcileContext, { session }: Resources): void {
+  const { binding } = context.memory;
+  const { endpoint, accountId } = session.service;
+  if (context.stored.kind.life !== 'long' || binding === undefined || binding.endpoint === endpoint) return;
+  context.remember({ binding: { endpoint, accountId } });
+}
+
+/** With `reconcile-at`, also refresh rate-limited reads (the state of an alert) before reporting; true while one is awaited. */
+function asksForRateLimited(
+  { inProcess, stored, parts }: ReconcileContext,
+  pass: AnyPass,
+  view: RecordingView,
+): boolean {
+  const { forced } = inProcess;
+  if (forced === undefined) return false;
+  stored.kind.show(pass);
+  const reads = view.turnsBefore(forced.since);
+  for (const read of reads) {
+    parts.asked(view.service, read.key, stored.key);
+    view.service.want(read, forced.since);
+  }
+  return reads.length > 0;
+}
+
+/**
+ * True when something was learned that must be written before anything is waited for: an id, the end of a lost call, or what
+ * has taken the place of an object that is gone.
+ */
+function hasNews({ stored, memory, hasUnwrittenId }: ReconcileContext): boolean {
+  const { id, journal } = stored.status.memory;
+  const hasEnded = journal !== undefined && !sameJson(journal, memory.journal);
+  const isBoundAnew = id !== undefined && id !== memory.id;
+  return hasUnwrittenId || hasEnded || isBoundAnew;
 }

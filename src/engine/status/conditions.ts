@@ -1,25 +1,15 @@
 import { isoSeconds } from '../../base/time.ts';
 import type { Reason } from '../kind/contract/reasons.ts';
-import type { OwnCondition, Verdict } from '../kind/contract/step.ts';
-
-/** A condition as it stands in status. */
-export interface Condition {
-  readonly type: string;
-  readonly status: 'True' | 'False' | 'Unknown';
-  readonly reason: string;
-  readonly message: string;
-  readonly observedGeneration: number;
-  readonly lastTransitionTime: string;
-}
+import type { Condition, OwnCondition, Verdict } from '../kind/contract/step.ts';
 
 const longestMessage = 1_024;
 
-/** What a set of conditions is made from. */
+/** Everything that a set of conditions is computed from. */
 export interface Conclusion {
   readonly verdict: Verdict<unknown>;
   readonly own: readonly OwnCondition[];
   readonly drifted: readonly string[];
-  /** What would be done where nothing may be. */
+  /** The next call, where the resource is only observed. */
   readonly wouldDo?: string | undefined;
   readonly generation: number;
   readonly previous: readonly Condition[];
@@ -37,7 +27,7 @@ export function conclude(conclusion: Conclusion): readonly Condition[] {
   return rows.map((row) => stamp(row, conclusion));
 }
 
-/** What is promised under these reasons does not happen while the object is held. */
+/** Reasons that promise a call; a paused object makes none. */
 const underWay: ReadonlySet<string> = new Set<Reason>(['Creating', 'InDoubt']);
 
 /** Conditions while `apphosting.dev/paused` holds: frozen, but neither a newer generation nor a call is claimed. */

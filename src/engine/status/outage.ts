@@ -1,5 +1,5 @@
 /**
- * While Kubernetes does not do what it is asked.
+ * An outage of Kubernetes: told once, and ended for everybody by the first success.
  *
  * Guarantees: the log has one line when that begins and one when it has ended, however many ask and however often; once one of
  * those who failed gets an answer the others ask again soon, whatever pause their failures have earned them.
@@ -7,10 +7,10 @@
 import type { Clock } from '../../base/clock.ts';
 import type { KubeError, Log, Troubles } from '../ports.ts';
 
-/** What a failure says about Kubernetes as a whole; what only concerns the object at hand says nothing. */
+/** The kind of an outage. A failure that concerns one object only is none. */
 type Trouble = 'silent' | 'refusing';
 
-/** Not more often than this, where Kubernetes answers now to one and now to another. */
+/** The shortest time between two reports, where Kubernetes answers some requests and not others. */
 const askAgainMs = 10_000;
 
 const words = {
@@ -31,7 +31,7 @@ export class Outage implements Troubles {
     this.#askAgain = askAgain;
   }
 
-  /** Told once for everybody, until all of them got something done again. */
+  /** Tells an outage once for everybody, until all of them succeeded again. */
   failed(who: string, error: KubeError): boolean {
     const trouble = troubleOf(error);
     if (trouble === undefined) return false;

@@ -63,7 +63,7 @@ export class Mirror {
     return reading?.snapshot as Snapshot<Item> | undefined;
   }
 
-  /** The newest failure, when it is newer than the newest complete walk. */
+  /** The newest failure, when it is newer than the newest full list. */
   problem(read: Pick<Read, 'key'>): ReadProblem | undefined {
     return this.#readings.get(read.key)?.problem;
   }
@@ -100,7 +100,7 @@ export class Mirror {
     return this.#pace;
   }
 
-  /** When the newest complete walk of any read began; undefined before the first. */
+  /** When the newest full list of any read began; undefined before the first. */
   get answeredAt(): number | undefined {
     return this.#answeredAt;
   }

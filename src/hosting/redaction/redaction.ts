@@ -6,6 +6,8 @@
  * vocabulary lose no secret that is a word itself, names none that might be a name, and ids stay. What people wrote into an
  * alert or a contact point in words of their own stays as well: who shares the account could otherwise make it differ from its
  * spec. It is without secrets wherever it is shown.
+ *
+ * Why: docs/design/secrets-and-redaction.md
  */
 import { isObject } from '../bodies/shape.ts';
 import type { Sureness } from './known-secrets.ts';

@@ -1,4 +1,8 @@
-/** Sending what must not happen twice to an environment, and finding out what came of it when the answer was lost. */
+/**
+ * Sending what must not happen twice to an environment, and finding out what came of it when the answer was lost.
+ *
+ * Why: docs/design/deployments.md#a-lost-deployment-is-recognised-by-updatedat
+ */
 import { readOf } from '../../engine/kind/planner/reading.ts';
 import { isNo } from '../../engine/kind/contract/refusal.ts';
 import type { JournalEntry, Memory, Refusal, Step, Verdict } from '../../engine/kind/contract/step.ts';

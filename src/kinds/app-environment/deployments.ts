@@ -3,6 +3,8 @@
  *
  * Guarantees: each desired revision is sent once, and what the service called failed is not sent again by itself; variables,
  * settings and the startup override travel with the call that takes them.
+ *
+ * Why: docs/design/deployments.md#environments
  */
 import type { Json, JsonObject } from '../../base/json.ts';
 import type { Memory } from '../../engine/kind/contract/step.ts';

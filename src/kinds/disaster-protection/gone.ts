@@ -3,6 +3,8 @@
  *
  * A resource knows what it was bound to. One that was applied anew, or restored without its status, knows nothing: it asks
  * the resets that are there.
+ *
+ * Why: docs/design/recovery-requests.md#a-wiped-environment-is-protected-again-only-on-request
  */
 import { isoSeconds } from '../../base/time.ts';
 import type { Related } from '../../engine/kind/contract/pass.ts';

@@ -3,6 +3,8 @@
  *
  * Guarantees: the app's own image does not take the place of one that an AppEnvironment deploys, and taking an app over deploys
  * only what shows to differ: a status that was lost does not restart what runs.
+ *
+ * Why: docs/design/deployments.md#taking-an-app-over-deploys-only-what-shows-to-differ
  */
 import type { Fields } from '../../engine/kind/planner/plan.ts';
 import { isDeployedByEnvironment, type AppPass } from './environments.ts';

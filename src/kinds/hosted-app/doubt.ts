@@ -3,6 +3,8 @@
  * be looked for afterwards.
  *
  * Guarantees: the same such change is sent twice at most when its answers are lost, counted in status before it is sent.
+ *
+ * Why: docs/design/deployments.md#a-change-applied-at-once-is-sent-at-most-twice
  */
 import type { Fields } from '../../engine/kind/planner/plan.ts';
 import { definedOf } from '../../engine/kind/planner/plan.ts';

@@ -1,4 +1,8 @@
-/** Sending the list of a member: what holds it back, what is written down before it goes out, and what an answer tells. */
+/**
+ * Sending the list of a member: what holds it back, what is written down before it goes out, and what an answer tells.
+ *
+ * Why: docs/design/member-access.md
+ */
 import { readOf } from '../../engine/kind/planner/reading.ts';
 import { isNo } from '../../engine/kind/contract/refusal.ts';
 import type { Call, Refusal, Step, Verdict } from '../../engine/kind/contract/step.ts';

@@ -1,6 +1,8 @@
 /**
  * What must hold before an activation is sent, and before it is sent again. All of it is read live; what is not shown does not
  * hold, and the first thing that does not hold is the end of the request.
+ *
+ * Why: docs/design/recovery-requests.md#an-activation-names-what-it-comes-after
  */
 import type { Related } from '../../engine/kind/contract/pass.ts';
 import type { Step } from '../../engine/kind/contract/step.ts';

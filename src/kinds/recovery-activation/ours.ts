@@ -1,4 +1,8 @@
-/** What counts as our own activation: by its id, its result, or a lost answer. */
+/**
+ * What counts as our own activation: by its id, its result, or a lost answer.
+ *
+ * Why: docs/design/recovery-requests.md#an-operation-is-ours-by-receipt-by-the-protections-list-or-by-content
+ */
 import { isoSeconds } from '../../base/time.ts';
 import type { JournalEntry, Memory } from '../../engine/kind/contract/step.ts';
 import type { ConfigurationItem, DrOperation } from '../../hosting/requests.ts';

@@ -3,6 +3,8 @@
  *
  * Guarantees: what is sent stands in status before anything is read for the last time; the fences are asked before every send
  * and resend; after a doubt the same bytes are sent or none; an end is for good.
+ *
+ * Why: docs/design/recovery-requests.md
  */
 import type { Needs, ReferenceNeed } from '../../engine/kind/contract/define.ts';
 import { isoSeconds } from '../../base/time.ts';

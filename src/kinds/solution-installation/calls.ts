@@ -1,4 +1,8 @@
-/** Installing a solution: the calls that must not happen twice unseen, and what becomes of one when its answer is lost. */
+/**
+ * Installing a solution: the calls that must not happen twice unseen, and what becomes of one when its answer is lost.
+ *
+ * Why: docs/design/deployments.md#solutions
+ */
 import { growingMs } from '../../base/backoff.ts';
 import type { Json } from '../../base/json.ts';
 import { boundTo } from '../../engine/kind/planner/binding.ts';

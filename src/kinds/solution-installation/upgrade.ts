@@ -1,4 +1,8 @@
-/** Going on with an installation whose id is known, and giving one that is complete another agent image. */
+/**
+ * Going on with an installation whose id is known, and giving one that is complete another agent image.
+ *
+ * Why: docs/design/deployments.md#an-upgrade-is-sent-at-most-twice
+ */
 import type { JournalEntry, Step } from '../../engine/kind/contract/step.ts';
 import { awaitDoubts } from '../shared/others-in-doubt.ts';
 import { agentImage, inputsOf, installing, overAt, takeOver } from './calls.ts';

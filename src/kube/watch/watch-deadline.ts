@@ -5,6 +5,8 @@
  * resource changes it only knows that when it was asked, since a plain etcd tells it every ten minutes: a stream that has said
  * nothing yet is followed by a look at half of the deadline, which makes the API server ask. So one that has nothing to say
  * speaks all the same, and one that is silent for the whole deadline is broken, or somebody keeps its words.
+ *
+ * Why: docs/design/polling-and-budget.md#a-silent-watch-ends-in-a-list
  */
 import type { Clock } from '../../base/clock.ts';
 import { KubeError } from '../../engine/ports.ts';

@@ -1,3 +1,4 @@
+import type { Condition } from '../../../src/engine/kind/contract/step.ts';
 import { randomUUID } from 'node:crypto';
 import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -5,7 +6,6 @@ import { join } from 'node:path';
 import { request } from 'undici';
 import { parseAllDocuments, stringify } from 'yaml';
 import { poll } from '../../../src/sandbox/control-plane/deadline.ts';
-import type { Condition } from '../../../src/engine/status/conditions.ts';
 import { identities } from '../../../src/kinds/identities.ts';
 import type { Listening } from '../../../src/simulator/http.ts';
 import { startSimulator } from '../../../src/simulator/start.ts';

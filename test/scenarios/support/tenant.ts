@@ -1,6 +1,6 @@
+import type { Condition } from '../../../src/engine/kind/contract/step.ts';
 import { randomUUID } from 'node:crypto';
 import { poll } from '../../../src/sandbox/control-plane/deadline.ts';
-import type { Condition } from '../../../src/engine/status/conditions.ts';
 import type { KubeObject } from '../../../src/engine/ports.ts';
 import type { HostingService } from './hosting-service.ts';
 import type { Api } from './kubernetes.ts';

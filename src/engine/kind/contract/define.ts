@@ -8,7 +8,7 @@ export interface MaterialNeed {
   readonly key: string;
   /** The field, for messages: `webhook.urlFrom`. */
   readonly field: string;
-  /** The object does without it when it is not there. */
+  /** The object works without it. */
   readonly optional?: boolean;
 }
 
@@ -17,13 +17,13 @@ export interface ReferenceNeed {
   readonly kind: string;
   readonly name: string;
   readonly field: string;
-  /** The step decides what to do while it is not ready. */
+  /** The step itself decides what to do while it is not ready. */
   readonly optional?: boolean;
-  /** What its status shows is asked for, so that it may have no id of its own. */
+  /** Only its status is needed, so it need not have an id yet. */
   readonly withoutId?: boolean;
 }
 
-/** Everything outside the object that its spec asks for. */
+/** Everything outside the object that its spec names. */
 export interface Needs {
   readonly secrets?: readonly MaterialNeed[];
   readonly configMaps?: readonly MaterialNeed[];
@@ -48,19 +48,19 @@ export interface KindDefinition<Spec, Facts> {
   readonly scope: 'Namespaced' | 'Cluster';
   /** One sentence that a user understands; the description of the CRD. */
   readonly summary: string;
-  /** An account opens the service for others; a request runs once and is final; everything else is kept matched. */
+  /** `account`: opens the service for others. `request`: runs once and is final. `long`: is kept equal to its spec. */
   readonly life: 'account' | 'long' | 'request';
   readonly spec: z.ZodType<Spec>;
   /** The kind's own fields of status; all optional. */
   readonly facts: z.ZodType<Facts>;
   /** The field of status that carries the id in the service. */
   readonly idField: string | undefined;
-  /** Whether deleting it calls the service, so that a finalizer must hold it. */
+  /** True when deleting it calls the service, so that a finalizer must hold it. */
   readonly holds: boolean;
   readonly columns: readonly Column[];
   /** JSON paths of scalar fields for `kubectl get --field-selector`. */
   readonly selectable: readonly string[];
-  /** Where what this kind makes carries our mark: which lists show it, and what an item of them says. */
+  /** How objects of this kind carry our mark: the lists that show it, and how to read it from an item. */
   readonly marks?: {
     readonly noun: string;
     readonly collection: string;
@@ -69,29 +69,29 @@ export interface KindDefinition<Spec, Facts> {
   readonly needs: (spec: Spec) => Needs;
   /** Ids in the service that this object claims besides the one in its status. */
   readonly claims?: (spec: Spec) => readonly string[];
-  /** Ids of what else it made in the service: other resources can ask whose they are. */
+  /** Ids of other objects that it made in the service; other resources can ask who owns them. */
   readonly made?: (facts: Facts) => readonly string[];
-  /** Ids in the service that the service has wiped, or wipes, because this object asked for it: that they do not show is no loss. */
+  /** Ids that the service wipes because this object asked for it: their absence is no loss. */
   readonly wipes?: (spec: Spec, facts: Facts) => readonly string[];
-  /** What stays in the service of an object that went without being held: told by an event. */
+  /** What an object without a finalizer leaves in the service when it is deleted; told by an event. */
   readonly leaves?: (memory: Memory<Facts>) => string | undefined;
   /** Types of conditions that each object of this kind has from the first visit on: Unknown while nothing says more. */
   readonly always?: readonly string[];
-  /** Types of conditions that hold only as long as the service says so: not known while it is not looked at. */
+  /** Types of conditions that become Unknown while the object cannot be read. */
   readonly fleeting?: readonly string[];
-  /** A request that came to its end: from then on nothing is read, sent or written for it. */
+  /** True for a request that is over: nothing is read, sent or written for it any more. */
   readonly finished?: (facts: Facts) => boolean;
-  /** The entry that is open in the journal is of a call whose end is known: nothing is in doubt. */
+  /** True when the open journal entry belongs to a call whose outcome is known. */
   readonly answered?: (memory: Memory<Facts>) => boolean;
   readonly step: (pass: Pass<Spec, Facts>) => Step<Facts>;
   readonly show: (pass: Pass<Spec, Facts>) => Showing<Facts>;
 }
 
-/** A kind whose types do not matter to the caller: what the engine and the generators work with. */
+/** A kind of any types, as the engine and the generators use it. */
 // oxlint-disable-next-line typescript/no-explicit-any -- a list of kinds has as many spec types as kinds; each is parsed by its own schema before use
 export type AnyKind = KindDefinition<any, any>;
 
-/** What a kind is, without what it decides: all that manifests and reference pages are made from. */
+/** The part of a kind that manifests and reference pages are made from. */
 export type KindIdentity = Pick<
   AnyKind,
   | 'kind'
@@ -108,7 +108,7 @@ export type KindIdentity = Pick<
   | 'selectable'
 >;
 
-/** States a kind; the types of spec and facts follow from its schemas. */
+/** Defines a kind; the types of spec and facts follow from its schemas. */
 export function defineKind<Spec, Facts>(kind: KindDefinition<Spec, Facts>): KindDefinition<Spec, Facts> {
   return kind;
 }

@@ -3,7 +3,7 @@ import type { Read, ReadProblem, Snapshot } from '../../ports.ts';
 import type { Secret } from '../../../base/secret.ts';
 import type { Memory, Notes, Ownership } from './step.ts';
 
-/** The object as far as a decision needs it. */
+/** The object as a kind sees it. */
 export interface Subject {
   readonly kind: string;
   readonly namespace: string | undefined;
@@ -18,11 +18,11 @@ export interface Subject {
   readonly held: boolean;
 }
 
-/** What the snapshots of one account show; looking at something is also asking to be woken when it changes. */
+/** The lists of one account. Looking at something also subscribes the object to its changes. */
 export interface View {
-  /** The newest complete walk; undefined before the first. */
+  /** The newest full list; undefined before the first. */
   all<Item>(read: Read<Item>): Snapshot<Item> | undefined;
-  /** One item of the newest walk; only a change of this item wakes the object. */
+  /** One item of the newest list; only a change of this item wakes the object. */
   one<Item>(
     read: Read<Item>,
     id: string,
@@ -32,7 +32,7 @@ export interface View {
     read: Read<Item>,
     group: string,
   ): { readonly walk: Snapshot<Item>; readonly items: readonly Item[] } | undefined;
-  /** Why the last walk failed, when that is newer than the last complete one. */
+  /** Why the last list failed, when that is newer than the last full one. */
   problem(read: Read): ReadProblem | undefined;
 }
 
@@ -46,17 +46,17 @@ export interface AccountView {
   readonly mode: 'Manage' | 'Observe';
   readonly adoption: Adoption;
   readonly pollMs: number;
-  /** How often things are read at present: longer than asked where the budget would not do. */
+  /** The intervals in effect: longer than configured where the budget does not suffice. */
   readonly inEffect: { readonly pollMs: number; readonly roundMs: number | undefined };
   /** When the newest complete read of anything began; undefined before the first. */
   readonly answeredAt?: number | undefined;
-  /** What the account may take, and what it is expected to take; undefined where it is not open. */
+  /** The budget and the expected use; undefined while the account is closed. */
   readonly budget?: {
     readonly requestsPerSecond: number;
     readonly concurrency: number;
     readonly forecastPerHour: number;
   };
-  /** The service asked everybody on this credential to wait, for long enough to be worth a word. */
+  /** True while a long pause that the service asked for lasts. */
   readonly isThrottled?: boolean;
   /** Why nothing may be created or deleted at the moment. */
   readonly frozen: string | undefined;
@@ -66,7 +66,7 @@ export interface AccountView {
 
 /** An object that the spec refers to, as resolved. */
 export interface Referred {
-  /** Empty only where the need does without one. */
+  /** Empty only where the need has `withoutId`. */
   readonly id: string;
   readonly facts: Readonly<Record<string, unknown>>;
   /** The generation of it that was applied last. */
@@ -81,15 +81,15 @@ export interface Related {
   readonly id: string | undefined;
   readonly ownership: Ownership | undefined;
   readonly facts: Readonly<Record<string, unknown>>;
-  /** It was looked at with everything that it refers to, and so may act. */
+  /** True when all its references resolved once, so that it may act. */
   readonly takenUp: boolean;
   /** Undefined where it is not valid. */
   readonly spec: unknown;
-  /** A call of it was begun whose end is not known. */
+  /** True while a call of it has an unknown outcome. */
   readonly inDoubt: boolean;
-  /** When its newest call was begun, by the clock of its process; undefined where none is open. */
+  /** When its open call was begun, by the clock of its process; undefined without one. */
   readonly begunMs?: number;
-  /** A request that came to its end. */
+  /** True for a request that is over. */
   readonly finished: boolean;
 }
 
@@ -113,9 +113,9 @@ export interface Tally {
   readonly orphans: readonly Orphan[];
 }
 
-/** What whoever started this process has allowed it. */
+/** The recovery requests that this process may send. */
 export interface Powers {
-  /** When this process started: what is older was not written for it. */
+  /** When this process started (wall time): a request that was created before is not sent. */
   readonly sinceMs: number;
   /** Calls that activate, discard or wipe. */
   readonly activation: boolean;
@@ -123,7 +123,7 @@ export interface Powers {
   readonly accountReset: boolean;
 }
 
-/** Everything a decision may depend on. Pure data and pure look-ups: the same pass gives the same step. */
+/** Everything that a kind decides on: pure data and pure look-ups. The same pass gives the same step. */
 export interface Pass<Spec, Facts> {
   readonly subject: Subject;
   readonly spec: Spec;
@@ -144,13 +144,13 @@ export interface Pass<Spec, Facts> {
   readonly tally?: () => Tally;
   /** Another resource with an open create of this name in this collection, in words. */
   readonly creating: (collection: string, name: string) => string | undefined;
-  /** Whether that one is at it as usual, so that it is soon another one: not worth a name. */
+  /** True while that one creates as usual, so that its name is not worth telling. */
   readonly isCreatingAsUsual?: (collection: string, name: string) => boolean;
   /** Resources of another kind in the same account that name this id of the service; absent where none can. */
   readonly related?: (kind: string, id: string) => readonly Related[];
-  /** Resources of a kind that use the same account of the service; all are looked through, so only ask before acting. */
+  /** Resources of a kind that use the same account of the service. It looks through all of them: ask only before acting. */
   readonly inAccount?: (kind: string) => readonly Related[];
-  /** What this process may do beyond the everyday; absent means nothing. */
+  /** The recovery requests that this process may send; absent means none. */
   readonly powers?: Powers;
   /** What the API server's own clock shows now, where it has shown one. */
   readonly clusterMs?: number;
@@ -158,13 +158,13 @@ export interface Pass<Spec, Facts> {
   readonly wrote: { readonly at: number; readonly fields: Readonly<Record<string, Json>> } | undefined;
   /** When this process first saw the open journal entry, on both of its clocks. */
   readonly journalSeen: { readonly monotonic: number; readonly wall: number };
-  /** What the step before left for this one; kept in memory only, so nothing may depend on it that must survive. */
+  /** What the previous step left for this one. It is lost with the process. */
   readonly notes: Notes;
   /** When this object first asked for what it is waiting to read (monotonic). */
   readonly askedAt: number;
-  /** Since when this process knows an object that it has never sent anything for nor come to an end with (monotonic). */
+  /** Since when this process knows an object (monotonic); undefined once it has sent something for it or finished with it. */
   readonly newSince?: number;
-  /** How much longer calls that cannot be repeated must wait after a take-over. */
+  /** How much longer calls that cannot be repeated are held back after a take-over. */
   readonly quarantineMs: number;
   readonly horizonMs: number;
   /** The mark that says an object in the service is ours: `apphosting:` and 16 characters. */
@@ -173,7 +173,7 @@ export interface Pass<Spec, Facts> {
   readonly shown?: (text: string) => string;
   /** A keyed fingerprint `<keyId>:<digest>`. */
   readonly print: (value: Json) => string;
-  /** Fields that are no longer corrected, because somebody else keeps changing them back. */
+  /** Fields that are no longer corrected, because somebody else keeps changing them. */
   readonly contested: ReadonlySet<string>;
   readonly wallMs: number;
   readonly monotonicMs: number;

@@ -1,6 +1,9 @@
 import type { Refusal } from './step.ts';
 
-/** Whether an answer may be a no to what was asked. A 403 may be one, too: the interface does not show with which status a rule is refused. */
+/**
+ * True when an answer may be a rule of the service that says no. A 403 may be one: the interface does not say with which
+ * status rules are refused.
+ */
 export function isNo(refusal: Refusal): boolean {
   const isForbidden = refusal.is === 'notExecuted' && refusal.why === 'forbidden';
   return refusal.is === 'refused' || refusal.is === 'conflict' || isForbidden;

@@ -2,20 +2,20 @@ import type { Json } from '../../../base/json.ts';
 import type { Outcome, Read, Request, Urgency } from '../../ports.ts';
 import type { Reason } from './reasons.ts';
 
-/** Who made the object in the service, and how sure that is. */
+/** Who created the object in the service, and how sure that is. */
 export type Ownership = 'Created' | 'Adopted' | 'Presumed';
 
-/** How many ids an intent holds at most: what status has room for. */
+/** The most ids that an intent holds: what status has room for. */
 export const mostExcluded = 1_000;
 
-/** What a create needs to be found again when its answer is lost. */
+/** What is needed to find a created object whose answer was lost. */
 export interface CreateIntent {
   /** The read that lists such objects. */
   readonly collection: string;
   readonly name: string;
   /** Ids of objects of this name that were there before. */
   readonly excluded: readonly string[];
-  /** The service's own clock when those were read, where it shows one: what is older than that is not ours. */
+  /** The service's clock when these were read, where it shows one: an older object is not ours. */
   readonly serviceTime?: string;
 }
 
@@ -31,9 +31,9 @@ export interface JournalEntry {
   /** Keyed fingerprint of what is sent. */
   readonly digest: string;
   readonly create?: CreateIntent;
-  /** The service said 409: what it said. One fresh read decides whether that was a no. */
+  /** The text of a 409. One fresh read decides whether it was a no. */
   readonly conflicted?: string;
-  /** How the object looked right before the call, by which its effect is recognised. */
+  /** The object right before the call, by which its effect is recognised. */
   readonly before?: string;
   readonly requestId?: string;
   /** The exact bytes of a call that the service recognises by requestId. */
@@ -43,20 +43,20 @@ export interface JournalEntry {
 /** A journal entry without what the engine knows itself. */
 export type Intent = Omit<JournalEntry, 'endpoint' | 'accountId' | 'startedAt' | 'deadlineSeconds'>;
 
-/** What the engine keeps about an object between passes; all of it stands in status. */
+/** What the engine remembers of an object in its status. */
 export interface Memory<Facts> {
   readonly id: string | undefined;
   readonly ownership: Ownership | undefined;
   /** Where the id lives; a mismatch with the account sends nothing. */
   readonly binding: { readonly endpoint: string; readonly accountId: string } | undefined;
   readonly journal: JournalEntry | undefined;
-  /** The generation whose spec was last applied whole, and what cannot be read back as keyed fingerprints. */
+  /** The generation that was last applied whole, and keyed fingerprints of values that the service does not show. */
   readonly applied: { readonly generation: number; readonly prints: Readonly<Record<string, string>> } | undefined;
   /** The kind's own status fields. */
   readonly facts: Facts;
 }
 
-/** What an event says. */
+/** The text of an event. */
 export interface Told {
   readonly reason: string;
   readonly note: string;
@@ -65,14 +65,14 @@ export interface Told {
 /** One request, with everything the engine must know to send it safely. */
 export interface Call<Facts> {
   readonly request: Request;
-  /** What it does in the words of the user's YAML: `create contact point "On call"`. */
+  /** The call in the words of the user's YAML: `create contact point "On call"`. */
   readonly words: string;
   readonly urgency: Urgency;
   /** Which credential of the account signs it. */
   readonly credential?: 'dangerous';
   /** Present for a call that must not happen twice: it is written to status before anything is sent. */
   readonly journal?: Intent;
-  /** Sends the entry that is open in the journal: what comes of the call is what came of the entry. */
+  /** True when the call sends the entry that is open in the journal: its outcome is the entry's outcome. */
   readonly resumes?: true;
   /**
    * Before the bytes go out, the object is read live (the same, not deleted, not held), and in the tick of dispatch the kind
@@ -80,29 +80,32 @@ export interface Call<Facts> {
    */
   readonly confirm?: 'live';
   /**
-   * What is to be remembered while nobody knows how the call ended: it is written before anything is sent, and taken back
-   * when the call was certainly not carried out.
+   * What is remembered while the outcome is unknown. It is written before the call, and taken back when the call was
+   * certainly not carried out.
    */
   readonly meanwhile?: Partial<Memory<Facts>>;
-  /** What is remembered meanwhile counts the call: when it was not sent, that must not stand in status until the next try. */
+  /** True when `meanwhile` counts calls: it is then taken back even if the same call will be sent again. */
   readonly counted?: boolean;
-  /** Ids in the service at which no call of another object may be under way at the same time, or since this one looked. */
+  /**
+   * Ids that are locked for this call: no call of another object at them may be under way, or have ended since this one
+   * looked.
+   */
   readonly alone?: readonly string[];
-  /** A read that a credential of its own must be able to do before it is used for this call. */
+  /** A read that the second credential must succeed with before it is used for this call. */
   readonly proof?: Request;
   /** Fields this call writes, as the service will show them: trusted over reads that began before it. */
   readonly wrote?: (body: unknown) => Readonly<Record<string, Json>>;
-  /** What to remember when it was done; undefined when the answer cannot be read, which leaves a create in doubt. */
+  /** What to remember of a success; undefined when the answer cannot be parsed, which leaves a creation in doubt. */
   readonly committed: (body: unknown) => Partial<Memory<Facts>> | undefined;
   /** Notes for the step after it. */
   readonly note?: (atMs: number) => Notes;
   /** A warning that is published with the call, however it ends. */
   readonly warns?: Told;
-  /** What people must see of the answer, published with it. */
+  /** An event that is made from the answer. */
   readonly tells?: (body: unknown) => Told | undefined;
-  /** Fields whose earlier correction somebody undid; too many in a row make them contested. */
+  /** Fields that this call corrects again; too many corrections in a row make them contested. */
   readonly corrects?: readonly string[];
-  /** An answer that says no although its status says yes, in its own words. */
+  /** The refusal in the body of an answer with a success status. */
   readonly saidNo?: (body: unknown) => string | undefined;
   /** Turns an answer that says no into a step, where the general reading is not enough. */
   readonly refused?: (outcome: Refusal) => Verdict<Facts> | undefined;
@@ -114,16 +117,16 @@ export type Refusal = Extract<Outcome, { is: 'refused' | 'conflict' | 'notFound'
 /** Monotonic times that one step leaves for the next, by name. Lost with the process. */
 export type Notes = Readonly<Record<string, number>>;
 
-/** What every step may change on the way. */
+/** What every step may change besides. */
 interface Aside<Facts> {
   readonly remember?: Partial<Memory<Facts>>;
   /** Replaces the notes; without it they stay. */
   readonly note?: Notes;
 }
 
-/** What status should say now. */
+/** What status says now. */
 export type Verdict<Facts> = Aside<Facts> & {
-  /** Conditions that follow from this verdict and not from what the service shows; each goes before the shown one of its type. */
+  /** Conditions of the verdict itself; each replaces the shown one of its type. */
   readonly conditions?: readonly OwnCondition[];
 } & (
     | {
@@ -153,14 +156,14 @@ export type Step<Facts> =
   | (Aside<Facts> & { readonly is: 'begin'; readonly journal: Intent; readonly words: string })
   /** A read that must have begun at or after `since` (monotonic). */
   | (Aside<Facts> & { readonly is: 'read'; readonly read: Read; readonly since: number })
-  /** Something was learned that changes the next step: remember it and go on. */
+  /** Remember this and ask again: it changes the next step. */
   | (Aside<Facts> & {
       readonly is: 'again';
       readonly remember: Partial<Memory<Facts>>;
-      /** What is let go of by that and stays in the service: it is written at once, and told by an event. */
+      /** What is given up by that and stays in the service; told by an event. */
       readonly stays?: string;
     })
-  /** Nothing holds the object any more: the finalizer goes. What stays behind in the service is told by an event. */
+  /** Take the finalizer off. What stays behind in the service is told by an event. */
   | { readonly is: 'release'; readonly stays?: string };
 
 /** One difference between the spec and the service. */
@@ -168,6 +171,16 @@ export interface Drift {
   readonly field: string;
   readonly desired: string;
   readonly observed: string;
+}
+
+/** A condition as it stands in status. */
+export interface Condition {
+  readonly type: string;
+  readonly status: 'True' | 'False' | 'Unknown';
+  readonly reason: string;
+  readonly message: string;
+  readonly observedGeneration: number;
+  readonly lastTransitionTime: string;
 }
 
 /** A condition besides Ready, Reconciling, Stalled and Synced. */
@@ -178,7 +191,7 @@ export interface OwnCondition {
   readonly message: string;
 }
 
-/** What a kind shows in status besides the verdict. */
+/** What a kind shows in status beside the verdict. */
 export interface Showing<Facts> {
   /** The object could not be seen this time: its conditions and lists stay as status has them. */
   readonly unseen?: boolean;
@@ -187,7 +200,7 @@ export interface Showing<Facts> {
   readonly drift: readonly Drift[];
   readonly unverified: readonly string[];
   readonly leftover: readonly string[];
-  /** What people should hear of once, as events, when this is written down. */
+  /** Events to publish once, when this is written. */
   readonly notices?: readonly Notice[];
 }
 

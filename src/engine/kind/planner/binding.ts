@@ -1,4 +1,8 @@
-/** Which object of the service belongs to a resource: the one of its id, the one with its mark, or one that it may take over. */
+/**
+ * Which object of the service belongs to a resource: the one of its id, the one with its mark, or one that it may take over.
+ *
+ * Why: docs/design/ownership.md#what-this-namespace-did-not-make-needs-adoption
+ */
 import type { AccountView, Adoption, Pass } from '../contract/pass.ts';
 import { definedOf, type ObjectPlan } from './plan.ts';
 import type { Memory, Ownership, Step, Verdict } from '../contract/step.ts';

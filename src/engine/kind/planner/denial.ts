@@ -3,6 +3,8 @@
  *
  * Guarantees: what is called gone was looked at by itself after the refusal, and the service did not have it; a refusal that
  * is about nothing of that kind stands after a second one.
+ *
+ * Why: docs/design/at-most-once.md#after-a-no-read-before-believing-it
  */
 import type { Pass } from '../contract/pass.ts';
 import type { ObjectPlan } from './plan.ts';

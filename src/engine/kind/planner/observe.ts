@@ -4,6 +4,8 @@
  * Guarantees: our own writes are believed over reads that began before them; a list that shows the value from before our
  * write, or not the object at all, counts only after a direct read says the same; an object is gone only after two direct
  * reads a poll apart.
+ *
+ * Why: docs/design/absence-and-visibility.md#absent-needs-proof
  */
 import type { Read, ReadProblem, Snapshot } from '../../ports.ts';
 import { sameValue } from './compare.ts';

@@ -2,6 +2,8 @@
  * Letting go of an object: the service's one is removed first, and the finalizer goes only when it is proved gone.
  *
  * Guarantees: what we did not create, or only presume to be ours, is never deleted; an open create is resolved before.
+ *
+ * Why: docs/design/ownership.md#deleting-removes-only-what-we-made
  */
 import { growingMs } from '../../../base/backoff.ts';
 import type { Pass } from '../contract/pass.ts';

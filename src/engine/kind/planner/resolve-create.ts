@@ -3,6 +3,8 @@
  *
  * Guarantees: nothing is sent until the object was found, or the horizon has passed and a complete read that began after it
  * shows none; what only may be ours is neither taken nor deleted.
+ *
+ * Why: docs/design/at-most-once.md#take-an-object-for-ours-only-when-name-content-and-time-fit
  */
 import { ambiguous, bind, isMarked } from './binding.ts';
 import { keyOf, sameValue } from './compare.ts';

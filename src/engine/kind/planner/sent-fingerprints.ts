@@ -5,6 +5,8 @@
  * is sent, and where nothing is wanted any more it is cleared, or told as left over. A mark says which call it was: only what
  * the newest one is about is `underWay`, with what was known before it, and a no to that call takes back just this. What a
  * call before it left in doubt stays so until a call that carries the field is answered with yes.
+ *
+ * Why: docs/design/at-most-once.md#mark-changed-fields-as-in-doubt-before-the-call
  */
 import type { Memory } from '../contract/step.ts';
 

@@ -2,6 +2,8 @@
  * Cuts a status to its schema: a status that does not fit is refused as a whole, and then nothing could be written down.
  *
  * It is for what people read. A journal is never cut: bytes that are sent again must be the same bytes.
+ *
+ * Why: docs/design/status-and-conditions.md#a-status-is-cut-to-its-schema-before-it-is-written
  */
 import { z } from 'zod';
 

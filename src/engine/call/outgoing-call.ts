@@ -1,0 +1,369 @@
+/**
+ * One call to the service, from the decision of a kind to what its outcome means for the object.
+ *
+ * Guarantees: a call that must not happen twice stands in status, with uid and resourceVersion, before its first byte is sent;
+ * an id that came back is written before anything else is done; a process that may no longer act sends nothing.
+ *
+ * Order: backoff of the same call → leadership → exclusive locks → budget → journal → proof of the credential → live look →
+ * send → interpret the outcome. If the process dies between journal and send, the next process finds the entry in status and
+ * treats the call as sent: it looks before it acts.
+ *
+ * Why: docs/design/at-most-once.md
+ */
+import { retryPauseMs } from '../../base/backoff.ts';
+import { isoSeconds } from '../../base/time.ts';
+import type { ReconcileContext } from '../context/context.ts';
+import { publishCall } from '../context/publish.ts';
+import { requestDigest } from '../context/resources.ts';
+import type { Pass } from '../kind/contract/pass.ts';
+import type { Call, Intent, JournalEntry, Memory, Notes, OwnCondition, Verdict } from '../kind/contract/step.ts';
+import { failed, heldBack, isSeenTooEarly, refused, wentWell } from '../objects/call-backoff.ts';
+import { corrected, correctedPerhaps, writtenTo } from '../objects/in-process.ts';
+import { annotations } from '../objects/names.ts';
+import type { KubeObject, Outcome, Service } from '../ports.ts';
+import { conclude } from '../status/conditions.ts';
+import type { ExclusiveLocks } from './exclusive-locks.ts';
+import { interpretOutcome, slowedDown } from './interpret-outcome.ts';
+
+/** The whole call ends this long after its decision, its wait for the budget included. */
+const deadlineSeconds = 30;
+/** The least time an answer is given; a call that waited so long that less is left is not sent. */
+const answerMs = 10_000;
+/** The account was closed meanwhile, or opened as another. */
+const reopenedMs = 1_000;
+/** A call that would wait longer for the budget is not journalled: it is requeued. */
+const longestWaitMs = 10_000;
+/** After this long a process that does not lead asks again whether it may act. */
+const notLeadingMs = 2_000;
+/** After this long an object asks again for a lock that another one holds. */
+const lockedMs = 200;
+
+/** How performing a call ended for the reconcile. */
+export type Performed =
+  /** Ask the kind again: the context has learned something. */
+  | { readonly is: 'on' }
+  /** Say this; with `againInMs` nothing was done, and it is tried again then. */
+  | { readonly is: 'said'; readonly verdict: Verdict<unknown>; readonly againInMs: number | undefined }
+  /** Somebody else wrote the object first. */
+  | { readonly is: 'overtaken' }
+  /** Nothing was sent, for a reason of our own: come back without a word in status. */
+  | { readonly is: 'quiet'; readonly againInMs: number };
+
+/** Performs one call. Create one for each decision. */
+export class OutgoingCall {
+  readonly #context: ReconcileContext;
+  readonly #pass: Pass<unknown, unknown>;
+  readonly #call: Call<unknown>;
+  readonly #locks: ExclusiveLocks;
+  /** The fingerprint of what is sent. */
+  readonly #digest: string;
+  /** Monotonic time at which the call has ended, answer or not. */
+  readonly #deadline: number;
+  #isLate = false;
+
+  constructor(context: ReconcileContext, pass: Pass<unknown, unknown>, call: Call<unknown>, locks: ExclusiveLocks) {
+    this.#context = context;
+    this.#pass = pass;
+    this.#call = call;
+    this.#locks = locks;
+    this.#digest = requestDigest(pass.print, call.request);
+    this.#deadline = pass.monotonicMs + deadlineSeconds * 1_000;
+  }
+
+  async perform(): Promise<Performed> {
+    const { inProcess } = this.#context;
+    const { monotonicMs } = this.#pass;
+    inProcess.newSince = undefined;
+    const held = heldBack(inProcess, this.#digest, monotonicMs);
+    const isTooEarly = isSeenTooEarly(inProcess, this.#digest, monotonicMs);
+    if (this.#call.resumes === true && (held !== undefined || isTooEarly)) inProcess.notes = this.#pass.notes;
+    if (held !== undefined) return { is: 'said', verdict: held.verdict, againInMs: held.until - monotonicMs };
+    if (isTooEarly) {
+      inProcess.askedAt = monotonicMs;
+      return { is: 'on' };
+    }
+    const performed = await this.#withLocks();
+    // What was not done is decided on a look of its own next time.
+    if (performed.is !== 'on') inProcess.askedAt = undefined;
+    return performed;
+  }
+
+  /** Calls that could not be told apart if an answer were lost are not under way at the same time. */
+  async #withLocks(): Promise<Performed> {
+    const { parts, stored } = this.#context;
+    if (parts.leadership.mayAct() !== undefined) return { is: 'quiet', againInMs: notLeadingMs };
+    const names = (this.#call.alone ?? []).map((id) => `${this.#pass.account.endpoint}/${id}`);
+    if (!this.#locks.take(names, stored.key, this.#pass.askedAt)) return { is: 'quiet', againInMs: lockedMs };
+    try {
+      return await this.#withinBudget();
+    } finally {
+      this.#locks.end(names, stored.key, parts.clock.monotonic());
+    }
+  }
+
+  /** A call that would wait long for the budget is not begun; one that is begun keeps its place. */
+  async #withinBudget(): Promise<Performed> {
+    const { inProcess } = this.#context;
+    const { notes } = inProcess;
+    // What is not sent leaves no trace in what the next step knows.
+    if (this.#call.resumes === true) inProcess.notes = this.#pass.notes;
+    const service = this.#context.serviceFor(this.#pass, this.#call);
+    if (service === undefined) return { is: 'quiet', againInMs: reopenedMs };
+    if ('reason' in service) {
+      return this.#backOff(
+        { is: 'wait', ...service, message: `${this.#call.words}: ${service.message}` },
+        this.#digest,
+      );
+    }
+    const waitMs = service.waitMs(this.#call.urgency);
+    if (waitMs > longestWaitMs) return this.#requeued(service, waitMs);
+    const { parts, stored } = this.#context;
+    const ends = [service.announce(this.#call.urgency), parts.calling(stored.account)];
+    try {
+      return await this.#journalAndSend(service, notes);
+    } finally {
+      for (const end of ends) end();
+    }
+  }
+
+  /** A pause that the service asked for is told; a queue of our own is not. */
+  #requeued(service: Service, waitMs: number): Performed {
+    const until = service.health().throttledUntil;
+    const pauseMs = until === undefined ? 0 : until - this.#context.parts.clock.monotonic();
+    if (pauseMs <= longestWaitMs) return { is: 'quiet', againInMs: waitMs / 2 };
+    return { is: 'said', verdict: slowedDown(this.#call, pauseMs), againInMs: undefined };
+  }
+
+  async #journalAndSend(service: Service, notes: Notes): Promise<Performed> {
+    const context = this.#context;
+    const before = this.#rememberedBefore();
+    if (!(await this.#journal())) return { is: 'overtaken' };
+    const unproven = await this.#prove(service);
+    if (unproven !== undefined) return this.#backOff(unproven, this.#digest);
+    if (this.#call.confirm === 'live' && !isSame(await context.parts.writer.readLive(context.object), context.object))
+      return { is: 'quiet', againInMs: 1_000 };
+    context.inProcess.notes = notes;
+    context.inProcess.marks = undefined;
+    const outcome = await this.#send(service);
+    return outcome === undefined ? this.#takeBack(before) : this.#interpret(before, outcome);
+  }
+
+  /** Writes everything that must stand in status before the call; false when somebody else was first. */
+  async #journal(): Promise<boolean> {
+    const context = this.#context;
+    const { journal, meanwhile, request, words } = this.#call;
+    if (context.hasUnwrittenId && !(await context.write())) return false;
+    context.remember(meanwhile);
+    const said = { reason: request.effect === 'create' ? 'Creating' : 'Requesting', message: words } as const;
+    if (journal !== undefined) return enter(context, this.#pass, journal, said);
+    if (meanwhile === undefined) return true;
+    sayFirst(context, this.#pass, said);
+    return context.write();
+  }
+
+  /** A second credential is used for nothing before it has shown that it sees the account; undefined when it has. */
+  async #prove(service: Service): Promise<Verdict<unknown> | undefined> {
+    const { proof, credential, urgency, words } = this.#call;
+    const isSecond = credential === 'dangerous' && this.#context.session?.dangerous !== undefined;
+    if (proof === undefined || !isSecond) return undefined;
+    const { parts } = this.#context;
+    const outcome = await parts.away(() => service.send(proof, { urgency, mayDispatch: () => undefined }));
+    if (outcome.is === 'committed') return undefined;
+    const message = `${words}: the credential of spec.dangerousCredentialsRef cannot read the account: ${outcome.message}`;
+    return { is: 'wait', reason: 'DangerousCredential', message };
+  }
+
+  /** Sends the bytes. Undefined when nothing was sent for a reason of our own, so that no trace of the call is kept. */
+  async #send(service: Service): Promise<Outcome | undefined> {
+    const { request, urgency, resumes } = this.#call;
+    const mayDispatch = () => this.#whyNotNow();
+    const options = { urgency, deadline: this.#deadline, mayDispatch };
+    const outcome = await this.#context.parts.away(() => service.send(request, options));
+    if (outcome.is !== 'notSent') return outcome;
+    // A resumed call may have been sent before: its entry stays, and its kind says what is known of it.
+    if (resumes === true) return outcome;
+    // Where the account was opened anew while the call waited, it is decided on anew there.
+    const isReopened = this.#context.serviceFor(this.#pass, this.#call) !== service;
+    return this.#isLate || isReopened ? undefined : outcome;
+  }
+
+  /** Asked in the same tick as the bytes go out: undefined lets them go. */
+  #whyNotNow(): string | undefined {
+    const { leadership, clock } = this.#context.parts;
+    const no = leadership.mayAct();
+    if (no !== undefined) return no;
+    // A machine that slept stops the monotonic clock; the wall clock goes on.
+    const latestWallMs = this.#pass.wallMs + deadlineSeconds * 1_000 - answerMs;
+    this.#isLate = clock.monotonic() > this.#deadline - answerMs || clock.wall() > latestWallMs;
+    if (this.#isLate) return 'waited too long in the queue';
+    if (this.#call.confirm !== 'live' || this.#context.stillWants(this.#pass, this.#call)) return undefined;
+    return 'what it was decided on is no longer so';
+  }
+
+  /** Removes the journal entry of a call that was not sent; status says nothing of it. */
+  async #takeBack(before: Partial<Memory<unknown>>): Promise<Performed> {
+    const context = this.#context;
+    const { journal, meanwhile } = this.#call;
+    context.unreserve();
+    context.remember(journal === undefined ? before : { ...before, journal: undefined });
+    const isMarked = journal !== undefined || meanwhile !== undefined;
+    const isWritten = !isMarked || (await context.write());
+    return isWritten ? { is: 'quiet', againInMs: reopenedMs } : { is: 'overtaken' };
+  }
+
+  /** Keeps the call with this fingerprint, or the next one whatever it is, back for a growing pause; says why. */
+  #backOff(verdict: Verdict<unknown>, digest: string | undefined): Performed {
+    const { parts, inProcess } = this.#context;
+    const wishMs = verdict.is === 'wait' ? (verdict.retryInMs ?? 0) : 0;
+    const pauseMs = Math.max(retryPauseMs(inProcess.failures, parts.entropy), wishMs);
+    failed(inProcess, { digest, at: parts.clock.monotonic(), verdict }, pauseMs);
+    return { is: 'said', verdict, againInMs: pauseMs };
+  }
+
+  /** Takes what the outcome means into the context: done, in doubt, or refused. */
+  async #interpret(before: Partial<Memory<unknown>>, outcome: Outcome): Promise<Performed> {
+    const context = this.#context;
+    const { inProcess } = context;
+    const call = this.#call;
+    const now = context.parts.clock.monotonic();
+    const { generation } = this.#pass.subject;
+    publishCall(context, call, outcome);
+    const meaning = interpretOutcome(call, outcome, context.memory, before);
+    context.unreserve();
+    if (meaning.is === 'done') {
+      wentWell(inProcess);
+      inProcess.askedAt = undefined;
+      context.remember(meaning.remember);
+      const to = context.memory.id;
+      const fields = call.wrote?.(outcome.is === 'committed' ? outcome.body : undefined);
+      inProcess.wrote = { to, at: now, fields: { ...writtenTo(inProcess, to)?.fields, ...fields } };
+      inProcess.notes = call.note?.(now) ?? {};
+      if (call.corrects !== undefined) corrected(inProcess, generation, call.corrects, now);
+      if (meaning.identified) inProcess.unwritten = meaning.remember;
+      context.hasUnwrittenId = meaning.identified;
+      return { is: 'on' };
+    }
+    const mayBeDone = outcome.is === 'inDoubt' || outcome.is === 'committed';
+    if (call.corrects !== undefined && mayBeDone) correctedPerhaps(inProcess, generation, call.corrects, now);
+    if (meaning.is === 'doubt') {
+      inProcess.askedAt = now;
+      // Should the journal entry not stand, the call is begun anew, under another id.
+      const begun = call.resumes === true ? context.memory.journal?.digest : undefined;
+      if (meaning.refused !== undefined)
+        refused(inProcess, { digest: begun ?? this.#digest, at: now, verdict: meaning.refused });
+      context.remember(meaning.remember);
+      const isWritten = meaning.remember?.journal === undefined || (await context.write());
+      return isWritten ? { is: 'on' } : { is: 'overtaken' };
+    }
+    return this.#notDone(meaning.verdict, meaning.retry, before, outcome, now);
+  }
+
+  #notDone(
+    verdict: Verdict<unknown>,
+    retry: 'backoff' | 'looking' | 'asSaid',
+    before: Partial<Memory<unknown>>,
+    outcome: Outcome,
+    now: number,
+  ): Performed {
+    const context = this.#context;
+    const { inProcess } = context;
+    const { resumes, meanwhile, journal, counted = false } = this.#call;
+    if (resumes === true) inProcess.notes = this.#pass.notes;
+    const id = verdict.remember?.id;
+    const isIdentified = id !== undefined && id !== context.memory.id;
+    if (isIdentified) {
+      inProcess.unwritten = verdict.remember;
+      context.hasUnwrittenId = true;
+    }
+    // What goes on under the id that came back is another request, and is kept back all the same.
+    const digest = isIdentified ? undefined : this.#digest;
+    if (retry === 'asSaid') {
+      refused(inProcess, { digest, at: now, verdict });
+      return { is: 'said', verdict, againInMs: undefined };
+    }
+    const kept = this.#backOff(verdict, digest);
+    if (retry === 'looking') return { is: 'said', verdict, againInMs: undefined };
+    if (meanwhile !== undefined && journal === undefined && !counted && outcome.is !== 'inDoubt')
+      inProcess.marks = { digest: this.#digest, marked: meanwhile, known: before };
+    return kept;
+  }
+
+  /** What was remembered before the call, of everything that counts only while it is under way. */
+  #rememberedBefore(): Partial<Memory<unknown>> {
+    const names = Object.keys(this.#call.meanwhile ?? {}) as (keyof Memory<unknown>)[];
+    const { memory } = this.#context;
+    return Object.fromEntries(names.map((name) => [name, memory[name]]));
+  }
+}
+
+/** Writes a journal entry without sending anything: the next step looks again, and then resumes it. */
+export async function begin(
+  context: ReconcileContext,
+  pass: Pass<unknown, unknown>,
+  intent: Intent,
+  words: string,
+): Promise<Performed> {
+  const { inProcess, parts, stored } = context;
+  const held = heldBack(inProcess, intent.digest, pass.monotonicMs);
+  if (held !== undefined) return { is: 'said', verdict: held.verdict, againInMs: held.until - pass.monotonicMs };
+  if (parts.leadership.mayAct() !== undefined) return { is: 'quiet', againInMs: notLeadingMs };
+  // What is known of the object stands there before anything is sent, and not only afterwards.
+  const own = stored.kind.show(pass).conditions;
+  const isEntered = await enter(context, pass, intent, { reason: 'Requesting', message: words, own });
+  return isEntered ? { is: 'on' } : { is: 'overtaken' };
+}
+
+/** What the first status of an object says while an entry is made. */
+interface FirstWords {
+  readonly reason: 'Creating' | 'Requesting';
+  readonly message: string;
+  readonly own?: readonly OwnCondition[];
+}
+
+/** Writes an entry into the journal with uid and resourceVersion; false when somebody else was first. */
+async function enter(
+  context: ReconcileContext,
+  pass: Pass<unknown, unknown>,
+  intent: Intent,
+  said: FirstWords,
+): Promise<boolean> {
+  const entry: JournalEntry = {
+    ...intent,
+    endpoint: pass.account.endpoint,
+    accountId: pass.account.accountId,
+    startedAt: isoSeconds(pass.wallMs),
+    deadlineSeconds,
+  };
+  if (!context.reserve(entry, pass)) return false;
+  context.remember({ journal: entry });
+  sayFirst(context, pass, said);
+  const isWritten = await context.write();
+  if (!isWritten) context.unreserve();
+  return isWritten;
+}
+
+/** Gives an object without conditions its first ones. */
+function sayFirst(context: ReconcileContext, pass: Pass<unknown, unknown>, { own = [], ...said }: FirstWords): void {
+  if (context.status.conditions.length > 0) return;
+  const conditions = conclude({
+    verdict: { is: 'wait', ...said },
+    own,
+    drifted: [],
+    generation: pass.subject.generation,
+    previous: [],
+    wallMs: pass.wallMs,
+  });
+  context.status = { ...context.status, conditions };
+}
+
+/** True when the live object is what the decision was about: the same one, unchanged, not deleted and not paused. */
+function isSame(live: KubeObject | undefined, { metadata }: KubeObject): boolean {
+  const now = live?.metadata;
+  return (
+    now !== undefined &&
+    now.uid === metadata.uid &&
+    now.generation === metadata.generation &&
+    now.deletionTimestamp === undefined &&
+    now.annotations?.[annotations.paused] !== 'true'
+  );
+}

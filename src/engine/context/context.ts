@@ -1,0 +1,336 @@
+/**
+ * Context of one reconcile: the object as it is stored, what this process remembers of it, and the status that is being built.
+ *
+ * Guarantees: status is written only when it differs, with uid and resourceVersion; an id that the service told is written
+ * until it stands there; a create that this process has begun stays known even when somebody wipes the status.
+ */
+import { sameJson } from '../../base/json.ts';
+import type { Session } from '../account/accounts.ts';
+import type { Closed } from '../account/settings.ts';
+import type { AccountView, Pass, View } from '../kind/contract/pass.ts';
+import type { Call, JournalEntry, Memory, OwnCondition, Showing, Verdict } from '../kind/contract/step.ts';
+import { asKnown, asMarked } from '../objects/call-backoff.ts';
+import { conceded, resolved, writtenTo, type InProcess } from '../objects/in-process.ts';
+import { reconcileToken } from '../objects/names.ts';
+import { parseStatus, renderStatus, type StatusParts, type StoredStatus } from '../objects/stored-status.ts';
+import type { Stored } from '../objects/object-index.ts';
+import { RecordingView } from '../objects/subscriptions.ts';
+import type { KubeObject, Service } from '../ports.ts';
+import type { Ended } from '../queue/workers.ts';
+import { conclude } from '../status/conditions.ts';
+import { buildPass, passAgain } from './build-pass.ts';
+import { withDoubt } from './doubt.ts';
+import { staying, withWayOut } from './leaving.ts';
+import type { EngineParts } from './parts.ts';
+import type { ReadableContext } from './readable.ts';
+import { announce, keptConditions, merged, publishRetained, withAlways } from './publish.ts';
+import { isHeldByUs, requestDigest, type Resources } from './resources.ts';
+
+const resyncMs = 1_200_000;
+const stalledRecheckMs = 600_000;
+
+export class ReconcileContext implements ReadableContext {
+  readonly parts: EngineParts;
+  readonly inProcess: InProcess;
+  /** The object in the newest form that this process has seen or written. */
+  stored: Stored;
+  /** The status that is being built: what is stored, and what this reconcile has learned since. */
+  status: StoredStatus<unknown>;
+  /** The service told an id that the stored status does not carry yet. */
+  hasUnwrittenId = false;
+  /** The service that was open when this began: it redacts its own words even after the account was closed. */
+  readonly #firstService: Service | undefined;
+
+  constructor(parts: EngineParts, stored: Stored) {
+    this.parts = parts;
+    this.stored = stored;
+    this.inProcess = parts.inProcessStates.of(stored.object.metadata.uid);
+    this.#firstService = this.session?.service;
+    const found = unwiped(stored.status, this.inProcess);
+    this.status = { ...found, memory: asKnown(found.memory, this.inProcess) };
+    if (this.inProcess.unwritten === undefined) return;
+    this.remember(this.inProcess.unwritten);
+    this.hasUnwrittenId = true;
+  }
+
+  get object(): KubeObject {
+    return this.stored.object;
+  }
+
+  get memory(): Memory<unknown> {
+    return this.status.memory;
+  }
+
+  /** The account's open service; undefined while the account is closed. */
+  get session(): Session | undefined {
+    return this.parts.accounts.session(this.stored.account);
+  }
+
+  /** Adds to what the next write of status states. */
+  remember(learned: Partial<Memory<unknown>> | undefined): void {
+    if (learned === undefined) return;
+    this.status = { ...this.status, memory: { ...this.status.memory, ...learned } };
+  }
+
+  /** A text, or a value with texts in it, as people may read it. */
+  redacted<Value>(value: Value): Value {
+    return (this.session?.service ?? this.#firstService)?.shown(value) ?? value;
+  }
+
+  /** What the kind decides on now. */
+  pass(view: View, resources: Omit<Resources, 'session'> & { readonly account: AccountView }): Pass<unknown, unknown> {
+    return buildPass(this, view, resources);
+  }
+
+  /**
+   * The open service for a call, or why its credential cannot be used; undefined where the account is not open any more, or is
+   * not what the call was decided on.
+   */
+  serviceFor({ account }: Pass<unknown, unknown>, call: Call<unknown>): Service | Closed | undefined {
+    const { session } = this;
+    // One that was opened anew is used for nothing before it has shown that it sees the account.
+    if (session?.admission?.admitted !== true) return undefined;
+    const { endpoint, accountId, mode } = this.parts.accounts.view(session);
+    if (endpoint !== account.endpoint || accountId !== account.accountId || mode !== account.mode) return undefined;
+    return call.credential === 'dangerous' ? (session.dangerous ?? session.service) : session.service;
+  }
+
+  /** Asks the kind again in this very tick: true when it still wants exactly this call. */
+  stillWants(pass: Pass<unknown, unknown>, call: Call<unknown>): boolean {
+    const { session } = this;
+    if (session === undefined) return false;
+    const view = new RecordingView(session.service, this.inProcess.forced?.since);
+    const none = new Map<string, never>();
+    const account = this.parts.accounts.view(session);
+    const now = this.pass(view, { account, referred: none, secrets: none, configMaps: none });
+    const step = this.stored.kind.step(passAgain(now, pass));
+    return (
+      step.is === 'call' && requestDigest(pass.print, step.call.request) === requestDigest(pass.print, call.request)
+    );
+  }
+
+  /** Takes the right to create under this name; false when another object has it. */
+  reserve(entry: JournalEntry, pass: Pass<unknown, unknown>): boolean {
+    const { create } = entry;
+    if (create !== undefined && pass.creating(create.collection, create.name) !== undefined) return false;
+    this.parts.openCreates.reserve(this.stored.key, entry);
+    return true;
+  }
+
+  /** Gives that right back: the call has ended, or was not sent. */
+  unreserve(): void {
+    this.parts.openCreates.unreserve(this.stored.key);
+  }
+
+  /**
+   * Writes the status that is being built, unless it is stored already. False when somebody else wrote first, or when what was
+   * written belongs to a spec that this reconcile has not seen: then it must not go on.
+   */
+  async write(wouldDo?: string, showing?: Showing<unknown>): Promise<boolean> {
+    const { kind } = this.stored;
+    const render = (object: KubeObject) => renderStatus(kind, this.#statusParts(object, this.status, wouldDo, showing));
+    const status = render(this.object);
+    if (sameJson(status, this.object.status)) {
+      this.hasUnwrittenId = false;
+      return true;
+    }
+    const { generation } = this.object.metadata;
+    const { writer, metrics } = this.parts;
+    const written = this.hasUnwrittenId
+      ? await writer.commitStatus(this.object, (newest) => this.#onNewest(newest, render))
+      : await writer.writeStatus(this.object, status);
+    if (this.hasUnwrittenId) this.inProcess.unwritten = undefined;
+    // The answer came when the object was gone: nobody else knows what it told.
+    if (this.hasUnwrittenId && written.is === 'gone') this.#publishLost();
+    if (written.is !== 'written') return false;
+    const { object } = written;
+    this.#store({ ...this.stored, object, status: parseStatus(kind, object.status) });
+    this.inProcess.journal = this.memory.journal;
+    this.hasUnwrittenId = false;
+    metrics.count('apphosting_status_writes_total', { kind: kind.kind });
+    return object.metadata.generation === generation;
+  }
+
+  /** The status to write on top of what somebody else has written meanwhile; undefined where the journal is no longer ours. */
+  #onNewest(newest: KubeObject, render: (object: KubeObject) => object): object | undefined {
+    const { kind, status: before } = this.stored;
+    const { uid, generation } = this.object.metadata;
+    if (newest.metadata.uid !== uid) return undefined;
+    const found = parseStatus(kind, newest.status);
+    const { journal, id } = found.memory;
+    const isWiped = journal === undefined && id === undefined;
+    if (!isWiped && !sameJson(journal, before.memory.journal)) return undefined;
+    if (newest.metadata.generation === generation || found.conditions.length === 0) return render(newest);
+    // What the answer told is kept; what was concluded about an older spec is not said of the newer one.
+    const { conditions, lastHandledReconcileAt } = found;
+    const learned = { ...this.status, conditions, lastHandledReconcileAt };
+    return renderStatus(kind, this.#statusParts(newest, learned, undefined, undefined));
+  }
+
+  #statusParts(
+    object: KubeObject,
+    status: StoredStatus<unknown>,
+    wouldDo: string | undefined,
+    showing: Showing<unknown> | undefined,
+  ): StatusParts {
+    const memory = asMarked(status.memory, this.inProcess);
+    const kept = keptLists(object);
+    return {
+      memory: { ...memory, facts: this.redacted(memory.facts) },
+      damaged: status.damaged,
+      observedGeneration: status.conditions.find(({ type }) => type === 'Ready')?.observedGeneration,
+      conditions: status.conditions,
+      lastHandledReconcileAt: status.lastHandledReconcileAt,
+      drift: showing?.drift ?? kept.drift,
+      unverified: showing?.unverified ?? kept.unverified,
+      leftover: showing?.leftover ?? kept.leftover,
+      wouldDo,
+    };
+  }
+
+  #store(stored: Stored): void {
+    this.stored = stored;
+    this.parts.wrote(stored);
+  }
+
+  /** Names what the service keeps of an object that somebody took away while a call for it was under way. */
+  #publishLost(): void {
+    const { kind } = this.stored;
+    const note = kind.leaves?.(this.memory) ?? (kind.holds ? staying(this.memory) : undefined);
+    if (note !== undefined) publishRetained(this.parts, this.stored, note);
+  }
+
+  /**
+   * Ends the reconcile with a verdict: writes the whole set of conditions, publishes what changed, keeps polling what was looked
+   * at, and says when to look again. Without a pass the object could not be looked at, and what status shows of it stays.
+   */
+  async conclude(verdict: Verdict<unknown>, pass?: Pass<unknown, unknown>, wouldDo?: string): Promise<Ended> {
+    if (this.memory.journal === undefined) this.unreserve();
+    const explained = withWayOut(this.stored, this.memory, withDoubt(this, verdict));
+    const { memory } = this;
+    const current = pass && {
+      ...pass,
+      memory,
+      wrote: writtenTo(this.inProcess, memory.id),
+      notes: this.inProcess.notes,
+    };
+    const ended = await this.#conclude(explained, current, wouldDo);
+    const service = this.session?.service;
+    if (pass?.view instanceof RecordingView && service !== undefined) {
+      this.parts.subscriptions.replace(this.stored.key, service, pass.view.looked);
+    }
+    return ended;
+  }
+
+  async #conclude(
+    told: Verdict<unknown>,
+    pass: Pass<unknown, unknown> | undefined,
+    wouldDo: string | undefined,
+  ): Promise<Ended> {
+    const { parts, stored } = this;
+    const { kind } = stored;
+    const verdict = this.#redactedVerdict(told);
+    const plan = wouldDo && this.redacted(wouldDo);
+    const showing = pass === undefined ? undefined : kind.show(pass);
+    const seen = showing?.unseen === true ? undefined : showing;
+    const previous = this.status.conditions;
+    const shown =
+      seen === undefined ? keptConditions(kind, previous, verdict) : this.#redactedConditions(seen.conditions);
+    const conditions = conclude({
+      verdict,
+      own: withAlways(kind, verdict, merged(verdict.conditions ?? [], shown)),
+      drifted: (seen ?? keptLists(this.object)).drift.map((row) => row.field),
+      wouldDo: plan,
+      generation: this.object.metadata.generation ?? 0,
+      previous,
+      wallMs: parts.clock.wall(),
+    });
+    if (pass !== undefined) this.#noteContest(verdict, pass);
+    const token = reconcileToken(this.object);
+    const isHandled = token !== undefined && this.inProcess.forced?.token === token;
+    const facts = showing?.facts ?? this.memory.facts;
+    this.remember({ facts });
+    this.status = {
+      ...this.status,
+      conditions,
+      ...(isHandled && { lastHandledReconcileAt: token }),
+    };
+    if (!(await this.write(plan, seen))) return { is: 'overtaken' };
+    announce(parts, this.object, verdict, previous, conditions);
+    for (const { note, ...notice } of showing?.notices ?? []) {
+      parts.events.record({ regarding: this.object, action: 'Observe', ...notice, note: this.redacted(note) });
+    }
+    parts.concluded(stored, verdict);
+    // One more reconcile, which only lets go of what it looked at.
+    if (kind.finished?.(facts) === true) return { is: 'settled', againInMs: 1 };
+    return { is: 'settled', againInMs: this.#againInMs(verdict) };
+  }
+
+  /** Redacts before anything is cut, or a part of a secret would stay. */
+  #redactedVerdict(verdict: Verdict<unknown>): Verdict<unknown> {
+    const { conditions, message } = verdict;
+    return {
+      ...verdict,
+      ...(message !== undefined && { message: this.redacted(message) }),
+      ...(conditions !== undefined && { conditions: this.#redactedConditions(conditions) }),
+    };
+  }
+
+  #redactedConditions(conditions: readonly OwnCondition[]): readonly OwnCondition[] {
+    return conditions.map((condition) => ({ ...condition, message: this.redacted(condition.message) }));
+  }
+
+  /** Fields that somebody else keeps changing are left alone until they stand as the spec wants them. */
+  #noteContest(verdict: Verdict<unknown>, pass: Pass<unknown, unknown>): void {
+    const { inProcess } = this;
+    if (verdict.is === 'stall' && verdict.reason === 'Contested') conceded(inProcess, pass.contested, pass.monotonicMs);
+    else if (verdict.is === 'ready' && inProcess.contest.left !== undefined)
+      resolved(inProcess, pass.subject.generation);
+  }
+
+  #againInMs(verdict: Verdict<unknown>): number | undefined {
+    const jitter = 0.8 + this.parts.entropy.fraction() * 0.4;
+    switch (verdict.is) {
+      case 'ready':
+        return verdict.retryInMs ?? resyncMs * jitter;
+      case 'wait':
+        return verdict.retryInMs;
+      case 'stall':
+        return stalledRecheckMs * jitter;
+    }
+  }
+
+  /** Puts our finalizer on; false when somebody else wrote first. */
+  async hold(): Promise<boolean> {
+    const held = await this.parts.writer.hold(this.object);
+    if (held.is !== 'written') return false;
+    this.#store({ ...this.stored, object: held.object });
+    return true;
+  }
+
+  /** Takes our finalizer off and forgets the object; what stays behind in the service is told. */
+  async release(stays: string | undefined): Promise<Ended> {
+    const { parts, stored } = this;
+    if (stays !== undefined) publishRetained(parts, stored, stays);
+    if (isHeldByUs(stored.object)) {
+      if (stays === undefined) parts.openCreates.forget(stored.key);
+      const released = await parts.writer.release(stored.object);
+      if (released.is === 'conflict') return { is: 'overtaken' };
+    }
+    if (stored.kind.life === 'account') await parts.accounts.forget(stored.key);
+    return { is: 'gone' };
+  }
+}
+
+/** A create that this process has begun is open even when somebody wiped the status or restored an older one. */
+function unwiped(status: StoredStatus<unknown>, { journal }: InProcess): StoredStatus<unknown> {
+  const { memory } = status;
+  const isLost = journal?.create !== undefined && memory.journal === undefined && memory.id === undefined;
+  return isLost && status.damaged === undefined ? { ...status, memory: { ...memory, journal } } : status;
+}
+
+/** The lists of status as they stand, for a write that has not looked at the object. */
+function keptLists({ status }: KubeObject): Pick<StatusParts, 'drift' | 'unverified' | 'leftover'> {
+  const lists = (status ?? {}) as Partial<Pick<StatusParts, 'drift' | 'unverified' | 'leftover'>>;
+  return { drift: lists.drift ?? [], unverified: lists.unverified ?? [], leftover: lists.leftover ?? [] };
+}

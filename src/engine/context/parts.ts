@@ -1,0 +1,72 @@
+import type { Clock, Entropy } from '../../base/clock.ts';
+import type { Accounts } from '../account/accounts.ts';
+import type { ObjectIndex, Stored } from '../objects/object-index.ts';
+import type { OperatorKey } from '../objects/fingerprint.ts';
+import type { Subscriptions } from '../objects/subscriptions.ts';
+import type { AnyKind } from '../kind/contract/define.ts';
+import type { Powers } from '../kind/contract/pass.ts';
+import type { Verdict } from '../kind/contract/step.ts';
+import type {
+  EventRecorder,
+  Hosting,
+  Leadership,
+  Log,
+  Material,
+  Metrics,
+  ObjectWriter,
+  Service,
+  Troubles,
+} from '../ports.ts';
+import type { InProcessStates } from '../objects/in-process.ts';
+import type { OpenCreates } from '../objects/open-creates.ts';
+
+/** What the engine is started with. */
+export interface EngineOptions {
+  readonly kinds: readonly AnyKind[];
+  readonly clock: Clock;
+  readonly entropy: Entropy;
+  readonly hosting: Hosting;
+  readonly writer: ObjectWriter;
+  readonly material: Material;
+  readonly events: EventRecorder;
+  readonly leadership: Leadership;
+  readonly log: Log;
+  readonly troubles: Troubles;
+  readonly metrics: Metrics;
+  /** The operator's own key for marks and fingerprints. */
+  readonly key: OperatorKey;
+  readonly operatorNamespace: string;
+  readonly labelsOf: (namespace: string) => Readonly<Record<string, string>> | undefined;
+  readonly settings: {
+    readonly horizonMs: number;
+    readonly workers: number;
+    readonly readOnly: boolean;
+    /** True without a selector: a resource that is not listed does not exist. */
+    readonly seesAll: boolean;
+    /** The recovery requests that this process may send; none without it. */
+    readonly powers?: Powers;
+  };
+  /** The API server's own clock as last seen, where the client tells it. */
+  readonly serverDate?: () => { readonly dateMs: number; readonly seenAt: number } | undefined;
+}
+
+/** What is shared by everything that works on objects. */
+export interface EngineParts extends EngineOptions {
+  readonly objects: ObjectIndex;
+  readonly accounts: Accounts;
+  readonly subscriptions: Subscriptions;
+  readonly inProcessStates: InProcessStates;
+  readonly openCreates: OpenCreates;
+  /** Takes an object that we wrote. */
+  wrote(entry: Stored): void;
+  /** Wakes an object after the next list of a read. */
+  asked(service: Service, readKey: string, objectKey: string): void;
+  quarantinedUntil(): number;
+  concluded(entry: Stored, verdict: Verdict<unknown>): void;
+  /** A call of an account begins; the returned function says that it has ended. */
+  calling(account: string): () => void;
+  /** Waits for the service without keeping a worker. */
+  away<T>(wait: () => Promise<T>): Promise<T>;
+  /** The service asked for a pause on the credential of an account. */
+  throttled(account: string, ms: number): void;
+}

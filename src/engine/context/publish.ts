@@ -1,0 +1,103 @@
+/** What people and machines are told of an object besides its status: events, log lines, metrics. */
+import type { Call, Condition, OwnCondition, Told, Verdict } from '../kind/contract/step.ts';
+import type { AnyKind } from '../kind/contract/define.ts';
+import { storedInWords, type Stored } from '../objects/object-index.ts';
+import type { KubeObject, Outcome } from '../ports.ts';
+import type { ReadableContext } from './readable.ts';
+import type { EngineParts } from './parts.ts';
+
+const headlines: ReadonlySet<string> = new Set(['Ready', 'Reconciling', 'Stalled', 'Synced', 'Drifted']);
+
+/** Conditions that the verdict states, and the shown ones of other types. */
+export function merged(stated: readonly OwnCondition[], shown: readonly OwnCondition[]): readonly OwnCondition[] {
+  const types = new Set(stated.map(({ type }) => type));
+  return [...stated, ...shown.filter(({ type }) => !types.has(type))];
+}
+
+/** The kind's own conditions of an object that could not be looked at: as they stand, the fleeting ones as Unknown. */
+export function keptConditions(
+  kind: AnyKind,
+  conditions: readonly Condition[],
+  { reason = 'InSync', message = '' }: Verdict<unknown>,
+): readonly OwnCondition[] {
+  const own = conditions.filter(({ type }) => !headlines.has(type)) as readonly OwnCondition[];
+  if (reason === 'ReadingService' || reason === 'InDoubt') return own;
+  return own.map((condition) =>
+    kind.fleeting?.includes(condition.type) === true ? { ...condition, status: 'Unknown', reason, message } : condition,
+  );
+}
+
+/** The conditions with those that belong to the kind and of which nothing is known yet, for the reason that Ready has. */
+export function withAlways(
+  { always = [] }: AnyKind,
+  { reason = 'ReadingService', message = '' }: Verdict<unknown>,
+  own: readonly OwnCondition[],
+): readonly OwnCondition[] {
+  const types = new Set(own.map(({ type }) => type));
+  const missing = always.filter((type) => !types.has(type));
+  return [...own, ...missing.map((type): OwnCondition => ({ type, status: 'Unknown', reason, message }))];
+}
+
+/** Publishes a change of Ready's reason; success right after a call has been told with the call. */
+export function announce(
+  { log, events }: EngineParts,
+  object: KubeObject,
+  verdict: Verdict<unknown>,
+  previous: readonly Condition[],
+  conditions: readonly Condition[],
+): void {
+  const before = previous.find(({ type }) => type === 'Ready');
+  const after = conditions.find(({ type }) => type === 'Ready');
+  if (after === undefined || (before?.reason === after.reason && before.status === after.status)) return;
+  const { kind, metadata } = object;
+  log.info({ kind, namespace: metadata.namespace, name: metadata.name, reason: after.reason }, after.message);
+  const recovered = before !== undefined && before.reason !== 'Creating' && before.reason !== 'ReadingService';
+  if (verdict.is === 'ready' && !recovered) return;
+  const type = verdict.is === 'stall' ? 'Warning' : 'Normal';
+  events.record({ regarding: object, type, reason: after.reason, action: 'Reconcile', note: after.message });
+}
+
+const doneReasons = {
+  create: 'Created',
+  update: 'Updated',
+  remove: 'Deleted',
+  identified: 'Requested',
+  read: 'Read',
+} as const;
+
+/** Publishes a call to the service, once. */
+export function publishCall(context: ReadableContext, call: Call<unknown>, outcome: Outcome): void {
+  const { parts, object } = context;
+  const { kind, metadata } = object;
+  const { endpoint, effect } = call.request;
+  parts.metrics.count('apphosting_calls_total', { kind, endpoint, outcome: outcome.is });
+  // What was not carried out is no news: the reason that status gives for it is logged when it changes.
+  const isNews = outcome.is !== 'notSent' && outcome.is !== 'notExecuted';
+  parts.log[isNews ? 'info' : 'debug'](
+    { kind, namespace: metadata.namespace, name: metadata.name, endpoint, outcome: outcome.is },
+    call.words,
+  );
+  if (outcome.is === 'notExecuted' && outcome.why === 'throttled')
+    parts.throttled(context.stored.account, outcome.retryInMs ?? 0);
+  if (call.warns !== undefined) tell(context, 'Warning', call.warns);
+  if (outcome.is !== 'committed') return;
+  const told = call.tells?.(outcome.body);
+  if (told !== undefined) tell(context, 'Normal', told);
+  const reason = doneReasons[effect];
+  parts.events.record({ regarding: object, type: 'Normal', reason, action: reason, note: `done: ${call.words}` });
+}
+
+function tell(context: ReadableContext, type: 'Normal' | 'Warning', { reason, note }: Told): void {
+  const { parts, object } = context;
+  parts.events.record({ regarding: object, type, reason, action: reason, note: context.redacted(note) });
+}
+
+/** Publishes what stays in the service of an object that goes. */
+export function publishRetained(
+  { events, log }: Pick<EngineParts, 'events' | 'log'>,
+  stored: Stored,
+  note: string,
+): void {
+  log.warn({ object: storedInWords(stored) }, note);
+  events.record({ regarding: stored.object, type: 'Warning', reason: 'Retained', action: 'Release', note });
+}

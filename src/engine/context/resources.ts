@@ -1,0 +1,227 @@
+import type { Clock } from '../../base/clock.ts';
+import { type Json, isRecord } from '../../base/json.ts';
+import type { Closed } from '../account/settings.ts';
+import type { Accounts, Session } from '../account/accounts.ts';
+import { storedInWords, tie, type ObjectIndex, type Stored } from '../objects/object-index.ts';
+import type { Needs } from '../kind/contract/define.ts';
+import type { Referred, Subject } from '../kind/contract/pass.ts';
+import type { Verdict } from '../kind/contract/step.ts';
+import { annotations, finalizer, inWords } from '../objects/names.ts';
+import type { KubeObject, Material, Service } from '../ports.ts';
+import type { Secret } from '../../base/secret.ts';
+
+/** What an object needs to be worked on: its account's session, and the Secrets, ConfigMaps and objects that its spec names. */
+export interface Resources {
+  readonly session: Session;
+  readonly secrets: ReadonlyMap<string, Secret>;
+  readonly configMaps: ReadonlyMap<string, string>;
+  readonly referred: ReadonlyMap<string, Referred>;
+}
+
+/** Something is missing: the verdict says what. Without a verdict the account itself has not been reconciled yet. */
+export interface Unready {
+  readonly verdict: Verdict<unknown> | undefined;
+}
+
+export interface ResourceSources {
+  readonly clock: Clock;
+  readonly objects: ObjectIndex;
+  readonly accounts: Accounts;
+  readonly material: Material;
+  readonly operatorNamespace: string;
+  readonly settings: { readonly seesAll: boolean };
+}
+
+/** Gathers what an object needs, or says what is missing. */
+export function gather(stored: Stored, sources: ResourceSources): Promise<Resources | Unready> {
+  const isLeaving = stored.object.metadata.deletionTimestamp !== undefined;
+  return gatherNeeds(isLeaving ? lastNeeds(stored.needs) : stored.needs, stored, sources);
+}
+
+/** Gathers as much as there is of what an object needs: enough to look, not to act. */
+export function gatherPresent(stored: Stored, sources: ResourceSources): Promise<Resources | Unready> {
+  return gatherNeeds(optionalNeeds(stored.needs), stored, sources);
+}
+
+async function gatherNeeds(needs: Needs, stored: Stored, sources: ResourceSources): Promise<Resources | Unready> {
+  const session = await sessionOf(stored, sources);
+  if (!('service' in session)) return session;
+  const referred = referencesOf(stored, needs, sources.objects);
+  if (!(referred instanceof Map)) return { verdict: referred };
+  const secrets = await materialOf(stored, 'Secret', needs.secrets ?? [], sources);
+  if (!(secrets instanceof Map)) return { verdict: secrets };
+  // Known before anything of the service is looked at, since its answers may contain these values.
+  const stays = sources.objects.get(stored.key) !== undefined && stored.object.metadata.deletionTimestamp === undefined;
+  if (stays) sources.accounts.know(stored.account, stored.key, [...secrets.values()]);
+  const configMaps = await materialOf(stored, 'ConfigMap', needs.configMaps ?? [], sources);
+  if (!(configMaps instanceof Map)) return { verdict: configMaps };
+  return { session, secrets, configMaps, referred };
+}
+
+/** A deletion goes on with the references that still exist, and without any Secret. */
+function lastNeeds({ references = [] }: Needs): Needs {
+  return optionalNeeds({ references });
+}
+
+function optionalNeeds({ references = [], secrets = [], configMaps = [] }: Needs): Needs {
+  return {
+    references: references.map((need) => ({ ...need, optional: true })),
+    secrets: secrets.map((need) => ({ ...need, optional: true })),
+    configMaps: configMaps.map((need) => ({ ...need, optional: true })),
+  };
+}
+
+async function sessionOf(stored: Stored, sources: ResourceSources): Promise<Session | Unready> {
+  const { objects, accounts, clock, settings } = sources;
+  if (stored.kind.life === 'account') {
+    if (!accounts.hasLearned(stored.key)) await learnSecrets(stored, sources);
+    const opened = await accounts.open(stored);
+    return 'service' in opened ? opened : { verdict: { is: 'stall', ...opened } };
+  }
+  const account = objects.get(stored.account);
+  if (account === undefined) {
+    const name = stored.account.replace('/', ' ');
+    const missing = settings.seesAll
+      ? 'does not exist; create it, or name another in spec.accountRef'
+      : "does not exist, or lacks the labels that this operator's --selector asks for; an account has the labels of what uses it";
+    return unready(`${name} ${missing}`);
+  }
+  const namespace = stored.object.metadata.namespace ?? '';
+  if (!accounts.allows(account, namespace)) {
+    return unready(`${storedInWords(account)} does not allow namespace ${namespace} in spec.allowedNamespaces`);
+  }
+  const session = accounts.session(account.key);
+  if (session === undefined) return { verdict: closedVerdict(account, accounts.whyClosed(account.key)) };
+  if (session.admission === undefined) return { verdict: undefined };
+  if (session.farewellUntil !== undefined) {
+    const serves = stored.object.metadata.deletionTimestamp !== undefined && clock.monotonic() < session.farewellUntil;
+    if (!serves) return unready(`${storedInWords(account)} is being deleted, and its Secret has gone`);
+  }
+  if (!session.admission.admitted) return unready(`${storedInWords(account)}: ${session.admission.message}`);
+  return mismatch(stored, account, session.service) ?? session;
+}
+
+/** Reads the Secrets of an account's objects once at start: answers may contain values that an earlier process has sent. */
+async function learnSecrets(account: Stored, { objects, accounts, material }: ResourceSources): Promise<void> {
+  accounts.learns(account.key);
+  const users = objects.tiedBy(tie.account(account.key)).flatMap((key) => objects.get(key) ?? []);
+  await Promise.allSettled(
+    users.map(async ({ key, object, needs: { secrets: needed = [] } }) => {
+      const { namespace = '' } = object.metadata;
+      if (!accounts.allows(account, namespace)) return;
+      const read = await Promise.all(needed.map(({ name }) => material.secret(namespace, name)));
+      const found = needed.flatMap((need, index) => read[index]?.get(need.key) ?? []);
+      if (found.length > 0 && objects.get(key) !== undefined) accounts.know(account.key, key, found);
+    }),
+  );
+}
+
+function closedVerdict(account: Stored, closed: Closed | undefined): Verdict<unknown> | undefined {
+  // The conditions of a paused account are frozen and do not say why it is closed.
+  if (closed !== undefined && account.object.metadata.annotations?.[annotations.paused] === 'true')
+    return unready(`${storedInWords(account)} is paused and cannot be opened: ${closed.message}`).verdict;
+  const find = (type: string) => account.status.conditions.find((condition) => condition.type === type);
+  const isLeaving = account.object.metadata.deletionTimestamp !== undefined;
+  const why = find('Stalled') ?? (isLeaving ? find('Ready') : undefined);
+  return why === undefined ? undefined : unready(`${storedInWords(account)}: ${why.message}`).verdict;
+}
+
+/** Keeps an object with the endpoint and account that it was bound in, unless the account's owner accepted another endpoint. */
+function mismatch(stored: Stored, account: Stored, service: Service): Unready | undefined {
+  const { binding, journal } = stored.status.memory;
+  const bound = binding ?? journal;
+  if (bound === undefined || (bound.endpoint === service.endpoint && bound.accountId === service.accountId))
+    return undefined;
+  const moves = stored.kind.life !== 'request';
+  const accepted = moves && account.object.metadata.annotations?.[annotations.acceptEndpoint] === service.endpoint;
+  if (accepted && bound.accountId === service.accountId) return undefined;
+  const message = `this object belongs to account ${bound.accountId} at ${bound.endpoint}, and its account is now ${service.accountId} at ${service.endpoint}; nothing is sent`;
+  return { verdict: { is: 'stall', reason: 'EndpointChanged', message } };
+}
+
+function unready(message: string): { readonly verdict: Verdict<unknown> } {
+  return { verdict: { is: 'wait', reason: 'AccountNotReady', message } };
+}
+
+function referencesOf(stored: Stored, needs: Needs, objects: ObjectIndex): Map<string, Referred> | Verdict<unknown> {
+  const found = new Map<string, Referred>();
+  for (const need of needs.references ?? []) {
+    const { namespace } = stored.object.metadata;
+    const [, key = ''] = tie.object(need.kind, namespace, need.name).split(':', 2);
+    const target = objects.get(key);
+    const words = inWords(need.kind, { name: need.name });
+    const { id, facts, applied } = target?.status.memory ?? {};
+    const lacks =
+      target === undefined
+        ? 'does not exist'
+        : target.account !== stored.account
+          ? 'belongs to another account'
+          : id === undefined && need.withoutId !== true
+            ? 'has no id in the service yet'
+            : undefined;
+    if (lacks === undefined) {
+      found.set(`${need.kind}/${need.name}`, {
+        id: id ?? '',
+        facts: isRecord(facts) ? facts : {},
+        applied: applied?.generation,
+      });
+    } else if (need.optional !== true) return notReady(`spec.${need.field} refers to ${words}, which ${lacks}`);
+  }
+  return found;
+}
+
+function notReady(message: string): Verdict<unknown> {
+  return { is: 'wait', reason: 'ReferenceNotReady', message };
+}
+
+async function materialOf<Kind extends 'Secret' | 'ConfigMap'>(
+  stored: Stored,
+  kind: Kind,
+  needs: NonNullable<Needs['secrets']>,
+  { material, operatorNamespace }: ResourceSources,
+): Promise<Map<string, Kind extends 'Secret' ? Secret : string> | Verdict<unknown>> {
+  const namespace = stored.object.metadata.namespace ?? operatorNamespace;
+  const found = new Map<string, Secret | string>();
+  for (const need of needs) {
+    const keys = await (kind === 'Secret'
+      ? material.secret(namespace, need.name)
+      : material.configMap(namespace, need.name));
+    const value = keys?.get(need.key);
+    if (value !== undefined) found.set(`${need.name}/${need.key}`, value);
+    else if (need.optional !== true) {
+      const missing =
+        keys === undefined ? `${kind} ${need.name} does not exist` : `${kind} ${need.name} has no key "${need.key}"`;
+      return { is: 'wait', reason: `${kind}Missing`, message: `${missing}; spec.${need.field} refers to it` };
+    }
+  }
+  return found as Map<string, Kind extends 'Secret' ? Secret : string>;
+}
+
+/** The object as a kind sees it. */
+export function subjectOf(stored: Stored): Subject {
+  const { metadata } = stored.object;
+  return {
+    kind: stored.kind.kind,
+    namespace: metadata.namespace,
+    name: metadata.name,
+    uid: metadata.uid,
+    generation: metadata.generation ?? 0,
+    createdAtMs: Date.parse(metadata.creationTimestamp),
+    annotations: metadata.annotations ?? {},
+    deleting: metadata.deletionTimestamp !== undefined,
+    held: isHeldByUs(stored.object),
+  };
+}
+
+/** True while our finalizer is on. */
+export function isHeldByUs({ metadata }: KubeObject): boolean {
+  return metadata.finalizers?.includes(finalizer) === true;
+}
+
+/** The fingerprint by which the same request is recognised. */
+export function requestDigest(
+  print: (value: Json) => string,
+  request: { readonly path: string; readonly body?: Json },
+): string {
+  return print([request.path, request.body ?? null]);
+}

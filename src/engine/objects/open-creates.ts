@@ -1,0 +1,138 @@
+/**
+ * Who is creating what: at most one object may have an open create of one name in one collection of one account.
+ *
+ * Why: docs/design/at-most-once.md#one-name-has-one-open-create
+ */
+import type { Clock } from '../../base/clock.ts';
+import { storedInWords, tie, type ObjectIndex, type Stored } from '../objects/object-index.ts';
+import type { Reason } from '../kind/contract/reasons.ts';
+import type { JournalEntry } from '../kind/contract/step.ts';
+
+const usual: ReadonlySet<string> = new Set<Reason>(['Creating', 'CreateInProgress', 'ReadingService']);
+
+/** The creations under way: those of this process, and those in a journal. */
+export class OpenCreates {
+  readonly #objects: ObjectIndex;
+  readonly #clock: Clock;
+  readonly #horizonMs: number;
+  readonly #reserved = new Map<string, Reserved>();
+  readonly #buried = new Set<Buried>();
+
+  constructor(objects: ObjectIndex, clock: Clock, horizonMs: number) {
+    this.#objects = objects;
+    this.#clock = clock;
+    this.#horizonMs = horizonMs;
+  }
+
+  /** Takes the right to create. It lasts until the call has ended, and is remembered for a horizon after that. */
+  reserve(key: string, { endpoint, accountId, create }: JournalEntry): void {
+    if (create === undefined) return;
+    this.#prune();
+    this.#reserved.set(key, {
+      tie: tie.create(create.collection, create.name),
+      where: placeOf({ endpoint, accountId }),
+      overAt: undefined,
+    });
+  }
+
+  /** Ends the right: from here on the journal tells what is still open. */
+  unreserve(key: string): void {
+    const reserved = this.#reserved.get(key);
+    if (reserved === undefined || reserved.overAt !== undefined) return;
+    this.#reserved.set(key, { ...reserved, overAt: this.#clock.monotonic() });
+  }
+
+  /** Forgets an object whose creation is gone from the service as well. */
+  forget(key: string): void {
+    this.#reserved.delete(key);
+  }
+
+  /**
+   * An object went: the name stays taken until a create in doubt can no longer arrive, and until what a create has just made
+   * shows in every list.
+   */
+  bury(stored: Stored): void {
+    const { journal } = stored.status.memory;
+    const words = storedInWords(stored);
+    const reserved = this.#reserved.get(stored.key);
+    const now = this.#clock.monotonic();
+    if (reserved !== undefined)
+      this.#buried.add({ ...reserved, words, until: (reserved.overAt ?? now) + this.#horizonMs });
+    this.#reserved.delete(stored.key);
+    if (journal?.create === undefined) return;
+    const until = now + journal.deadlineSeconds * 1_000 + this.#horizonMs;
+    const { collection, name } = journal.create;
+    this.#buried.add({ tie: tie.create(collection, name), where: placeOf(journal), words, until });
+  }
+
+  /** Finds another object with an open creation of this name, in this process or in a journal. */
+  other(stored: Stored, where: Place, collection: string, name: string): Holder | undefined {
+    const wanted = tie.create(collection, name);
+    const place = placeOf(where);
+    for (const buried of this.#buried) {
+      if (buried.until <= this.#clock.monotonic()) this.#buried.delete(buried);
+      else if (buried.tie === wanted && buried.where === place) {
+        return { words: `${buried.words}, which is gone,`, isUsual: false };
+      }
+    }
+    for (const [key, reserved] of this.#reserved) {
+      if (key === stored.key || reserved.tie !== wanted || reserved.where !== place) continue;
+      const holder = this.#objects.get(key);
+      if (holder === undefined) this.#reserved.delete(key);
+      else if (reserved.overAt === undefined) return { words: storedInWords(holder), isUsual: true };
+    }
+    for (const key of this.#objects.tiedBy(wanted)) {
+      const holder = this.#objects.get(key);
+      const journal = holder?.status.memory.journal;
+      if (holder === undefined || journal === undefined || key === stored.key) continue;
+      if (placeOf(journal) === place) return heldBy(holder);
+    }
+    return undefined;
+  }
+
+  /** Forgets creations that ended so long ago that every list shows their result. The oldest come first. */
+  #prune(): void {
+    const now = this.#clock.monotonic();
+    for (const [key, { overAt }] of this.#reserved) {
+      if (overAt === undefined || overAt + this.#horizonMs > now) return;
+      this.#reserved.delete(key);
+    }
+  }
+}
+
+/** Describes the object that has an open creation, with its reason where that is an unusual one. */
+function heldBy(holder: Stored): Holder {
+  const { reason } = holder.status.conditions.find(({ type }) => type === 'Ready') ?? {};
+  const isUsual = reason === undefined || usual.has(reason);
+  return { words: `${storedInWords(holder)}${isUsual ? '' : `, which says ${reason},`}`, isUsual };
+}
+
+/** Who has the right to create. */
+export interface Holder {
+  readonly words: string;
+  /** True while it creates as usual, so that another object will soon have the right. */
+  readonly isUsual: boolean;
+}
+
+interface Reserved {
+  readonly tie: string;
+  readonly where: string;
+  /** When the call had ended; undefined while it is under way. */
+  readonly overAt: number | undefined;
+}
+
+interface Buried {
+  readonly tie: string;
+  readonly where: string;
+  readonly words: string;
+  readonly until: number;
+}
+
+interface Place {
+  readonly endpoint: string;
+  readonly accountId: string;
+}
+
+function placeOf({ endpoint, accountId }: Place): string {
+  return `${endpoint}|${accountId}`;
+}
