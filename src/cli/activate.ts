@@ -52,7 +52,7 @@ export function manifestOf(
         configurationGeneration: point.configurationGeneration,
       },
       target,
-      ...(choice.acknowledgeWriters === true && { writerSafety: 'Acknowledged' }),
+      ...(choice.acknowledgeWriters === true && { acknowledgements: ['WriterSafety'] }),
       confirmation: choice.confirm ?? 'FILL-IN/FILL-IN',
       validUntil: new Date(nowMs + choice.validMinutes * 60_000).toISOString().replace(/\.\d{3}Z$/, 'Z'),
       ...(isAnother(protection) && { afterOperationId: 'FILL-IN' }),
@@ -126,7 +126,7 @@ function notesOn(protection: Protection, point: Point, choice: Choice, nowMs: nu
       ? ['Accepts that the source may still write where the service cannot fence it: then two sides write.']
       : [
           'If the source may still be writing and cannot be fenced, it is refused. If you accept two sides that write, add to spec:',
-          '  writerSafety: Acknowledged',
+          '  acknowledgements: [WriterSafety]',
         ]),
     ...(isAnother(protection)
       ? [

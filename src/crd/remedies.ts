@@ -101,8 +101,8 @@ const stalled = {
     'Has the token lost a permission, or does it belong to another member now? Give it back. If the objects are really gone: annotate the account with a new value of `apphosting.dev/accept-missing`.',
   JournalDamaged: 'Find out who writes status. Look in the service what exists; then remove `status.journal`.',
   ConfigurationGone:
-    'If the protection is still wanted, raise `spec.enrolment` as the message says; if not, delete it.',
-  WipedByReset: 'If the protection is still wanted, raise `spec.enrolment` as the message says; if not, delete it.',
+    'If the protection is still wanted, raise `spec.enrollment` as the message says; if not, delete it.',
+  WipedByReset: 'If the protection is still wanted, raise `spec.enrollment` as the message says; if not, delete it.',
 } as const satisfies Remedies;
 
 const final = {

@@ -151,8 +151,8 @@ describe('apphosting activate', () => {
       return (parse('text' in manifest ? manifest.text : '') as { spec: object }).spec;
     };
 
-    expect(specOf({ acknowledgeWriters: true })).toHaveProperty('writerSafety', 'Acknowledged');
-    expect(specOf({ acknowledgeWriters: false })).not.toHaveProperty('writerSafety');
+    expect(specOf({ acknowledgeWriters: true })).toHaveProperty('acknowledgements', ['WriterSafety']);
+    expect(specOf({ acknowledgeWriters: false })).not.toHaveProperty('acknowledgements');
   });
 
   it.each([
@@ -204,14 +204,14 @@ describe('apphosting points', () => {
   });
 
   it('says when there may be more than it lists', () => {
-    const recoveryPoints = Array.from({ length: 20 }, (_, index) => ({
+    const recoveryPoints = Array.from({ length: 30 }, (_, index) => ({
       selectedOperationId: 'op_1',
       pointId: String(index).padStart(64, 'a'),
       cutoffTime: '2026-01-31T11:55:00.000Z',
       configurationGeneration: 3,
     }));
 
-    expect(tableOf(aProtection({ recoveryPoints }), nowMs)).toContain('Only the newest 20 are listed');
+    expect(tableOf(aProtection({ recoveryPoints }), nowMs)).toContain('Only the newest 30 are listed');
     expect(tableOf(aProtection(), nowMs)).not.toContain('listed');
   });
 });

@@ -58,7 +58,7 @@ describe('a protection whose configuration is gone', () => {
 });
 
 describe('a protection that is applied anew after a reset', () => {
-  it('is not enrolled while the reset tells of it, until enrolment is raised', async () => {
+  it('is not enrolled while the reset tells of it, until enrollment is raised', async () => {
     const world = await aWipedWorld();
     appliedAnew(world);
     await world.run(600_000);
@@ -66,9 +66,9 @@ describe('a protection that is applied anew after a reset', () => {
     expect(await committed(world, 'configuration.created')).toBe(1);
     expect(conditionOf(world, kind, 'orders', 'Ready')).toBe('False/WipedByReset');
     expect(conditionOf(world, kind, 'orders', 'RecoveryReady')).toBe('False/WipedByReset');
-    expect(sentenceOf(world, kind, 'orders')).toContain('raise spec.enrolment to 2');
+    expect(sentenceOf(world, kind, 'orders')).toContain('raise spec.enrollment to 2');
 
-    appliedAnew(world, { enrolment: 2 });
+    appliedAnew(world, { enrollment: 2 });
     await world.run(900_000);
     expect(await committed(world, 'configuration.created')).toBe(2);
     expect(conditionOf(world, kind, 'orders', 'Ready')).toBe('True/InSync');
@@ -125,7 +125,7 @@ describe('a protection that is applied anew after a reset', () => {
     const world = await aProtectedWorld();
     world.apply('DisasterReset', 'typo', aReset(world, { configurationId: 'drc_typo', appEnvId: 'env_web_prod' }));
     await world.run(60_000);
-    world.apply(kind, 'web', { appEnvId: 'env_web_prod', destinationRegion: 'us-east', mode: 'Cold' });
+    world.apply(kind, 'web', { appEnvId: 'env_web_prod', destinationRegion: 'us-east', protectionMode: 'Cold' });
     await world.run(300_000);
     const said = sentenceOf(world, kind, 'web');
     world.delete('DisasterReset', 'typo');
@@ -133,7 +133,7 @@ describe('a protection that is applied anew after a reset', () => {
 
     expect(said).toContain('names configuration drc_typo of this environment, which the service does not show');
     expect(said).toContain('if there never was one of that id, delete the reset');
-    expect(said).toContain('raise spec.enrolment to 2');
+    expect(said).toContain('raise spec.enrollment to 2');
     expect(conditionOf(world, kind, 'web', 'Ready')).toBe('True/InSync');
   });
 
@@ -142,7 +142,7 @@ describe('a protection that is applied anew after a reset', () => {
     const { appEnvId: _env, ...reset } = aReset(world, { configurationId: 'drc_made_up' }) as { appEnvId: string };
     world.account({}, 'elsewhere');
     world.apply('DisasterReset', 'wipe', { ...reset, appEnvId: 'env_web_prod' }, {}, 'elsewhere');
-    world.apply(kind, 'web', { appEnvId: 'env_web_prod', destinationRegion: 'us-east', mode: 'Cold' });
+    world.apply(kind, 'web', { appEnvId: 'env_web_prod', destinationRegion: 'us-east', protectionMode: 'Cold' });
     await world.run(900_000);
 
     expect(conditionOf(world, kind, 'web', 'Ready')).toBe('True/InSync');

@@ -27,7 +27,7 @@ const longPhases = (mode: string) =>
   mode === 'Warm' ? ['promoting', 'starting'] : ['restoring', 'promoting', 'starting'];
 
 async function aWorld(mode: string, pollSeconds: number, readings = {}): Promise<InProcess> {
-  const world = await aProtectedWorld({ readings }, { mode });
+  const world = await aProtectedWorld({ readings }, { protectionMode: mode });
   world.account({ pollSeconds });
   await world.run(60_000);
   return world;
@@ -210,7 +210,7 @@ describe('a discard', () => {
       configurationId,
       operationId,
       configurationGeneration: protection(world).generation,
-      acknowledgement: 'DiscardsRecoveredData',
+      acknowledgements: ['DiscardsRecoveredData'],
       validUntil: new Date(world.clock.wall() + 3_600_000).toISOString(),
     });
 

@@ -17,7 +17,7 @@ const powers = { activation: true, accountReset: false };
 const protection = {
   appEnvId: 'env_db_prod',
   destinationRegion: 'us-east',
-  mode: 'Cold',
+  protectionMode: 'Cold',
   snapshotIntervalSeconds: 3_600,
   target,
 };
@@ -71,7 +71,7 @@ class Run {
   /** Manifests as they stand in somebody's repository: applied again, they are the same. */
   readonly #requests: Request[] = [];
   #backup: ClusterSnapshot | undefined;
-  #enrolment = 1;
+  #enrollment = 1;
   #enrolled = 1;
 
   constructor(seed: number) {
@@ -168,8 +168,8 @@ class Run {
       const acknowledgement = 'DiscardsRecoveredData';
       this.#apply({ kind, name, spec: { ...pinned, operationId, acknowledgement, protectionRef: { name: 'orders' } } });
     } else if (kind === 'DisasterReset') {
-      const whole = { scope: 'Environment', appEnvId: 'env_db_prod', confirmationName: 'production' };
-      this.#apply({ kind, name, spec: { ...pinned, ...whole, acknowledgement: 'DeletesProtectionAndLeftovers' } });
+      const whole = { scope: 'Environment', appEnvId: 'env_db_prod', confirmation: 'production' };
+      this.#apply({ kind, name, spec: { ...pinned, ...whole, acknowledgements: ['DeletesProtectionAndLeftovers'] } });
     }
   }
 
@@ -241,12 +241,12 @@ class Run {
     const what = this.#pick(['edit', 'enrol', 'replace'] as const);
     this.said.push(`${what} the protection`);
     if (what !== 'edit') this.#enrolled += 1;
-    if (what === 'enrol') this.#enrolment += 1;
+    if (what === 'enrol') this.#enrollment += 1;
     if (what === 'replace' && world.get('DisasterProtection', 'orders') !== undefined) {
       world.delete('DisasterProtection', 'orders');
     }
     const rtoTargetSeconds = this.#pick([3_600, 7_200, 10_800]);
-    world.apply('DisasterProtection', 'orders', { ...protection, rtoTargetSeconds, enrolment: this.#enrolment });
+    world.apply('DisasterProtection', 'orders', { ...protection, rtoTargetSeconds, enrollment: this.#enrollment });
   }
 
   /** What the service does by itself, or others do in it. */

@@ -230,8 +230,8 @@ describe('a list of configurations that stays empty', () => {
     world.apply('DisasterReset', 'all', {
       scope: 'Account',
       configurations: [{ configurationId, configurationGeneration: generation }],
-      confirmationName: 'Demo',
-      acknowledgement: 'DeletesProtectionAndLeftovers',
+      confirmation: 'Demo',
+      acknowledgements: ['DeletesProtectionAndLeftovers'],
       validUntil: validUntil(world),
     });
     const account = await said(world, 300_000, ['HostingAccount', 'default', 'Ready']);
@@ -240,11 +240,11 @@ describe('a list of configurations that stays empty', () => {
     expect(conditionOf(world, 'DisasterReset', 'all', 'Succeeded')).toBe('True/Succeeded');
   });
 
-  it('lets an enrolment that was raised after an outside wipe go on once that is proved', async () => {
+  it('lets an enrollment that was raised after an outside wipe go on once that is proved', async () => {
     const world = await aProtectedWorld();
     const spec = world.get(kind, 'orders')?.spec as object;
     await wipedByHand(world);
-    world.apply(kind, 'orders', { ...spec, enrolment: 2 });
+    world.apply(kind, 'orders', { ...spec, enrollment: 2 });
     await world.run(120_000);
     expect(await committed(world, 'configuration.created')).toBe(1);
 

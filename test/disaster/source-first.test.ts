@@ -43,7 +43,7 @@ describe('a protection that is not there yet', () => {
     [
       'the region of the source',
       { destinationRegion: 'eu-west' },
-      /is the region of the source: acknowledge that .*or use us-east/,
+      /is the region of the source: add SameRegion to spec.acknowledgements, or use us-east/,
     ],
   ])('sends nothing where it asks for %s, and says what would be accepted', async (_because, more, words) => {
     const world = await aWorld({ ...aProtection, ...more });
@@ -78,7 +78,7 @@ describe('the recovery points of a protection', () => {
   it.each([60, 3_600])(
     'are shown within a minute of readiness when it is warm, with polls every %i s',
     async (pollSeconds) => {
-      const world = await aWorld({ ...aProtection, mode: 'Warm' }, { pollSeconds });
+      const world = await aWorld({ ...aProtection, protectionMode: 'Warm' }, { pollSeconds });
       let readySince = Number.POSITIVE_INFINITY;
       let deniedMs = 0;
       for (let passed = 0; passed < 4_000_000; passed += 1_000) {

@@ -94,7 +94,11 @@ describe('a protection whose setting up has no answer', () => {
   it('says InDoubt, and when the same is sent again', async () => {
     const world = await aWorld();
     world.interference = ({ path }) => (path.endsWith('/configure') ? 'loseBefore' : undefined);
-    world.apply('DisasterProtection', 'prot', { appEnvId: 'env_web_prod', destinationRegion: 'us-east', mode: 'Cold' });
+    world.apply('DisasterProtection', 'prot', {
+      appEnvId: 'env_web_prod',
+      destinationRegion: 'us-east',
+      protectionMode: 'Cold',
+    });
     const said = new Set<string>();
     for (let at = 0; at < 6; at += 1) {
       await world.run(20_000);

@@ -71,7 +71,7 @@ const restricted: Arrange = () =>
       }),
   );
 
-const protection = { appEnvId: 'env_web_prod', destinationRegion: 'us-east', mode: 'Cold' };
+const protection = { appEnvId: 'env_web_prod', destinationRegion: 'us-east', protectionMode: 'Cold' };
 
 const isProtected: Arrange = () =>
   Promise.resolve((world) => void world.apply('DisasterProtection', 'prot', protection));

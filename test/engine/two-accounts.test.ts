@@ -34,7 +34,10 @@ const contested: readonly { kind: string; spec: object }[] = [
   },
   { kind: 'AppEnvironment', spec: { appEnvId: 'env_web_prod' } },
   { kind: 'MemberAccess', spec: { membershipId: 'mem_demo', access: 'Full' } },
-  { kind: 'DisasterProtection', spec: { appEnvId: 'env_web_prod', destinationRegion: 'us-east', mode: 'Cold' } },
+  {
+    kind: 'DisasterProtection',
+    spec: { appEnvId: 'env_web_prod', destinationRegion: 'us-east', protectionMode: 'Cold' },
+  },
 ];
 
 describe('two account resources for one account of the service', () => {

@@ -14,7 +14,7 @@ const discard = {
   configurationId: 'cfg_1',
   operationId: 'op_1',
   configurationGeneration: 3,
-  acknowledgement: 'DiscardsRecoveredData',
+  acknowledgements: ['DiscardsRecoveredData'],
   validUntil,
 };
 const reset = {
@@ -22,8 +22,8 @@ const reset = {
   appEnvId: 'env_1',
   configurationId: 'cfg_1',
   configurationGeneration: 3,
-  confirmationName: 'prod',
-  acknowledgement: 'DeletesProtectionAndLeftovers',
+  confirmation: 'prod',
+  acknowledgements: ['DeletesProtectionAndLeftovers'],
   validUntil,
 };
 
@@ -105,7 +105,7 @@ describe('a reset', () => {
     ],
     ['the generation moved', 'stall/Superseded', shown({ generation: 4 })],
     ['the list lags behind the generation', 'wait/ReadingService', shown({ generation: 2 })],
-    ['the name is another one', 'stall/ConfirmationMismatch', { spec: { confirmationName: 'Prod' } }],
+    ['the name is another one', 'stall/ConfirmationMismatch', { spec: { confirmation: 'Prod' } }],
     [
       'the service does not show the name',
       'begin',
@@ -122,7 +122,7 @@ describe('a reset', () => {
     configurationId: undefined,
     configurationGeneration: undefined,
     configurations: [{ configurationId: 'cfg_1', configurationGeneration: 3 }],
-    confirmationName: 'Demo',
+    confirmation: 'Demo',
   };
   const powers = { sinceMs: wallStart - 60_000, activation: true, accountReset: true };
 

@@ -15,7 +15,7 @@ const discard = {
   configurationId,
   operationId: 'op_1',
   configurationGeneration: 3,
-  acknowledgement: 'DiscardsRecoveredData',
+  acknowledgements: ['DiscardsRecoveredData'],
   validUntil,
 };
 const reset = {
@@ -23,8 +23,8 @@ const reset = {
   appEnvId: 'env_1',
   configurationId,
   configurationGeneration: 3,
-  confirmationName: 'prod',
-  acknowledgement: 'DeletesProtectionAndLeftovers',
+  confirmation: 'prod',
+  acknowledgements: ['DeletesProtectionAndLeftovers'],
   validUntil,
 };
 const validation = { protectionRef: { name: 'orders' } };

@@ -332,7 +332,7 @@ describe('a discard', () => {
       configurationId,
       operationId: 'op_1',
       configurationGeneration: 3,
-      acknowledgement: 'DiscardsRecoveredData',
+      acknowledgements: ['DiscardsRecoveredData'],
       validUntil,
     };
     const facts = acceptedAt === undefined ? {} : { acceptedAt };

@@ -188,7 +188,7 @@ describe.concurrent('a reset', slow, () => {
     await tenant.apply('DisasterReset', 'first', spec);
     await tenant.becomes('DisasterReset', 'first', 'True/Succeeded', 90_000);
     await tenant.becomes('DisasterProtection', 'wiped', 'False/WipedByReset', 90_000);
-    await Protection.applied(protection, { enrolment: 2 });
+    await Protection.applied(protection, { enrollment: 2 });
     const isNew = async () => (await protection.again(0)).configurationId !== protection.configurationId;
     await eventually('it is set up anew', isNew, 60_000);
     const anew = await protection.again(0);

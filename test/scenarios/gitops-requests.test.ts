@@ -119,8 +119,8 @@ async function finalStatuses(): Promise<ReadonlyMap<string, object>> {
   world.apply('DisasterReset', 'now', {
     scope: 'Environment',
     appEnvId: 'env_db_prod',
-    confirmationName: 'production',
-    acknowledgement: 'DeletesProtectionAndLeftovers',
+    confirmation: 'production',
+    acknowledgements: ['DeletesProtectionAndLeftovers'],
     ...pinned(),
   });
   await world.run(900_000);

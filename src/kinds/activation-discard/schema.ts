@@ -1,7 +1,7 @@
 import type { z } from 'zod';
 import type { KindIdentity } from '../../engine/kind/contract/define.ts';
 import { specInAccount } from '../../engine/kind/schema/parts.ts';
-import { choice, facts, moment, objectRef, serviceId } from '../../engine/kind/schema/schema.ts';
+import { facts, moment, objectRef, serviceId } from '../../engine/kind/schema/schema.ts';
 import * as recovery from '../recovery/schema.ts';
 
 /** The end of an activation that is not live yet. */
@@ -11,7 +11,10 @@ export const Spec = recovery.once(
     configurationId: serviceId('The configuration that the protection must still have.'),
     operationId: serviceId('The activation: status.activeOperation.operationId of the protection.'),
     configurationGeneration: recovery.generation('The generation that the configuration must still have.'),
-    acknowledgement: choice('Acknowledges that what was recovered so far is removed.', ['DiscardsRecoveredData']),
+    acknowledgements: recovery.acknowledgements(
+      'The risks that you accept. DiscardsRecoveredData: what was recovered so far is removed (interface: discardAcknowledged).',
+      ['DiscardsRecoveredData'],
+    ),
     validUntil: moment('After this moment nothing is sent; at most 24 hours after this resource was created.'),
   }),
 );

@@ -20,6 +20,7 @@ import { activationUnderWay } from '../recovery/configurations.ts';
 import { refusedBySource } from './eligibility.ts';
 import { appliedBy, differenceOf, itemOf, mayBeOf, type ProtectionPass } from './settings.ts';
 import { requestIdOf } from '../recovery/request-id.ts';
+import { inSpecWords } from '../recovery/words.ts';
 import type { Facts, Spec } from './schema.ts';
 
 /** A complete walk over the configurations of an account. */
@@ -93,7 +94,7 @@ export function resetAhead(pass: ProtectionPass, configurationId: string): Step<
     .related?.('DisasterReset', configurationId)
     .find(({ namespace, finished }) => namespace === pass.subject.namespace && !finished);
   if (reset === undefined) return undefined;
-  const message = `${reset.name} is about configuration ${configurationId}; spec.enrolment is looked at after it`;
+  const message = `${reset.name} is about configuration ${configurationId}; spec.enrollment is looked at after it`;
   return { is: 'wait', reason: 'OperationInProgress', message, retryInMs: 10_000 };
 }
 
@@ -115,7 +116,7 @@ export function configure(
     heldBack(pass, appEnvId, configuration);
   if (held !== undefined) return held;
   const item = itemOf(pass, appEnvId, configuration);
-  // Made up for this attempt: a later enrolment with the same content must not be answered with an operation that is gone.
+  // Made up for this attempt: a later enrollment with the same content must not be answered with an operation that is gone.
   const requestId = requestIdOf('configure/v1', {
     uid: pass.subject.uid,
     at: pass.wallMs,
@@ -133,7 +134,7 @@ export function configure(
     words: words(pass, configuration === undefined),
     journal: {
       operation: 'configure',
-      attempt: pass.spec.enrolment ?? 1,
+      attempt: pass.spec.enrollment ?? 1,
       digest: pass.print({ ...item }),
       requestId,
       payload: JSON.stringify(body),
@@ -220,7 +221,7 @@ export function resolve(pass: ProtectionPass, walk: Walk, journal: JournalEntry)
       saidNo: (answer) => {
         const result = configureResultOf(answer, item.sourceAppEnvId);
         return result?.success === false
-          ? (result.error ?? 'the service refused the item without a reason')
+          ? inSpecWords(result.error ?? 'the service refused the item without a reason')
           : undefined;
       },
       committed: (answer) => {

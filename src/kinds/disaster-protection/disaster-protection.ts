@@ -30,8 +30,8 @@ function step(pass: ProtectionPass): Step<Facts> {
   const { id, journal } = pass.memory;
   const read = drConfigurationsOf(accountId);
   const walk = pass.view.all(read);
-  const wanted = pass.spec.enrolment ?? 1;
-  const isToEnrol = id === undefined || wanted > (pass.memory.facts.enrolment ?? wanted);
+  const wanted = pass.spec.enrollment ?? 1;
+  const isToEnrol = id === undefined || wanted > (pass.memory.facts.enrollment ?? wanted);
   // Before the first walk, too: the account counts who looks for its own.
   const seen = id === undefined ? undefined : sightOf(pass, id);
   const since =
@@ -69,11 +69,11 @@ function step(pass: ProtectionPass): Step<Facts> {
 /** Nothing is bound, or it is to be enrolled anew: takes what is there, or sets it up. */
 function enrol(pass: ProtectionPass, walk: Walk): Step<Facts> {
   const existing = ofEnvironment(pass, walk);
-  const wanted = pass.spec.enrolment ?? 1;
+  const wanted = pass.spec.enrollment ?? 1;
   const { id, facts: known } = pass.memory;
   const isKnown = existing !== undefined && existing.configurationId === id;
   const kept = isKnown ? known : historyOf(known);
-  const facts: Facts = { ...kept, appEnvId: environmentOf(pass), enrolment: wanted };
+  const facts: Facts = { ...kept, appEnvId: environmentOf(pass), enrollment: wanted };
   const mayAdopt = pass.account.adoption !== 'Never' && pass.spec.lifecycle?.adoption !== 'Never';
   if (existing !== undefined) {
     const { configurationId } = existing;
@@ -110,11 +110,11 @@ function keep(pass: ProtectionPass, configuration: ConfigurationItem): Step<Fact
   if (changed.length > 0) return correct(pass, configuration, changed, difference.unsent.length === 0);
   const { applied, facts } = pass.memory;
   const { generation } = pass.subject;
-  if (applied?.generation !== generation || facts.enrolment === undefined) {
-    const enrolment = facts.enrolment ?? pass.spec.enrolment ?? 1;
+  if (applied?.generation !== generation || facts.enrollment === undefined) {
+    const enrollment = facts.enrollment ?? pass.spec.enrollment ?? 1;
     return {
       is: 'again',
-      remember: { applied: { generation, prints: difference.prints }, facts: { ...facts, enrolment } },
+      remember: { applied: { generation, prints: difference.prints }, facts: { ...facts, enrollment } },
     };
   }
   if (facts.firstReadyTime !== undefined) return { is: 'ready', note: {}, ...lookingAgain(pass, configuration) };

@@ -1,7 +1,7 @@
 /** What the service already shows of an environment that it would refuse to protect as the spec asks: said before a call is made. */
 import type { Verdict } from '../../engine/kind/contract/step.ts';
 import { drSourcesOf, type ConfigurationItem, type SourceItem } from '../../hosting/requests.ts';
-import type { ProtectionPass } from './settings.ts';
+import { isSameRegionAccepted, type ProtectionPass } from './settings.ts';
 import type { Facts } from './schema.ts';
 
 /** Why the service would refuse the settings, with what it would accept; undefined where nothing that it shows says so. */
@@ -37,7 +37,7 @@ function destination(
   { region, eligibleDestinations }: SourceItem,
   configuration: ConfigurationItem | undefined,
 ): string | undefined {
-  const { destinationRegion, sameRegion } = spec;
+  const { destinationRegion } = spec;
   const { settings } = configuration ?? {};
   if (destinationRegion === undefined || destinationRegion === settings?.destinationRegion) return undefined;
   const others = eligibleDestinations.filter((name) => name !== region);
@@ -45,8 +45,8 @@ function destination(
   if (eligibleDestinations.length > 0 && !eligibleDestinations.includes(destinationRegion)) {
     return `spec.destinationRegion ${destinationRegion} is not eligible; eligible are ${eligibleDestinations.join(', ')}`;
   }
-  if (destinationRegion !== region || sameRegion !== undefined || settings?.sameRegionAcknowledged === true) {
+  if (destinationRegion !== region || isSameRegionAccepted(spec) || settings?.sameRegionAcknowledged === true) {
     return undefined;
   }
-  return `spec.destinationRegion ${destinationRegion} is the region of the source: acknowledge that with spec.sameRegion${instead}`;
+  return `spec.destinationRegion ${destinationRegion} is the region of the source: add SameRegion to spec.acknowledgements${instead}`;
 }

@@ -34,7 +34,7 @@ function seconds(milliseconds: number | undefined): number | undefined {
 function settingsFacts(settings: ProtectionSettings | undefined): Facts['settings'] {
   return stated({
     destinationRegion: settings?.destinationRegion,
-    mode: settings?.mode,
+    protectionMode: settings?.mode,
     storageCredentialId: settings?.storageCredentialId ?? undefined,
     snapshotIntervalSeconds: seconds(settings?.snapshotIntervalMs),
     validationIntervalSeconds: seconds(settings?.validationIntervalMs),
@@ -196,7 +196,7 @@ function withoutMoving(facts: Facts): Facts {
 /** The status of a protection. */
 export function protectionFacts(pass: ProtectionPass, shown: Shown): Facts {
   const { configuration, source, points, appEnvId } = shown;
-  const { enrolment, firstReadyTime, operations: _ledger, ...before } = pass.memory.facts;
+  const { enrollment, firstReadyTime, operations: _ledger, ...before } = pass.memory.facts;
   const active = activeOf(configuration);
   const { activeOperation: last, operations: rows = [] } = pass.memory.facts;
   const known = [...(last === undefined ? [] : [last]), ...rows].find(
@@ -207,7 +207,7 @@ export function protectionFacts(pass: ProtectionPass, shown: Shown): Facts {
     appEnvId,
     generation: configuration.generation,
     ...stated<Facts>({
-      enrolment,
+      enrollment,
       firstReadyTime,
       settings: settingsFacts(configuration.settings),
       readiness: stated({

@@ -20,10 +20,10 @@ import type { Facts, Spec } from './schema.ts';
 import type { Spec as ResetSpec } from '../disaster-reset/schema.ts';
 
 /** What outlives a configuration: what was shown of it says nothing of another one, nor of none. */
-export function historyOf({ appEnvId, enrolment, operations, goneAt, wipedBy }: Facts): Facts {
+export function historyOf({ appEnvId, enrollment, operations, goneAt, wipedBy }: Facts): Facts {
   return {
     ...(appEnvId !== undefined && { appEnvId }),
-    ...(enrolment !== undefined && { enrolment }),
+    ...(enrollment !== undefined && { enrollment }),
     ...(operations !== undefined && { operations }),
     ...(goneAt !== undefined && { goneAt }),
     ...(wipedBy !== undefined && { wipedBy }),
@@ -47,7 +47,7 @@ export function gone(pass: ProtectionPass, id: string): Step<Facts> {
   const wipedBy = wiperOf(pass, id) ?? facts.wipedBy;
   const how = wipedBy === undefined ? notListed(id) : `${notListed(id)}; ${wipedBy} wiped it`;
   const remember = { facts: { ...facts, ...(wipedBy !== undefined && { wipedBy }) } };
-  return { ...lost(wipedBy !== undefined, how, (facts.enrolment ?? 1) + 1), remember };
+  return { ...lost(wipedBy !== undefined, how, (facts.enrollment ?? 1) + 1), remember };
 }
 
 /**
@@ -119,7 +119,7 @@ function unseenBlind(
 
 /**
  * What keeps a resource that remembers nothing from setting a protection up: resets in its namespace name configurations of the
- * environment that are gone, and enrolment was not raised above their number.
+ * environment that are gone, and enrollment was not raised above their number.
  */
 export function lostBefore(pass: ProtectionPass, walk: Walk): Verdict<Facts> | undefined {
   const resets = resetsOf(pass).flatMap((reset) => {
@@ -128,7 +128,7 @@ export function lostBefore(pass: ProtectionPass, walk: Walk): Verdict<Facts> | u
   });
   const [first] = resets;
   const count = new Set(resets.map(({ configurationId }) => configurationId)).size;
-  if (first === undefined || (pass.spec.enrolment ?? 1) > count) return undefined;
+  if (first === undefined || (pass.spec.enrollment ?? 1) > count) return undefined;
   const isWiped = first.facts['acceptedAt'] !== undefined;
   const which = `configuration ${first.configurationId} of this environment`;
   // One that was not accepted, as far as its status tells, may name what never was.
@@ -149,8 +149,8 @@ function resetsOf(pass: ProtectionPass): readonly Related[] {
   return [...resets.values()].filter(({ namespace }) => namespace === subject.namespace);
 }
 
-function lost(isWiped: boolean, how: string, enrolment: number): Verdict<Facts> {
+function lost(isWiped: boolean, how: string, enrollment: number): Verdict<Facts> {
   const reason = isWiped ? 'WipedByReset' : 'ConfigurationGone';
-  const message = `${how}; to protect the environment again, raise spec.enrolment to ${enrolment}`;
+  const message = `${how}; to protect the environment again, raise spec.enrollment to ${enrollment}`;
   return { is: 'stall', reason, message, conditions: [unprotected(reason, message)] };
 }

@@ -1,6 +1,6 @@
 import type { z } from 'zod';
 import type { KindIdentity } from '../../engine/kind/contract/define.ts';
-import { adoption, drift, lifecycle, mode, onDelete, specInAccount } from '../../engine/kind/schema/parts.ts';
+import { adoption, drift, lifecycle, mode, specInAccount } from '../../engine/kind/schema/parts.ts';
 import { withRule, withTransition } from '../../engine/kind/schema/rules.ts';
 import {
   choice,
@@ -47,8 +47,8 @@ const Fields = specInAccount('Which environment is protected, where, and how wel
     min: 1,
     max: 128,
   }).optional(),
-  mode: choice(
-    "Cold keeps snapshots only, Warm also keeps a standby that applies them. Default: the service's own choice.",
+  protectionMode: choice(
+    "Cold keeps snapshots only, Warm also keeps a standby that applies them. Default: the service's own choice. (interface: mode)",
     ['Cold', 'Warm'],
   ).optional(),
   storage: Storage.optional(),
@@ -56,9 +56,16 @@ const Fields = specInAccount('Which environment is protected, where, and how wel
   validationIntervalSeconds: seconds('How often a recovery is tried in isolation'),
   rpoTargetSeconds: seconds('How old the newest recovery point may be'),
   rtoTargetSeconds: seconds('How long a recovery may take'),
-  sameRegion: choice('Acknowledges that the recovery region is the region of the source.', ['Acknowledged']).optional(),
-  target: recovery.target('The names for what is recovered. Required when mode is Warm, and for databases.').optional(),
-  enrolment: integer(
+  acknowledgements: recovery
+    .acknowledgements(
+      'The risks that you accept. SameRegion: the region to recover in is the region of the source (interface: sameRegionAcknowledged).',
+      ['SameRegion'],
+    )
+    .optional(),
+  target: recovery
+    .target('The names for what is recovered. Required when protectionMode is Warm, and for databases.')
+    .optional(),
+  enrollment: integer(
     'Raise it to protect the environment again after its configuration is gone. It can only grow. Default: 1.',
     { min: 1, max: 1_000_000 },
   ).optional(),
@@ -66,23 +73,22 @@ const Fields = specInAccount('Which environment is protected, where, and how wel
     mode,
     adoption,
     drift,
-    onDelete: onDelete(['Retain'], 'The interface cannot end a protection. Default: Retain.'),
   }),
 });
 
 /** Protection of one environment against the loss of its region. */
 export const Spec = withTransition(
   withRule(ofOneEnvironment(Fields, 'cannot be changed: a protection belongs to its environment; create another one'), {
-    rule: "!has(self.mode) || self.mode != 'Warm' || has(self.target)",
-    message: 'target is required when mode is Warm: the destination is prepared at once',
+    rule: "!has(self.protectionMode) || self.protectionMode != 'Warm' || has(self.target)",
+    message: 'target is required when protectionMode is Warm: the destination is prepared at once',
     fieldPath: '.target',
     reason: 'FieldValueRequired',
-    check: (spec) => spec.mode !== 'Warm' || spec.target !== undefined,
+    check: (spec) => spec.protectionMode !== 'Warm' || spec.target !== undefined,
   }),
   {
-    rule: 'self.?enrolment.orValue(1) >= oldSelf.?enrolment.orValue(1)',
-    message: 'enrolment can only be raised',
-    fieldPath: '.enrolment',
+    rule: 'self.?enrollment.orValue(1) >= oldSelf.?enrollment.orValue(1)',
+    message: 'enrollment can only be raised',
+    fieldPath: '.enrollment',
     reason: 'FieldValueInvalid',
   },
 );
@@ -95,7 +101,7 @@ const id = (description: string) => text(description, { max: 128 }).optional();
 
 const Settings = shown('Settings as the service shows them.', {
   destinationRegion: word('The region to recover in.').optional(),
-  mode: word('Cold or Warm.').optional(),
+  protectionMode: word('cold or warm, in the word of the service.').optional(),
   storageCredentialId: id('The storage credential.'),
   snapshotIntervalSeconds: count('How often a snapshot is taken, in seconds.'),
   validationIntervalSeconds: count('How often a recovery is tried, in seconds.'),
@@ -144,7 +150,7 @@ export const Facts = facts({
   appEnvId: id('The id of the protected environment.'),
   generation: recovery.generation('The generation of the configuration.').optional(),
   settings: Settings.optional(),
-  enrolment: count('The newest value of spec.enrolment that was sent.'),
+  enrollment: count('The newest value of spec.enrollment that was sent.'),
   firstReadyTime: time('When the service said for the first time that recovery is ready.'),
   goneAt: time('When it was proved that the configuration is gone; absent again once the service shows it.'),
   wipedBy: text('The DisasterReset that wiped the configuration.', { max: 512 }).optional(),
@@ -206,7 +212,7 @@ export const identity = {
       path: '.status.conditions[?(@.type=="RecoveryReady")].status',
       description: 'Whether the service says that a recovery would work.',
     },
-    { name: 'MODE', path: '.status.settings.mode', description: 'Cold or Warm, as the service has it.' },
+    { name: 'MODE', path: '.status.settings.protectionMode', description: 'Cold or Warm, as the service has it.' },
     { name: 'REGION', path: '.status.settings.destinationRegion', description: 'The region to recover in.' },
     { name: 'STAGE', path: '.status.activeOperation.stage', description: 'How far the operation under way is.' },
     {
@@ -224,7 +230,7 @@ export const identity = {
   ],
   selectable: [
     '.spec.environmentRef.name',
-    '.spec.mode',
+    '.spec.protectionMode',
     '.spec.destinationRegion',
     '.status.appEnvId',
     '.status.configurationId',

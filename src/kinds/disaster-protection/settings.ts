@@ -51,18 +51,23 @@ function wantedNames({ target }: Spec): DestinationNames | undefined {
   return { envName: environmentName.trim(), appName: appName?.trim(), createNewApp };
 }
 
+/** Whether somebody accepts that the region to recover in is the region of the source. */
+export function isSameRegionAccepted({ acknowledgements = [] }: Pick<Spec, 'acknowledgements'>): boolean {
+  return acknowledgements.includes('SameRegion');
+}
+
 /** What the spec states; what it leaves open is the service's choice. */
 export function desiredOf(spec: Spec): Fields {
   const wanted = wantedNames(spec);
   return {
     destinationRegion: spec.destinationRegion,
-    mode: spec.mode,
+    protectionMode: spec.protectionMode,
     storage: storageOf(spec),
     snapshotIntervalSeconds: spec.snapshotIntervalSeconds,
     validationIntervalSeconds: spec.validationIntervalSeconds,
     rpoTargetSeconds: spec.rpoTargetSeconds,
     rtoTargetSeconds: spec.rtoTargetSeconds,
-    sameRegion: spec.sameRegion === undefined ? undefined : true,
+    acknowledgements: isSameRegionAccepted(spec) ? ['SameRegion'] : undefined,
     target: wanted && names(wanted),
   };
 }
@@ -79,13 +84,19 @@ export function observedOf(
   return {
     ...(settings !== undefined && {
       destinationRegion: settings.destinationRegion,
-      mode: settings.mode === undefined ? undefined : settings.mode.toLowerCase() === 'warm' ? 'Warm' : 'Cold',
+      protectionMode:
+        settings.mode === undefined ? undefined : settings.mode.toLowerCase() === 'warm' ? 'Warm' : 'Cold',
       storage: shownStorage(settings.storageCredentialId),
       snapshotIntervalSeconds: seconds(settings.snapshotIntervalMs),
       validationIntervalSeconds: seconds(settings.validationIntervalMs),
       rpoTargetSeconds: seconds(settings.rpoTargetMs),
       rtoTargetSeconds: seconds(settings.rtoTargetMs),
-      sameRegion: settings.sameRegionAcknowledged,
+      acknowledgements:
+        settings.sameRegionAcknowledged === undefined
+          ? undefined
+          : settings.sameRegionAcknowledged
+            ? ['SameRegion']
+            : [],
     }),
     target: destination && names(namedAlike(destination, spec)),
   };
@@ -190,10 +201,10 @@ export function itemOf(
   const { spec } = pass;
   const { settings } = configuration ?? {};
   const destination = configuration?.warmDestination ?? configuration?.plannedDestination;
-  const mode = spec.mode?.toLowerCase() ?? settings?.mode?.toLowerCase();
+  const mode = spec.protectionMode?.toLowerCase() ?? settings?.mode?.toLowerCase();
   const target = wantedNames(spec) ?? destination;
   const storage = spec.storage === undefined ? settings?.storageCredentialId : credentialOf(spec.storage);
-  const sameRegion = spec.sameRegion !== undefined || settings?.sameRegionAcknowledged === true;
+  const sameRegion = isSameRegionAccepted(spec) || settings?.sameRegionAcknowledged === true;
   const rows = {
     destinationRegion: spec.destinationRegion ?? settings?.destinationRegion,
     mode: mode === 'warm' || mode === 'cold' ? mode : undefined,

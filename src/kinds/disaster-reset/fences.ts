@@ -41,7 +41,7 @@ export function environmentOf({ spec, referred, memory }: ResetPass): string {
 /** The body that is sent. */
 export function bodyOf(pass: ResetPass): Resetting {
   const { accountId } = pass.account;
-  const { scope, confirmationName } = pass.spec;
+  const { scope, confirmation: confirmationName } = pass.spec;
   if (scope === 'Account') return { accountId, scope: 'account', confirmationName };
   return { accountId, scope: 'environment', confirmationName, sourceAppEnvId: environmentOf(pass) };
 }
@@ -115,8 +115,8 @@ function absent(pass: ResetPass, seen: Seen): Step<Facts> | Fence | undefined {
 function misnamed(pass: ResetPass, { sources }: Seen): Fence | undefined {
   if (pass.spec.scope === 'Account') return undefined;
   const name = sources.get(environmentOf(pass))?.environmentName;
-  if (name === undefined || name === pass.spec.confirmationName) return undefined;
-  return never('ConfirmationMismatch', `spec.confirmationName must be ${name}`);
+  if (name === undefined || name === pass.spec.confirmation) return undefined;
+  return never('ConfirmationMismatch', `spec.confirmation must be ${name}`);
 }
 
 /** The generation must be the pinned one, unless the service has said that it is at work: then a repeat finishes what it began. */

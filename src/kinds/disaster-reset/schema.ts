@@ -27,13 +27,14 @@ const Fields = specInAccount('Which protection to wipe, and until when.', {
     ['configurationId'],
     { max: 100, min: 1 },
   ).optional(),
-  confirmationName: text('The exact name of the environment, or of the account with scope Account.', {
-    min: 1,
-    max: 256,
-  }),
-  acknowledgement: choice('Acknowledges that the protection and what is left of its recoveries is deleted.', [
-    'DeletesProtectionAndLeftovers',
-  ]),
+  confirmation: text(
+    'The exact name of the environment, or of the account with scope Account (interface: confirmationName).',
+    { min: 1, max: 256 },
+  ),
+  acknowledgements: recovery.acknowledgements(
+    'The risks that you accept. DeletesProtectionAndLeftovers: the protection and what is left of its recoveries is deleted.',
+    ['DeletesProtectionAndLeftovers'],
+  ),
   validUntil: moment('After this moment nothing is sent; at most 24 hours after this resource was created.'),
 });
 

@@ -24,6 +24,11 @@ export function namesOf({ target }: Spec): Activation['target'] {
   return { envName: environmentName.trim(), createNewApp, ...(appName !== undefined && { appName: appName.trim() }) };
 }
 
+/** Whether somebody accepts that the source may still write where it cannot be fenced. */
+function isWriterSafetyAccepted({ acknowledgements = [] }: Spec): boolean {
+  return acknowledgements.includes('WriterSafety');
+}
+
 /** The id of this activation; it follows from what is asked for alone. */
 export function activationId({ spec, account }: Pick<ActivationPass, 'spec' | 'account'>): string {
   const { recoveryPoint } = spec;
@@ -36,7 +41,7 @@ export function activationId({ spec, account }: Pick<ActivationPass, 'spec' | 'a
     pointId: recoveryPoint.pointId,
     cutoffAt: recoveryPoint.cutoffTime,
     target: { ...namesOf(spec) },
-    writerSafetyAcknowledged: spec.writerSafety === 'Acknowledged',
+    writerSafetyAcknowledged: isWriterSafetyAccepted(spec),
     attempt: spec.attempt ?? 1,
   });
 }
@@ -53,7 +58,7 @@ export function bodyOf({ spec, account, memory }: ActivationPass): Activation {
     pointId: recoveryPoint.pointId,
     cutoffAt: recoveryPoint.cutoffTime,
     target: namesOf(spec),
-    writerSafetyAcknowledged: spec.writerSafety === 'Acknowledged',
+    writerSafetyAcknowledged: isWriterSafetyAccepted(spec),
   };
 }
 

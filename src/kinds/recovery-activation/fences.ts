@@ -145,7 +145,7 @@ function activated(pass: ActivationPass, configuration: ConfigurationItem): Fenc
   return never('AlreadyActivated', `${what}, ${which}; name the last one, or, where its end is not shown, ${anew}`);
 }
 
-const anew = 'begin anew with a DisasterReset and a raised enrolment';
+const anew = 'begin anew with a DisasterReset and a raised enrollment';
 
 /**
  * An activation that the history shows without its id. The result of the named one covers it, since the service begins none

@@ -94,7 +94,7 @@ function busy(configuration: ConfigurationItem, journal: JournalEntry | undefine
   if (activeId !== undefined && journal?.create?.excluded.includes(activeId) === false) return undefined;
   return notYet(
     'OperationInProgress',
-    `the service works on operation ${activeId ?? '(its id is not shown)'}; a validation needs a completed enrolment and no other operation`,
+    `the service works on operation ${activeId ?? '(its id is not shown)'}; a validation needs a completed enrollment and no other operation`,
   );
 }
 

@@ -15,6 +15,7 @@ import type { Read, Snapshot } from '../../engine/ports.ts';
 import { drConfigurationsOf } from '../../hosting/requests.ts';
 import { never, powerless, unreferred, type Fence, type RequestFacts } from './approval.ts';
 import { stop } from './one-shot-end.ts';
+import { inSpecWords } from './words.ts';
 
 /** What one kind of request decides for itself. */
 export interface OncePlan<Spec, Facts extends RequestFacts, Seen> {
@@ -290,7 +291,8 @@ function resolve<Spec, Facts extends RequestFacts, Seen>(
     const own = plan.refused?.(pass, seen, no);
     if (own !== undefined) return own;
     if (!limbo.settled) return inDoubt(plan, pass, limbo.untilMs, `the service said: ${journal.conflicted}`);
-    return stop(pass, { reason: 'Rejected', message: `${plan.words(pass)}: ${journal.conflicted}`, final: true });
+    const message = `${plan.words(pass)}: ${inSpecWords(journal.conflicted)}`;
+    return stop(pass, { reason: 'Rejected', message, final: true });
   }
   const fence = offFence(plan, pass) ?? plan.fence(pass, seen) ?? aloneFence(plan, pass);
   if (fence !== undefined) {

@@ -2,7 +2,7 @@
 import type { z } from 'zod';
 import { immutable, withRule } from '../../engine/kind/schema/rules.ts';
 import { mostStages } from './stages.ts';
-import { fields, flag, integer, listOf, number, shown, text } from '../../engine/kind/schema/schema.ts';
+import { choice, fields, flag, integer, listOf, number, setOf, shown, text } from '../../engine/kind/schema/schema.ts';
 
 /** The largest number that JSON can say exactly. */
 const largest = 9_007_199_254_740_991;
@@ -25,6 +25,14 @@ export function target(description: string) {
       check: ({ createNewApp = false, appName }) => !createNewApp || appName !== undefined,
     },
   );
+}
+
+/** The risks that somebody accepts, each by its name; `required` must be among them. */
+export function acknowledgements<const Risks extends readonly [string, ...string[]]>(
+  description: string,
+  risks: Risks,
+): z.ZodArray<z.ZodEnum<{ [Risk in Risks[number]]: Risk }>> {
+  return setOf(description, choice('A risk by its name.', risks), { min: 1, max: risks.length });
 }
 
 /** The generation of a configuration. */

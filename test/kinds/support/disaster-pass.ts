@@ -18,7 +18,7 @@ export function aSpec(more: Partial<Spec> = {}): Spec {
     configurationId,
     recoveryPoint: { selectedOperationId: 'op_enrolment', pointId, cutoffTime, configurationGeneration: 3 },
     target: { environmentName: 'recovered', appName: 'orders-recovered', createNewApp: true },
-    writerSafety: 'Acknowledged',
+    acknowledgements: ['WriterSafety'],
     confirmation: 'orders/prod',
     validUntil: new Date(wallStart + 3_600_000).toISOString(),
     ...more,

@@ -92,14 +92,14 @@ export const reasons = {
   DestinationMismatch:
     'The names in spec.target are not the ones of the warm destination. Copy status.warmDestination of the protection.',
   ActivationUnavailable: 'The service says that the source cannot be activated; the message carries its reason.',
-  ConfirmationMismatch: 'spec.confirmation or spec.confirmationName is not the name of the source.',
+  ConfirmationMismatch: 'spec.confirmation is not the name of the source.',
   AlreadyActivated:
     'The configuration was activated, or is being activated. If another activation is meant, name the earlier one in spec.afterOperationId.',
   OperationNotActive: 'The operation that the resource names is not the one that the service works on.',
   OperationFailed: 'The service ended the operation without the result that was asked for.',
   // Disaster readiness: the protection
-  ConfigurationGone: 'The protection is gone from the service. It is not set up again until spec.enrolment is raised.',
-  WipedByReset: 'A DisasterReset wiped the protection. It is not set up again until spec.enrolment is raised.',
+  ConfigurationGone: 'The protection is gone from the service. It is not set up again until spec.enrollment is raised.',
+  WipedByReset: 'A DisasterReset wiped the protection. It is not set up again until spec.enrollment is raised.',
   NotProtected: 'The service lists no protection of the environment: nothing could be recovered.',
   NotEligible:
     'The service shows that it would refuse this protection; the message says which field of the spec, and what would be accepted.',
