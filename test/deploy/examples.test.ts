@@ -78,6 +78,25 @@ const flux = objectsIn('deploy/flux');
 const argo = objectsIn('deploy/argocd').filter(({ kind }) => kind === 'Application');
 const has = (kind: string, name: string) => flux.some((one) => one.kind === kind && one.metadata.name === name);
 
+/** Applications whose resources are in sync waves and that prune in those waves. */
+const pruningInWaves = (applications: typeof argo) =>
+  applications
+    .filter((application) => JSON.stringify(application.spec).includes('argocd.argoproj.io/sync-wave'))
+    .filter(({ spec }) => !Application.parse(spec).syncPolicy.syncOptions.includes('PruneLast=true'))
+    .map(({ metadata }) => metadata.name);
+
+describe('an Application with sync waves', () => {
+  it('prunes last, or a deletion that waits for a change in a later wave would hold it up for good', () => {
+    expect(pruningInWaves(argo)).toEqual([]);
+  });
+
+  it('would be noticed if it did not', () => {
+    const text = JSON.stringify(argo).replaceAll('"PruneLast=true"', '"PruneLast=false"');
+
+    expect(pruningInWaves(JSON.parse(text) as typeof argo)).toContain('team-a-hosting');
+  });
+});
+
 describe('files of YAML', () => {
   it.each(files)('%s can be read in one way', (path) => {
     expect(flawsOf(read(path))).toEqual([]);

@@ -20,8 +20,8 @@ describe('what a call carries', () => {
     ['that nobody will know the end of', doubted(known, ['a'])],
     ['whose answer was lost', begun(known, ['a'])],
     ['whose answer was lost twice', begun(begun(known, ['a']), ['a'])],
-    ['that an older version was about', { ...known, prints: { ...known.prints, a: '?v1:a' } }],
-    ['that an older version was about for the first time', { ...known, prints: { ...known.prints, a: '?' } }],
+    ['that will never be known', { ...known, prints: { ...known.prints, a: '?v1:a' } }],
+    ['among several', { ...known, prints: { ...known.prints, a: '?' } }],
   ])('stays in doubt after a call %s when another one is not carried out', (_what, before) => {
     for (const fields of [['a'], ['b'], []]) {
       const { prints = {} } = notDone(begun(before, fields)) ?? {};

@@ -2,7 +2,7 @@
 import { rememberedAs, type Difference } from './compare.ts';
 import type { Pass } from '../contract/pass.ts';
 import type { Fields, ObjectPlan } from './plan.ts';
-import { begun } from './sent-fingerprints.ts';
+import { begun, taken } from './sent-fingerprints.ts';
 import type { Call, Memory } from '../contract/step.ts';
 
 type Applied = Memory<unknown>['applied'];
@@ -19,17 +19,32 @@ export function leftoverOf<Spec, Facts, Item>(
     .filter((field) => plan.kept?.(field) === true || plan.hidden?.(field, pass) === true);
 }
 
-/** The fingerprints to keep: of what is wanted, and of what is left over. */
+/** The fingerprints to keep: of what is wanted, and of what is left over; `sent` are the fields of the call that was answered. */
 function printsOf<Spec, Facts, Item>(
   plan: ObjectPlan<Spec, Facts, Item>,
   pass: Pass<Spec, Facts>,
   difference: Difference,
+  sent: readonly string[],
 ): Readonly<Record<string, string>> {
   const known = pass.memory.applied?.prints ?? {};
   const leftover = leftoverOf(plan, pass).flatMap((field) =>
     known[field] === undefined ? [] : [[field, known[field]]],
   );
-  return { ...Object.fromEntries(leftover), ...difference.prints };
+  return { ...Object.fromEntries(leftover), ...afterAnswer(pass, difference, sent) };
+}
+
+/** The fingerprints of the wanted values, marked where an older call may still overwrite them. */
+function afterAnswer<Spec, Facts>(
+  pass: Pass<Spec, Facts>,
+  { prints, overwritable }: Difference,
+  sent: readonly string[],
+): Readonly<Record<string, string>> {
+  const known = pass.memory.applied?.prints ?? {};
+  const rows = Object.entries(prints).map(([field, print]) => {
+    if (sent.includes(field)) return [field, taken(print, known[field], pass)];
+    return [field, field in overwritable ? known[field] : print];
+  });
+  return Object.fromEntries(rows) as Readonly<Record<string, string>>;
 }
 
 /** The service may hold what is being sent, though its answer never comes. */
@@ -47,29 +62,35 @@ export function meanwhile<Spec, Facts, Item>(
   if (fields.length === 0 && facts === undefined) return {};
   return {
     meanwhile: {
-      ...(fields.length > 0 && { applied: begun(applied, fields) }),
+      ...(fields.length > 0 && {
+        applied: begun(applied, fields, { prints: printed(pass, now), wallMs: pass.wallMs }),
+      }),
       ...(facts !== undefined && { facts }),
     },
   };
 }
 
-/** Everything that the spec states was applied. */
+function printed<Spec, Facts>(pass: Pass<Spec, Facts>, values: Fields): Readonly<Record<string, string>> {
+  const rows = Object.entries(values).flatMap(([field, value]) =>
+    value === undefined ? [] : [[field, pass.print(value)]],
+  );
+  return Object.fromEntries(rows) as Readonly<Record<string, string>>;
+}
+
+/** Everything that the spec states was applied; `sent` are the fields of the call that was answered. */
 export function whole<Spec, Facts, Item>(
   plan: ObjectPlan<Spec, Facts, Item>,
   pass: Pass<Spec, Facts>,
   difference: Difference,
+  sent: readonly string[] = [],
 ): Applied {
-  return { generation: pass.subject.generation, prints: printsOf(plan, pass, difference) };
+  return { generation: pass.subject.generation, prints: printsOf(plan, pass, difference, sent) };
 }
 
 /** Only these fields were applied: the rest is still to come. */
-export function part<Spec, Facts>(
-  { memory: { applied } }: Pass<Spec, Facts>,
-  { prints }: Difference,
-  fields: readonly string[],
-): Applied {
-  const { generation = -1, prints: known = {} } = applied ?? {};
-  return { generation, prints: { ...known, ...only(prints, fields) } };
+export function part<Spec, Facts>(pass: Pass<Spec, Facts>, difference: Difference, fields: readonly string[]): Applied {
+  const { generation = -1, prints: known = {} } = pass.memory.applied ?? {};
+  return { generation, prints: { ...known, ...only(afterAnswer(pass, difference, fields), fields) } };
 }
 
 /** Some of the values, by their fields. */

@@ -3,7 +3,7 @@ import type { Json } from '../../../base/json.ts';
 import { Secret } from '../../../base/secret.ts';
 import type { Pass } from '../contract/pass.ts';
 import type { Fields, ObjectPlan } from './plan.ts';
-import { isInDoubt } from './sent-fingerprints.ts';
+import { isInDoubt, overwritable } from './sent-fingerprints.ts';
 import type { Drift } from '../contract/step.ts';
 
 /** How the spec differs from the service. */
@@ -18,6 +18,8 @@ export interface Difference {
   readonly hidden: readonly string[];
   /** The fingerprints are to be written down, though nothing is to be sent. */
   readonly rerecord: boolean;
+  /** Fields whose newest value an older call may still overwrite, with the wall time until when. */
+  readonly overwritable: Readonly<Record<string, number>>;
   readonly drift: readonly Drift[];
 }
 
@@ -67,6 +69,7 @@ export function compare<Spec, Facts, Item>(
   const prints: Record<string, string> = {};
   const hidden: string[] = [];
   const drift: Drift[] = [];
+  const endangered: Record<string, number> = {};
   let rerecord = false;
   for (const [field, wanted] of Object.entries(plan.desired(pass))) {
     if (wanted === undefined) continue;
@@ -83,12 +86,14 @@ export function compare<Spec, Facts, Item>(
     if (how === undefined) continue;
     prints[field] = pass.print(wanted);
     const state = stateOfHidden(pass, field, prints[field]);
+    const late = overwritable(pass.memory.applied?.prints[field]);
+    if (late !== undefined && state === 'sent') endangered[field] = late.untilMs;
     const isUnsent = how === 'sent' && state === 'unsent' && (isHidden || differs);
     if (isUnsent && plan.sentElsewhere?.(field, pass) === true) rerecord = true;
     else if (isUnsent) unsent[field] = wanted;
     else rerecord ||= isInDoubt(pass.memory.applied?.prints[field]) || (how === 'sent' && state === 'unknownKey');
   }
-  return { differing, unsent, prints, hidden, rerecord, drift };
+  return { differing, unsent, prints, hidden, rerecord, overwritable: endangered, drift };
 }
 
 /**
@@ -112,7 +117,10 @@ export function stateOfHidden<Spec, Facts>(
   print: string,
 ): 'sent' | 'unsent' | 'unknownKey' {
   const recorded = pass.memory.applied;
-  const known = recorded?.prints[field];
+  const late = overwritable(recorded?.prints[field]);
+  // An older call may have overwritten it: it is sent once more when that call can no longer arrive.
+  if (late?.print === print) return late.untilMs > pass.wallMs ? 'sent' : 'unsent';
+  const known = late?.print ?? recorded?.prints[field];
   if (known === print) return 'sent';
   if (known === undefined || isInDoubt(known) || keyOf(known) === keyOf(print)) return 'unsent';
   return recorded?.generation === pass.subject.generation ? 'unknownKey' : 'unsent';

@@ -101,7 +101,7 @@ export function create<Spec, Facts, Item>(
       urgency: 'edit',
       journal: { operation: 'create', attempt, digest: pass.print(request.body ?? null), create: intent },
       refused: (refusal) => denied(plan, pass, words, refusal),
-      meanwhile: { applied: begun(pass.memory.applied, Object.keys(prints)) },
+      meanwhile: { applied: begun(pass.memory.applied, Object.keys(prints), { prints, wallMs: pass.wallMs }) },
       wrote: (body) => ({
         ...Object.fromEntries(shownFields),
         ...definedOf(plan.requests.shownByCreated?.(body) ?? {}),

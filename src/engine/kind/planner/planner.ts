@@ -5,6 +5,7 @@
  * spec, and what the kind itself still wants. Everything it knows comes in with the pass, so the same pass gives the same step.
  */
 import type { Json } from '../../../base/json.ts';
+import { isoSeconds } from '../../../base/time.ts';
 import { leftoverOf, meanwhile, only, part, whole } from './applied.ts';
 import { asFound } from './binding.ts';
 import { compare, type Difference } from './compare.ts';
@@ -16,7 +17,7 @@ import type { ObjectPlan } from './plan.ts';
 import { readOf } from './reading.ts';
 import { planRemoval } from './removal.ts';
 import { believedPolls, look, mayBeAlone, refusedFor } from './observe.ts';
-import type { Showing, Step } from '../contract/step.ts';
+import type { Showing, Step, Verdict } from '../contract/step.ts';
 
 /** The next step for an object with plain create, update and delete. */
 export function planObject<Spec, Facts, Item>(
@@ -92,10 +93,24 @@ function keepMatched<Spec, Facts, Item>(
   }
   const next = plan.settle?.(pass, found.seen) ?? { is: 'ready' };
   if (next.is !== 'ready') return next;
+  const late = lateArrival(pass, difference);
+  if (late !== undefined) return late;
   const drifted = Object.keys(difference.differing);
   const message = `differs from the spec in ${drifted.join(', ')}; drift is only reported`;
   const ready = drifted.length === 0 ? next : ({ is: 'ready', reason: 'Observed', message } as const);
   return { ...ready, ...whenDoubtful(plan, pass, id), note: {} };
+}
+
+/** Waits while an older change, whose answer was lost, may still overwrite the newest values. */
+function lateArrival<Spec, Facts>(
+  { wallMs }: Pass<Spec, Facts>,
+  { overwritable }: Difference,
+): Verdict<Facts> | undefined {
+  const fields = Object.keys(overwritable);
+  if (fields.length === 0) return undefined;
+  const untilMs = Math.max(...Object.values(overwritable));
+  const message = `the answer to an earlier change of ${fields.join(', ')} was lost, and that change may still arrive until ${isoSeconds(untilMs)}; the newest values are sent once more then`;
+  return { is: 'wait', reason: 'InDoubt', message, retryInMs: Math.max(1_000, untilMs - wallMs + 1_000), note: {} };
 }
 
 /** A list that the service refuses is believed for a while only: then the object is looked at by itself. */
@@ -186,7 +201,7 @@ function correct<Spec, Facts, Item>(
               note: { ...pass.notes, doubtAt: pass.monotonicMs + 1 },
             },
       committed: (body) => ({
-        applied: first === undefined ? whole(plan, pass, difference) : part(pass, difference, first),
+        applied: first === undefined ? whole(plan, pass, difference, Object.keys(now)) : part(pass, difference, first),
         ...(plan.requests.learnedByUpdate && { facts: plan.requests.learnedByUpdate(body, now, pass) }),
       }),
     },
