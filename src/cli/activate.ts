@@ -118,6 +118,11 @@ function notesOn(protection: Protection, point: Point, choice: Choice, nowMs: nu
     `Activates data up to ${point.cutoffTime}, ${ageOf(point.cutoffTime, nowMs)} ago; everything newer is lost there.`,
     `May be used for ${validMinutes} minutes. It is not applied: review it, then create it with kubectl create -f.`,
     'Creating it may cost money. DNS is not switched, and no client is reconnected.',
+    ...(protection.stale === undefined
+      ? []
+      : [
+          `The service could not be asked (${protection.stale.why}): the point is from status, and may be gone by now.`,
+        ]),
     ...cautionsOn(protection, nowMs),
     ...(confirm === undefined
       ? ['Fill in spec.confirmation: the app and the environment that are lost, as APP/ENVIRONMENT.']

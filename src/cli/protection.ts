@@ -5,6 +5,7 @@ import { group, version } from '../engine/objects/names.ts';
 import { Facts, Spec } from '../kinds/disaster-protection/schema.ts';
 import { openKube } from '../kube/client/client.ts';
 import { findCredentials } from '../kube/credentials/credentials.ts';
+import { livePoints, type LivePoints, type ServiceSettings } from './live-points.ts';
 import { realClock } from './run.ts';
 
 /** What the commands need to know of a protection. */
@@ -18,13 +19,20 @@ export interface Protection {
   readonly doubt: string | undefined;
   /** The reason and message of ActivationAvailable, when it is False. */
   readonly obstacle: { readonly reason: string; readonly message: string } | undefined;
+  /** Why the points are those of status, and not those that the service lists now; undefined where they are. */
+  readonly stale?: Extract<LivePoints, { readonly why: string }>;
 }
+
+/** What a command prints, or why it prints nothing; `notes` go beside the text, and `isUnsure` makes the command end with 1. */
+export type Said =
+  | { readonly text: string; readonly note?: string; readonly isUnsure?: boolean }
+  | { readonly refused: string };
 
 /** One recovery point, as status lists it. */
 export type Point = NonNullable<Facts['recoveryPoints']>[number];
 
 /** Which protection a command is about, and where. */
-interface Asked {
+interface Asked extends ServiceSettings {
   readonly name: string;
   readonly kubeconfig: string | undefined;
   readonly context: string | undefined;
@@ -53,7 +61,7 @@ export function parseNamed<F extends Readonly<Record<string, Flag<unknown>>>>(
 export async function aboutProtection<S extends Asked>(
   name: string,
   parsed: Parsed<S>,
-  textOf: (protection: Protection, settings: S, nowMs: number) => { text: string } | { refused: string },
+  textOf: (protection: Protection, settings: S, nowMs: number) => Said,
 ): Promise<number> {
   if (parsed.kind === 'help') {
     process.stdout.write(parsed.text);
@@ -66,7 +74,8 @@ export async function aboutProtection<S extends Asked>(
     const said = textOf(protection, parsed.settings, realClock.wall());
     if ('refused' in said) return complain(`apphosting ${name}: ${said.refused}`, 1);
     process.stdout.write(said.text);
-    return 0;
+    const code = said.isUnsure === true ? 1 : 0;
+    return said.note === undefined ? code : complain(`apphosting ${name}: ${said.note}`, code);
   } catch (error) {
     return complain(`apphosting ${name}: ${error instanceof Error ? error.message : String(error)}`, 1);
   }
@@ -77,7 +86,7 @@ function complain(line: string, code: number): number {
   return code;
 }
 
-/** Reads a protection from the cluster; a sentence where that is not possible. */
+/** Reads a protection from the cluster and its points from the service; a sentence where there is no protection to read. */
 async function readProtection(asked: Asked, clock: Clock): Promise<Protection | string> {
   const { kubeconfig, context, name } = asked;
   const credentials = await findCredentials({
@@ -92,10 +101,25 @@ async function readProtection(asked: Asked, clock: Clock): Promise<Protection | 
     const resource = { group, version, plural: 'disasterprotections', namespaced: true };
     const object = await api.get(resource, namespace, name);
     if (object === undefined) return `there is no DisasterProtection ${namespace}/${name}`;
-    return protectionFrom({ name, namespace, spec: object.spec, status: object.status });
+    const protection = protectionFrom({ name, namespace, spec: object.spec, status: object.status });
+    return typeof protection === 'string'
+      ? protection
+      : withPoints(protection, await livePoints(api, protection, asked));
   } finally {
     await api.close();
   }
+}
+
+/** The protection with the points that the service lists; without an answer, with those of status. */
+export function withPoints(protection: Protection, live: LivePoints): Protection {
+  if ('why' in live) return { ...protection, stale: live };
+  const { obstacle, facts } = protection;
+  const isGone = live.points.length > 0 && obstacle?.reason === 'NoRecoveryPoint';
+  return {
+    ...protection,
+    facts: { ...facts, recoveryPoints: [...live.points] },
+    obstacle: isGone ? undefined : obstacle,
+  };
 }
 
 /** A protection from its object; a sentence where it has nothing to activate. */

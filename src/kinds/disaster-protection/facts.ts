@@ -31,10 +31,13 @@ function seconds(milliseconds: number | undefined): number | undefined {
   return milliseconds === undefined ? undefined : Math.floor(milliseconds / 1_000);
 }
 
+/** The modes that the interface names, as a spec has them. */
+const modes: Readonly<Record<string, string>> = { cold: 'Cold', warm: 'Warm' };
+
 function settingsFacts(settings: ProtectionSettings | undefined): Facts['settings'] {
   return stated({
     destinationRegion: settings?.destinationRegion,
-    protectionMode: settings?.mode,
+    protectionMode: settings?.mode && (modes[settings.mode.toLowerCase()] ?? settings.mode),
     storageCredentialId: settings?.storageCredentialId ?? undefined,
     snapshotIntervalSeconds: seconds(settings?.snapshotIntervalMs),
     validationIntervalSeconds: seconds(settings?.validationIntervalMs),

@@ -101,7 +101,7 @@ const id = (description: string) => text(description, { max: 128 }).optional();
 
 const Settings = shown('Settings as the service shows them.', {
   destinationRegion: word('The region to recover in.').optional(),
-  protectionMode: word('cold or warm, in the word of the service.').optional(),
+  protectionMode: word('Cold or Warm; any other word as the service has it.').optional(),
   storageCredentialId: id('The storage credential.'),
   snapshotIntervalSeconds: count('How often a snapshot is taken, in seconds.'),
   validationIntervalSeconds: count('How often a recovery is tried, in seconds.'),
@@ -214,7 +214,7 @@ export const identity = {
     },
     { name: 'MODE', path: '.status.settings.protectionMode', description: 'Cold or Warm, as the service has it.' },
     { name: 'REGION', path: '.status.settings.destinationRegion', description: 'The region to recover in.' },
-    { name: 'STAGE', path: '.status.activeOperation.stage', description: 'How far the operation under way is.' },
+    { name: 'STATE', path: '.status.readiness.state', description: 'How the service calls its readiness.' },
     {
       name: 'SINCE',
       path: '.status.conditions[?(@.type=="RecoveryReady")].lastTransitionTime',
