@@ -9,7 +9,7 @@ export function activate(args: readonly string[]): Promise<number> {
   return aboutProtection('activate', parseNamed(activateCommand, args), manifestOf);
 }
 
-/** What a person decides about an activation. */
+/** The choices of a person about an activation. */
 export interface Choice {
   readonly point: string;
   readonly confirm?: string | undefined;
@@ -99,19 +99,19 @@ function targetOf({ facts, spec }: Protection, choice: Choice): object | string 
   };
 }
 
-/** Whether it would be an activation after another one. */
+/** True when the configuration was activated before. */
 function isAnother({ facts, obstacle }: Protection): boolean {
   return facts.activationResult !== undefined || obstacle?.reason === 'AlreadyActivated';
 }
 
-/** How often this point was activated before, as far as the history shows: the same content would be answered with the same operation. */
+/** Counts earlier activations of this point: the service answers the same content with the same operation. */
 function earlierTries({ facts: { operations = [] } }: Protection, { cutoffTime }: Point): number {
   const isOfPoint = (shown: string | undefined) => shown === undefined || sameMoment(shown, cutoffTime);
   return operations.filter(({ kind, cutoffTime: cutoffAt }) => isActivation({ kind, cutoffAt }) && isOfPoint(cutoffAt))
     .length;
 }
 
-/** What a person must know and confirm, as comments above the manifest. */
+/** Comments above the manifest: what a person must know and confirm. */
 function notesOn(protection: Protection, point: Point, choice: Choice, nowMs: number): string {
   const { confirm, acknowledgeWriters, validMinutes } = choice;
   const lines = [

@@ -17,7 +17,7 @@ export function points(args: readonly string[]): Promise<number> {
 
 type Asked = Pick<Settings<(typeof pointsCommand)['flags']>, 'before' | 'limit' | 'output'>;
 
-/** What is printed of a protection's points. */
+/** Prints the points of a protection. */
 export function listing(protection: Protection, { before, limit, output }: Asked, nowMs: number): Said {
   const { recoveryPoints = [] } = protection.facts;
   const asked = recoveryPoints.filter(({ cutoffTime }) => before === undefined || Date.parse(cutoffTime) <= before);
@@ -73,7 +73,7 @@ function tableOf(
   return [...lines, ...(notes.length === 0 ? [] : ['', ...notes]), ''].join('\n');
 }
 
-/** What a recovery from the point would need, as far as it is known. */
+/** The resources that a recovery from the point would need, as far as they are known. */
 function sizeOf({ sizing }: Point): string {
   if (sizing === undefined) return '-';
   const parts = [

@@ -8,7 +8,7 @@ import { findCredentials } from '../kube/credentials/credentials.ts';
 import { livePoints, type LivePoints, type ServiceSettings } from './live-points.ts';
 import { realClock } from './run.ts';
 
-/** What the commands need to know of a protection. */
+/** A protection as the commands need it. */
 export interface Protection {
   readonly name: string;
   readonly namespace: string;
@@ -19,11 +19,11 @@ export interface Protection {
   readonly doubt: string | undefined;
   /** The reason and message of ActivationAvailable, when it is False. */
   readonly obstacle: { readonly reason: string; readonly message: string } | undefined;
-  /** Why the points are those of status, and not those that the service lists now; undefined where they are. */
+  /** Set when the points come from status: says why the service did not list them. */
   readonly stale?: Extract<LivePoints, { readonly why: string }>;
 }
 
-/** What a command prints, or why it prints nothing; `notes` go beside the text, and `isUnsure` makes the command end with 1. */
+/** The output of a command, or why there is none. `note` goes to stderr, and `isUnsure` makes the command end with 1. */
 export type Said =
   | { readonly text: string; readonly note?: string; readonly isUnsure?: boolean }
   | { readonly refused: string };
@@ -152,7 +152,7 @@ export function protectionFrom(object: {
   return { name, namespace, configurationId, spec: spec.data, facts: facts.data, doubt, obstacle };
 }
 
-/** What a person must know of a list of points before choosing one of them; nothing when it is as it should be. */
+/** Warnings about a list of points, for whoever chooses one. */
 export function cautionsOn({ facts, doubt, obstacle }: Protection, nowMs: number): readonly string[] {
   const { recoveryPoints: [newest] = [], settings } = facts;
   const intervalMs = (settings?.snapshotIntervalSeconds ?? Number.POSITIVE_INFINITY) * 1_000;
@@ -170,7 +170,7 @@ export function cautionsOn({ facts, doubt, obstacle }: Protection, nowMs: number
   ];
 }
 
-/** How old something is, in the two largest units. */
+/** The age of something in its two largest units. */
 export function ageOf(moment: string, nowMs: number): string {
   const minutes = Math.max(0, Math.floor((nowMs - Date.parse(moment)) / 60_000));
   if (minutes < 60) return `${minutes}m`;

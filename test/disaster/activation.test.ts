@@ -47,7 +47,7 @@ describe('an activation', () => {
     expect(conditionOf(world, kind, 'now', 'Promoted')).toBe('True/Promoted');
     expect(statusOf(world, kind, 'now')).toMatchObject({
       result: { engine: 'postgresql' },
-      finishedAt: expect.any(String),
+      finishedTime: expect.any(String),
     });
     expect(world.get(kind, 'now')).toEqual(end);
     expect(flaws(world, ['DisasterProtection', 'orders'], [kind, 'now'])).toEqual([]);

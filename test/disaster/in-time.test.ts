@@ -17,7 +17,7 @@ import {
 interface Request {
   readonly stage?: string;
   readonly stages?: readonly { readonly stage: string; readonly time: string }[];
-  readonly finishedAt?: string;
+  readonly finishedTime?: string;
 }
 
 const cases = [10, 600, 3_600].flatMap((pollSeconds) => ['Cold', 'Warm'].map((mode) => [mode, pollSeconds] as const));
@@ -71,7 +71,7 @@ async function watched(
 ): Promise<{ readonly tookMs: number; readonly said: readonly string[] }> {
   const said = new Set<string>();
   let tookMs = 0;
-  while (statusOf<Request>(world, kind, 'now').finishedAt === undefined && tookMs < mostMs) {
+  while (statusOf<Request>(world, kind, 'now').finishedTime === undefined && tookMs < mostMs) {
     await world.run(500);
     tookMs += 500;
     said.add(sentenceOf(world, kind, 'now') ?? '');

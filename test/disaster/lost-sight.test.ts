@@ -181,7 +181,7 @@ describe('a list of configurations that stays empty', () => {
     await world.run(130_000);
     expect(conditionOf(world, kind, 'orders', 'Ready')).toBe('True/InSync');
     expect(conditionOf(world, kind, 'orders', 'RecoveryReady')).toBe('True/RecoveryReady');
-    expect(statusOf(world, kind, 'orders')).not.toHaveProperty('goneAt');
+    expect(statusOf(world, kind, 'orders')).not.toHaveProperty('goneTime');
   });
 
   it('holds what would be made or deleted in the account', async () => {
@@ -251,7 +251,7 @@ describe('a list of configurations that stays empty', () => {
     await world.run(1_200_000);
     expect(await committed(world, 'configuration.created')).toBe(2);
     expect(conditionOf(world, kind, 'orders', 'Ready')).toBe('True/InSync');
-    expect(statusOf(world, kind, 'orders')).not.toHaveProperty('goneAt');
+    expect(statusOf(world, kind, 'orders')).not.toHaveProperty('goneTime');
   });
 });
 

@@ -104,7 +104,7 @@ describe('an answer that says yes without a receipt', () => {
         ? { afterwards: { status: 200, text: JSON.stringify(receipt) } }
         : undefined;
     world.apply('ActivationDiscard', 'stop', aDiscard(world));
-    await world.run(3_000);
+    await world.run(5_000);
     expect(conditionOf(world, 'ActivationDiscard', 'stop', 'Accepted')).toBe('True/Accepted');
     await world.run(600_000);
 

@@ -102,7 +102,7 @@ class Model {
     };
     for (let count = 0; count < 12; count += 1) {
       this.now += 1_000;
-      if (memory.facts.finishedAt !== undefined) return;
+      if (memory.facts.finishedTime !== undefined) return;
       const pass = this.#passOf(resource, memory);
       const step = recoveryActivation.step(pass);
       if ('note' in step && step.note !== undefined) resource.notes = step.note;

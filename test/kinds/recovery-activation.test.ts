@@ -225,7 +225,7 @@ describe('an accepted activation without a result', () => {
     ['is being worked on', 'wait/InProgress', { activities: [activity({})], activeOperationId: 'op_1' }],
   ])('that %s: %s', (_because, expected, shown) => {
     const { memory } = aPass();
-    const accepted = { ...memory, id: 'op_1', facts: { acceptedAt: '2026-01-01T00:00:00Z' } };
+    const accepted = { ...memory, id: 'op_1', facts: { acceptedTime: '2026-01-01T00:00:00Z' } };
     const world = aWorld({ configurations: [aConfiguration(shown)] });
 
     expect(stepOf(aPass({ memory: accepted, world }))).toBe(expected);
@@ -233,7 +233,7 @@ describe('an accepted activation without a result', () => {
 
   it('that stands in no history for longer than lists may lag: wait/NotDisclosed', () => {
     const { memory, horizonMs, monotonicMs } = aPass();
-    const accepted = { ...memory, id: 'op_1', facts: { acceptedAt: '2026-01-01T00:00:00Z' } };
+    const accepted = { ...memory, id: 'op_1', facts: { acceptedTime: '2026-01-01T00:00:00Z' } };
     const world = aWorld({ configurations: [aConfiguration({ activities: [] })] });
     const notes = { followedSince: monotonicMs - 2 * horizonMs };
 
@@ -242,7 +242,7 @@ describe('an accepted activation without a result', () => {
 
   it('that is the one which the spec comes after is no new one', () => {
     const { memory } = aPass();
-    const accepted = { ...memory, id: 'op_1', facts: { acceptedAt: '2026-01-01T00:00:00Z' } };
+    const accepted = { ...memory, id: 'op_1', facts: { acceptedTime: '2026-01-01T00:00:00Z' } };
     const world = aWorld({ configurations: [aConfiguration({ activationResult: { operationId: 'op_1' } })] });
 
     expect(stepOf(aPass({ memory: accepted, world, spec: aSpec({ afterOperationId: 'op_1' }) }))).toBe(
@@ -252,7 +252,7 @@ describe('an accepted activation without a result', () => {
 
   it('has failed when two looks agree that its bad end is shown', () => {
     const { memory } = aPass();
-    const accepted = { ...memory, id: 'op_1', facts: { acceptedAt: '2026-01-01T00:00:00Z' } };
+    const accepted = { ...memory, id: 'op_1', facts: { acceptedTime: '2026-01-01T00:00:00Z' } };
     const activities = [activity({ ...ended, outcome: 'failed' })];
     const world = aWorld({ configurations: [aConfiguration({ activities })], begunAt: 20_000 });
     const notes = { followedSince: 1_000, missedAt: 5_000 };
@@ -266,7 +266,7 @@ describe('the fences of an activation', () => {
     const step = recoveryActivation.step(pass);
 
     expect(stepOf(pass)).toBe(expected);
-    if (step.is === 'stall') expect(step.remember?.facts?.finishedAt).toBeDefined();
+    if (step.is === 'stall') expect(step.remember?.facts?.finishedTime).toBeDefined();
   });
 
   // What was written down was begun by an operator with the power: its age counts no more.

@@ -76,7 +76,7 @@ async function ask(protection: Protection, which: string, spec: object): Promise
 async function endOf(protection: Protection, which: string): Promise<string> {
   const { tenant } = protection;
   const name = called(protection, which);
-  const finished = async () => (await tenant.status(activation, name, 'finishedAt')) !== undefined;
+  const finished = async () => (await tenant.status(activation, name, 'finishedTime')) !== undefined;
   await eventually(`${name} comes to its end`, finished, 120_000).catch(async (error: unknown) => {
     const { status } = (await tenant.get(activation, name)) ?? {};
     throw new Error(`${String(error)}: ${JSON.stringify(status)}`, { cause: error });
@@ -215,7 +215,7 @@ describe.concurrent('a reset', slow, () => {
     await service.call(token, 'POST', '/disaster-readiness/configure', { accountId, common, items: [item] });
     await leaveAlone();
 
-    const done = async () => (await tenant.status('DisasterReset', 'lost', 'finishedAt')) !== undefined;
+    const done = async () => (await tenant.status('DisasterReset', 'lost', 'finishedTime')) !== undefined;
     await eventually('it comes to its end', done, 90_000);
     const wiped = (await service.ledger()).filter(
       ({ kind, detail }) => kind === 'configuration.wiped' && detail['sourceAppEnvId'] === protection.appEnvId,
@@ -355,7 +355,7 @@ describe.concurrent('an activation in a cluster that is restored from a copy mad
         () => false,
       );
     await eventually('the API server answers', answers, 60_000);
-    expect(await tenant.status(activation, called(protection, 'before'), 'finishedAt')).toBeUndefined();
+    expect(await tenant.status(activation, called(protection, 'before'), 'finishedTime')).toBeUndefined();
     operator.signal('SIGCONT');
     await ask(protection, 'again', spec);
 

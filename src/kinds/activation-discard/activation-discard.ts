@@ -42,7 +42,7 @@ function bodyOf({ spec, account, memory }: DiscardPass): Discarding {
   return { ...content, requestId, discardAcknowledged: true };
 }
 
-/** Whether the history shows that the operation was discarded: the only proof besides a receipt of ours. */
+/** True when the history shows the operation as discarded: the only proof besides our own receipt. */
 function wasDiscarded(configuration: ConfigurationItem | undefined, operationId: string): boolean {
   const { outcome } = (configuration && operationIn(configuration, operationId)) ?? {};
   return outcome !== undefined && /^discarded$/i.test(outcome);
@@ -78,7 +78,7 @@ function fence(pass: DiscardPass, { configuration, walk }: SeenConfiguration): S
   return never('OperationNotActive', `the service shows ${instead} as the one it works on, not ${operationId}`);
 }
 
-/** What to look for in the service where a lost call may have been carried out: the operation was active when it was sent. */
+/** Names what to look for in the service when a lost call may have discarded the operation. */
 function untold(pass: DiscardPass, { configuration }: SeenConfiguration): string | undefined {
   const { operationId } = pass.spec;
   const question = `whether operation ${operationId} is discarded`;
@@ -88,7 +88,7 @@ function untold(pass: DiscardPass, { configuration }: SeenConfiguration): string
   return operationIn(configuration, operationId)?.outcome === undefined ? question : undefined;
 }
 
-/** Whether the service shows that a discard of the operation is accepted, and not yet carried out. */
+/** True when the service shows that it accepted a discard of the operation and has not finished it. */
 function showsAccepted({ spec }: DiscardPass, configuration: ConfigurationItem | undefined): boolean {
   return configuration?.canRequestDiscard === true && activeIdOf(configuration) === spec.operationId;
 }
@@ -160,7 +160,7 @@ const plan: OncePlan<Spec, Facts, SeenConfiguration> = {
           id: spec.operationId,
           ownership: 'Presumed',
           journal: undefined,
-          facts: { ...memory.facts, acceptedAt: isoSeconds(wallMs) },
+          facts: { ...memory.facts, acceptedTime: isoSeconds(wallMs) },
         }
       : undefined,
   fence,
@@ -189,7 +189,7 @@ const plan: OncePlan<Spec, Facts, SeenConfiguration> = {
       if (operationId !== pass.spec.operationId && !isReceipt) return undefined;
       const facts: Facts = {
         ...pass.memory.facts,
-        acceptedAt: isoSeconds(pass.wallMs),
+        acceptedTime: isoSeconds(pass.wallMs),
       };
       return { facts: atStage(facts, phase, pass.wallMs), id: pass.spec.operationId, ownership: 'Created' };
     },
@@ -216,7 +216,7 @@ export const activationDiscard = defineKind<Spec, Facts>({
   ...identity,
   needs: (spec) => needsOf(protectionNeed(spec)),
   claims: ({ configurationId }) => [configurationId],
-  finished: ({ finishedAt }) => finishedAt !== undefined,
+  finished: ({ finishedTime }) => finishedTime !== undefined,
   always: ['Accepted', 'Succeeded'],
   step: (pass) => stepOnce(plan, pass),
   show,

@@ -20,7 +20,7 @@ export const Spec = recovery.once(
 );
 export type Spec = z.output<typeof Spec>;
 
-/** What a discard shows. */
+/** The status of a discard. */
 export const Facts = facts({
   ...recovery.requestFacts(),
   pendingCleanup: recovery.pendingCleanup(),

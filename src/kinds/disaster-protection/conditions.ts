@@ -11,7 +11,7 @@ const attention: Readonly<Record<string, Reason>> = {
 };
 const warnings: Readonly<Record<string, Reason>> = { sustainedstandby: 'SustainedStandby', seedboost: 'SeedBoost' };
 
-/** Whether the service says that a recovery would work: its word, however it is capitalised, and no other. */
+/** True only for the service's word `ready`, in any capitalisation. */
 export function isRecoveryReady({ configuration }: Pick<Shown, 'configuration'>): boolean {
   return configuration.readiness?.state?.toLowerCase() === 'ready';
 }
@@ -19,7 +19,7 @@ export function isRecoveryReady({ configuration }: Pick<Shown, 'configuration'>)
 /** Conditions that hold only as long as the service says so. */
 export const fleeting = ['RecoveryReady', 'StandbyCaughtUp', 'ActivationAvailable'] as const;
 
-/** What each protection says from the first visit on. */
+/** Types of conditions that every protection has from the first visit on. */
 export const always = ['RecoveryReady', 'ActivationAvailable', 'CleanupPending'] as const;
 
 /** The conditions where the service lists no protection of the environment. */

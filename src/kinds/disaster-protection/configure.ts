@@ -26,7 +26,7 @@ import type { Facts, Spec } from './schema.ts';
 /** A complete walk over the configurations of an account. */
 export type Walk = Snapshot<ConfigurationItem>;
 
-/** How old a read may be on which something is sent, and how long after a lost answer the same bytes are sent again. */
+/** A call is decided on reads no older than this, and the same bytes are sent again so long after a lost answer. */
 export const resendMs = 15_000;
 
 /** The protected environment; once it is bound or written down, whatever the reference means by now. */
@@ -51,12 +51,12 @@ export function ofEnvironment(pass: ProtectionPass, walk: Walk): ConfigurationIt
   );
 }
 
-/** What to remember when a configuration is bound: it is there, whatever became of the one before. */
+/** The memory after a configuration is bound; what was known of an earlier one that went is dropped. */
 export function bound(
   pass: ProtectionPass,
   id: string,
   made: 'Created' | 'Adopted',
-  { goneAt: _gone, wipedBy: _by, ...facts }: Facts = pass.memory.facts,
+  { goneTime: _gone, wipedBy: _by, ...facts }: Facts = pass.memory.facts,
 ): Partial<Memory<Facts>> {
   const { endpoint, accountId } = pass.account;
   const known = pass.memory.id === id;
@@ -65,7 +65,7 @@ export function bound(
   return { id, ownership, binding: { endpoint, accountId }, journal: undefined, facts, ...fresh };
 }
 
-/** What keeps settings from being sent: a request about the configuration that was taken up and is not at its end. */
+/** Holds settings back while a request about the configuration is under way. */
 export function underway(
   pass: ProtectionPass,
   configurationId: string,
@@ -98,7 +98,7 @@ export function resetAhead(pass: ProtectionPass, configurationId: string): Step<
   return { is: 'wait', reason: 'OperationInProgress', message, retryInMs: 10_000 };
 }
 
-/** What a call does, in words. */
+/** Describes a call for messages. */
 function words(pass: ProtectionPass, isNew: boolean): string {
   return `${isNew ? 'set up' : 'change'} the protection of environment ${environmentOf(pass)}`;
 }
@@ -149,7 +149,7 @@ export function configure(
   };
 }
 
-/** What keeps a call from being begun for a while. A lost reset names the environment: it would wipe what is set up before it arrives. */
+/** Holds a call back for a while. A lost reset of the environment would wipe what is set up before it arrives. */
 function heldBack(
   pass: ProtectionPass,
   appEnvId: string,

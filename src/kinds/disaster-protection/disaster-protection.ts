@@ -155,7 +155,7 @@ function pointsAgainMs(pass: ProtectionPass, configuration: ConfigurationItem): 
   return configuration.readiness?.cutoffAt === undefined ? pollMs : undefined;
 }
 
-/** Whether the configuration shows something that status does not have yet, and that comes with other points. */
+/** True when the configuration shows a change that status does not have yet and that can mean new points. */
 function hasMoved(facts: Facts, configuration: ConfigurationItem): boolean {
   const { readiness, generation, activities, standby, warmRecoveryOperationId, nextSnapshotAt } = configuration;
   const newest = activities.toSorted((a, b) => ((a.startedAt ?? '') < (b.startedAt ?? '') ? 1 : -1))[0];
@@ -168,18 +168,18 @@ function hasMoved(facts: Facts, configuration: ConfigurationItem): boolean {
     facts.warmRecoveryOperationId !== warmRecoveryOperationId ||
     facts.standby?.caughtUp !== standby?.caughtUp ||
     facts.activeOperation?.operationId !== activeOf(configuration)?.operationId ||
-    facts.validationSchedule?.nextSnapshotAt !== nextSnapshotAt ||
+    facts.validationSchedule?.nextSnapshotTime !== nextSnapshotAt ||
     (isTold && (known === undefined || known.outcome !== newest.outcome?.slice(0, 64)))
   );
 }
 
-/** When to look again though nothing that was read has changed. */
+/** The time after which to look again although no read has changed. */
 function lookingAgain(pass: ProtectionPass, configuration: ConfigurationItem): { readonly retryInMs?: number } {
   const again = pointsAgainMs(pass, configuration);
   return again === undefined ? untilOld(pass) : { retryInMs: again, ...untilOld(pass) };
 }
 
-/** How old what was read may be at most while reading fails. */
+/** While reading fails, older reads than this do not count any more. */
 function oldestMs({ account }: ProtectionPass): number {
   return Math.max(300_000, 3 * account.pollMs);
 }
@@ -191,7 +191,7 @@ function untilOld(pass: ProtectionPass): { readonly retryInMs?: number } {
   return pass.view.problem(read) === undefined || dueIn < 0 ? {} : { retryInMs: dueIn + 1 };
 }
 
-/** Why what was read last says nothing of the present; undefined while it does. */
+/** The failure that makes the last read too old to count; undefined while it counts. */
 function unreadOf(pass: ProtectionPass): string | undefined {
   const read = drConfigurationsOf(pass.account.accountId);
   const isOld = pass.monotonicMs - (pass.view.all(read)?.begunAt ?? 0) >= oldestMs(pass);

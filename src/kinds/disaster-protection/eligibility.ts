@@ -1,10 +1,10 @@
-/** What the service already shows of an environment that it would refuse to protect as the spec asks: said before a call is made. */
+/** Refuses settings, before any call, that the service's own list of sources shows to be impossible. */
 import type { Verdict } from '../../engine/kind/contract/step.ts';
 import { drSourcesOf, type ConfigurationItem, type SourceItem } from '../../hosting/requests.ts';
 import { isSameRegionAccepted, type ProtectionPass } from './settings.ts';
 import type { Facts } from './schema.ts';
 
-/** Why the service would refuse the settings, with what it would accept; undefined where nothing that it shows says so. */
+/** Says why the service would refuse the settings and what it would accept; undefined when the source shows no reason. */
 export function refusedBySource(
   pass: ProtectionPass,
   appEnvId: string,

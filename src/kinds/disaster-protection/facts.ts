@@ -1,4 +1,4 @@
-/** What status shows of a protection: everything that the service discloses, and nothing that it does not. */
+/** Fills the status of a protection: everything that the service discloses, and nothing else. */
 import { sameJson } from '../../base/json.ts';
 import type { Snapshot } from '../../engine/ports.ts';
 import type {
@@ -21,7 +21,7 @@ export interface Shown {
   readonly configuration: ConfigurationItem;
   readonly source: SourceItem | undefined;
   readonly points: Snapshot<PointItem> | undefined;
-  /** Why it could not be read any more for so long that it says nothing of the present. */
+  /** The failure that has made these reads too old to count. */
   readonly unread?: string | undefined;
 }
 
@@ -64,8 +64,8 @@ function operationFacts(
     stage: phase?.slice(0, 64),
     outcome: outcome?.slice(0, 64),
     failedSteps,
-    startedAt,
-    endedAt,
+    startedTime: startedAt,
+    endedTime: endedAt,
     cutoffTime: cutoffAt,
     requestId,
     validationCleanup: stated({ ...cleanupFacts(validationCleanup, before?.validationCleanup) }),
@@ -73,11 +73,11 @@ function operationFacts(
   return { ...(operationId !== undefined && { operationId }), ...rest };
 }
 
-/** Whether an entry of a history without ids is of the operation of a row: nothing that both show differs, and a moment is the same. */
+/** True when an entry without an id matches a row: nothing that both show differs, and one time is the same. */
 export function isEntryOf(row: OperationFacts, { operationId, kind, startedAt, cutoffAt }: DrOperation): boolean {
   if (operationId !== undefined) return row.operationId === operationId;
   const begins =
-    row.startedAt === undefined || startedAt === undefined ? undefined : sameMoment(row.startedAt, startedAt);
+    row.startedTime === undefined || startedAt === undefined ? undefined : sameMoment(row.startedTime, startedAt);
   const cutsOff =
     row.cutoffTime === undefined || cutoffAt === undefined ? undefined : sameMoment(row.cutoffTime, cutoffAt);
   const isOther = begins === false || cutsOff === false || (row.kind ?? kind) !== (kind ?? row.kind);
@@ -104,7 +104,7 @@ function operations(pass: ProtectionPass, configuration: ConfigurationItem): Fac
   const forgotten = before.filter(({ operationId }) => operationId !== undefined && !ids.has(operationId));
   const all = withoutIds([...shown, ...forgotten], configuration);
   const told = all.filter(({ row, isShown }) => isShown || ids.has(row.operationId) || row.requestId !== undefined);
-  const rows = told.map(({ row }) => row).toSorted((a, b) => compareTimes(b.startedAt, a.startedAt));
+  const rows = told.map(({ row }) => row).toSorted((a, b) => compareTimes(b.startedTime, a.startedTime));
   return rows.length === 0 ? undefined : mostTelling(rows);
 }
 
@@ -153,7 +153,7 @@ function compareTimes(a: string | undefined, b: string | undefined): number {
   return Date.parse(a ?? '') - Date.parse(b ?? '') || 0;
 }
 
-/** What status shows of the source. */
+/** The source for status. */
 export function sourceFacts(source: SourceItem | undefined): Facts['source'] {
   if (source === undefined) return undefined;
   const listed = <Item>(items: readonly Item[]) => (items.length === 0 ? undefined : items.slice(0, 50));
@@ -173,8 +173,8 @@ export function sourceFacts(source: SourceItem | undefined): Facts['source'] {
 
 function resultFacts({ activationResult }: ConfigurationItem): Facts['activationResult'] {
   if (activationResult === undefined) return undefined;
-  const { cutoffAt, ...result } = activationResult;
-  return stated({ ...result, cutoffTime: cutoffAt });
+  const { cutoffAt, completedAt, ...result } = activationResult;
+  return stated({ ...result, cutoffTime: cutoffAt, completedTime: completedAt });
 }
 
 /** Values that move while nothing happens; they are written together with something else only. */
@@ -230,8 +230,8 @@ export function protectionFacts(pass: ProtectionPass, shown: Shown): Facts {
       canRequestDiscard: configuration.canRequestDiscard,
       validationSchedule: stated({
         established: configuration.validationScheduleEstablished,
-        nextValidationAt: configuration.nextValidationAt,
-        nextSnapshotAt: configuration.nextSnapshotAt,
+        nextValidationTime: configuration.nextValidationAt,
+        nextSnapshotTime: configuration.nextSnapshotAt,
       }),
       recoveryPoints: points === undefined ? before.recoveryPoints : pointsShown(points.items.values(), configuration),
       operations: operations(pass, configuration),

@@ -9,7 +9,7 @@ export type PointRow = NonNullable<Facts['recoveryPoints']>[number];
 const hourMs = 3_600_000;
 const dayMs = 24 * hourMs;
 const weekMs = 7 * dayMs;
-/** How far before the newest one a point is shown as well. */
+/** Besides the newest points, one is shown for each of these steps back in time. */
 const spreadMs = [
   ...[1, 2, 4, 8, 12, 18].map((hours) => hours * hourMs),
   ...[1, 2, 3, 4, 5, 6].map((days) => days * dayMs),

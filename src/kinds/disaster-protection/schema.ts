@@ -16,7 +16,7 @@ import {
 import * as recovery from '../recovery/schema.ts';
 import { environment, ofOneEnvironment } from '../shared/schema.ts';
 
-/** How many recovery points a status shows at most. */
+/** Status lists at most this many recovery points. */
 export const mostPoints = 30;
 
 const seconds = (description: string) =>
@@ -145,14 +145,14 @@ const Source = shown('The environment as a source of recovery.', {
   pendingCleanup: recovery.pendingCleanup(),
 });
 
-/** What a protection shows; what the service does not disclose is absent. */
+/** The status of a protection. A field that the service does not disclose is absent. */
 export const Facts = facts({
   appEnvId: id('The id of the protected environment.'),
   generation: recovery.generation('The generation of the configuration.').optional(),
   settings: Settings.optional(),
   enrollment: count('The newest value of spec.enrollment that was sent.'),
   firstReadyTime: time('When the service said for the first time that recovery is ready.'),
-  goneAt: time('When it was proved that the configuration is gone; absent again once the service shows it.'),
+  goneTime: time('When it was proved that the configuration is gone; absent again once the service shows it.'),
   wipedBy: text('The DisasterReset that wiped the configuration.', { max: 512 }).optional(),
   readiness: shown('Whether a recovery would work, by the service.', {
     state: word('The state.').optional(),
@@ -178,8 +178,8 @@ export const Facts = facts({
   canRequestDiscard: flag('Whether the service says that an activation can be discarded; only a hint.').optional(),
   validationSchedule: shown('The schedule of validations.', {
     established: flag('Whether validations run by schedule.').optional(),
-    nextValidationAt: time('When the next one is due.'),
-    nextSnapshotAt: time('When the next snapshot is due.'),
+    nextValidationTime: time('When the next one is due.'),
+    nextSnapshotTime: time('When the next snapshot is due.'),
   }).optional(),
   recoveryPoints: listOf(
     'The newest recovery points, and a spread back in time (hours, days, weeks, the oldest); `truncated` says how many there are, and `apphosting points` lists all.',

@@ -41,7 +41,7 @@ function pinnedItems({ spec }: ResetPass, { walk }: Seen): readonly Configuratio
   return pinnedOf(spec).flatMap(({ configurationId }) => walk.items.get(configurationId) ?? []);
 }
 
-/** What to look for in the service where the approval ended while it cleans up, which it began for somebody. */
+/** Names what to look for in the service when the request expires while a clean-up is under way. */
 function untold(pass: ResetPass, seen: Seen): string | undefined {
   const isCleaning = [...pinnedItems(pass, seen), ...wipedSources(pass, seen)].some(({ pendingCleanup }) =>
     cleansUp(pendingCleanup),
@@ -137,7 +137,7 @@ function callOf(pass: ResetPass, { payload = JSON.stringify(bodyOf(pass)) }: Jou
       if (configurations === undefined || configurations === 0) return undefined;
       const facts: Facts = {
         ...memory.facts,
-        acceptedAt: isoSeconds(wallMs),
+        acceptedTime: isoSeconds(wallMs),
         configurations,
         ...(destinations !== undefined && { destinations }),
       };
@@ -165,7 +165,7 @@ const plan: OncePlan<Spec, Facts, Seen> = {
   walkOf: ({ walk }) => walk,
   trace: (pass, seen) =>
     pass.memory.journal !== undefined && pass.notes['unsent'] === undefined && isGone(pass, seen)
-      ? { journal: undefined, facts: { ...pass.memory.facts, acceptedAt: isoSeconds(pass.wallMs) } }
+      ? { journal: undefined, facts: { ...pass.memory.facts, acceptedTime: isoSeconds(pass.wallMs) } }
       : undefined,
   fence: fenceOf,
   intent: (pass) => {
@@ -203,9 +203,9 @@ export const disasterReset = defineKind<Spec, Facts>({
   // The environment as well: a protection that remembers nothing asks which resets were about it.
   claims: (spec) => [...pinnedOf(spec).map(({ configurationId }) => configurationId), ...stated(spec.appEnvId)],
   made: ({ appEnvId }) => stated(appEnvId),
-  wipes: (spec, { acceptedAt }) =>
-    acceptedAt === undefined ? [] : pinnedOf(spec).map(({ configurationId }) => configurationId),
-  finished: ({ finishedAt }) => finishedAt !== undefined,
+  wipes: (spec, { acceptedTime }) =>
+    acceptedTime === undefined ? [] : pinnedOf(spec).map(({ configurationId }) => configurationId),
+  finished: ({ finishedTime }) => finishedTime !== undefined,
   answered: ({ journal, facts }) => facts.stage === cleaning && journal?.conflicted !== undefined,
   always: ['Accepted', 'Succeeded'],
   step: (pass) => stepOnce(plan, pass),

@@ -1,4 +1,4 @@
-/** What a reset would reach, and what must hold before it is sent, and before it is sent again. */
+/** The configurations that a reset would wipe, and the checks before each send. */
 import type { Pass } from '../../engine/kind/contract/pass.ts';
 import type { Step } from '../../engine/kind/contract/step.ts';
 import type { Snapshot } from '../../engine/ports.ts';
@@ -24,7 +24,7 @@ interface Pinned {
   readonly configurationGeneration: number;
 }
 
-/** What may be wiped, as the spec pins it. */
+/** The configurations that the spec allows to be wiped. */
 export function pinnedOf({ configurations, configurationId, configurationGeneration }: Spec): readonly Pinned[] {
   if (configurations !== undefined) return configurations;
   if (configurationId === undefined || configurationGeneration === undefined) return [];
@@ -61,7 +61,7 @@ function reached(pass: ResetPass, { walk, sources }: Seen): readonly Configurati
 /** The stage of a reset that the service began and did not finish. */
 export const cleaning = 'CleanupPending';
 
-/** What keeps a reset from being sent now; undefined when nothing does. */
+/** The first reason not to send the reset now; undefined when it may be sent. */
 export function fenceOf(pass: ResetPass, seen: Seen): Step<Facts> | Fence | undefined {
   const { journal } = pass.memory;
   if (journal !== undefined && !isWhole(bodyOf(pass), journal)) {

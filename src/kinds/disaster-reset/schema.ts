@@ -69,12 +69,12 @@ export type Spec = z.output<typeof Spec>;
 
 const count = (description: string) => integer(description, { min: 0, max: 2_000_000_000 }).optional();
 
-/** What a reset shows. */
+/** The status of a reset. */
 export const Facts = facts({
   ...recovery.stageFacts(),
   appEnvId: text('The id of the environment.', { max: 128 }).optional(),
-  acceptedAt: text('When the service accepted it.', { max: 64 }).optional(),
-  finishedAt: text('When it was final.', { max: 64 }).optional(),
+  acceptedTime: text('When the service accepted it.', { max: 64 }).optional(),
+  finishedTime: text('When it was final.', { max: 64 }).optional(),
   configurations: count('How many configurations the service wiped.'),
   destinations: count('How many recovery destinations the service wiped.'),
   pendingCleanup: recovery.pendingCleanup(),

@@ -37,7 +37,7 @@ function look(pass: ActivationPass, since: number): Step<Facts> | Seen {
   const { configurationId, recoveryPoint } = pass.spec;
   const found = lookAt(pass, { configurationId, appEnvId: protectionOf(pass)?.appEnvId, since });
   if ('is' in found) return found;
-  if (pass.memory.facts.acceptedAt !== undefined || found.configuration === undefined) {
+  if (pass.memory.facts.acceptedTime !== undefined || found.configuration === undefined) {
     return { ...found, point: undefined, pointsGeneration: undefined };
   }
   const sources = drSourcesOf(pass.account.accountId);
@@ -82,7 +82,7 @@ function follow(pass: ActivationPass, seen: Seen): Step<Facts> {
 /** An activation that keeps failing may be discarded after so many steps in a row. */
 const discardAfterSteps = 6;
 
-/** What the service does, and the way out where it does not get on. */
+/** Says what the service does, and how to end an operation that keeps failing. */
 function working(configuration: ConfigurationItem, id: string): string {
   const { phase, failedSteps = 0 } = operationIn(configuration, id) ?? {};
   const work = `the service works on operation ${id}${phase === undefined ? '' : ` (${phase})`}`;
@@ -115,7 +115,7 @@ function identify(pass: ActivationPass, seen: Seen, configuration: Configuration
   return isSame ? promoted(pass, activationResult) : undefined;
 }
 
-/** Whether what is shown does not tell how our operation ended, and there is no sign that an end would be shown. */
+/** True when the lists do not tell how our operation ended, and nothing suggests that they would show its end. */
 function keepsSilent(pass: ActivationPass, configuration: ConfigurationItem): boolean {
   const { id } = pass.memory;
   const operation = operationIn(configuration, id);
@@ -129,7 +129,7 @@ function keepsSilent(pass: ActivationPass, configuration: ConfigurationItem): bo
   return configuration.activities.length === 0 || (!wasShown(pass) && likeOurs(pass, configuration).length > 0);
 }
 
-/** Whether the service has shown our operation by its id, as it does while it works on it; what is shown so no more has ended. */
+/** True when the service has listed our operation by its id before. Such an operation has ended once it is not listed any more. */
 function wasShown(pass: ActivationPass): boolean {
   const { id, ownership } = pass.memory;
   if (id === undefined) return false;
@@ -138,12 +138,12 @@ function wasShown(pass: ActivationPass): boolean {
   );
 }
 
-/** What may be our operation in a history that does not show its id. */
+/** Entries without an id that may be our operation. */
 function likeOurs(pass: ActivationPass, { activities }: ConfigurationItem): readonly DrOperation[] {
   return activities.filter((activity) => activity.operationId === undefined && mayBeOurs(pass, activity));
 }
 
-/** What keeps a result from being ours that is only presumed to be: another point, other names, or names that do not show. */
+/** Checks a result that is only presumed to be ours: another point or other names end the request, names that are not shown make it wait. */
 function doubt(pass: ActivationPass, seen: Seen, result: Result): Step<Facts> | undefined {
   const { spec } = pass;
   const isSame = namesMatch(spec, result, seen.source);
@@ -173,8 +173,10 @@ function promoted(pass: ActivationPass, result: Result): Step<Facts> {
   return { ...end, conditions: [...(end.conditions ?? []), condition] };
 }
 
-function resultFacts({ cutoffAt, ...result }: Result): NonNullable<Facts['result']> {
-  const rows = Object.entries({ ...result, cutoffTime: cutoffAt }).filter(([, value]) => value !== undefined);
+function resultFacts({ cutoffAt, completedAt, ...result }: Result): NonNullable<Facts['result']> {
+  const rows = Object.entries({ ...result, cutoffTime: cutoffAt, completedTime: completedAt }).filter(
+    ([, value]) => value !== undefined,
+  );
   return Object.fromEntries(rows);
 }
 
@@ -242,7 +244,7 @@ const plan: OncePlan<Spec, Facts, Seen> = {
     proof: drConfigurationsOf(pass.account.accountId).first,
     committed: (body) => {
       const { operationId, phase } = receiptOf(body) ?? {};
-      const facts = atStage({ ...pass.memory.facts, acceptedAt: isoSeconds(pass.wallMs) }, phase, pass.wallMs);
+      const facts = atStage({ ...pass.memory.facts, acceptedTime: isoSeconds(pass.wallMs) }, phase, pass.wallMs);
       const { journal } = pass.memory;
       return operationId === undefined ? { facts, journal } : { facts, journal, id: operationId, ownership: 'Created' };
     },
@@ -260,19 +262,19 @@ const notTold: OwnCondition = {
   message: 'the service does not show what came of it',
 };
 
-/** Where nobody can say in the end how it went, nobody can say whether it is live. */
+/** Sets Promoted to Unknown where the request ends without anybody knowing how. */
 function unlessUntold(step: Step<Facts>): Step<Facts> {
   if (step.is !== 'stall' || step.reason !== 'UnknownState') return step;
   return { ...step, conditions: [...(step.conditions ?? []), notTold] };
 }
 
 function promotedCondition(pass: ActivationPass, configuration: ConfigurationItem | undefined): OwnCondition {
-  const { result, acceptedAt } = pass.memory.facts;
+  const { result, acceptedTime } = pass.memory.facts;
   const type = 'Promoted';
   if (result !== undefined) {
     return { type, status: 'True', reason: 'Promoted', message: 'the recovered environment is live' };
   }
-  if (acceptedAt !== undefined && configuration !== undefined && keepsSilent(pass, configuration)) return notTold;
+  if (acceptedTime !== undefined && configuration !== undefined && keepsSilent(pass, configuration)) return notTold;
   return { type, status: 'False', reason: 'NotPromoted', message: 'no result of this activation is shown' };
 }
 
@@ -299,7 +301,7 @@ export const recoveryActivation = defineKind<Spec, Facts>({
   ...identity,
   needs: (spec) => needsOf(protectionNeed(spec)),
   claims: ({ configurationId }) => [configurationId],
-  finished: ({ finishedAt }) => finishedAt !== undefined,
+  finished: ({ finishedTime }) => finishedTime !== undefined,
   answered: isAnswered,
   always: ['Accepted', 'Succeeded', 'Promoted'],
   step: (pass) => unlessUntold(stepOnce(plan, pass)),

@@ -45,7 +45,7 @@ export const Spec = recovery.once(
 );
 export type Spec = z.output<typeof Spec>;
 
-/** What an activation shows. */
+/** The status of an activation. */
 export const Facts = facts({
   ...recovery.requestFacts(),
   result: recovery.activationResult('What it brought.'),

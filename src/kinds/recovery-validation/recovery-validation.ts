@@ -33,7 +33,7 @@ import { isValidation, ownOperation, type ValidationPass } from './ours.ts';
 import { requestIdOf } from '../recovery/request-id.ts';
 import { identity, type Facts, type Spec } from './schema.ts';
 
-/** How much earlier than the moment that the service showed an operation may say that it began, and be of later all the same. */
+/** Clock tolerance: an operation may say that it began this much before the journal entry and still be ours. */
 const slackMs = 5_000;
 
 /** The configuration of the protection when the request was written down, or now. */
@@ -122,7 +122,7 @@ function follow(pass: ValidationPass, { configuration, walk }: SeenConfiguration
   return unsure ?? ended(pass, { is: 'stall', reason: 'UnknownState', message });
 }
 
-/** How a validation ended. A word that nobody explained is neither a success nor a failure. */
+/** Judges the end of a validation. An unknown outcome is neither success nor failure. */
 function endOf(operation: DrOperation): Parameters<typeof ended>[1] {
   const { outcome } = operation;
   if (outcome !== undefined && /^succe(eded|ss|ssful)$/i.test(outcome)) {
@@ -147,7 +147,7 @@ function factsOf(pass: ValidationPass, configuration: ConfigurationItem | undefi
   const cleanup = cleanupFacts(validationCleanup, memory.facts.validationCleanup);
   const facts: Facts = {
     ...memory.facts,
-    ...(startedAt !== undefined && { startedAt }),
+    ...(startedAt !== undefined && { startedTime: startedAt }),
     ...(failedSteps !== undefined && { failedSteps }),
     ...(cleanup !== undefined && { validationCleanup: cleanup }),
   };
@@ -175,13 +175,13 @@ function trace(pass: ValidationPass, { configuration }: SeenConfiguration): Part
       !(Date.parse(one.startedAt ?? '') < earliest),
   )?.operationId;
   if (id === undefined) return undefined;
-  const acceptedAt = isoSeconds(pass.wallMs);
+  const acceptedTime = isoSeconds(pass.wallMs);
   const { requestId, expectedGeneration: generation } = sent;
   return {
     id,
     ownership: 'Presumed',
     journal: undefined,
-    facts: { ...facts, requestId, generation, acceptedAt },
+    facts: { ...facts, requestId, generation, acceptedTime },
   };
 }
 
@@ -221,7 +221,7 @@ const plan: OncePlan<Spec, Facts, SeenConfiguration> = {
           ...pass.memory.facts,
           requestId: body.requestId,
           generation: generation ?? body.expectedGeneration,
-          acceptedAt: isoSeconds(pass.wallMs),
+          acceptedTime: isoSeconds(pass.wallMs),
         };
         return { facts: atStage(facts, phase, pass.wallMs), journal, id: operationId, ownership: 'Created' };
       },
@@ -232,7 +232,7 @@ const plan: OncePlan<Spec, Facts, SeenConfiguration> = {
   follow,
 };
 
-/** Whether validations also run by schedule: to be known before one is asked for by hand. */
+/** The condition Scheduled: says before a validation is sent whether validations also run by schedule. */
 function scheduled({ validationScheduleEstablished }: ConfigurationItem): readonly OwnCondition[] {
   if (validationScheduleEstablished === undefined) {
     const message = 'the service does not show whether validations run by schedule';
@@ -267,7 +267,7 @@ function show(pass: ValidationPass) {
 export const recoveryValidation = defineKind<Spec, Facts>({
   ...identity,
   needs: (spec) => needsOf(protectionNeed(spec)),
-  finished: ({ finishedAt }) => finishedAt !== undefined,
+  finished: ({ finishedTime }) => finishedTime !== undefined,
   answered: isAnswered,
   // The protection asks which of them is in doubt, since an edit would end it.
   made: ({ configurationId }) => (configurationId === undefined ? [] : [configurationId]),

@@ -13,10 +13,10 @@ export const Spec = recovery.once(
 );
 export type Spec = z.output<typeof Spec>;
 
-/** What a trial shows. */
+/** The status of a validation. */
 export const Facts = facts({
   ...recovery.requestFacts(),
-  startedAt: text(
+  startedTime: text(
     'When the operation began, by the service; where its history shows no ids, this is what tells it from others.',
     { max: 64 },
   ).optional(),

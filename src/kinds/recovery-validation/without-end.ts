@@ -7,10 +7,10 @@ import { ended } from '../recovery/one-shot-end.ts';
 import type { ValidationPass } from './ours.ts';
 import type { Facts } from './schema.ts';
 
-/** How long one that may still run is waited for while nothing of it changes. */
+/** A validation that may still run is given up after so long without any change. */
 const patienceMs = 3_600_000;
 
-/** What a pass found of a validation that is listed. */
+/** A validation as the newest list shows it. */
 interface Listed {
   readonly configuration: ConfigurationItem;
   readonly operation: DrOperation;
@@ -37,13 +37,13 @@ export function untilUnknown(pass: ValidationPass, listed: Listed): Step<Facts> 
   return ended(pass, { is: 'stall', reason: 'UnknownState', message });
 }
 
-/** Whether the service works on this operation, or on one that it does not tell from this one. */
+/** True when the active operation is this one, or may be this one. */
 function mayBeActive(configuration: ConfigurationItem, id: string | undefined): boolean {
   const activeId = activeIdOf(configuration);
   return activeId === undefined ? activeOf(configuration) !== undefined : activeId === id;
 }
 
-/** Whether something else began after it: only beside a standby do operations run together. */
+/** True when another operation began later. Operations run side by side only beside a standby. */
 function isOvertaken(configuration: ConfigurationItem, { startedAt }: DrOperation): boolean {
   if (isWarm(configuration)) return false;
   const isLater = (other: DrOperation) => Date.parse(other.startedAt ?? '') > Date.parse(startedAt ?? '');

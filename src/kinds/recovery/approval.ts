@@ -1,4 +1,4 @@
-/** Whether a dangerous request may be sent at all now: the operator's powers, the three clocks, and how long it is valid. */
+/** Decides whether a dangerous request may be sent now: the operator's flags, the three clocks, and the validity of the request. */
 import { isoSeconds } from '../../base/time.ts';
 import type { ReferenceNeed } from '../../engine/kind/contract/define.ts';
 import type { Pass } from '../../engine/kind/contract/pass.ts';
@@ -6,20 +6,20 @@ import type { Reason } from '../../engine/kind/contract/reasons.ts';
 import type { Snapshot } from '../../engine/ports.ts';
 import type { StageFacts } from './stages.ts';
 
-/** Why nothing is sent: for good, or until something changes. */
+/** A reason to send nothing: for good, or until something changes. */
 export interface Fence {
   readonly reason: Reason;
   readonly message: string;
   readonly final: boolean;
 }
 
-/** What every request about a configuration keeps. */
+/** The status fields that every request about a configuration has. */
 export interface RequestFacts extends StageFacts {
   readonly requestId?: string | undefined;
   readonly configurationId?: string | undefined;
   readonly generation?: number | undefined;
-  readonly acceptedAt?: string | undefined;
-  readonly finishedAt?: string | undefined;
+  readonly acceptedTime?: string | undefined;
+  readonly finishedTime?: string | undefined;
 }
 
 const apartMs = 60_000;
@@ -54,7 +54,7 @@ export function powerless<Spec, Facts>(
   return never('ActivationDisabled', message);
 }
 
-/** What the spec refers to, where it is not there or means nothing in the service; an approval passes meanwhile. */
+/** Waits for an object that the spec refers to and that is missing or has no id yet. The request may expire meanwhile. */
 export function unreferred<Spec, Facts>(
   pass: Pass<Spec, Facts>,
   { kind, name, field }: ReferenceNeed,
@@ -69,7 +69,7 @@ export function unreferred<Spec, Facts>(
   return notYet('ReferenceNotReady', message);
 }
 
-/** Whether the approval still holds by the latest of all clocks, and whether the clocks agree enough to say so. */
+/** Ends a request whose validUntil has passed by the latest of all clocks; waits while the clocks disagree. */
 export function expired<Spec, Facts>(
   pass: Pass<Spec, Facts>,
   walk: Pick<Snapshot, 'begunAt' | 'dateMs'>,

@@ -17,22 +17,22 @@ import { never, powerless, unreferred, type Fence, type RequestFacts } from './a
 import { stop } from './one-shot-end.ts';
 import { inSpecWords } from './words.ts';
 
-/** What one kind of request decides for itself. */
+/** The decisions that differ between the kinds of request. */
 export interface OncePlan<Spec, Facts extends RequestFacts, Seen> {
   /** In lower case: `activation`. */
   readonly noun: string;
   /** The power that the operator needs for it; undefined for a request that everybody with the resource may make. */
   readonly power: (spec: Spec) => 'activation' | 'accountReset' | undefined;
-  /** What must be there until it is sent; what was sent goes on without it. */
+  /** The object that must exist until the request is sent. A request that was sent goes on without it. */
   readonly refersTo: (spec: Spec) => ReferenceNeed | undefined;
   /** Until when it is approved; undefined for what needs no approval. */
   readonly validUntil: (spec: Spec) => string | undefined;
-  /** What is known before anything is read. */
+  /** Status fields that are known before anything is read. */
   readonly facts: (pass: Pass<Spec, Facts>) => Partial<Facts>;
-  /** What the service shows, from reads begun at or after `since` (monotonic). */
+  /** Looks at the service with reads that began at or after `since` (monotonic). */
   readonly look: (pass: Pass<Spec, Facts>, since: number) => Step<Facts> | Seen;
   readonly walkOf: (seen: Seen) => Snapshot;
-  /** What to remember when what is asked for is there already, and is ours. */
+  /** Finds an operation of ours that exists already, and says what to remember of it. */
   readonly trace: (pass: Pass<Spec, Facts>, seen: Seen) => Partial<Memory<Facts>> | undefined;
   readonly fence: (pass: Pass<Spec, Facts>, seen: Seen) => Step<Facts> | Fence | undefined;
   readonly intent: (pass: Pass<Spec, Facts>, seen: Seen) => Intent;
@@ -43,16 +43,16 @@ export interface OncePlan<Spec, Facts extends RequestFacts, Seen> {
   ) => Pick<Call<Facts>, 'request' | 'committed' | 'credential' | 'proof' | 'tells'>;
   /** The service said no to what was sent; without it, that is the end. */
   readonly refused?: (pass: Pass<Spec, Facts>, seen: Seen, no: No) => Step<Facts> | undefined;
-  /** What to look for in the service where nobody can say from what shows whether a call that was sent took effect. */
+  /** Names what a person must look for in the service where the lists do not tell whether a call took effect. */
   readonly untold?: (pass: Pass<Spec, Facts>, seen: Seen) => string | undefined;
   /** Nothing identifies the request to the service, so that a lost one must be out of the way before it is repeated. */
   readonly unidentified?: true;
-  /** Whether the accepted operation is shown. Until then it keeps its place before others of its kind; without it, it keeps none. */
+  /** True once a list shows the accepted operation. Until then it goes before others of its kind; without this function it does not. */
   readonly isShown?: (pass: Pass<Spec, Facts>, seen: Seen) => boolean;
   readonly follow: (pass: Pass<Spec, Facts>, seen: Seen) => Step<Facts>;
 }
 
-/** What the service said when it said no, and when what was sent before can no longer arrive. */
+/** The refusal of the service, and when an earlier call can no longer arrive. */
 export interface No {
   readonly words: string;
   readonly isOver: boolean;
@@ -69,17 +69,17 @@ export function protectionNeed({
   return { kind: 'DisasterProtection', name: protectionRef.name, field: 'protectionRef', optional: true };
 }
 
-/** What a request asks for outside of itself. */
+/** The references of a request. */
 export function needsOf(reference: ReferenceNeed | undefined): Needs {
   return { references: reference === undefined ? [] : [reference] };
 }
 
-/** How old a read may be on which something is sent. */
+/** A call is decided on reads that are no older than this. */
 const freshMs = 15_000;
-/** How long after a lost answer the same bytes are sent again. */
+/** The same bytes are sent again so long after a lost answer. */
 const resendMs = 15_000;
 const watchMs = 5_000;
-/** How often the service is asked while a request of ours is under way: a phase of five seconds is seen. */
+/** The service is asked this often while a request is under way, so that a phase of five seconds is seen. */
 const lookMs = 4_000;
 
 /** The next step for a request. */
@@ -89,7 +89,7 @@ export function stepOnce<Spec, Facts extends RequestFacts, Seen>(
 ): Step<Facts> {
   if (pass.subject.deleting) return { is: 'release' };
   const { journal, binding, facts } = pass.memory;
-  const accepted = facts.acceptedAt !== undefined;
+  const accepted = facts.acceptedTime !== undefined;
   if (!accepted && journal === undefined) {
     const off = offFence(plan, pass) ?? aloneFence(plan, pass);
     if (off !== undefined) return takingBack(pass, stop(pass, off));
@@ -108,7 +108,7 @@ export function stepOnce<Spec, Facts extends RequestFacts, Seen>(
  */
 function answeredAt<Spec, Facts extends RequestFacts>({ memory, notes, wrote, askedAt }: Pass<Spec, Facts>): number {
   const { journal, facts } = memory;
-  if (facts.acceptedAt !== undefined) return wrote?.at ?? Number.NEGATIVE_INFINITY;
+  if (facts.acceptedTime !== undefined) return wrote?.at ?? Number.NEGATIVE_INFINITY;
   const isSent = journal?.conflicted !== undefined || notes['sentAt'] !== undefined;
   return isSent ? (notes['answeredAt'] ?? askedAt) : Number.NEGATIVE_INFINITY;
 }
@@ -116,12 +116,12 @@ function answeredAt<Spec, Facts extends RequestFacts>({ memory, notes, wrote, as
 /** The same step, so that what follows knows what `answeredAt` found. */
 function notingAnswer<Spec, Facts extends RequestFacts>(pass: Pass<Spec, Facts>, step: Step<Facts>): Step<Facts> {
   const at = answeredAt(pass);
-  const isOpen = pass.memory.facts.acceptedAt === undefined && at > Number.NEGATIVE_INFINITY;
+  const isOpen = pass.memory.facts.acceptedTime === undefined && at > Number.NEGATIVE_INFINITY;
   if (!isOpen || step.is === 'release' || step.is === 'call') return step;
   return { ...step, note: { ...(step.note ?? pass.notes), answeredAt: at } };
 }
 
-/** What may move at any moment, and so is looked at again soon; what the service keeps to itself is left to the usual polls. */
+/** Reasons under which the service may show something new at any moment, so that it is read again soon. The usual polls do for all others. */
 const moving: ReadonlySet<string> = new Set(['InProgress', 'InDoubt', 'CleanupPending']);
 
 /** The same wait with a read that is asked for as soon as the newest one is old, or from before the answer. */
@@ -146,7 +146,7 @@ function lookingSoon<Spec, Facts extends RequestFacts, Seen>(
 ): Step<Facts> {
   if (step.is !== 'wait' || step.awaits !== undefined || !moving.has(step.reason)) return step;
   const { journal, facts } = pass.memory;
-  if (journal === undefined && facts.acceptedAt === undefined) return step;
+  if (journal === undefined && facts.acceptedTime === undefined) return step;
   const { begunAt } = plan.walkOf(seen);
   return lookingAgain(pass, step, drConfigurationsOf(pass.account.accountId), begunAt);
 }
@@ -157,14 +157,14 @@ function takingBack<Spec, Facts>(pass: Pass<Spec, Facts>, step: Step<Facts>): St
   return { ...step, note: withoutMisses(pass.notes) };
 }
 
-/** What follows from what the service shows. */
+/** Decides the next step by what the service shows. */
 function decide<Spec, Facts extends RequestFacts, Seen>(
   plan: OncePlan<Spec, Facts, Seen>,
   pass: Pass<Spec, Facts>,
   seen: Seen,
 ): Step<Facts> {
   const { journal, facts } = pass.memory;
-  if (facts.acceptedAt !== undefined) {
+  if (facts.acceptedTime !== undefined) {
     const isBefore = plan.walkOf(seen).begunAt < answeredAt(pass);
     return isBefore ? notShownYet(pass, plan.noun) : (letGo(plan, pass, seen) ?? plan.follow(pass, seen));
   }
@@ -183,9 +183,9 @@ export function notShownYet<Spec, Facts extends RequestFacts>(
   return { is: 'wait', reason: 'InProgress', message, note: notes };
 }
 
-/** Whether the entry that stands in status is of a call that was answered: it is kept for its place, not for a doubt. */
+/** True when the call of the journal entry was answered. The entry then only keeps other requests waiting; nothing is in doubt. */
 export function isAnswered<Facts extends RequestFacts>({ facts, id }: Memory<Facts>): boolean {
-  return facts.acceptedAt !== undefined && id !== undefined;
+  return facts.acceptedTime !== undefined && id !== undefined;
 }
 
 /** Once it is shown, the service itself keeps others back; what it has not shown for so long, it may never show. */
@@ -243,7 +243,7 @@ function first<Spec, Facts extends RequestFacts, Seen>(
   return { is: 'begin', journal, words: plan.words(pass), note: { unsent: 1 } };
 }
 
-/** What holds any request back for a while, whatever it asks for. */
+/** Holds a request back while the account is frozen, after a take-over, or while another one is under way. */
 function heldBack<Spec, Facts>(pass: Pass<Spec, Facts>, create: CreateIntent | undefined): Step<Facts> | undefined {
   const blind = sightLost(pass);
   if (blind !== undefined) return blind;
@@ -321,12 +321,12 @@ function resolve<Spec, Facts extends RequestFacts, Seen>(
   };
 }
 
-/** Whether a call of the entry may have gone out: after a restart nobody knows that it did not. */
+/** True when a call of the journal entry may have gone out. After a restart nobody knows that it did not. */
 export function wasSent<Spec, Facts>({ memory, notes }: Pass<Spec, Facts>): boolean {
   return memory.journal !== undefined && notes['unsent'] === undefined;
 }
 
-/** What ends a doubt keeps more from being sent; it does not tell what came of what was sent before. */
+/** Ends a request in doubt. A fence stops further calls; it does not tell what became of an earlier one. */
 function inTheEnd<Spec, Facts extends RequestFacts, Seen>(
   plan: OncePlan<Spec, Facts, Seen>,
   pass: Pass<Spec, Facts>,
@@ -339,7 +339,7 @@ function inTheEnd<Spec, Facts extends RequestFacts, Seen>(
   return never('UnknownState', `${plan.words(pass)}: ${why}; look there ${untold}`);
 }
 
-/** Whether a call of this entry may still arrive, and until when. */
+/** Says until when a call of the journal entry may still arrive. */
 function limboOf<Spec, Facts>(
   { notes, journalSeen, horizonMs, monotonicMs, wallMs }: Pass<Spec, Facts>,
   journal: JournalEntry,

@@ -48,7 +48,7 @@ export function once<Schema extends z.ZodObject>(schema: Schema): Schema {
 const count = (description: string) => integer(description, { min: 0, max: 2_000_000_000 }).optional();
 const time = (description: string) => text(description, { max: 64 }).optional();
 
-/** What the service still has to clean up. */
+/** The clean-up that the service has not finished. */
 export function pendingCleanup() {
   return shown('What the service still has to clean up.', {
     pendingCount: count('How many things.'),
@@ -58,10 +58,10 @@ export function pendingCleanup() {
   }).optional();
 }
 
-/** How far the clean-up after a validation is; advice, not proof. */
+/** The state of the clean-up after a validation; advice, not proof. */
 export function validationCleanup() {
   return shown('How far the clean-up after a validation is; advice, not proof of deletion.', {
-    observedAt: time('When this was seen.'),
+    observedTime: time('When this was seen.'),
     retentionUntil: time('Until when something is retained.'),
     retentionPending: flag('Whether something is still retained.').optional(),
   }).optional();
@@ -76,7 +76,7 @@ export function destination(description: string) {
   }).optional();
 }
 
-/** What an activation brought. */
+/** The result of an activation. */
 export function activationResult(description: string) {
   return shown(description, {
     operationId: text('The operation.', { max: 128 }).optional(),
@@ -84,7 +84,7 @@ export function activationResult(description: string) {
     targetAppId: text('The id of its app.', { max: 128 }).optional(),
     pointId: text('The recovery point.', { max: 128 }).optional(),
     cutoffTime: time('The moment up to which data was recovered.'),
-    completedAt: time('When it was complete.'),
+    completedTime: time('When it was complete.'),
     engine: text('The database engine, for databases.', { max: 64 }).optional(),
   }).optional();
 }
@@ -113,15 +113,15 @@ export function operation(description: string) {
     stage: text('How far it is.', { max: 64 }).optional(),
     outcome: text('How it ended.', { max: 64 }).optional(),
     failedSteps: count('How many steps in a row failed.'),
-    startedAt: time('When it began.'),
-    endedAt: time('When it ended.'),
+    startedTime: time('When it began.'),
+    endedTime: time('When it ended.'),
     cutoffTime: time('The moment of the data that it works on.'),
     requestId: text('The request that began it, when it was one of ours.', { max: 128 }).optional(),
     validationCleanup: validationCleanup(),
   });
 }
 
-/** How far a request is, and how it came there. */
+/** The stage of a request, and the stages before it. */
 export function stageFacts() {
   return {
     stage: text('How far the operation is, in the words of the service (its phase).', { max: 64 }).optional(),
@@ -130,14 +130,14 @@ export function stageFacts() {
       'The stages that the service showed, in order; a stage that was over between two looks is missing.',
       shown('A stage.', {
         stage: text('The stage, in the words of the service.', { max: 64 }),
-        time: text('When it was seen first.', { max: 64 }),
+        observedTime: text('When it was seen first.', { max: 64 }),
       }),
       { max: mostStages },
     ).optional(),
   };
 }
 
-/** What every request about a configuration shows. */
+/** The status of every request about a configuration. */
 export function requestFacts() {
   return {
     ...stageFacts(),
@@ -145,7 +145,7 @@ export function requestFacts() {
     requestId: text('The id under which the service knows this request.', { max: 64 }).optional(),
     configurationId: text('The id of the configuration.', { max: 128 }).optional(),
     generation: generation('The generation of the configuration that the request was made for.').optional(),
-    acceptedAt: time('When the service accepted it.'),
-    finishedAt: time('When it was final.'),
+    acceptedTime: time('When the service accepted it.'),
+    finishedTime: time('When it was final.'),
   };
 }

@@ -1,16 +1,16 @@
-/** How far an operation has come: the stages that the service showed, in order, each with the moment at which it was seen first. */
+/** Keeps the stages of an operation in status: in order, each with the time at which the service showed it first. */
 import { isoSeconds } from '../../base/time.ts';
 import type { Told, Notice } from '../../engine/kind/contract/step.ts';
 
-/** What status keeps of the stages of one operation. */
+/** The status fields about the stages of one operation. */
 export interface StageFacts {
   readonly stage?: string | undefined;
   readonly stageTime?: string | undefined;
-  readonly stages?: readonly { readonly stage: string; readonly time: string }[] | undefined;
+  readonly stages?: readonly { readonly stage: string; readonly observedTime: string }[] | undefined;
   readonly failedSteps?: number | undefined;
 }
 
-/** How many stages status lists. */
+/** Status lists at most this many stages. */
 export const mostStages = 20;
 const longestStage = 64;
 
@@ -18,11 +18,12 @@ const longestStage = 64;
 export function atStage<Facts extends StageFacts>(facts: Facts, shown: string | undefined, wallMs: number): Facts {
   const stage = shown?.slice(0, longestStage);
   if (stage === undefined || stage === facts.stage) return facts;
-  const time = isoSeconds(wallMs);
-  return { ...facts, stage, stageTime: time, stages: [...(facts.stages ?? []), { stage, time }].slice(-mostStages) };
+  const observedTime = isoSeconds(wallMs);
+  const stages = [...(facts.stages ?? []), { stage, observedTime }].slice(-mostStages);
+  return { ...facts, stage, stageTime: observedTime, stages };
 }
 
-/** What people hear of as events: each new stage, and each step that failed. */
+/** Makes an event of each new stage, and of each step that failed. */
 export function stageNotices(before: StageFacts, now: StageFacts, operationId: string | undefined): readonly Notice[] {
   const name = operationId === undefined ? 'the operation' : `operation ${operationId}`;
   const reached = now.stage === before.stage ? [] : [now.stage];
