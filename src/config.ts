@@ -27,7 +27,8 @@ export interface Flag<T> {
   readonly short?: string;
 }
 
-type Flags = Readonly<Record<string, Flag<unknown>>>;
+/** Flags by their names in camelCase. */
+export type Flags = Readonly<Record<string, Flag<unknown>>>;
 
 /** A command as its user sees it. Keys of `flags` are written in camelCase and typed in kebab-case. */
 export interface CommandLine<F extends Flags> {
@@ -35,6 +36,8 @@ export interface CommandLine<F extends Flags> {
   readonly summary: string;
   readonly flags: F;
   readonly notes?: readonly string[];
+  /** How many arguments without a dash it takes; none unless given. */
+  readonly operands?: { readonly least: number; readonly most: number };
 }
 
 /** The settings that a command's flags give. */
@@ -42,7 +45,7 @@ export type Settings<F extends Flags> = { readonly [K in keyof F]: z.output<F[K]
 
 /** Either the settings, or what to print and the exit code to end with. */
 export type Parsed<T> =
-  | { readonly kind: 'settings'; readonly settings: T }
+  | { readonly kind: 'settings'; readonly settings: T; readonly operands?: readonly string[] }
   | { readonly kind: 'help'; readonly text: string }
   | { readonly kind: 'wrong'; readonly line: string };
 
@@ -63,7 +66,7 @@ export function parseFlags<F extends Flags>(
     if (!result.success) return wrong(command, `--${kebab(key)}: ${result.error.issues[0]?.message ?? 'is not valid'}`);
     settings[key] = result.data;
   }
-  return { kind: 'settings', settings: settings as Settings<F> };
+  return { kind: 'settings', settings: settings as Settings<F>, operands: given.operands ?? [] };
 }
 
 /** The text of `--help`. */
@@ -97,7 +100,14 @@ function readArguments(command: CommandLine<Flags>, args: readonly string[]): Pa
   );
   const { tokens } = parseArgs({ args: [...args], options, strict: false, allowPositionals: true, tokens: true });
   const given = new Map<string, Given>();
+  const operands: string[] = [];
+  const { least = 0, most = 0 } = command.operands ?? {};
   for (const token of tokens) {
+    if (token.kind === 'positional' && operands.length < most) {
+      operands.push(token.value);
+      continue;
+    }
+    if (token.kind === 'option-terminator') continue;
     if (token.kind !== 'option') return wrong(command, `"${args[token.index] ?? ''}" is not an option`);
     if (token.name === 'help' || token.name === 'h') return { kind: 'help', text: helpOf(command) };
     const key = keys.get(token.name);
@@ -117,7 +127,8 @@ function readArguments(command: CommandLine<Flags>, args: readonly string[]): Pa
     else if (before === undefined) given.set(key, token.value);
     else return wrong(command, `${token.rawName} is given twice`);
   }
-  return { kind: 'settings', settings: given };
+  if (operands.length < least) return wrong(command, `it needs ${command.name.split(' ').slice(1).join(' ')}`);
+  return { kind: 'settings', settings: given, operands };
 }
 
 function fallbackOf(flag: Flag<unknown>, environment: Environment): Given | undefined {
@@ -291,6 +302,24 @@ export const runCommand = {
       help: 'how long after its deadline a lost call may still take effect in the service',
       value: 'SECONDS',
       fallback: '120',
+      schema: wholeNumber(1, 3_600),
+    },
+    callDeadlineSeconds: {
+      help: 'how long a call that changes something may take, its wait for a turn included, before it counts as lost; a read a third of it',
+      value: 'SECONDS',
+      fallback: '30',
+      schema: wholeNumber(3, 300),
+    },
+    leaseSeconds: {
+      help: 'how long others wait for a silent holder of the lease; the holder itself stops after two thirds of it',
+      value: 'SECONDS',
+      fallback: '15',
+      schema: wholeNumber(2, 300),
+    },
+    pollSeconds: {
+      help: 'how often an account is read whose spec.pollSeconds does not say',
+      value: 'SECONDS',
+      fallback: '60',
       schema: wholeNumber(1, 3_600),
     },
     workers: { help: 'objects worked on at the same time', value: 'N', fallback: '32', schema: wholeNumber(1, 1_024) },

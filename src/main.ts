@@ -1,10 +1,10 @@
 #!/usr/bin/env node
-import { readFileSync } from 'node:fs';
-import { enableCompileCache, flushCompileCache } from 'node:module';
+import { enableCompileCache, flushCompileCache, setSourceMapsSupport } from 'node:module';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { argv, exit, stderr, stdout, versions } from 'node:process';
 import { setFlagsFromString } from 'node:v8';
+import manifest from '../package.json' with { type: 'json' };
 
 /** A subcommand: takes its own arguments, returns the exit code. */
 type Command = (args: readonly string[]) => Promise<number>;
@@ -22,6 +22,10 @@ const commands: Readonly<Record<string, Entry>> = {
     summary: 'the operator: makes the hosting service match the resources of a cluster',
     load: async () => (await import('./cli/run.ts')).run,
     isFrugal: true,
+  },
+  plan: {
+    summary: 'what applying some documents would change in the service, without changing it',
+    load: async () => (await import('./cli/plan/command.ts')).plan,
   },
   points: {
     summary: 'the recovery points of a protection',
@@ -46,27 +50,23 @@ function usage(): string {
   return `apphosting COMMAND [options]\n\n${rows.join('\n')}\n\napphosting COMMAND --help explains each; apphosting --version says which one this is.\n`;
 }
 
-function ownVersion(): string {
-  const { version } = JSON.parse(readFileSync(join(import.meta.dirname, '..', 'package.json'), 'utf8')) as {
-    readonly version: string;
-  };
-  return version;
-}
+// Of the chunks that are loaded from here on: a map is read when a trace is first printed, and costs nothing until then.
+setSourceMapsSupport(true);
 
 async function main(): Promise<number> {
   const [name, ...rest] = argv.slice(2);
   if (name === undefined || name === '--help' || name === '-h' || name === 'help') {
     stdout.write(usage());
-    return name === undefined ? 2 : 0;
+    return name === undefined ? 64 : 0;
   }
   if (name === '--version') {
-    stdout.write(`${ownVersion()}\n`);
+    stdout.write(`${manifest.version}\n`);
     return 0;
   }
   const entry = commands[name];
   if (entry === undefined) {
     stderr.write(`apphosting: there is no command "${name}"; apphosting --help lists them\n`);
-    return 2;
+    return 64;
   }
   keepCompiled();
   if (entry.isFrugal === true) keepSmall();

@@ -3,13 +3,11 @@ import { readFile } from 'node:fs/promises';
 import { isRecord } from '../base/json.ts';
 import { Secret } from '../base/secret.ts';
 import { wholeEnvironment } from '../config.ts';
-import { group, version } from '../engine/objects/names.ts';
-import { KubeError, type Hosting, type KubeApi, type Log, type Metrics, type Read } from '../engine/ports.ts';
+import { KubeError, type Hosting, type Log, type Metrics, type Read } from '../engine/ports.ts';
 import { openHosting } from '../hosting/open.ts';
 import { drPointsOf } from '../hosting/requests.ts';
 import { byMoment, pointRows, type PointRow } from '../kinds/disaster-protection/points.ts';
 import type { Facts, Spec } from '../kinds/disaster-protection/schema.ts';
-import { secretResource } from '../kube/material/material.ts';
 import { realClock, realEntropy } from './run.ts';
 
 /** What the flags of a command say of the service. */
@@ -20,6 +18,12 @@ export interface ServiceSettings {
   readonly allowedHosts: readonly string[];
   readonly allowPrivateAddresses: boolean;
   readonly allowInsecureLoopback: boolean;
+}
+
+/** Reads objects of the protection's namespace; undefined where there is none of that name. */
+export interface ReadObjects {
+  account(name: string): Promise<unknown>;
+  secret(name: string): Promise<unknown>;
 }
 
 /** How one account of the service is reached. */
@@ -45,12 +49,17 @@ export type LivePoints =
   | { readonly why: string; readonly asked: boolean };
 
 const longestMs = 60_000;
+const callMs = 30_000;
 const silent: Log = { debug: () => undefined, info: () => undefined, warn: () => undefined, error: () => undefined };
 const unmeasured: Metrics = { count: () => undefined, gauge: () => undefined, observe: () => undefined };
 
 /** Asks the service for every recovery point of a protection. */
-export async function livePoints(api: KubeApi, protection: Listed, settings: ServiceSettings): Promise<LivePoints> {
-  const access = await accessOf(api, protection, settings);
+export async function livePoints(
+  objects: ReadObjects,
+  protection: Listed,
+  settings: ServiceSettings,
+): Promise<LivePoints> {
+  const access = await accessOf(objects, protection, settings);
   if (typeof access === 'string') return { why: access, asked: false };
   const environment = wholeEnvironment();
   const hosting = openHosting({
@@ -58,6 +67,7 @@ export async function livePoints(api: KubeApi, protection: Listed, settings: Ser
     entropy: realEntropy,
     log: silent,
     metrics: unmeasured,
+    callMs,
     hostRules: {
       allowedHosts: settings.allowedHosts,
       allowInsecureLoopback: settings.allowInsecureLoopback,
@@ -101,7 +111,7 @@ async function readWhole<Item>(
 
 /** How to reach the service: as the flags say, and else as the account of the protection does. */
 export async function accessOf(
-  api: Pick<KubeApi, 'get'>,
+  objects: ReadObjects,
   { namespace, spec }: Pick<Listed, 'namespace' | 'spec'>,
   { baseUrl, tokenFile, accountId }: ServiceSettings,
 ): Promise<Access | string> {
@@ -114,15 +124,15 @@ export async function accessOf(
   const instead = 'give --base-url, --token-file and --account-id';
   if (kind !== 'HostingAccount') return `the Secret of ${kind} ${name} is not in this namespace; ${instead}`;
   try {
-    const account = await api.get({ group, version, plural: 'hostingaccounts', namespaced: true }, namespace, name);
-    const { accountId: known, credentialsRef } = fieldsOf(account?.spec);
+    const account = fieldsOf(await objects.account(name));
+    const { accountId: known, credentialsRef } = fieldsOf(account['spec']);
     const secretName = fieldsOf(credentialsRef)['name'];
     if (typeof known !== 'string' || typeof secretName !== 'string') {
       return `there is no HostingAccount ${namespace}/${name}; ${instead}`;
     }
-    const secret = await api.get(secretResource, namespace, secretName);
+    const secret = fieldsOf(await objects.secret(secretName));
     const valueOf = (key: string) => {
-      const value = fieldsOf(secret?.['data'])[key];
+      const value = fieldsOf(secret['data'])[key];
       return typeof value === 'string' ? Buffer.from(value, 'base64').toString() : undefined;
     };
     const [where, saved] = [baseUrl ?? valueOf('baseUrl'), valueOf('token')];

@@ -1,10 +1,10 @@
 /** A DisasterProtection as it stands in the cluster, for the commands that help to activate it. */
+import { CoreV1Api, CustomObjectsApi } from '@kubernetes/client-node';
 import type { Clock } from '../base/clock.ts';
 import { parseFlags, wholeEnvironment, type CommandLine, type Flag, type Parsed, type Settings } from '../config.ts';
 import { group, version } from '../engine/objects/names.ts';
 import { Facts, Spec } from '../kinds/disaster-protection/schema.ts';
-import { openKube } from '../kube/client/client.ts';
-import { findCredentials } from '../kube/credentials/credentials.ts';
+import { ask, findCluster } from '../kube/client/api-classes.ts';
 import { livePoints, type LivePoints, type ServiceSettings } from './live-points.ts';
 import { realClock } from './run.ts';
 
@@ -89,25 +89,30 @@ function complain(line: string, code: number): number {
 /** Reads a protection from the cluster and its points from the service; a sentence where there is no protection to read. */
 async function readProtection(asked: Asked, clock: Clock): Promise<Protection | string> {
   const { kubeconfig, context, name } = asked;
-  const credentials = await findCredentials({
+  const cluster = await findCluster({
     clock,
     env: wholeEnvironment(),
     ...(kubeconfig !== undefined && { kubeconfig }),
     ...(context !== undefined && { context }),
   });
-  const api = openKube({ credentials, clock });
-  try {
-    const namespace = asked.namespace ?? credentials.namespace ?? 'default';
-    const resource = { group, version, plural: 'disasterprotections', namespaced: true };
-    const object = await api.get(resource, namespace, name);
-    if (object === undefined) return `there is no DisasterProtection ${namespace}/${name}`;
-    const protection = protectionFrom({ name, namespace, spec: object.spec, status: object.status });
-    return typeof protection === 'string'
-      ? protection
-      : withPoints(protection, await livePoints(api, protection, asked));
-  } finally {
-    await api.close();
-  }
+  const namespace = asked.namespace ?? cluster.namespace ?? 'default';
+  const custom = cluster.config.makeApiClient(CustomObjectsApi);
+  const core = cluster.config.makeApiClient(CoreV1Api);
+  const ours = (plural: string, named: string): Promise<unknown> => {
+    const read = custom.getNamespacedCustomObject({ group, version, plural, namespace, name: named });
+    return ask(clock, `reading ${plural} ${namespace}/${named}`, read);
+  };
+  const object = await ours('disasterprotections', name);
+  if (object === undefined) return `there is no DisasterProtection ${namespace}/${name}`;
+  const { spec, status } = object as { readonly spec: unknown; readonly status: unknown };
+  const protection = protectionFrom({ name, namespace, spec, status });
+  if (typeof protection === 'string') return protection;
+  const objects = {
+    account: (named: string) => ours('hostingaccounts', named),
+    secret: (named: string): Promise<unknown> =>
+      ask(clock, `reading Secret ${namespace}/${named}`, core.readNamespacedSecret({ namespace, name: named })),
+  };
+  return withPoints(protection, await livePoints(objects, protection, asked));
 }
 
 /** The protection with the points that the service lists; without an answer, with those of status. */

@@ -5,10 +5,10 @@ import { performance } from 'node:perf_hooks';
 import { parseFlags, runCommand, wholeEnvironment, type RunSettings } from '../config.ts';
 import type { Leadership, Log } from '../engine/ports.ts';
 import { openHosting } from '../hosting/open.ts';
-import { CredentialsError } from '../kube/credentials/access.ts';
 import { openKube } from '../kube/client/client.ts';
 import { findCredentials } from '../kube/credentials/credentials.ts';
 import { agesOf } from '../kube/watch/health.ts';
+import { leasePaceOf } from '../kube/lease/lease-options.ts';
 import { LeaseElection } from '../kube/lease/lease.ts';
 import { laterOf } from './operator/started.ts';
 import { kinds } from '../kinds/index.ts';
@@ -47,8 +47,6 @@ export async function run(args: readonly string[]): Promise<number> {
   try {
     return await operate(parsed.settings);
   } catch (error) {
-    if (error instanceof CredentialsError)
-      return complain(`apphosting run: ${error.message}; name a cluster with --kubeconfig`, 1);
     return complain(`apphosting run: ${error instanceof Error ? error.message : String(error)}`, 1);
   }
 }
@@ -83,6 +81,7 @@ async function operate(settings: RunSettings): Promise<number> {
       entropy: realEntropy,
       log,
       metrics,
+      callMs: settings.callDeadlineSeconds * 1_000,
       hostRules: {
         allowedHosts: settings.allowedHosts,
         allowInsecureLoopback: settings.allowInsecureLoopback,
@@ -121,6 +120,8 @@ async function operate(settings: RunSettings): Promise<number> {
         accountReset: settings.enableAccountReset,
       },
       horizonMs: settings.horizonSeconds * 1_000,
+      callMs: settings.callDeadlineSeconds * 1_000,
+      pollMs: settings.pollSeconds * 1_000,
       workers: settings.workers,
     });
     return await serve(settings, { operator, election, log, metrics, stop: stop.signal });
@@ -166,6 +167,7 @@ function elect(
     clock: realClock,
     entropy: realEntropy,
     name: leaseName,
+    pace: leasePaceOf(settings.leaseSeconds * 1_000),
     onAcquired: won.resolve,
     onLost: lost.resolve,
     onRewind: () => around.rewound(),

@@ -16,16 +16,16 @@
  * them), lists come from `listed(call, …)`, and pages end with `nextCursor(world, …)`. Times that the clock of the world should not
  * rule (delays, rate windows) belong to the pipeline, not to an area.
  */
-import type { AnyCollection } from './collection.ts';
-import type { Fields } from './fields.ts';
-import type { Membership, Scope, Token } from './records.ts';
-import type { Refusal } from './refusal.ts';
-import type { World } from './store.ts';
+import type { AnyCollection } from './store/collection.ts';
+import type { Fields } from './http/fields.ts';
+import type { Membership, Scope, Token } from './accounts/records.ts';
+import type { Refusal } from './http/refusal.ts';
+import type { World } from './store/store.ts';
 
 /** A verb of HTTP that the service knows. */
 export type Method = 'GET' | 'POST' | 'PATCH' | 'DELETE';
 
-/** Who is asking. */
+/** The caller of a public request. */
 export interface Caller {
   readonly token: Token;
   readonly memberships: readonly Membership[];
@@ -43,7 +43,7 @@ export interface Call {
   readonly failAfterComponents?: number;
 }
 
-/** What a handler answers; the body is shaped by the readings before it is sent. */
+/** The answer of a handler; the readings shape its body before it is sent. */
 export interface Answer {
   readonly status: number;
   readonly body?: unknown;
@@ -62,13 +62,18 @@ export interface Route {
   readonly path: string;
   /** All of them are needed. */
   readonly scopes: readonly Scope[];
+  /**
+   * What the interface names for this request: fields of the body for POST and PATCH, parameters of the query for GET and DELETE. The
+   * reading `fields.unknown` decides about others. Absent where the interface itself says that others are not accepted.
+   */
+  readonly takes?: readonly string[];
   readonly handle: (call: Call) => Answer;
 }
 
 /** One request to the control surface. */
 export interface ControlCall {
   readonly world: World;
-  /** What stands in the path for `:id`, or an empty string. */
+  /** The part of the path where the route says `:id`, or an empty string. */
   readonly id: string;
   readonly query: Fields;
   readonly body: Fields;
@@ -82,7 +87,7 @@ export interface ControlRoute {
   readonly handle: (call: ControlCall) => Answer;
 }
 
-/** What happens when a timer fires. */
+/** The function that runs when a timer fires. */
 export type Fires = (world: World, data: never) => void;
 
 /** One area of the interface. */
@@ -92,5 +97,10 @@ export interface Area {
   readonly routes: readonly Route[];
   readonly control?: readonly ControlRoute[];
   readonly timers?: Readonly<Record<string, Fires>>;
+  /**
+   * How much work its timers are in so much time, in firings of a small timer: roughly, and only for what comes again and again. The
+   * clock refuses to advance by what would take minutes.
+   */
+  readonly workIn?: (world: World, ms: number) => number;
   readonly forgetEnvironment?: (world: World, appEnvId: string) => void;
 }

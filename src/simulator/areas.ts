@@ -4,8 +4,8 @@ import type { Area } from './area.ts';
 import { contactPointsArea } from './contact-points/area.ts';
 import { disasterReadiness } from './disaster/area.ts';
 import { environmentsArea } from './environments/area.ts';
-import { memberAccess } from './member-access.ts';
-import { presets } from './presets.ts';
+import { memberAccess } from './accounts/member-access.ts';
+import { presets } from './apps/presets.ts';
 import { solutionsArea } from './solutions/area.ts';
 
 /** Every area of the interface; see area.ts for how one plugs in. */

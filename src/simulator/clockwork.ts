@@ -3,13 +3,15 @@
  * it is told to advance; either way every timer fires in the order of time, in a transaction of its own at its own moment.
  */
 import type { Area, Fires } from './area.ts';
-import type { AnyCollection } from './collection.ts';
-import { faults } from './faults.ts';
-import type { Journal } from './journal.ts';
-import { accounts, credentials, memberships, regions, tokens } from './records.ts';
-import { type SavedWorld, settings, type Step } from './saved.ts';
-import { type Cause, Store, type World } from './store.ts';
-import { type Timer, timers } from './timers.ts';
+import type { AnyCollection } from './store/collection.ts';
+import { faults } from './public/faults.ts';
+import type { Journal } from './store/journal.ts';
+import type { Commit } from './store/ledger.ts';
+import { accounts, credentials, memberships, regions, tokens } from './accounts/records.ts';
+import type { KeptRequests, LoggedRequest, RequestLog } from './store/requests.ts';
+import { type RequestLine, type SavedWorld, settings, type Step } from './store/saved.ts';
+import { type Cause, Store, type World } from './store/store.ts';
+import { type Timer, timers } from './store/timers.ts';
 
 /** The collections that belong to no single area. */
 const common: readonly AnyCollection[] = [
@@ -36,17 +38,24 @@ export function collectionNames(areas: readonly Area[]): ReadonlySet<string> {
 /** Which of the two clocks runs. */
 export type ClockMode = 'real' | 'virtual';
 
-/** Where a virtual clock starts. */
+/** The moment at which a virtual clock starts. */
 export const virtualStart = Date.UTC(2026, 0, 1);
 
 const longestSleepMs = 2 ** 31 - 1;
 const mostFirings = 20_000_000;
+const mostAtOnce = 1_000_000;
+/** About a minute on a slow machine. */
+const mostWork = 5_000_000;
+const sliceMs = 20;
+/** The last moment whose date has four digits for its year. */
+const lastMoment = Date.UTC(9999, 11, 31);
 
 interface Parts {
   readonly areas: readonly Area[];
   readonly mode: ClockMode;
   readonly wallNow: () => number;
   readonly journal: Journal | undefined;
+  readonly requests: RequestLog;
   readonly log: (line: string) => void;
 }
 
@@ -58,6 +67,9 @@ export class Clockwork {
   readonly #fires = new Map<string, Fires>();
   #sleep: NodeJS.Timeout | undefined;
   #closed = false;
+  #stopped = false;
+  /** Settles when the clock advances no more: one request after the other lets time pass. */
+  #advancing: Promise<unknown> = Promise.resolve();
 
   constructor(parts: Parts) {
     this.#parts = parts;
@@ -70,39 +82,81 @@ export class Clockwork {
       for (const area of parts.areas) area.forgetEnvironment?.(this.store, appEnvId);
     };
     this.store.onStep = (step) => parts.journal?.append(step);
+    parts.requests.onKept = (request) => this.#keep(request);
   }
 
   get now(): number {
     return this.mode === 'virtual' ? this.store.now : Math.max(this.store.now, this.#parts.wallNow());
   }
 
-  /** Replaces the world, and what is on disk, by another one. */
-  load(world: SavedWorld, steps: readonly Step[] = []): void {
+  /** Replaces the world, and what is on disk, by another one; the request log begins anew. */
+  load(world: SavedWorld): void {
     this.store.load(world);
-    for (const step of steps) this.store.replay(step);
-    this.#parts.journal?.rewrite(this.store.save());
+    this.#parts.requests.clear();
+    this.#parts.requests.skipTo(lastRequestOf(world.ledger));
+    this.#rewrite();
+    this.catchUp();
+  }
+
+  /** Goes on from a state that was left on disk. */
+  resume(world: SavedWorld, kept: KeptRequests | undefined, lines: readonly (Step | RequestLine)[]): void {
+    const { requests } = this.#parts;
+    this.store.load(world);
+    requests.resume(kept ?? noRequests(lastRequestOf(world.ledger)));
+    for (const line of lines) {
+      if ('request' in line) {
+        requests.replay(line.request);
+      } else {
+        this.store.replay(line);
+        requests.skipTo(lastRequestOf(line.ledger));
+      }
+    }
+    this.#rewrite();
     this.catchUp();
   }
 
   /** One transaction, now. */
   transact<R>(cause: Cause | undefined, work: (world: World) => R): { result: R; committed: boolean } {
     const done = this.store.transact(this.now, cause, work);
-    if (this.#parts.journal?.overgrown === true) this.#parts.journal.rewrite(this.store.save());
+    this.#rewriteIfOvergrown();
     this.#arm();
     return done;
   }
 
-  /** Fires what is due; what happens next must not overtake it. */
+  /** Fires the timers that are due, before anything else happens. */
   catchUp(): void {
     this.#fireUntil(this.now);
     this.#arm();
   }
 
-  /** Lets virtual time pass. */
+  /** Lets virtual time pass, all of it before anything else happens. */
   advance(ms: number): void {
     const until = this.store.now + ms;
     this.#fireUntil(until);
     this.store.transact(until, undefined, (world) => world.of(settings).put({ key: 'clock', value: until }));
+  }
+
+  /** The most virtual time that can pass at once; undefined when so much can. */
+  tooMuchFor(ms: number): number | undefined {
+    const left = lastMoment - this.store.now;
+    const work = this.#parts.areas.reduce((sum, area) => sum + (area.workIn?.(this.store, ms) ?? 0), 0);
+    if (ms <= left && work <= mostWork) return undefined;
+    return Math.max(0, Math.min(left, work === 0 ? left : Math.floor((ms * mostWork) / work)));
+  }
+
+  /**
+   * Lets virtual time pass in slices: between two of them other requests are served, and it stops when the simulator ends, when the world
+   * is replaced or when `isGivenUp` says so. However it stops, everything due by the time of the clock has happened, and nothing else.
+   */
+  async advanceInSlices(ms: number, isGivenUp: () => boolean): Promise<'arrived' | 'stopped'> {
+    const turn = this.#advancing.then(() => this.#advanceSlices(ms, isGivenUp));
+    this.#advancing = turn.catch(() => undefined);
+    return turn;
+  }
+
+  /** Stops long work: the simulator is about to close. */
+  stop(): void {
+    this.#stopped = true;
   }
 
   /** Resolves when everything that has happened is on disk; undefined when it is. */
@@ -112,9 +166,52 @@ export class Clockwork {
 
   async close(): Promise<void> {
     this.#closed = true;
+    this.#stopped = true;
     clearTimeout(this.#sleep);
-    this.#parts.journal?.rewrite(this.store.save());
+    await this.#advancing;
+    this.#rewrite();
     await this.#parts.journal?.close();
+  }
+
+  #keep(request: LoggedRequest): void {
+    this.#parts.journal?.appendLazily({ request });
+    this.#rewriteIfOvergrown();
+  }
+
+  #rewrite(): void {
+    const { journal, requests } = this.#parts;
+    journal?.rewrite({ ...this.store.head(), ledger: this.store.ledger.packed(), requests: requests.kept() });
+  }
+
+  #rewriteIfOvergrown(): void {
+    if (this.#parts.journal?.overgrown === true) this.#rewrite();
+  }
+
+  async #advanceSlices(ms: number, isGivenUp: () => boolean): Promise<'arrived' | 'stopped'> {
+    if (this.#stopped) return 'stopped';
+    const { epoch } = this.store.recent;
+    const until = this.store.now + ms;
+    while (this.#fireSlice(until)) {
+      this.#rewriteIfOvergrown();
+      await this.durable();
+      await new Promise((resolve) => setImmediate(resolve));
+      if (this.#stopped || isGivenUp() || this.store.recent.epoch !== epoch) return 'stopped';
+    }
+    this.store.transact(until, undefined, (world) => world.of(settings).put({ key: 'clock', value: until }));
+    return 'arrived';
+  }
+
+  /** Fires due timers for some milliseconds of wall time; tells if any are left. */
+  #fireSlice(until: number): boolean {
+    const end = performance.now() + sliceMs;
+    let [moment, firedThen] = [0, 0];
+    for (let timer = this.store.nextTimer(); timer !== undefined && timer.at <= until; timer = this.store.nextTimer()) {
+      if (performance.now() > end) return true;
+      [moment, firedThen] = [timer.at, timer.at === moment ? firedThen + 1 : 0];
+      if (firedThen > mostAtOnce) throw new Error('timers without end');
+      this.#fire(timer);
+    }
+    return false;
   }
 
   #fireUntil(until: number): void {
@@ -148,4 +245,14 @@ export class Clockwork {
     const ms = Math.min(Math.max(0, next.at - this.now), longestSleepMs);
     this.#sleep = setTimeout(() => this.catchUp(), ms).unref();
   }
+}
+
+/** The number of the last request that committed something; 0 when none did. */
+function lastRequestOf(ledger: readonly Commit[]): number {
+  return ledger.reduce((last, { requestSeq }) => Math.max(last, requestSeq ?? 0), 0);
+}
+
+/** The request log of a state that was written without one: everything so far is gone. */
+function noRequests(lastSeq: number): KeptRequests {
+  return { lastSeq, counts: [], lines: { gone: lastSeq, sealed: [], open: [] } };
 }

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { stderr, stdout } from 'node:process';
 import { parseArgs } from 'node:util';
 
-import { BadOption } from './simulator.ts';
+import { BadOption } from './bad-option.ts';
 import { type StartOptions, startSimulator } from './start.ts';
 
 const usage = `apphosting simulator [options]: the hosting service in a box
@@ -16,7 +16,7 @@ const usage = `apphosting simulator [options]: the hosting service in a box
   --latency MS           added to every public request
 `;
 
-/** Where the command speaks. */
+/** The outputs of the command. */
 interface Speaks {
   readonly out: (text: string) => void;
   readonly err: (text: string) => void;

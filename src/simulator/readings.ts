@@ -13,7 +13,7 @@ interface Amount {
   readonly kind: 'amount';
   readonly does: string;
   readonly initial: number;
-  /** Whether `off` (kept as 0) is a value too. */
+  /** Set where `off` (kept as 0) is a value too. */
   readonly off: boolean;
 }
 
@@ -54,6 +54,11 @@ export const registry = {
   'cursor.end': words('nextCursor on the last page', 'absent', 'null', 'empty'),
   'dates.form': words('whether dates carry milliseconds', 'ms', 'seconds'),
   'fields.extra': words('whether every object carries a field nobody knows', 'off', 'on'),
+  'fields.unknown': words(
+    'a field or parameter that the interface does not name, outside of disaster readiness: ignored and shown in the request log, or refused',
+    'ignored',
+    'refused',
+  ),
   'fields.nulls': words('whether optional fields without a value are null', 'off', 'on'),
   'points.order': words('the order of recovery points', 'shuffled', 'chronological'),
   'dr.phases': words('the phase words of disaster readiness', 'named', 'opaque'),
@@ -88,7 +93,7 @@ export type Readings = {
   readonly [N in ReadingName]: Registry[N] extends Words<infer W> ? W : number;
 };
 
-/** The readings nobody has changed. */
+/** The readings with their defaults. */
 export function defaultReadings(): Readings {
   const all = Object.entries(registry).map(([name, entry]) => [
     name,

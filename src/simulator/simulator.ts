@@ -1,36 +1,38 @@
 /**
  * The service in a box, without sockets: `handle` takes a request and gives what a client would get. Over a network it is served by
- * http.ts; tests call it directly, on a virtual clock.
+ * http/listen.ts; tests call it directly, on a virtual clock.
  */
 import { areas } from './areas.ts';
+import { BadOption } from './bad-option.ts';
 import { Clockwork, type ClockMode, collectionNames, collectionsOf, virtualStart } from './clockwork.ts';
 import { controlRoutes } from './control/routes.ts';
 import { ownRoutes, shownCommit, shownRequest } from './control/own.ts';
-import { ControlSurface, controlPrefix } from './control/surface.ts';
-import { addressOf, type Reply, type Request, type Stream } from './exchange.ts';
-import { faults } from './faults.ts';
-import type { Journal } from './journal.ts';
+import { ControlSurface, controlPrefix, longestControlBody } from './control/surface.ts';
+import { addressOf, type Served, type Stream } from './http/exchange.ts';
+import { longestBody } from './http/input.ts';
+import { faults } from './public/faults.ts';
+import type { Journal } from './store/journal.ts';
 import { servePage } from './page/serve.ts';
-import { PublicInterface, publicPrefix } from './public.ts';
+import { PublicInterface, publicPrefix } from './public/interface.ts';
 import { changeReadings, defaultReadings, type Readings } from './readings.ts';
-import { RequestLog } from './requests.ts';
-import { type SavedWorld, settings, type Step } from './saved.ts';
-import { Store } from './store.ts';
-import { type Timer, timers } from './timers.ts';
+import { type KeptRequests, RequestLog } from './store/requests.ts';
+import { type RequestLine, type SavedWorld, settings, type Step } from './store/saved.ts';
+import { Store } from './store/store.ts';
+import { type Timer, timers } from './store/timers.ts';
 import { namedWorld, type StartWorld } from './worlds.ts';
 
-/** How a simulator is made; everything has a default. */
+/** The options of a simulator; each has a default. */
 export interface SimulatorOptions {
   /** The world it starts with and that a reset brings back. */
   readonly world?: StartWorld;
   /** A world to go on from, as it was left on disk. */
-  readonly resume?: { readonly world: SavedWorld; readonly steps: readonly Step[] };
+  readonly resume?: Resumed;
   readonly clock?: ClockMode;
   /** Readings by name, as on the command line. */
   readonly readings?: Readonly<Record<string, unknown>>;
   /** The same seed gives the same ids. */
   readonly seed?: string;
-  /** Where every commit is kept. */
+  /** The file that keeps every commit. */
   readonly journal?: Journal;
   /** Added to every public request, on wall time. */
   readonly latencyMs?: number;
@@ -38,30 +40,27 @@ export interface SimulatorOptions {
   readonly wait?: (ms: number) => Promise<void>;
   /** Wall time: the real clock, rate windows, durations. */
   readonly wallNow?: () => number;
-  /** Takes what should not happen. */
+  /** Takes a line about every bug. */
   readonly log?: (line: string) => void;
 }
 
+/** A state from disk: the world, the request log, and what happened since both were written. */
+interface Resumed {
+  readonly world: SavedWorld;
+  readonly requests?: KeptRequests;
+  readonly lines: readonly (Step | RequestLine)[];
+}
+
 /** A running simulator. */
-export interface Simulator {
-  /** Serves one request: of the public interface or of the control surface. */
-  handle(request: Request): Promise<Reply>;
+export interface Simulator extends Served {
   /** Lets virtual time pass. */
   advance(ms: number): void;
   /** The time of its clock. */
   now(): number;
   /** The start world again, or another one. */
   reset(world?: StartWorld): void;
-  /** What may be read: the world, the ledger. */
+  /** The world and the ledger, for reading. */
   readonly store: Store;
-  /** An error for a request that could not even be read, in the form of the readings. */
-  broken(status: number, message: string): Reply;
-  close(): Promise<void>;
-}
-
-/** A reading or a world on the command line that makes no sense. */
-export class BadOption extends Error {
-  override readonly name = 'BadOption';
 }
 
 /** Makes a simulator. */
@@ -69,23 +68,20 @@ export function createSimulator(options: SimulatorOptions = {}): Simulator {
   const wallNow = options.wallNow ?? Date.now;
   const wait = options.wait ?? ((ms: number) => new Promise((resolve) => setTimeout(resolve, ms)));
   const log = options.log ?? (() => undefined);
-  const clockwork = new Clockwork({ areas, mode: options.clock ?? 'real', wallNow, journal: options.journal, log });
   const requests = new RequestLog();
+  const { clock: mode = 'real', journal } = options;
+  const clockwork = new Clockwork({ areas, mode, wallNow, journal, requests, log });
   const publicRoutes = areas.flatMap((area) => area.routes);
   const latencyMs = options.latencyMs ?? 0;
   const service = new PublicInterface({ clockwork, routes: publicRoutes, requests, latencyMs, wait, wallNow, log });
 
   const start = (again: boolean, world = options.world ?? 'demo') => {
-    requests.clear();
     clockwork.load(startWorld(clockwork, options, world, again, wallNow));
-    service.reset(lastRequest(clockwork.store));
+    service.reset();
   };
-  if (options.resume === undefined) {
-    start(false);
-  } else {
-    clockwork.load(withReadings(options.resume.world, options), options.resume.steps);
-    service.reset(lastRequest(clockwork.store));
-  }
+  const { resume } = options;
+  if (resume === undefined) start(false);
+  else clockwork.resume(withReadings(resume.world, options), resume.requests, resume.lines);
 
   const control = [...controlRoutes, ...areas.flatMap((area) => area.control ?? [])];
   const reset = (world?: StartWorld) => start(true, world);
@@ -106,13 +102,11 @@ export function createSimulator(options: SimulatorOptions = {}): Simulator {
     now: () => clockwork.now,
     reset,
     store: clockwork.store,
+    longestBody: (url) => (url.startsWith(controlPrefix) ? longestControlBody : longestBody),
+    stop: () => clockwork.stop(),
     broken: (status, message) => service.broken(status, message),
     close: () => clockwork.close(),
   };
-}
-
-function lastRequest(store: Store): number {
-  return store.ledger.after(0).reduce((last, { requestSeq }) => Math.max(last, requestSeq ?? 0), 0);
 }
 
 function startWorld(
@@ -138,7 +132,7 @@ function moveTimers(world: SavedWorld, now: number): SavedWorld {
   return { ...world, now, collections: { ...world.collections, [timers.name]: moved } };
 }
 
-/** What a reset does not bring back: the ledger and the faults of a saved world. */
+/** The world without its ledger and faults: a reset does not bring those back. */
 function forgetful(world: SavedWorld): SavedWorld {
   return { ...world, ledger: [], ledgerSeq: 0, collections: { ...world.collections, [faults.name]: [] } };
 }

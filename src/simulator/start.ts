@@ -1,14 +1,17 @@
-import { accessSync, constants, readFileSync } from 'node:fs';
-import { dirname, resolve } from 'node:path';
+import { readFileSync, realpathSync, statSync } from 'node:fs';
+import { basename, dirname, join } from 'node:path';
 
 import { areas } from './areas.ts';
+import { BadOption } from './bad-option.ts';
 import { collectionNames } from './clockwork.ts';
-import { listen, type Listening, type ListenOptions } from './http.ts';
-import { Journal, readState } from './journal.ts';
-import { savedWorld, type SavedWorld } from './saved.ts';
-import { BadOption, createSimulator, type SimulatorOptions } from './simulator.ts';
+import { listen, type ListeningTo, type ListenOptions } from './http/listen.ts';
+import { Journal, readState } from './store/journal.ts';
+import type { StartWorld } from './worlds.ts';
+import { InUse, lock } from './store/lock.ts';
+import { type SavedState, savedWorld, type SavedWorld } from './store/saved.ts';
+import { createSimulator, type Simulator, type SimulatorOptions } from './simulator.ts';
 
-/** How a simulator is started on a socket. */
+/** The options of a simulator on a socket. */
 export interface StartOptions extends Omit<SimulatorOptions, 'world' | 'journal' | 'resume'>, Partial<ListenOptions> {
   /** `demo`, `empty`, or a file that holds a saved world. */
   readonly world?: string;
@@ -16,14 +19,51 @@ export interface StartOptions extends Omit<SimulatorOptions, 'world' | 'journal'
   readonly state?: string;
 }
 
+/** A simulator that listens. */
+export type Listening = ListeningTo<Simulator>;
+
 /** Starts a simulator in this process; `127.0.0.1` and a free port unless said otherwise. */
 export async function startSimulator(options: StartOptions = {}): Promise<Listening> {
   const { host = '127.0.0.1', port = 0, world = 'demo', state, ...rest } = options;
-  const start = world === 'demo' || world === 'empty' ? world : worldFrom(world);
-  return listen(() => createSimulator({ ...rest, ...(state === undefined ? {} : stateFrom(state)), world: start }), {
-    host,
-    port,
-  });
+  const start: StartWorld = world === 'demo' || world === 'empty' ? world : worldFrom(world);
+  const make = () => {
+    const own: SimulatorOptions = { ...rest, world: start };
+    return state === undefined ? createSimulator(own) : withState(fileFor(state), own);
+  };
+  return listen(make, { host, port });
+}
+
+/** A simulator that has its state file for itself from here on until it is closed. */
+function withState(path: string, options: SimulatorOptions): Simulator {
+  const release = locked(path);
+  try {
+    const simulator = createSimulator({ ...options, ...stateFrom(path) });
+    return { ...simulator, close: () => simulator.close().finally(release) };
+  } catch (error) {
+    release();
+    throw error;
+  }
+}
+
+/** The real path of the state file, so that two names of one file share a lock. It must be a file, or not exist yet. */
+function fileFor(path: string): string {
+  const stats = statSync(path, { throwIfNoEntry: false });
+  if (stats !== undefined && !stats.isFile()) throw new BadOption(`--state ${path} cannot be used: it is no file`);
+  try {
+    return stats === undefined ? join(realpathSync(dirname(path)), basename(path)) : realpathSync(path);
+  } catch (error) {
+    throw new BadOption(`--state ${path} cannot be used: ${(error as Error).message}`, { cause: error });
+  }
+}
+
+function locked(path: string): () => void {
+  try {
+    return lock(path);
+  } catch (error) {
+    const { message } = error as Error;
+    const why = error instanceof InUse ? 'is in use' : 'cannot be written';
+    throw new BadOption(`--state ${path} ${why}: ${message}`, { cause: error });
+  }
 }
 
 function worldFrom(path: string): SavedWorld {
@@ -44,11 +84,12 @@ function jsonFrom(path: string): unknown {
 function stateFrom(path: string): Pick<SimulatorOptions, 'journal' | 'resume'> {
   const journal = new Journal(path);
   const kept = keptIn(path);
-  requireWritable(path);
   if (kept === undefined) return { journal };
-  const world = savedWorld(kept.world, collectionNames(areas));
+  const { state, lines } = kept;
+  const world = savedWorld(state, collectionNames(areas));
   if (typeof world === 'string') throw new BadOption(`--state ${path}: ${world}; the file is left as it is`);
-  return { journal, resume: { world, steps: kept.steps } };
+  const { requests } = state as Partial<SavedState>;
+  return { journal, resume: { world, lines, ...(requests === undefined ? {} : { requests }) } };
 }
 
 function keptIn(path: string): ReturnType<typeof readState> {
@@ -57,14 +98,5 @@ function keptIn(path: string): ReturnType<typeof readState> {
   } catch (error) {
     const { message } = error as Error;
     throw new BadOption(`--state ${path} cannot be used: ${message}; the file is left as it is`, { cause: error });
-  }
-}
-
-/** The folder must take a file beside the state: that is how the state is replaced as a whole. */
-function requireWritable(path: string): void {
-  try {
-    accessSync(dirname(resolve(path)), constants.W_OK);
-  } catch (error) {
-    throw new BadOption(`--state ${path} cannot be written: ${(error as Error).message}`, { cause: error });
   }
 }

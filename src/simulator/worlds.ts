@@ -1,15 +1,15 @@
 import { createApp } from './apps/app.ts';
 import { createEnvironment } from './environments/environment.ts';
 import { defaultReadings } from './readings.ts';
-import { accounts, everyScope, memberships, type Permission, regions, type Scope, tokens } from './records.ts';
-import type { SavedWorld } from './saved.ts';
-import type { Store, World } from './store.ts';
+import { accounts, everyScope, memberships, type Permission, regions, type Scope, tokens } from './accounts/records.ts';
+import type { SavedWorld } from './store/saved.ts';
+import type { Store, World } from './store/store.ts';
 
-/** What a simulator starts with: a world with a name, or one that was saved. */
+/** The world a simulator starts with: one with a name, or one that was saved. */
 export type StartWorld = 'demo' | 'empty' | SavedWorld;
 
 /** A saved world with nothing in it. */
-export function blankWorld(now: number, seed: string): SavedWorld {
+function blankWorld(now: number, seed: string): SavedWorld {
   const settings = [{ key: 'readings', value: defaultReadings() }];
   return { format: 'apphosting-simulator', version: 1, seed, now, ledgerSeq: 0, collections: { settings }, ledger: [] };
 }

@@ -1,9 +1,9 @@
 /** The recovery points as a command gets them from the service itself. */
 import { describe, expect, it } from 'vitest';
-import { accessOf, pointsFrom } from '../../src/cli/live-points.ts';
+import { accessOf, pointsFrom, type ReadObjects } from '../../src/cli/live-points.ts';
 import { realClock, realEntropy } from '../../src/cli/run.ts';
 import { Secret } from '../../src/base/secret.ts';
-import { KubeError, type KubeApi, type KubeObject } from '../../src/engine/ports.ts';
+import { KubeError } from '../../src/engine/ports.ts';
 import { openHosting } from '../../src/hosting/open.ts';
 import type { Wire } from '../../src/hosting/wire/wire.ts';
 import { received } from '../support/disturbed-wire.ts';
@@ -13,23 +13,17 @@ const none = { baseUrl: undefined, tokenFile: undefined, accountId: undefined };
 const flags = { ...none, allowedHosts: [], allowPrivateAddresses: false, allowInsecureLoopback: true };
 const encoded = (text: string) => Buffer.from(text).toString('base64');
 
-const objects: Readonly<Record<string, Pick<KubeObject, 'spec'> & { readonly data?: object }>> = {
-  'hostingaccounts/default': { spec: { accountId: 'acc_demo', credentialsRef: { name: 'credentials' } } },
-  'secrets/credentials': { data: { baseUrl: encoded('http://127.0.0.1:8088\n'), token: encoded('made-up') } },
+const api: ReadObjects = {
+  account: (name) =>
+    Promise.resolve(
+      name === 'default' ? { spec: { accountId: 'acc_demo', credentialsRef: { name: 'credentials' } } } : undefined,
+    ),
+  secret: () => Promise.resolve({ data: { baseUrl: encoded('http://127.0.0.1:8088\n'), token: encoded('made-up') } }),
 };
-
-const api: Pick<KubeApi, 'get'> = {
-  get: ({ plural }, _namespace, name) => Promise.resolve(objects[`${plural}/${name}`] as KubeObject | undefined),
-};
-const forbidden: Pick<KubeApi, 'get'> = {
-  get: (resource, namespace, name) =>
-    resource.plural === 'secrets'
-      ? Promise.reject(new KubeError('forbidden', 'no'))
-      : api.get(resource, namespace, name),
-};
+const forbidden: ReadObjects = { ...api, secret: () => Promise.reject(new KubeError('forbidden', 'no')) };
 
 describe('how the service is reached', () => {
-  const about = { namespace: 'team', spec: { appEnvId: 'env_1' } };
+  const about = { namespace: 'team', spec: { environmentRef: { externalId: 'env_1' } } };
 
   it('is what the account of the protection says', async () => {
     const access = await accessOf(api, about, flags);
@@ -89,6 +83,7 @@ describe('the points of the service', () => {
       entropy: realEntropy,
       log: { debug: silent, info: silent, warn: silent, error: silent },
       metrics: { count: silent, gauge: silent, observe: silent },
+      callMs: 30_000,
       hostRules: { allowedHosts: [], allowInsecureLoopback: true, allowPrivateAddresses: false, proxy: undefined },
       wire,
     });
@@ -98,16 +93,15 @@ describe('the points of the service', () => {
       caBundle: undefined,
       accountId: 'acc_demo',
     };
+    const spec = { environmentRef: { externalId: 'env_db_prod' } };
     const facts = statusOf(world, 'DisasterProtection', 'orders');
-    const listed = await pointsFrom(hosting, access, { namespace: 'team', configurationId, spec: {}, facts });
+    const listed = await pointsFrom(hosting, access, { namespace: 'team', configurationId, spec, facts });
 
     const moments = 'points' in listed ? listed.points.map(({ cutoffTime }) => cutoffTime) : [];
     expect(moments.length).toBeGreaterThanOrEqual(130);
     expect(moments).toEqual(moments.toSorted().toReversed());
 
     const wrong = { ...access, token: new Secret('nobody') };
-    expect(await pointsFrom(hosting, wrong, { namespace: 'team', configurationId, spec: {}, facts })).toHaveProperty(
-      'why',
-    );
+    expect(await pointsFrom(hosting, wrong, { namespace: 'team', configurationId, spec, facts })).toHaveProperty('why');
   });
 });

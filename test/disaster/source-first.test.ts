@@ -23,7 +23,7 @@ interface Shown {
 
 describe('a protection that is not there yet', () => {
   it('shows its source and that nothing protects it while it is only observed', async () => {
-    const world = await aWorld({ ...aProtection, lifecycle: { mode: 'Observe' } });
+    const world = await aWorld({ ...aProtection, lifecycle: { managementPolicy: 'Observe' } });
 
     expect(conditionOf(world, kind, 'orders', 'Ready')).toBe('True/Observed');
     expect(conditionOf(world, kind, 'orders', 'RecoveryReady')).toBe('False/NotProtected');
@@ -60,7 +60,7 @@ describe('a protection that is not there yet', () => {
   });
 
   it('names every reason why its environment cannot be protected', async () => {
-    const world = await aWorld({ appEnvId: 'env_job_prod' });
+    const world = await aWorld({ environmentRef: { externalId: 'env_job_prod' } });
 
     expect(conditionOf(world, kind, 'orders', 'Ready')).toBe('False/NotEligible');
     expect(sentenceOf(world, kind, 'orders')).toMatch(/presetUnsupported; noPersistentVolume/);

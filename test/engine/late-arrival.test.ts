@@ -30,7 +30,7 @@ describe('a change of what no read shows, overtaken by a newer one', () => {
   it('does not stay in the service', async () => {
     const world = await overtaken();
 
-    await world.run(600_000);
+    await world.run(900_000);
 
     expect(await heldByService(world)).toEqual(['new@example.com']);
     expect(conditionOf(world, 'ContactPoint', 'on-call')).toBe('True/InSync');
@@ -47,8 +47,8 @@ describe('a change of what no read shows, overtaken by a newer one', () => {
     const world = await overtaken();
     const before = world.sent.length;
 
-    await world.run(600_000);
-    await world.run(600_000);
+    await world.run(900_000);
+    await world.run(900_000);
 
     expect(world.sent.slice(before).filter(({ method }) => method !== 'GET')).toHaveLength(1);
   });
@@ -57,7 +57,7 @@ describe('a change of what no read shows, overtaken by a newer one', () => {
     const world = await overtaken();
 
     await world.crash();
-    await world.run(600_000);
+    await world.run(900_000);
 
     expect(await heldByService(world)).toEqual(['new@example.com']);
   });

@@ -6,7 +6,7 @@ import type { Facts } from '../../src/kinds/hosted-app/schema.ts';
 import { bound, git, image, imageApplied, shownApp, source } from './support/apps.ts';
 import { anEnvironment } from './support/environments.ts';
 import { aPass, callIn, inShort, settledStep, shows, type PassOptions, type Shown } from './support/pass.ts';
-import { aWorld, commits, conditionOf, messageOf, newest, statusOf } from './support/world.ts';
+import { aWorld, commits, conditionOf, newest, statusOf } from './support/world.ts';
 
 const atOnce = { ...image, applyImmediately: true };
 
@@ -122,12 +122,12 @@ describe('an app whose environments an AppEnvironment deploys an image to', () =
 });
 
 describe('what goes along with a change of an app', () => {
-  const dockerfileFrom = { name: 'files', key: 'Dockerfile' };
-  const spec = { ...source, source: { ...source.source, dockerfileFrom } };
+  const dockerfile = { valueFrom: { configMapKeyRef: { name: 'files', key: 'Dockerfile' } } };
+  const spec = { ...source, source: { ...source.source, dockerfile } };
   const inUse = { ...git, customDockerfileContentInUse: true, dockerfilePath: undefined };
   const options = {
     configMaps: { 'files/Dockerfile': 'FROM scratch' },
-    memory: bound({ port: 8080, useImage: false, 'source.dockerfileFrom': 'FROM scratch' }),
+    memory: bound({ port: 8080, useImage: false, 'source.dockerfile': 'FROM scratch' }),
   };
   const body = { dockerPreset: 'CUSTOM', customDockerfileContent: 'FROM scratch' };
 
@@ -137,7 +137,7 @@ describe('what goes along with a change of an app', () => {
     const second = sentUntilRest({ ...edited, memory: first.memory }, [inUse, inUse]);
 
     expect(first.sent).toEqual([body]);
-    expect(first.memory.facts?.pendingChanges).toEqual(['preset', 'source.dockerfileFrom']);
+    expect(first.memory.facts?.pendingChanges).toEqual(['preset', 'source.dockerfile']);
     expect(second.sent).toEqual([{ ...body, applyImmediately: true }]);
     expect(second.memory.facts?.pendingChanges).toBeUndefined();
   });
@@ -147,27 +147,32 @@ describe('what goes along with a change of an app', () => {
       settledStep(hostedApp, { ...options, spec, shown: shownApp({ ...inUse, dockerPreset: 'NEXT_JS' }) }),
     );
 
-    expect(call.meanwhile?.facts?.pendingChanges).toEqual(['preset', 'source.dockerfileFrom']);
+    expect(call.meanwhile?.facts?.pendingChanges).toEqual(['preset', 'source.dockerfile']);
   });
 });
 
 describe('an app that is taken over with applyImmediately', () => {
   const spec = { ...atOnce, externalId: 'app_1' };
+  const taken = { ...bound(), ownership: 'Adopted', applied: undefined } as const;
 
   it.each([
-    ['nothing that shows differs', [{}, {}], [{ image: 'r/mine:1' }]],
+    ['nothing that shows differs', [{}, {}], []],
     ['the port differs', [{ port: 1 }, {}, {}], [{ port: 8080, applyImmediately: true }, { image: 'r/mine:1' }]],
     ['it is built from source', [git, {}], [{ useImage: true, image: 'r/mine:1', applyImmediately: true }]],
   ])('deploys only what shows to differ: %s', (_what, shown, sent) => {
     expect(sentUntilRest({ spec }, shown).sent).toEqual(sent);
   });
 
-  it('says what waits, and applies it at once with the next edit', () => {
-    const { memory, step } = sentUntilRest({ spec }, [{}, {}]);
-    const edited = { ...spec, healthCheck: { path: '/' } };
+  it('says what waits when it was taken over by its name, and applies it at once with the next edit', () => {
+    const { memory, step } = sentUntilRest({ spec: atOnce, memory: taken }, [{}, {}]);
+    const edited = { ...atOnce, healthCheck: { path: '/' } };
     const next = sentUntilRest({ spec: edited, memory, subject: { generation: 2 } }, [{}, {}, {}]);
 
-    expect(memory.facts).toEqual({ pendingChanges: ['image.reference'], takenOverAt: 1, environmentsAffected: 1 });
+    expect(memory.facts).toEqual({
+      pendingChanges: ['image.reference'],
+      takenOverGeneration: 1,
+      environmentsAffected: 1,
+    });
     expect(step).toMatchObject({
       is: 'ready',
       message:
@@ -181,10 +186,10 @@ describe('an app that is taken over with applyImmediately', () => {
   });
 
   it('does not deploy it when the answer to that was lost', () => {
-    const { meanwhile } = callIn(settledStep(hostedApp, { spec, shown: withEnvironment() }));
-    const memory = { ...bound(), ownership: 'Adopted', ...meanwhile } as const;
+    const { meanwhile } = callIn(settledStep(hostedApp, { spec: atOnce, memory: taken, shown: withEnvironment() }));
+    const memory = { ...taken, ...meanwhile };
 
-    expect(inShort(settledStep(hostedApp, { spec, memory, shown: withEnvironment() }))).toBe(
+    expect(inShort(settledStep(hostedApp, { spec: atOnce, memory, shown: withEnvironment() }))).toBe(
       'PATCH /app {"appId":"app_1","image":"r/mine:1"}',
     );
   });
@@ -206,13 +211,9 @@ describe('an app that is taken over with applyImmediately', () => {
     world.apply('HostedApp', 'web', web);
     await world.run(1_300_000);
 
-    expect(await commits(world, from)).toEqual([
-      expect.objectContaining({ kind: 'app.updated', detail: { fields: ['image'], applyImmediately: false } }),
-    ]);
+    expect(await commits(world, from)).toEqual([]);
     expect(conditionOf(world, 'HostedApp', 'web')).toBe('True/InSync');
-    expect(messageOf(world, 'HostedApp', 'web')).toContain(
-      'image.reference was sent to the app when it was taken over',
-    );
-    expect(statusOf(world, 'HostedApp', 'web')['pendingChanges']).toEqual(['image.reference']);
+    expect(statusOf(world, 'HostedApp', 'web')['pendingChanges']).toBeUndefined();
+    expect(statusOf(world, 'HostedApp', 'web')['unverified']).toEqual(['image.reference']);
   });
 });

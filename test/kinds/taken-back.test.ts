@@ -63,7 +63,7 @@ describe('a change of an app whose answer was lost and that was taken back', () 
     loseChange(world, () => void world.apply('HostedApp', 'api', first));
     world.apply('HostedApp', 'api', next);
     // The lost change may still arrive for a while, and what took it back is sent once more then.
-    await world.run(300_000);
+    await world.run(900_000);
 
     expect(conditionOf(world, 'HostedApp', 'api')).toBe('True/InSync');
     const app = await held(world);
@@ -83,7 +83,7 @@ describe('a change of an app whose answer was lost and that was taken back', () 
       await world.run(1_000);
       world.apply('HostedApp', 'api', first);
       await world.crash(120_000);
-      await world.run(300_000);
+      await world.run(900_000);
 
       expect(conditionOf(world, 'HostedApp', 'api')).toBe('True/InSync');
       const app = await held(world);

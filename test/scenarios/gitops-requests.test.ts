@@ -118,8 +118,8 @@ async function finalStatuses(): Promise<ReadonlyMap<string, object>> {
   await other.run(1_500_000);
   world.apply('DisasterReset', 'now', {
     scope: 'Environment',
-    appEnvId: 'env_db_prod',
-    confirmation: 'production',
+    environmentRef: { externalId: 'env_db_prod' },
+    confirmationName: 'production',
     acknowledgements: ['DeletesProtectionAndLeftovers'],
     ...pinned(),
   });

@@ -195,6 +195,36 @@ describe('evaluation', () => {
     expect(await live(on, alertId)).toBe('Pending');
   });
 
+  it.each([{ metric: 'memory_percent' }, { aggregation: 'max' }, { threshold: 50 }, { operator: 'lt', threshold: 95 }])(
+    'starts the duration anew when the condition becomes another one: %j',
+    async (change) => {
+      const on = box();
+      const alertId = await alert(on, { duration: '1m' });
+      await measure(on, 90, { pods: [90] });
+      await measure(on, 90, { metric: 'memory_percent' });
+      on.advance(10 * quarter);
+      expect(await live(on, alertId)).toBe('Firing');
+
+      await on.patch('/alert', { alertId, ...change });
+      on.advance(quarter);
+      expect(await live(on, alertId)).toBe('Pending');
+      on.advance(4 * quarter);
+      expect(await live(on, alertId)).toBe('Firing');
+    },
+  );
+
+  it('goes on counting when a change leaves the condition as it is', async () => {
+    const on = box();
+    const alertId = await alert(on, { duration: '1m' });
+    await measure(on, 90);
+    on.advance(10 * quarter);
+
+    await on.patch('/alert', { alertId, name: 'busier', metric: 'cpu_percent', threshold: 80 });
+    on.advance(quarter);
+
+    expect(await live(on, alertId)).toBe('Firing');
+  });
+
   it('knows NoData and Error', async () => {
     const on = box();
     const alertId = await alert(on);

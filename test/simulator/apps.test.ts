@@ -190,6 +190,50 @@ describe('PATCH /app', () => {
     expect(appEnvs.map(({ status }: { status: string }) => status)).toEqual(['updating', 'updating']);
   });
 
+  /** The image of the version that an environment runs. */
+  async function imageOf(on: Box, appEnvId: string): Promise<string> {
+    const { currentContentId, contents } = (await on.control('GET', `/environments/${appEnvId}`)).body;
+    return contents.find(({ contentId }: { contentId: string }) => contentId === currentContentId).image;
+  }
+
+  it('deploys the image at once with applyImmediately', async () => {
+    const on = box();
+    await on.patch('/app', { appId: 'app_web', image: 'example/web:2', applyImmediately: true });
+    on.advance(5000);
+
+    const shownHidden = (await on.control('GET', '/environments/env_web_prod')).body;
+    expect(shownHidden).toMatchObject({ status: 'running', pendingChanges: [] });
+    expect(await imageOf(on, 'env_web_prod')).toBe('example/web:2');
+    expect(await imageOf(on, 'env_web_staging')).toBe('example/web:2');
+  });
+
+  it('deploys the image of a source app that is switched to images', async () => {
+    const on = box();
+    const git = { gitNamespace: 'demo', gitRepo: 'api', gitInstallationId: 'git_demo' };
+    const made = await on.post('/app', { accountId: 'acc_demo', name: 'api', port: 80, ...git });
+    const { appId } = made.body;
+    const place = { appEnvId: 'env_api', appId, name: 'production', region: 'eu-west', gitBranch: 'main' };
+    await on.control('POST', '/environments', { ...place, status: 'running' });
+
+    await on.patch('/app', { appId, useImage: true, image: 'example/api:1', applyImmediately: true });
+    expect(await imageOf(on, 'env_api')).toBe('example/api:1');
+
+    await on.patch('/app', { appId, useImage: false, applyImmediately: true });
+    expect(await imageOf(on, 'env_api')).toMatch(/^registry\.svc\.example\/api:/);
+  });
+
+  it('leaves the image that runs alone when other fields are applied, and when the current version is restarted', async () => {
+    const on = box();
+    await on.post('/app-env/deploy-image', { appEnvId: 'env_web_prod', image: 'example/other:9' });
+    await on.patch('/app', { appId: 'app_web', port: 8080, applyImmediately: true });
+    expect(await imageOf(on, 'env_web_prod')).toBe('example/other:9');
+
+    await on.patch('/app', { appId: 'app_web', image: 'example/web:2', healthCheckPath: '/up' });
+    await on.post('/app-env/redeploy', { appEnvId: 'env_web_prod' });
+    expect(await imageOf(on, 'env_web_prod')).toBe('example/other:9');
+    expect((await on.control('GET', '/environments/env_web_prod')).body.pendingChanges).toEqual(['image']);
+  });
+
   it('leaves stopped environments to their next deployment, and changes nothing when nothing is named', async () => {
     const on = box();
     await on.control('PATCH', '/environments/env_web_staging', { status: 'stopped' });
@@ -400,6 +444,20 @@ describe('GET /apps and GET /app-envs', () => {
     expect((await on.get('/app-envs?appId=app_none')).status).toBe(404);
     expect((await on.get('/app-envs?appId=app_fn&accountId=acc_demo')).status).toBe(200);
     expect((await on.get('/app-envs?accountId=acc_other')).status).toBe(403);
+  });
+
+  it('look for an app in the current account only, unless another one is named', async () => {
+    const on = box();
+    const memberships = [
+      { accountId: 'acc_demo', role: 'admin' },
+      { accountId: 'acc_other', role: 'admin' },
+    ];
+    await on.control('POST', '/tokens', { token: 'adrift', memberships });
+    await on.control('POST', '/tokens', { token: 'elsewhere', memberships, currentAccountId: 'acc_other' });
+
+    expect((await on.get('/app-envs?appId=app_web', 'adrift')).status).toBe(404);
+    expect((await on.get('/app-envs?appId=app_web', 'elsewhere')).status).toBe(404);
+    expect((await on.get('/app-envs?appId=app_web&accountId=acc_demo', 'elsewhere')).status).toBe(200);
     expect((await on.get('/apps?accountId=acc_none')).status).toBe(404);
   });
 });

@@ -1,4 +1,4 @@
-import type { Reply } from '../../src/simulator/exchange.ts';
+import type { Reply } from '../../src/simulator/http/exchange.ts';
 import { createSimulator, type Simulator, type SimulatorOptions } from '../../src/simulator/simulator.ts';
 
 /** JSON of any shape, read with optional steps. */

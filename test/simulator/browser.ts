@@ -95,6 +95,8 @@ const namedKeys: Readonly<Record<string, Values>> = {
   Tab: { key: 'Tab', code: 'Tab', windowsVirtualKeyCode: 9 },
   Enter: { key: 'Enter', code: 'Enter', windowsVirtualKeyCode: 13, text: '\r' },
   Space: { key: ' ', code: 'Space', windowsVirtualKeyCode: 32, text: ' ' },
+  ArrowDown: { key: 'ArrowDown', code: 'ArrowDown', windowsVirtualKeyCode: 40 },
+  Escape: { key: 'Escape', code: 'Escape', windowsVirtualKeyCode: 27 },
 };
 
 /** How a page is looked at. */

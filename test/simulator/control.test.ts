@@ -82,6 +82,50 @@ describe('the control surface', () => {
 });
 
 describe('the ledger', () => {
+  it('changes and deletes tokens whose name has to be encoded in an address', async () => {
+    const on = box();
+    for (const token of ['a/b', '/', 'a%2Fb', 'what?', '#1']) {
+      const path = `/tokens/${encodeURIComponent(token)}`;
+      await on.control('POST', '/tokens', { token, memberships: [{ accountId: 'acc_demo', role: 'admin' }] });
+
+      expect((await on.control('PATCH', path, { scopes: [] })).status, token).toBe(200);
+      expect((await on.get('/apps', token)).status, token).toBe(403);
+      expect((await on.control('DELETE', path)).status, token).toBe(200);
+      expect((await on.get('/apps', token)).status, token).toBe(401);
+    }
+    expect((await on.control('POST', '/tokens', { token: '..', memberships: [] })).status).toBe(400);
+    expect((await on.control('DELETE', '/tokens/demo/admin')).status).toBe(404);
+  });
+
+  it('refuses fields that nobody knows, on every route', async () => {
+    const on = box();
+    await contactPoint(on);
+    const { contactPoints } = (await on.get('/contact-points?accountId=acc_demo')).body;
+    const table = [
+      ['PATCH', '/apps/app_web', { sandboxTermination: 'done' }],
+      ['PATCH', '/accounts/acc_demo', {}],
+      ['PATCH', '/tokens/demo-admin', {}],
+      ['PATCH', '/environments/env_web_prod', {}],
+      ['PATCH', `/contact-points/${contactPoints[0].contactPointId}`, { deployedTo: [] }],
+      ['PATCH', '/regions/eu-west', {}],
+      ['POST', '/accounts', { name: 'x' }],
+      ['POST', '/tokens', { memberships: [] }],
+      ['POST', '/environments', { appId: 'app_web', name: 'x', region: 'eu-west' }],
+      ['POST', '/credentials', { accountId: 'acc_demo', kind: 'llm' }],
+      ['POST', '/metrics', { appEnvId: 'env_web_prod', metric: 'cpu_percent', value: 1 }],
+      ['POST', '/faults', { effect: { hang: true } }],
+      ['POST', '/alerts/evaluate', {}],
+      ['POST', '/clock/advance', { ms: 1 }],
+      ['POST', '/reset', {}],
+      ['PATCH', '/readings', {}],
+    ] as const;
+
+    for (const [method, path, body] of table) {
+      expect((await on.control(method, path, { ...body, sandboxtermination: 1 })).status, path).toBe(400);
+      expect((await on.control(method, path, body)).status, path).toBe(200);
+    }
+  });
+
   it('has a line for every commit, with its request and the beginning of the token', async () => {
     const on = box();
     await on.get('/apps');

@@ -399,19 +399,78 @@ describe('a warm activation', () => {
   });
 });
 
+describe('an app name where no app is created', () => {
+  it('differs from the names of a warm destination', async () => {
+    const at = setting();
+    const configurationId = await at.protect(WARM);
+    const named = { ...WARM.target, appName: 'elsewhere' };
+
+    const refused = await at.post('activate', await at.activation(configurationId, { target: named }));
+    const accepted = await at.post('activate', await at.activation(configurationId, { target: WARM.target }));
+
+    expect([refused.status, accepted.status]).toEqual([400, 200]);
+    expect(await at.ledger('activation.accepted')).toHaveLength(1);
+  });
+
+  it('is part of what a requestId stands for', async () => {
+    const at = setting({ 'rejection.status': '409' });
+    const configurationId = await at.protect();
+    const body = await at.activation(configurationId);
+    const named = (appName: string) => ({ ...body, target: { envName: 'recovered', createNewApp: false, appName } });
+
+    const statuses: number[] = [];
+    for (const sent of [named('one'), named(' one '), named('two'), body]) {
+      statuses.push((await at.post('activate', sent)).status);
+    }
+
+    expect(statuses).toEqual([200, 200, 409, 409]);
+  });
+});
+
 describe('a step of an activation', () => {
   it('that fails is tried again until it succeeds', async () => {
     const at = setting();
     const configurationId = await at.protect();
     await at.activate(configurationId);
-    await at.tell(configurationId, { failSteps: 2 });
+    await at.tell(configurationId, { setPhase: 'promoting', failSteps: 2 });
 
-    at.advance(20_000);
+    at.advance(10_000);
     const failing = await at.configuration(configurationId);
     at.advance(10 * 60_000);
 
     expect(failing.activeOperation).toMatchObject({ phase: 'promoting', failedSteps: 1 });
     expect(await at.configuration(configurationId)).toHaveProperty('activationResult');
+  });
+
+  it.each(['queued', 'restoring'])(
+    'fails in %s as often as told, without counting towards a discard',
+    async (phase) => {
+      const at = setting();
+      const configurationId = await at.protect();
+      const operationId = await at.activate(configurationId);
+      await at.tell(configurationId, { setPhase: phase, failSteps: 6 });
+
+      for (let step = 0; step < 6; step += 1) await at.tell(configurationId, { nextPhase: true });
+      const failing = await at.configuration(configurationId);
+      const discarded = await at.discard(configurationId, operationId);
+      await at.tell(configurationId, { nextPhase: true });
+      const after = await at.configuration(configurationId);
+
+      expect(failing.activeOperation).toMatchObject({ phase, failedSteps: 0 });
+      expect(await at.ledger('activation.stepFailed')).toHaveLength(6);
+      expect(discarded.status).toBe(400);
+      expect(after.activeOperation?.phase).not.toBe(phase);
+    },
+  );
+
+  it('lets a warm activation be reset that fails before promotion, in whatever phase', async () => {
+    const at = setting();
+    const configurationId = await at.protect(WARM);
+    await at.activate(configurationId, { target: WARM.target });
+    const early = await at.reset();
+    await at.tell(configurationId, { setPhase: 'queued', failSteps: 1, nextPhase: true });
+
+    expect([early.status, (await at.reset()).status]).toEqual([400, 200]);
   });
 
   it('fails while the destination region is down', async () => {

@@ -1,6 +1,39 @@
 import { describe, expect, it } from 'vitest';
 import { type Fields, HOUR, MINUTE, setting, SETTLED, WARM } from './disaster-setting.ts';
 
+describe('failSteps', () => {
+  it('waits for the phases that count towards a discard when nothing is under way', async () => {
+    const at = setting();
+    const configurationId = await at.protect();
+    await at.tell(configurationId, { failSteps: 6 });
+    const operationId = await at.activate(configurationId);
+    at.advance(880_000);
+
+    const { activeOperation } = await at.configuration(configurationId);
+    expect(activeOperation).toMatchObject({ phase: 'promoting', failedSteps: 6 });
+    expect((await at.discard(configurationId, operationId)).status).toBe(200);
+  });
+
+  it('fails the steps of an enrolment from the first one on, and of a check while it cleans up', async () => {
+    const at = setting();
+    const { configurationId } = await at.configureOne();
+    await at.tell(configurationId, { failSteps: 2, nextPhase: true });
+    await at.tell(configurationId, { nextPhase: true });
+    const enrolling = await at.configuration(configurationId);
+    at.advance(15 * MINUTE);
+
+    await at.validate(configurationId);
+    await at.tell(configurationId, { setPhase: 'cleaning', failSteps: 1, nextPhase: true });
+    const checking = await at.configuration(configurationId);
+    await at.tell(configurationId, { nextPhase: true });
+
+    expect(enrolling.activeOperation).toMatchObject({ kind: 'enrolment', phase: 'queued', failedSteps: 0 });
+    expect(await at.ledger('enrolment.stepFailed')).toHaveLength(2);
+    expect(checking.activeOperation).toMatchObject({ kind: 'validation', phase: 'cleaning' });
+    expect(await at.ledger('validation.succeeded')).toHaveLength(1);
+  });
+});
+
 describe('a configuration told through the control surface', () => {
   it('that holds makes no progress until it does not hold any more', async () => {
     const at = setting();

@@ -32,7 +32,7 @@ describe('discard-activation', () => {
     const at = setting();
     const configurationId = await at.protect();
     const operationId = await at.activate(configurationId);
-    await at.tell(configurationId, { failSteps: 100 });
+    await at.tell(configurationId, { setPhase: 'promoting', failSteps: 100 });
 
     at.advance(12 * MINUTE);
     const early = await at.discard(configurationId, operationId);

@@ -205,7 +205,7 @@ describe('reset during an activation', () => {
     const at = setting();
     const configurationId = await at.protect();
     await at.activate(configurationId);
-    await at.tell(configurationId, { failSteps: 100 });
+    await at.tell(configurationId, { setPhase: 'promoting', failSteps: 100 });
     at.advance(15 * 60_000);
 
     expect(await at.reset()).toEqual({ status: 200, body: { configurations: 1, destinations: 1 } });

@@ -1,10 +1,10 @@
-import { appendFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { appendFileSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 
-import { Journal, readState } from '../../src/simulator/journal.ts';
+import { Journal, readState } from '../../src/simulator/store/journal.ts';
 import { startSimulator } from '../../src/simulator/start.ts';
 import { box, contactPoint } from './box.ts';
 import { ended, running } from './process.ts';
@@ -37,6 +37,11 @@ async function create(url: string, name: string): Promise<boolean> {
   } catch {
     return false;
   }
+}
+
+/** How many commits stand behind the world in a state file. */
+function commitsIn(path: string): number {
+  return readState(path)?.lines.filter((line) => 'rows' in line).length ?? 0;
 }
 
 /** A state file with a few commits behind the world. */
@@ -107,7 +112,7 @@ describe('--state', () => {
     for (let end = head; end <= bytes.length; end += 3) {
       writeFileSync(file, bytes.subarray(0, end));
       const whole = bytes.subarray(head, end).filter((byte) => byte === 10).length;
-      expect(readState(file)?.steps).toHaveLength(whole);
+      expect(readState(file)?.lines).toHaveLength(whole);
     }
   });
 
@@ -138,8 +143,43 @@ describe('--state', () => {
     await expect(startSimulator({ state: file, port: one.port })).rejects.toThrow('cannot listen');
     await create(one.url, 'second');
 
-    expect(readState(file)?.steps).toHaveLength(2);
+    expect(commitsIn(file)).toBe(2);
     await one.close();
+  });
+
+  it('belongs to one process: a second one gives up with one line and exit code 2', async () => {
+    const one = await running('--state', file);
+    await create(one.url, 'kept');
+    const second = await ended('--listen', '127.0.0.1:0', '--state', file);
+    await expect(startSimulator({ state: file })).rejects.toThrow('is in use');
+    await create(one.url, 'kept too');
+    await one.end('SIGTERM');
+
+    expect([second.code, second.stdout, second.stderr.trim().split('\n').length]).toEqual([2, '', 1]);
+    expect(second.stderr).toContain(`process ${one.child.pid}`);
+    const two = await startSimulator({ state: file });
+    await expect(startSimulator({ state: file })).rejects.toThrow('is in use');
+    expect(await names(two.url)).toEqual(['kept', 'kept too']);
+    await two.close();
+    expect(readdirSync(folder)).toEqual(['state']);
+  });
+
+  it('is taken over from a process that is gone, or whose number another process has now', async () => {
+    const gone = { pid: 2 ** 22 + 1 };
+    const other = { pid: process.pid, started: 'long ago' };
+    for (const owner of [gone, other]) {
+      writeFileSync(`${file}.lock`, JSON.stringify(owner));
+      await (await startSimulator({ state: file })).close();
+    }
+    writeFileSync(`${file}.lock`, 'hello');
+    await expect(startSimulator({ state: file })).rejects.toThrow('remove it');
+  });
+
+  it('is a file and nothing else', async () => {
+    for (const path of ['/proc/x', '/dev/null', folder]) {
+      const { code, stderr } = await ended('--listen', '127.0.0.1:0', '--state', path);
+      expect([code, stderr.trim().split('\n').length], path).toEqual([2, 1]);
+    }
   });
 
   it('begins anew in a file that is missing or empty', async () => {
@@ -161,7 +201,7 @@ describe('--state', () => {
     await create(one.url, 'next');
     await one.close();
 
-    expect(readState(file)?.steps).toEqual([]);
+    expect(commitsIn(file)).toBe(0);
     const two = await startSimulator({ state: file });
     expect(await names(two.url)).toEqual(['point 0', 'point 1', 'next']);
     await two.close();
@@ -181,9 +221,9 @@ describe('--state', () => {
       await on.post('/app-env/deploy-image', { appEnvId: 'env_web_prod', image: 'x', envVars: many });
     }
 
-    const kept = readState(file);
+    const kept = commitsIn(file);
 
-    expect(kept?.steps.length).toBeLessThan(60);
+    expect(kept).toBeLessThan(60);
     await on.simulator.close();
     const again = await startSimulator({ state: file });
     expect(again.simulator.store.save().collections['environments']?.[0]).toMatchObject({ versions: 61 });

@@ -8,6 +8,44 @@ function send(on: Box, body: Uint8Array | string, more: object = {}) {
   return on.raw({ method: 'POST', url: '/api/public/v1/app', headers, body, ...more });
 }
 
+describe('a field that the interface does not name', () => {
+  const app = { accountId: 'acc_demo', name: 'x', port: 80, prot: 81 };
+
+  it('is ignored and shown in the request log', async () => {
+    const on = box();
+    const statuses = [
+      (await on.post('/app', app)).status,
+      (await on.get('/apps?acountId=acc_other')).status,
+      (await on.post('/alert/refresh?dryRun=true', { alertId: 'none' })).status,
+      (await on.get('/apps')).status,
+    ];
+
+    const { items } = (await on.control('GET', '/requests')).body;
+    expect(statuses).toEqual([200, 200, 404, 200]);
+    expect(items.map(({ unknownFields }: { unknownFields?: string[] }) => unknownFields)).toEqual([
+      ['prot'],
+      ['acountId'],
+      ['dryRun'],
+      undefined,
+    ]);
+  });
+
+  it('is refused when the reading says so, and then nothing changes', async () => {
+    const on = box({ readings: { 'fields.unknown': 'refused' } });
+    const missing = { appId: 'app_none', prot: 81 };
+
+    expect((await on.post('/app', app)).body).toEqual({ error: 'prot is not a known field' });
+    expect((await on.get('/apps?acountId=acc_other')).status).toBe(400);
+    expect((await on.patch('/app', missing)).status).toBe(404);
+    expect(on.ledger()).toEqual([]);
+  });
+
+  it('is refused on disaster readiness in any case', async () => {
+    const on = box();
+    expect((await on.get('/disaster-readiness/sources?accountId=acc_demo&dryRun=true')).status).toBe(400);
+  });
+});
+
 describe('a body', () => {
   it('is refused in the form of errors when it is not what it should be, and nothing changes', async () => {
     const on = box();

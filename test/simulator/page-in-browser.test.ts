@@ -2,57 +2,13 @@ import { mkdir } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 
-import type { Listening } from '../../src/simulator/http.ts';
-import { startSimulator } from '../../src/simulator/start.ts';
 import type { Json } from './box.ts';
-import { type Browser, findBrowser, type Page, startBrowser } from './browser.ts';
+import { pageInBrowser, textOf } from './opened-page.ts';
 
-const program = findBrowser();
+const { opened, sim, api } = pageInBrowser();
 const hostile = '<img src=x onerror="window.harmed=true">';
-
-let started: Listening;
-let browser: Browser | undefined;
-
-beforeAll(async () => {
-  started = await startSimulator({ clock: 'virtual' });
-  if (program !== undefined) browser = await startBrowser(program);
-}, 240_000);
-
-afterAll(async () => {
-  await browser?.close();
-  await started.close();
-});
-
-beforeEach(({ skip }) => {
-  skip(program === undefined, 'there is no Chromium on PATH: the page was not tried in a browser');
-});
-
-/** The page, freshly opened on a fresh world. */
-async function opened(): Promise<Page> {
-  if (browser === undefined) throw new Error('the browser was not started');
-  await sim('POST', '/reset', {});
-  const { page } = browser;
-  page.complaints.length = 0;
-  await page.look({ width: 1440, height: 1000, scheme: 'light' });
-  await page.open(started.url);
-  await page.until(`${textOf('#live')} === 'Live'`);
-  await page.until(`document.querySelectorAll('.env').length === 5`);
-  return page;
-}
-
-async function send(path: string, method: string, body?: unknown): Promise<Json> {
-  const answer = await fetch(`${started.url}${path}`, {
-    method,
-    headers: { authorization: 'demo-admin', 'content-type': 'application/json' },
-    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-  });
-  return answer.json();
-}
-
-const sim = (method: string, path: string, body?: unknown) => send(`/_sim${path}`, method, body);
-const api = (method: string, path: string, body?: unknown) => send(`/api/public/v1${path}`, method, body);
 
 async function makeAlert(name: string, contactPointNames: readonly string[]): Promise<void> {
   const config = { addresses: ['on-call@example.com'] };
@@ -85,8 +41,6 @@ async function makeActivation(): Promise<void> {
     writerSafetyAcknowledged: true,
   });
 }
-
-const textOf = (selector: string) => `(document.querySelector(${JSON.stringify(selector)})?.textContent ?? '')`;
 
 describe('the page in a browser', () => {
   it('injects a fault with the keyboard alone, and marks the request that meets it', async () => {
@@ -268,7 +222,82 @@ describe('the page in a browser', () => {
     expect(page.complaints).toEqual([]);
   }, 240_000);
 
-  it('fits light, dark and narrow windows without scrolling sideways', async () => {
+  it('says that a step failed when it did, and shows so in the tree', async () => {
+    const page = await opened();
+    await makeActivation();
+    await page.until(`document.querySelector('[data-act=next]')`);
+    const press = (act: string) => page.value(`document.querySelector('[data-act=${act}]').click()`);
+
+    await press('next');
+    await page.until(`${textOf('#said')}.includes('One step done: restoring')`);
+    await press('fail');
+    await page.until(`${textOf('.protection')}.includes('next 1 step will fail')`);
+    await press('next');
+    await page.until(`${textOf('#said')}.includes('One step failed')`);
+
+    await page.until(`${textOf('#tree')}.includes('activation: 1 failed step')`);
+    expect(page.complaints).toEqual([]);
+  });
+
+  it('names tokens, counts a paused alert as paused, and tells control from what happens by itself', async () => {
+    const page = await opened();
+    await makeAlert('busy', ['On call']);
+    await sim('PATCH', '/environments/env_web_prod', { preventDestroy: true });
+    const { alerts } = await api('GET', '/app-env/alerts?appEnvId=env_web_prod');
+    await api('POST', '/alert/toggle', { alertId: alerts[0].alertId, enabled: false });
+    await sim('POST', '/clock/advance', { ms: 5000 });
+
+    await page.until(`${textOf('#alert-sum')} === '1 Paused'`);
+    await page.until(`${textOf('#point-list')}.includes('deployed in eu-west')`);
+    const members = await page.value<string[]>(
+      `[...document.querySelectorAll('.member')].map((node) => node.innerText)`,
+    );
+    expect(members).toHaveLength(6);
+    expect(members[1]).toMatch(/^demo-admin-no-secrets\s+admin, Manage Members$/);
+    expect(members[4]).toMatch(/^demo-environment\s+admin, environment token$/);
+    expect(await page.value(textOf('#ledger-list'))).toContain(
+      'environment.updated env_web_prod by control in acc_demo',
+    );
+    expect(page.complaints).toEqual([]);
+  });
+
+  it('keeps few elements of a thousand environments and five thousand alerts, and redraws what one event changed', async () => {
+    const page = await opened();
+    await makeAlert('busy', ['On call']);
+    const world = await sim('GET', '/world');
+    const [environment] = world.collections.environments;
+    const [rule] = world.collections.alerts;
+    for (let n = 0; n < 1000; n += 1) {
+      const names = { appEnvId: `env_${n}`, cliEnvName: `web-${n}`, slug: `web-${n}`, name: `number ${n}` };
+      world.collections.environments.push({ ...environment, ...names });
+    }
+    for (let n = 0; n < 5000; n += 1) {
+      world.collections.alerts.push({ ...rule, alertId: `alert_${n}`, appEnvId: `env_${n % 1000}`, name: `rule ${n}` });
+    }
+    await sim('POST', '/reset', { world });
+    await page.until(`${textOf('#n-alerts')} === '5,001' && ${textOf('#n-environments')} === '1,005'`);
+
+    await page.value(`(() => {
+      window.added = [];
+      const watch = (list) => list.forEach(({ addedNodes }) => added.push(...[...addedNodes].map((node) => node.className)));
+      const options = { subtree: true, childList: true };
+      for (const id of ['tree', 'alert-box', 'point-box']) new MutationObserver(watch).observe(byId(id), options);
+    })()`);
+    await api('POST', '/app-env/stop', { appEnvId: 'env_3' });
+    await page.until(`${textOf('[data-key="env env_3"]')}.startsWith('updating')`);
+
+    expect(await page.value('window.added')).toEqual(['env']);
+    expect(await page.value(`document.querySelectorAll('*').length`)).toBeLessThan(3000);
+    await page.value(`byId('tree').scrollTop = byId('tree').scrollHeight`);
+    await page.until(`${textOf('#tree-list')}.includes('demo-foreign')`);
+    await page.value(`byId('alert-box').scrollTop = byId('alert-box').scrollHeight`);
+    await page.until(`${textOf('#alert-list')}.includes('rule 4999')`);
+    const place = `document.querySelector('#alert-list > :last-child')`;
+    expect(await page.value(`[${place}.ariaPosInSet, ${place}.ariaSetSize]`)).toEqual(['5001', '5001']);
+    expect(page.complaints).toEqual([]);
+  });
+
+  it('fits each width in light and dark without scrolling sideways, and keeps the header and the way to the bench', async () => {
     const page = await opened();
     await makeActivation();
     await makeAlert(`${hostile} ${'x'.repeat(22)}`, ['On call', 'Also on call']);
@@ -279,11 +308,9 @@ describe('the page in a browser', () => {
     );
     const folder = join(tmpdir(), 'apphosting-page');
     await mkdir(folder, { recursive: true });
-    const looks = [
-      { width: 1440, height: 1000, scheme: 'light' },
-      { width: 1440, height: 1000, scheme: 'dark' },
-      { width: 390, height: 844, scheme: 'light' },
-    ] as const;
+    const looks = [390, 768, 1400, 1920].flatMap((width) =>
+      (['light', 'dark'] as const).map((scheme) => ({ width, height: width === 390 ? 844 : 1000, scheme })),
+    );
 
     for (const look of looks) {
       await page.look(look);
@@ -293,10 +320,21 @@ describe('the page in a browser', () => {
       const cut = `[...document.querySelectorAll('body *')].filter((node) => node.getBoundingClientRect().right > innerWidth + 1).map((node) => node.outerHTML.slice(0, 80))`;
       expect(await page.value(cut), name).toEqual([]);
       expect(await page.value(unnamed), name).toEqual([]);
+      await page.value(`scrollTo(0, 3000)`);
+      expect(await page.value(atHand), name).toBe(true);
+      await page.value(`scrollTo(0, 0)`);
     }
     expect(page.complaints).toEqual([]);
   });
 });
+
+/** Whether the header is in sight with all its links, the one to the bench among them. */
+const atHand = `(() => {
+  const { top, right } = document.querySelector('nav a[href="#bench"]').getBoundingClientRect();
+  const nav = document.querySelector('nav');
+  const isWhole = nav.scrollWidth <= nav.clientWidth && document.querySelector('header').getBoundingClientRect().top === 0;
+  return isWhole && top >= 0 && right <= innerWidth;
+})()`;
 
 /** Controls that nobody can name: no label, no text, no words for screen readers. */
 const unnamed = `[...document.querySelectorAll('button, input, select, textarea, a')]

@@ -1,13 +1,12 @@
 import { connect, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { writeFileSync } from 'node:fs';
+import { rmSync, writeFileSync } from 'node:fs';
 
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 
 import { simulator } from '../../src/simulator/main.ts';
-import type { Listening } from '../../src/simulator/http.ts';
-import { startSimulator } from '../../src/simulator/start.ts';
+import { type Listening, startSimulator } from '../../src/simulator/start.ts';
 import { ended, running } from './process.ts';
 
 let started: Listening;
@@ -46,6 +45,17 @@ async function count(): Promise<number> {
   const answer = await fetch(`${started.url}/api/public/v1/contact-points?accountId=acc_demo`, { headers });
   return ((await answer.json()) as { contactPoints: unknown[] }).contactPoints.length;
 }
+
+describe('the connection of a browser', () => {
+  it('ends with each answer, so that nothing is sent again by itself; that of another client stays open', async () => {
+    const url = `${started.url}/_sim/healthz`;
+    const browser = await fetch(url, { headers: { 'sec-fetch-site': 'same-origin' } });
+    const other = await fetch(url);
+
+    expect(browser.headers.get('connection')).toBe('close');
+    expect(other.headers.get('connection')).toBe('keep-alive');
+  });
+});
 
 describe('bad requests on a socket', () => {
   it('are answered with a 4xx in the form of errors', async () => {
@@ -166,6 +176,123 @@ describe('faults on a socket', () => {
 
     // Twenty thousand answers would be some 300 MB.
     expect(grown).toBeLessThan(200_000_000);
+  });
+});
+
+describe('a request target in absolute form', () => {
+  it('is served, and the host that it names counts in the place of the Host header', async () => {
+    const base = `http://127.0.0.1:${started.port}`;
+    const table: readonly (readonly [target: string, host: string, status: number])[] = [
+      [`${base}/api/public/v1/apps?accountId=acc_demo`, 'x', 200],
+      [`HTTP://LocalHost/api/public/v1/apps`, 'x', 200],
+      [`${base}/_sim/clock`, 'evil.example', 200],
+      [`http://evil.example/_sim/clock`, `127.0.0.1:${started.port}`, 403],
+      [base, 'x', 200],
+      [`${base}?a=1`, 'x', 200],
+      ['ftp://127.0.0.1/_sim/clock', '127.0.0.1', 404],
+      ['*', '127.0.0.1', 404],
+    ];
+
+    for (const [target, host, status] of table) {
+      const socket = open();
+      socket.write(`GET ${target} HTTP/1.1\r\nHost: ${host}\r\nAuthorization: demo-admin\r\nConnection: close\r\n\r\n`);
+      expect(await told(socket), target).toMatch(new RegExp(`^HTTP/1.1 ${status} `));
+    }
+  });
+});
+
+describe('POST /_sim/clock/advance', () => {
+  const day = 86_400_000;
+  let one: Listening;
+
+  /** A simulator whose clock has a lot to do: a rule is evaluated four times a minute. */
+  beforeEach(async () => {
+    one = await startSimulator({ clock: 'virtual' });
+    await withAlert(one.url);
+  });
+
+  afterEach(() => one.close());
+
+  async function withAlert(url: string): Promise<void> {
+    const contactPoint = await fetch(`${url}/api/public/v1/contact-point`, {
+      method: 'POST',
+      headers,
+      body: JSON.stringify(point),
+    });
+    const made = (await contactPoint.json()) as { contactPoint: { contactPointId: string } };
+    const rule = { metric: 'cpu_percent', operator: 'gt', threshold: 80, duration: '5m', name: 'busy' };
+    const body = { appEnvId: 'env_web_prod', ...rule, contactPointIds: [made.contactPoint.contactPointId] };
+    await fetch(`${url}/api/public/v1/app-env/alert`, { method: 'POST', headers, body: JSON.stringify(body) });
+  }
+
+  function advance(url: string, ms: number, signal?: AbortSignal): Promise<Response> {
+    const body = JSON.stringify({ ms });
+    return fetch(`${url}/_sim/clock/advance`, { method: 'POST', body, ...(signal === undefined ? {} : { signal }) });
+  }
+
+  async function now(url: string): Promise<number> {
+    const { now: iso } = (await (await fetch(`${url}/_sim/clock`)).json()) as { now: string };
+    return Date.parse(iso) - Date.UTC(2026, 0, 1);
+  }
+
+  it('lets other requests be served in between, and stops when nobody waits for it any more', async () => {
+    const stop = new AbortController();
+    const long = advance(one.url, 400 * day, stop.signal).catch(() => 'given up');
+    const during = await now(one.url);
+    stop.abort();
+    expect(await long).toBe('given up');
+    let before = -1;
+    for (let at = during; at !== before; at = await now(one.url)) before = at;
+
+    expect(before).toBeLessThan(400 * day);
+    expect((await advance(one.url, 1000)).status).toBe(200);
+    expect(await now(one.url)).toBe(before + 1000);
+  });
+
+  it('lets the time of two requests pass one after the other', async () => {
+    const answers = await Promise.all([advance(one.url, day), advance(one.url, day)]);
+
+    expect(answers.map(({ status }) => status)).toEqual([200, 200]);
+    expect(await now(one.url)).toBe(2 * day);
+  });
+
+  it('is stopped by a reset', async () => {
+    const long = advance(one.url, 400 * day);
+    await now(one.url);
+    await fetch(`${one.url}/_sim/reset`, { method: 'POST' });
+
+    expect((await long).status).toBe(503);
+    expect(await now(one.url)).toBe(0);
+  });
+
+  it('refuses what would take minutes before any of it has happened, and says how much can be done', async () => {
+    const refused = await advance(one.url, 3650 * day);
+    const { error } = (await refused.json()) as { error: string };
+    const tooLate = await advance(one.url, 8000 * 366 * day);
+
+    expect([refused.status, tooLate.status]).toEqual([400, 400]);
+    expect(Number(/at most (\d+) at a time/.exec(error)?.[1])).toBeGreaterThan(365 * day);
+    expect(await now(one.url)).toBe(0);
+  });
+
+  it('is cut short by SIGTERM, and the state is what had happened by then', async () => {
+    const file = join(tmpdir(), `simulator-cut-short-${process.pid}`);
+    const cut = await running('--clock', 'virtual', '--state', file);
+    await withAlert(cut.url);
+    const long = advance(cut.url, 400 * day).then(
+      ({ status }) => status,
+      () => 'cut off',
+    );
+    await now(cut.url);
+
+    expect(await cut.end('SIGTERM')).toBe(0);
+    expect([503, 'cut off']).toContain(await long);
+    const again = await startSimulator({ clock: 'virtual', state: file });
+    const reached = await now(again.url);
+    await again.close();
+    rmSync(file);
+    expect(reached).toBeGreaterThan(0);
+    expect(reached).toBeLessThan(400 * day);
   });
 });
 

@@ -1,5 +1,5 @@
 import type { Wire } from '../../src/hosting/wire/wire.ts';
-import type { Reply } from '../../src/simulator/exchange.ts';
+import type { Reply } from '../../src/simulator/http/exchange.ts';
 
 /** An answer that somebody between us and the service gives instead. */
 export interface Forged {

@@ -13,7 +13,7 @@ import type { Wire } from '../../src/hosting/wire/wire.ts';
 import { kinds as allKinds } from '../../src/kinds/index.ts';
 import { secretResource } from '../../src/kube/material/material.ts';
 import { Secret } from '../../src/base/secret.ts';
-import type { Reply } from '../../src/simulator/exchange.ts';
+import type { Reply } from '../../src/simulator/http/exchange.ts';
 import { createSimulator, type Simulator } from '../../src/simulator/simulator.ts';
 import { MetricRegistry } from '../../src/telemetry/metrics.ts';
 import { CheckedKube } from './checked-kube.ts';
@@ -27,6 +27,8 @@ export interface InProcessOptions {
   readonly world?: 'demo' | 'empty';
   readonly seed?: number;
   readonly horizonMs?: number;
+  readonly callMs?: number;
+  readonly pollMs?: number;
   /** How many objects are looked at in parallel; 8 unless given. */
   readonly workers?: number;
   readonly readOnly?: boolean;
@@ -333,6 +335,7 @@ export class InProcess {
       log,
       metrics,
       hostRules: { allowedHosts: [], allowInsecureLoopback: true, allowPrivateAddresses: false, proxy: undefined },
+      callMs: options.callMs ?? 30_000,
       wire: this.#wire(),
     });
     return createOperator({
@@ -355,6 +358,8 @@ export class InProcess {
       readOnly: options.readOnly ?? false,
       ...(this.powers !== undefined && { powers: { sinceMs: this.clock.wall(), ...this.powers } }),
       horizonMs: options.horizonMs ?? 120_000,
+      callMs: options.callMs ?? 30_000,
+      pollMs: options.pollMs ?? 60_000,
       workers: options.workers ?? 8,
     });
   }

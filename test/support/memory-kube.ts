@@ -1,25 +1,9 @@
-import { isRecord } from '../../src/base/json.ts';
-import {
-  type KubeApi,
-  KubeError,
-  type KubeObject,
-  type KubeReason,
-  type Page,
-  type PageOptions,
-  type PatchOperation,
-  type Resource,
-  type WatchEvent,
-  type WatchOptions,
-} from '../../src/engine/ports.ts';
-import { applyPatch, PatchFailed } from './json-patch.ts';
-import { meets } from './label-selector.ts';
+import { KubeInMemory, type KubeCall, type Verb } from '../../src/cli/in-memory/kube.ts';
+import type { MemoryWatch } from '../../src/cli/in-memory/watch.ts';
+import { KubeError, type KubeReason, type Resource, type WatchEvent } from '../../src/engine/ports.ts';
 import type { MemoryCluster } from './memory-cluster.ts';
-import { MemoryWatch, onlyMetadata } from './memory-watch.ts';
 
 const deadlineMs = 30_000;
-
-/** The verbs of `KubeApi`. */
-export type Verb = 'get' | 'list' | 'watch' | 'create' | 'replace' | 'replaceStatus' | 'patch' | 'delete';
 
 /** One call that was made. */
 export interface RecordedCall {
@@ -46,12 +30,10 @@ export interface Fault {
 }
 
 /** A connection to a cluster in memory, with faults of its own; several connections may share one cluster. */
-export class MemoryKube implements KubeApi {
-  readonly cluster: MemoryCluster;
+export class MemoryKube extends KubeInMemory {
   readonly calls: RecordedCall[] = [];
   readonly #faults: { fault: Fault; skip: number; left: number }[] = [];
   readonly #watches = new Set<MemoryWatch>();
-  readonly #pages = new Map<string, { readonly items: readonly KubeObject[]; readonly version: number }>();
   readonly #latency: () => number;
   #isCut = false;
   #watchLagMs = 0;
@@ -60,7 +42,7 @@ export class MemoryKube implements KubeApi {
 
   /** `latency` says how long each way of each call takes; nothing unless given. */
   constructor(cluster: MemoryCluster, latency: () => number = () => 0) {
-    this.cluster = cluster;
+    super(cluster);
     this.#latency = latency;
   }
 
@@ -113,76 +95,20 @@ export class MemoryKube implements KubeApi {
     for (const watch of this.#watches) watch.isMuted = true;
   }
 
-  get(resource: Resource, namespace: string | undefined, name: string): Promise<KubeObject | undefined> {
-    return this.#call('get', resource, namespace, name, () => this.cluster.get(resource, namespace, name));
-  }
-
-  list(resource: Resource, options: PageOptions): Promise<Page> {
-    return this.#call('list', resource, options.namespace, undefined, () => this.#page(resource, options));
-  }
-
-  async *watch(resource: Resource, options: WatchOptions): AsyncGenerator<WatchEvent, void, void> {
-    const watch = await this.#call('watch', resource, options.namespace, undefined, () => {
-      return new MemoryWatch(this.cluster, resource, options, this.isDeaf);
-    });
+  protected override opened(watch: MemoryWatch): void {
     watch.lagMs = this.#watchLagMs;
     this.#watches.add(watch);
-    try {
-      yield* watch.events();
-    } finally {
-      this.#watches.delete(watch);
-      watch.close();
-    }
   }
 
-  create(resource: Resource, namespace: string | undefined, object: unknown): Promise<KubeObject> {
-    const metadata = isRecord(object) ? object['metadata'] : undefined;
-    const name = isRecord(metadata) && typeof metadata['name'] === 'string' ? metadata['name'] : undefined;
-    return this.#call('create', resource, namespace, name, () => this.cluster.create(resource, namespace, object));
+  protected override closed(watch: MemoryWatch): void {
+    this.#watches.delete(watch);
   }
 
-  replace(resource: Resource, namespace: string | undefined, name: string, object: unknown): Promise<KubeObject> {
-    return this.#call('replace', resource, namespace, name, () => {
-      return this.cluster.update(resource, namespace, name, object, 'object');
-    });
+  protected override get deaf(): boolean {
+    return this.isDeaf;
   }
 
-  replaceStatus(resource: Resource, namespace: string | undefined, name: string, object: unknown): Promise<KubeObject> {
-    return this.#call('replaceStatus', resource, namespace, name, () => {
-      return this.cluster.update(resource, namespace, name, object, 'status');
-    });
-  }
-
-  patch(
-    resource: Resource,
-    namespace: string | undefined,
-    name: string,
-    operations: readonly PatchOperation[],
-  ): Promise<KubeObject> {
-    return this.#call('patch', resource, namespace, name, () => {
-      const before = this.cluster.get(resource, namespace, name);
-      if (before === undefined) throw new KubeError('notFound', `${name} not found`);
-      try {
-        const after = applyPatch(before, operations);
-        return this.cluster.update(resource, namespace, name, after, 'object');
-      } catch (cause) {
-        if (cause instanceof PatchFailed) throw new KubeError('conflict', cause.message, { cause });
-        throw cause;
-      }
-    });
-  }
-
-  delete(resource: Resource, namespace: string | undefined, name: string): Promise<void> {
-    return this.#call('delete', resource, namespace, name, () => this.cluster.delete(resource, namespace, name));
-  }
-
-  async #call<T>(
-    verb: Verb,
-    resource: Resource,
-    namespace: string | undefined,
-    name: string | undefined,
-    act: () => T,
-  ): Promise<T> {
+  protected override async perform<T>({ verb, resource, namespace, name }: KubeCall, act: () => T): Promise<T> {
     this.calls.push({ verb, plural: resource.plural, namespace, name });
     await this.#travel();
     if (this.#isCut) throw new KubeError('unavailable', 'the network is cut');
@@ -229,32 +155,5 @@ export class MemoryKube implements KubeApi {
       return fault;
     }
     return undefined;
-  }
-
-  #page(resource: Resource, options: PageOptions): Page {
-    const [id = '', from = '0'] = options.continue?.split(':') ?? [];
-    const started = options.continue === undefined ? this.#select(resource, options) : this.#pages.get(id);
-    if (started === undefined || started.version < this.cluster.compactedAt) {
-      throw new KubeError('gone', 'the continue token is too old');
-    }
-    const start = Number(from);
-    const items = started.items.slice(start, start + options.limit);
-    const isLast = start + options.limit >= started.items.length;
-    const token = id === '' ? String(this.#pages.size + 1) : id;
-    if (!isLast) this.#pages.set(token, started);
-    return {
-      items: options.metadataOnly === true ? items.map(onlyMetadata) : items,
-      resourceVersion: String(started.version),
-      continue: isLast ? undefined : `${token}:${start + options.limit}`,
-    };
-  }
-
-  #select(resource: Resource, { namespace, labelSelector }: PageOptions) {
-    const items = this.cluster
-      .all(resource)
-      .filter(({ metadata }) => namespace === undefined || metadata.namespace === namespace)
-      .filter(({ metadata }) => meets(metadata.labels, labelSelector));
-    this.cluster.asked(resource);
-    return { items, version: this.cluster.version };
   }
 }

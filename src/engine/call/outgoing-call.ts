@@ -25,10 +25,8 @@ import { conclude } from '../status/conditions.ts';
 import type { ExclusiveLocks } from './exclusive-locks.ts';
 import { interpretOutcome, slowedDown } from './interpret-outcome.ts';
 
-/** The whole call ends this long after its decision, its wait for the budget included. */
-const deadlineSeconds = 30;
-/** The least time an answer is given; a call that waited so long that less is left is not sent. */
-const answerMs = 10_000;
+/** The least part of its time that an answer is given; a call that waited so long that less is left is not sent. */
+const answerPart = 1 / 3;
 /** The account was closed meanwhile, or opened as another. */
 const reopenedMs = 1_000;
 /** A call that would wait longer for the budget is not journalled: it is requeued. */
@@ -67,7 +65,7 @@ export class OutgoingCall {
     this.#call = call;
     this.#locks = locks;
     this.#digest = requestDigest(pass.print, call.request);
-    this.#deadline = pass.monotonicMs + deadlineSeconds * 1_000;
+    this.#deadline = pass.monotonicMs + pass.callMs;
   }
 
   async perform(): Promise<Performed> {
@@ -175,9 +173,10 @@ export class OutgoingCall {
 
   /** Sends the bytes. Undefined when nothing was sent for a reason of our own, so that no trace of the call is kept. */
   async #send(service: Service): Promise<Outcome | undefined> {
-    const { request, urgency, resumes } = this.#call;
+    const { request, urgency, resumes, words } = this.#call;
     const mayDispatch = () => this.#whyNotNow();
-    const options = { urgency, deadline: this.#deadline, mayDispatch };
+    const call = { object: this.#context.stored.key, words };
+    const options = { urgency, deadline: this.#deadline, mayDispatch, call };
     const outcome = await this.#context.parts.away(() => service.send(request, options));
     if (outcome.is !== 'notSent') return outcome;
     // A resumed call may have been sent before: its entry stays, and its kind says what is known of it.
@@ -193,7 +192,8 @@ export class OutgoingCall {
     const no = leadership.mayAct();
     if (no !== undefined) return no;
     // A machine that slept stops the monotonic clock; the wall clock goes on.
-    const latestWallMs = this.#pass.wallMs + deadlineSeconds * 1_000 - answerMs;
+    const answerMs = this.#pass.callMs * answerPart;
+    const latestWallMs = this.#pass.wallMs + this.#pass.callMs - answerMs;
     this.#isLate = clock.monotonic() > this.#deadline - answerMs || clock.wall() > latestWallMs;
     if (this.#isLate) return 'waited too long in the queue';
     if (this.#call.confirm !== 'live' || this.#context.stillWants(this.#pass, this.#call)) return undefined;
@@ -332,7 +332,7 @@ async function enter(
     endpoint: pass.account.endpoint,
     accountId: pass.account.accountId,
     startedAt: isoSeconds(pass.wallMs),
-    deadlineSeconds,
+    deadlineSeconds: pass.callMs / 1_000,
   };
   if (!context.reserve(entry, pass)) return false;
   context.remember({ journal: entry });

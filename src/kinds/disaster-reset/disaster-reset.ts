@@ -16,6 +16,7 @@ import { bodyOf, cleaning, environmentOf, fenceOf, pinnedOf, type ResetPass, typ
 import { ended, underWay } from '../recovery/one-shot-end.ts';
 import { lookingAgain, needsOf, stepOnce, type No, type OncePlan } from '../recovery/one-shot.ts';
 import { atStage } from '../recovery/stages.ts';
+import { needOf } from '../shared/references.ts';
 import { identity, type Facts, type Spec } from './schema.ts';
 
 /** Reads every configuration, since none but the pinned ones may be there. */
@@ -151,8 +152,7 @@ function stated(id: string | undefined): readonly string[] {
 }
 
 function environmentNeed({ environmentRef }: Spec): ReferenceNeed | undefined {
-  if (environmentRef === undefined) return undefined;
-  return { kind: 'AppEnvironment', name: environmentRef.name, field: 'environmentRef', optional: true };
+  return needOf('AppEnvironment', environmentRef, 'environmentRef', { optional: true })[0];
 }
 
 const plan: OncePlan<Spec, Facts, Seen> = {
@@ -201,7 +201,10 @@ export const disasterReset = defineKind<Spec, Facts>({
   ...identity,
   needs: (spec) => needsOf(environmentNeed(spec)),
   // The environment as well: a protection that remembers nothing asks which resets were about it.
-  claims: (spec) => [...pinnedOf(spec).map(({ configurationId }) => configurationId), ...stated(spec.appEnvId)],
+  claims: (spec) => [
+    ...pinnedOf(spec).map(({ configurationId }) => configurationId),
+    ...stated(spec.environmentRef?.externalId),
+  ],
   made: ({ appEnvId }) => stated(appEnvId),
   wipes: (spec, { acceptedTime }) =>
     acceptedTime === undefined ? [] : pinnedOf(spec).map(({ configurationId }) => configurationId),

@@ -1,17 +1,17 @@
-import { collection } from '../collection.ts';
+import { collection } from '../store/collection.ts';
 import { contactPoints } from '../contact-points/contact-point.ts';
-import { notFound } from '../refusal.ts';
-import { date } from '../shape.ts';
-import type { World } from '../store.ts';
+import { notFound } from '../http/refusal.ts';
+import { date } from '../public/shape.ts';
+import type { World } from '../store/store.ts';
 import type { Aggregation, MetricName } from './metrics.ts';
 
-/** How long a condition must hold before an alert fires. */
+/** The times a condition must hold before an alert fires. */
 export const durations = ['1m', '5m', '10m', '15m', '30m', '1h'] as const;
 
-/** How far back the query looks. */
+/** The ranges that a query looks back. */
 export const queryRanges = ['5m', '10m', '15m', '30m', '1h', '2h'] as const;
 
-/** What an alert says about its condition. */
+/** The states of an alert. */
 export type AlertState = 'Normal' | 'Pending' | 'Firing' | 'NoData' | 'Error';
 
 /** A rule on a metric of an environment. */
@@ -30,12 +30,12 @@ export interface Alert {
   readonly queryRange: (typeof queryRanges)[number];
   readonly contactPointIds: readonly string[];
   readonly enabled: boolean;
-  /** What a client is told. */
+  /** The state that clients are told. */
   readonly lastKnownState: AlertState;
   readonly lastStateCheck?: number;
-  /** What the engine sees. */
+  /** The state that the engine sees. */
   readonly liveState: AlertState;
-  /** Since when the condition is met without a break. */
+  /** The moment since which the condition is met without a break. */
   readonly metSince?: number;
   readonly createdAt: number;
 }

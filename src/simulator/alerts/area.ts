@@ -1,28 +1,41 @@
-import { adminOf } from '../access.ts';
+import { adminOf } from '../accounts/access.ts';
 import { type Answer, type Area, type Call, ok } from '../area.ts';
 import { environmentFor, environmentForAdmin } from '../environments/environment.ts';
-import { flag, required, text } from '../fields.ts';
-import { date, listed, rejected, single } from '../shape.ts';
+import { flag, required, text } from '../http/fields.ts';
+import { date, listed, rejected, single } from '../public/shape.ts';
 import { alertNamed, alerts, shownAlert } from './alert.ts';
 import { metricRoutes } from './control.ts';
-import { engine, evaluateOnTime, toggled } from './evaluation.ts';
+import { engine, evaluateOnTime, evaluationWorkIn, toggled } from './evaluation.ts';
 import { metricKey, metrics } from './metrics.ts';
-import { patchAlert, postAlert } from './write.ts';
+import { creationFields, patchable, patchAlert, postAlert } from './write.ts';
 
 /** Alerts on metrics of environments. */
 export const alertsArea: Area = {
   name: 'alerts',
   collections: [alerts, metrics, engine],
   routes: [
-    { method: 'GET', path: '/app-env/alerts', scopes: ['svc:read'], handle: listAlerts },
-    { method: 'GET', path: '/alert', scopes: ['svc:read'], handle: getAlert },
-    { method: 'POST', path: '/app-env/alert', scopes: ['svc:write:config'], handle: postAlert },
-    { method: 'PATCH', path: '/alert', scopes: ['svc:write:config'], handle: patchAlert },
-    { method: 'DELETE', path: '/alert', scopes: ['svc:write:config'], handle: deleteAlert },
-    { method: 'POST', path: '/alert/toggle', scopes: ['svc:write:config'], handle: toggleAlert },
-    { method: 'POST', path: '/alert/refresh', scopes: ['svc:read'], handle: refreshAlert },
+    { method: 'GET', path: '/app-env/alerts', scopes: ['svc:read'], takes: ['appEnvId'], handle: listAlerts },
+    { method: 'GET', path: '/alert', scopes: ['svc:read'], takes: ['alertId'], handle: getAlert },
+    { method: 'POST', path: '/app-env/alert', scopes: ['svc:write:config'], takes: creationFields, handle: postAlert },
+    {
+      method: 'PATCH',
+      path: '/alert',
+      scopes: ['svc:write:config'],
+      takes: ['alertId', ...patchable],
+      handle: patchAlert,
+    },
+    { method: 'DELETE', path: '/alert', scopes: ['svc:write:config'], takes: ['alertId'], handle: deleteAlert },
+    {
+      method: 'POST',
+      path: '/alert/toggle',
+      scopes: ['svc:write:config'],
+      takes: ['alertId', 'enabled'],
+      handle: toggleAlert,
+    },
+    { method: 'POST', path: '/alert/refresh', scopes: ['svc:read'], takes: ['alertId'], handle: refreshAlert },
   ],
   timers: { 'alerts.evaluates': evaluateOnTime },
+  workIn: evaluationWorkIn,
   control: metricRoutes,
   forgetEnvironment: (world, appEnvId) => {
     for (const alert of world.of(alerts).where('environment', appEnvId)) {

@@ -1,7 +1,7 @@
 import { type ControlRoute, ok } from '../area.ts';
 import { environmentNamed } from '../environments/environment.ts';
-import { choice, list, number, onlyFields, optional, type Reads, required, text } from '../fields.ts';
-import { invalid } from '../refusal.ts';
+import { choice, list, number, onlyFields, optional, type Reads, required, text } from '../http/fields.ts';
+import { invalid } from '../http/refusal.ts';
 import { evaluateAll } from './evaluation.ts';
 import { type Metric, metricNames, metrics } from './metrics.ts';
 
@@ -11,7 +11,7 @@ const metricValue: Reads<Metric['value']> = (value, name) => {
   return number()(value, name);
 };
 
-/** What the alert engine sees, and when it looks. */
+/** Sets metrics, and has the alert engine evaluate at once. */
 export const metricRoutes: readonly ControlRoute[] = [
   {
     method: 'POST',
@@ -31,7 +31,8 @@ export const metricRoutes: readonly ControlRoute[] = [
     method: 'POST',
     path: '/alerts/evaluate',
     does: 'evaluates every rule now',
-    handle: ({ world }) => {
+    handle: ({ world, body }) => {
+      onlyFields(body, '', []);
       evaluateAll(world);
       return ok({});
     },

@@ -1,5 +1,5 @@
-import { collection } from '../collection.ts';
-import type { World } from '../store.ts';
+import { collection } from '../store/collection.ts';
+import type { World } from '../store/store.ts';
 import { type Alert, alerts, type AlertState } from './alert.ts';
 import { metricKey, metrics, observed } from './metrics.ts';
 
@@ -9,7 +9,7 @@ interface Engine {
   readonly timerId: string;
 }
 
-/** Whether the engine runs. */
+/** The engine's row: there while it runs. */
 export const engine = collection<Engine>('alertEngine', (row) => row.engineId);
 
 const evaluationMs = 15_000;
@@ -30,6 +30,12 @@ export function keepEvaluating(world: World): void {
   world.of(engine).put({ engineId: 'engine', timerId: world.schedule('alerts.evaluates', next, {}) });
 }
 
+/** The work of evaluating every rule each quarter of a minute. */
+export function evaluationWorkIn(world: World, ms: number): number {
+  const { size } = world.of(alerts);
+  return size === 0 ? 0 : (ms / evaluationMs) * (1 + size / 20);
+}
+
 /** A quarter of a minute has passed. */
 export function evaluateOnTime(world: World): void {
   world.of(engine).remove('engine');
@@ -44,6 +50,16 @@ export function evaluateAll(world: World): void {
     if (alert.enabled) evaluate(world, alert);
   }
 }
+
+/** The alert after a change of its rule: the time a condition has been met counts for that condition only. */
+export function withNewCondition(before: Alert, changed: Alert): Alert {
+  const isSame = conditionFields.every((field) => before[field] === changed[field]);
+  if (isSame) return changed;
+  const { metSince: _, ...rest } = changed;
+  return rest;
+}
+
+const conditionFields = ['metric', 'operator', 'threshold', 'aggregation'] as const;
 
 /** An alert that goes on after a pause cannot know that its condition held all the while. */
 export function toggled(alert: Alert, enabled: boolean): Alert {

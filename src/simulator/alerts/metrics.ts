@@ -1,6 +1,6 @@
-import { collection } from '../collection.ts';
+import { collection } from '../store/collection.ts';
 
-/** Everything that can be watched; the numbers are the thresholds that the service suggests. */
+/** The metrics with the thresholds that the service suggests. */
 export const metricThresholds = {
   cpu_percent: 80,
   memory_percent: 80,
@@ -19,13 +19,13 @@ export const metricThresholds = {
   ingress_p99_latency: 5,
 } as const;
 
-/** Something that can be watched. */
+/** The name of a metric. */
 export type MetricName = keyof typeof metricThresholds;
 
-/** The names of everything that can be watched. */
+/** The names of all metrics. */
 export const metricNames = Object.keys(metricThresholds) as MetricName[];
 
-/** How the values of several containers become one. */
+/** The ways to make one value of those of several containers. */
 export type Aggregation = 'mean' | 'max' | 'min' | 'last';
 
 /** The value of a metric from now on; null is no data, and "error" fails the query. */
@@ -36,12 +36,12 @@ export interface Metric {
   readonly pods: readonly number[];
 }
 
-/** The values that are set; a metric that nobody set has no data. */
+/** The values that were set; any other metric has no data. */
 export const metrics = collection<Metric>('metrics', metricKey, {
   indexes: { environment: ({ appEnvId }) => appEnvId },
 });
 
-/** Where the value of a metric is kept. */
+/** The key of a metric's value. */
 export function metricKey({ appEnvId, metric }: Pick<Metric, 'appEnvId' | 'metric'>): string {
   return `${appEnvId}/${metric}`;
 }

@@ -1,21 +1,37 @@
 import { appNamed, kindOf } from '../apps/app.ts';
 import { type Answer, type Call, ok } from '../area.ts';
 import { contactPointNamed, contactPoints, usedIn } from '../contact-points/contact-point.ts';
-import { adminOf } from '../access.ts';
+import { adminOf } from '../accounts/access.ts';
 import { type Environment, environmentForAdmin, environmentNamed } from '../environments/environment.ts';
 import { environmentMeant } from '../environments/lifecycle.ts';
-import { choice, type Fields, flag, list, number, optional, present, required, sent, text } from '../fields.ts';
-import { invalid, notFound } from '../refusal.ts';
-import { patched, rejected } from '../shape.ts';
-import type { World } from '../store.ts';
+import { choice, type Fields, flag, list, number, optional, present, required, sent, text } from '../http/fields.ts';
+import { invalid, notFound } from '../http/refusal.ts';
+import { patched, rejected } from '../public/shape.ts';
+import type { World } from '../store/store.ts';
 import { type Alert, alertNamed, alerts, durations, queryRanges, shownAlert, shownContactPoints } from './alert.ts';
-import { keepEvaluating, toggled } from './evaluation.ts';
+import { keepEvaluating, toggled, withNewCondition } from './evaluation.ts';
 import { type MetricName, metricNames } from './metrics.ts';
 
 const alertName = text({ min: 1, max: 100 });
 const description = text({ min: 0, max: 500 });
 const operator = choice(['gt', 'lt']);
 const aggregation = choice(['mean', 'max', 'min', 'last']);
+
+/** The fields of POST /app-env/alert. */
+export const creationFields: readonly string[] = [
+  'appEnvId',
+  'envName',
+  'name',
+  'description',
+  'metric',
+  'operator',
+  'threshold',
+  'duration',
+  'aggregation',
+  'queryRange',
+  'contactPointIds',
+  'contactPointNames',
+];
 
 /** POST /app-env/alert. */
 export function postAlert(call: Call): Answer {
@@ -63,7 +79,7 @@ export function patchAlert(call: Call): Answer {
   const name = optional(body, 'name', alertName) ?? alert.name;
   const metric = optional(body, 'metric', choice(metricNames));
   const enabled = optional(body, 'enabled', flag) ?? alert.enabled;
-  const next: Alert = present({
+  const changed: Alert = present({
     ...toggled(alert, enabled),
     name,
     description: optional(body, 'description', description) ?? alert.description,
@@ -75,6 +91,7 @@ export function patchAlert(call: Call): Answer {
     queryRange: optional(body, 'queryRange', choice(queryRanges)) ?? alert.queryRange,
     contactPointIds,
   });
+  const next = withNewCondition(alert, changed);
   if (name !== alert.name) requireFreeName(world, alert.appEnvId, name);
   const fields = patchable.filter((field) => sent(body, field));
   if (fields.length > 0) {
@@ -85,7 +102,8 @@ export function patchAlert(call: Call): Answer {
   return patched(world, { message: 'Alert updated', alert: shownAlert(world, next) });
 }
 
-const patchable = [
+/** The fields of an alert that PATCH /alert changes. */
+export const patchable = [
   'name',
   'description',
   'metric',

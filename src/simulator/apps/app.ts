@@ -1,11 +1,11 @@
-import { collection } from '../collection.ts';
-import { accountNamed } from '../access.ts';
-import { invalid, notFound } from '../refusal.ts';
-import { isDatabase } from '../presets.ts';
-import { rejected } from '../shape.ts';
-import type { World } from '../store.ts';
+import { collection } from '../store/collection.ts';
+import { accountNamed } from '../accounts/access.ts';
+import { invalid, notFound } from '../http/refusal.ts';
+import { isDatabase } from './presets.ts';
+import { rejected } from '../public/shape.ts';
+import type { World } from '../store/store.ts';
 
-/** What a job runs by default; the name of the concurrency setting is open, so other plain settings are kept too. */
+/** The default settings of a job. The name of the concurrency setting is open, so other plain settings are kept too. */
 export type JobConfig = Readonly<Record<string, string | number | boolean>>;
 
 /** An app: what all its environments share. */
@@ -36,7 +36,7 @@ export interface App {
   readonly buildPullAccountSecretId?: string;
   readonly createdAt: number;
   readonly updatedAt: number;
-  /** What stopping the sandbox workloads of this app comes to. */
+  /** The end of stopping the sandbox workloads of this app. */
   readonly sandboxTermination: 'done' | 'pending' | 'failed';
   /** A deletion has begun: nothing new is allocated for the app. */
   readonly deletionStarted: boolean;
@@ -52,7 +52,7 @@ export const apps = collection<App>('apps', (app) => app.appId, {
   remembered: true,
 });
 
-/** What an app is made from; everything else has a default. */
+/** The fields of a new app; those not named here have defaults. */
 export type NewApp = Pick<App, 'accountId' | 'name'> & Partial<Omit<App, 'slug' | 'createdAt' | 'updatedAt'>>;
 
 /** Creates an app; ids are given only for worlds that are made by hand. */
@@ -86,7 +86,7 @@ export function appNamed(world: World, appId: string): App {
   return app;
 }
 
-/** What kind of workload an app is. */
+/** The kind of workload of an app. */
 export function kindOf(app: Pick<App, 'dockerPreset'>): 'app' | 'database' | 'function' | 'job' {
   if (app.dockerPreset === 'FUNCTION') return 'function';
   if (app.dockerPreset === 'JOB') return 'job';
@@ -101,7 +101,7 @@ export function requireFreeAppName(world: World, accountId: string, name: string
   }
 }
 
-/** A name as it stands in addresses; numbered when somebody has it already. */
+/** A name as a part of addresses; with a number where the name is taken. */
 export function freeSlug(name: string, taken: (slug: string) => boolean): string {
   const words = name.toLowerCase().match(/[a-z0-9]+/g) ?? ['app'];
   const base = words.join('-').slice(0, 40);

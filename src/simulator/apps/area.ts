@@ -1,25 +1,25 @@
-import { adminOf, currentAccount, isRestricted, maySee, memberOf } from '../access.ts';
+import { adminOf, currentAccount, isRestricted, maySee, memberOf } from '../accounts/access.ts';
 import { type Answer, type Area, type Call, ok } from '../area.ts';
 import { deleteEnvironment, environments, environmentsOf } from '../environments/environment.ts';
-import { choice, optional, required, text } from '../fields.ts';
-import type { Membership } from '../records.ts';
-import { forbidden } from '../refusal.ts';
-import { date, listed, rejected, single } from '../shape.ts';
-import type { World } from '../store.ts';
+import { choice, onlyFields, optional, required, text } from '../http/fields.ts';
+import type { Membership } from '../accounts/records.ts';
+import { forbidden } from '../http/refusal.ts';
+import { date, listed, rejected, single } from '../public/shape.ts';
+import type { World } from '../store/store.ts';
 import { type App, appNamed, apps, kindOf } from './app.ts';
-import { postApp, provision } from './create.ts';
-import { patchApp } from './update.ts';
+import { creationFields, postApp, provision } from './create.ts';
+import { patchApp, patchFields } from './update.ts';
 
 /** Apps: what all environments of a workload share. */
 export const appsArea: Area = {
   name: 'apps',
   collections: [apps],
   routes: [
-    { method: 'POST', path: '/app', scopes: ['svc:write:config'], handle: postApp },
-    { method: 'GET', path: '/app', scopes: ['svc:read'], handle: getApp },
-    { method: 'PATCH', path: '/app', scopes: ['svc:write:config'], handle: patchApp },
-    { method: 'DELETE', path: '/app', scopes: ['svc:write:config'], handle: deleteApp },
-    { method: 'GET', path: '/apps', scopes: ['svc:read'], handle: listApps },
+    { method: 'POST', path: '/app', scopes: ['svc:write:config'], takes: creationFields, handle: postApp },
+    { method: 'GET', path: '/app', scopes: ['svc:read'], takes: ['appId'], handle: getApp },
+    { method: 'PATCH', path: '/app', scopes: ['svc:write:config'], takes: patchFields, handle: patchApp },
+    { method: 'DELETE', path: '/app', scopes: ['svc:write:config'], takes: ['appId'], handle: deleteApp },
+    { method: 'GET', path: '/apps', scopes: ['svc:read'], takes: ['accountId'], handle: listApps },
   ],
   timers: { 'apps.provisions': provision },
   control: [
@@ -28,6 +28,7 @@ export const appsArea: Area = {
       path: '/apps/:id',
       does: 'what deletion runs into: {sandboxTermination?: done, pending or failed}',
       handle: ({ world, id, body }) => {
+        onlyFields(body, '', ['sandboxTermination']);
         const app = appNamed(world, id);
         const words = choice(['done', 'pending', 'failed']);
         const sandboxTermination = optional(body, 'sandboxTermination', words) ?? app.sandboxTermination;

@@ -1,4 +1,4 @@
-import { memberOf } from '../access.ts';
+import { memberOf } from '../accounts/access.ts';
 import { type Answer, type Call, ok } from '../area.ts';
 import {
   choice,
@@ -13,12 +13,12 @@ import {
   required,
   sent,
   text,
-} from '../fields.ts';
+} from '../http/fields.ts';
 import { createEnvironment } from '../environments/environment.ts';
-import { creatablePresets, isDatabase, versionsOf } from '../presets.ts';
-import { regions } from '../records.ts';
-import { invalid } from '../refusal.ts';
-import type { World } from '../store.ts';
+import { creatablePresets, isDatabase, versionsOf } from './presets.ts';
+import { regions } from '../accounts/records.ts';
+import { invalid } from '../http/refusal.ts';
+import type { World } from '../store/store.ts';
 import { type App, apps, createApp, type JobConfig } from './app.ts';
 
 /** A port of TCP. */
@@ -26,6 +26,32 @@ export const port = number({ min: 1, max: 65_535, whole: true });
 
 /** Text that may be empty. */
 export const anyText = text({ min: 0 });
+
+/** The fields of POST /app. */
+export const creationFields: readonly string[] = [
+  'name',
+  'accountId',
+  'port',
+  'dockerPreset',
+  'dockerPresetVersion',
+  'useImage',
+  'image',
+  'gitNamespace',
+  'gitRepo',
+  'gitInstallationId',
+  'buildArgs',
+  'contextDir',
+  'dockerfilePath',
+  'customDockerfileContent',
+  'isCliDeployment',
+  'jobConfig',
+  'startupConfig',
+  // For Databases & Services.
+  'containers',
+  'disk',
+  'withPersistence',
+  'databaseSettings',
+];
 
 /** POST /app. */
 export function postApp(call: Call): Answer {

@@ -1,13 +1,20 @@
-import { maySee, memberOf } from '../access.ts';
+import { maySee, memberOf } from '../accounts/access.ts';
 import { type Answer, type Call, ok } from '../area.ts';
-import { environments, environmentsOf, regionNamed, requireRunnable } from '../environments/environment.ts';
-import { deploy } from '../environments/deployment.ts';
-import { choice, type Fields, flag, optional, present, record, required, sent, text } from '../fields.ts';
-import { isDatabase, knownPresets } from '../presets.ts';
-import { credentials } from '../records.ts';
-import { forbidden, invalid, notFound, Refusal } from '../refusal.ts';
-import { rejected } from '../shape.ts';
-import type { World } from '../store.ts';
+import {
+  type Environment,
+  environments,
+  environmentsOf,
+  regionNamed,
+  requireRunnable,
+} from '../environments/environment.ts';
+import { begin } from '../environments/deployment.ts';
+import { versionForChanges } from '../environments/versions.ts';
+import { choice, type Fields, flag, optional, present, record, required, sent, text } from '../http/fields.ts';
+import { isDatabase, knownPresets } from './presets.ts';
+import { credentials } from '../accounts/records.ts';
+import { forbidden, invalid, notFound, Refusal } from '../http/refusal.ts';
+import { rejected } from '../public/shape.ts';
+import type { World } from '../store/store.ts';
 import { type App, appNamed, apps } from './app.ts';
 import { anyText, imageReference, jobConfigFor, port, refuseStartup } from './create.ts';
 
@@ -29,6 +36,9 @@ const settable = [
   'buildPullAccountSecretId',
   'jobConfig',
 ] as const;
+
+/** The fields of PATCH /app. */
+export const patchFields: readonly string[] = ['appId', ...settable, 'applyImmediately'];
 
 /** PATCH /app. */
 export function patchApp(call: Call): Answer {
@@ -54,11 +64,18 @@ function save(world: World, app: App, names: readonly string[], applyImmediately
   for (const environment of environmentsOf(world, id)) {
     const pendingChanges = [...new Set([...environment.pendingChanges, ...names])];
     const pending = { ...environment, pendingChanges, updatedAt: world.now };
-    // What is stopped or was never deployed takes the changes with its next deployment.
+    // An environment that is stopped or was never deployed takes the changes with its next deployment.
     const deploys = applyImmediately && environment.deployed && environment.status !== 'stopped';
-    if (deploys) deploy(world, pending, { settlesTo: 'deployment' });
+    if (deploys) apply(world, pending, app);
     else world.of(environments).put(pending);
   }
+}
+
+/** Deploys the pending changes of an environment: with a new version where they change the image or how it is built. */
+function apply(world: World, pending: Environment, app: App): void {
+  const made = versionForChanges(world, pending, app);
+  if (made === undefined) begin(world, pending, 'restart', 'apply');
+  else begin(world, made.environment, 'newVersion', 'apply', made.content);
 }
 
 function changed(world: World, app: App, body: Fields): App {
@@ -133,7 +150,7 @@ function mergedJobConfig(app: App, preset: string, body: Fields): App['jobConfig
   return given === undefined ? app.jobConfig : { ...app.jobConfig, ...given };
 }
 
-/** What an app may not become, and what may not change on the way to a Function and back. */
+/** Refuses conversions that the interface forbids, and other changes together with one to or from a Function. */
 function requireConvertible(world: World, app: App, next: App, body: Fields): void {
   const isConversion = app.dockerPreset !== next.dockerPreset;
   if (isConversion && (isDatabase(app.dockerPreset) || isDatabase(next.dockerPreset))) {

@@ -1,11 +1,11 @@
-import { adminOf, memberOf, permittedIn } from '../access.ts';
+import { adminOf, memberOf, permittedIn } from '../accounts/access.ts';
 import { alertsUsing } from '../alerts/alert.ts';
 import { type Answer, type Area, type Call, ok } from '../area.ts';
-import { choice, list, object, optional, queryFlag, required, sent, text } from '../fields.ts';
-import { regions } from '../records.ts';
+import { choice, list, object, onlyFields, optional, queryFlag, required, sent, text } from '../http/fields.ts';
+import { regions } from '../accounts/records.ts';
 import { regionNamed } from '../environments/environment.ts';
-import { date, listed, patched, rejected, single } from '../shape.ts';
-import type { World } from '../store.ts';
+import { date, listed, patched, rejected, single } from '../public/shape.ts';
+import type { World } from '../store/store.ts';
 import { changedConfig, contactPointTypes, newConfig } from './config.ts';
 import {
   arrive,
@@ -21,11 +21,35 @@ export const contactPointsArea: Area = {
   name: 'contact points',
   collections: [contactPoints],
   routes: [
-    { method: 'GET', path: '/contact-points', scopes: ['svc:read'], handle: listPoints },
-    { method: 'GET', path: '/contact-point', scopes: ['svc:read'], handle: getPoint },
-    { method: 'POST', path: '/contact-point', scopes: ['svc:write:config'], handle: postPoint },
-    { method: 'PATCH', path: '/contact-point', scopes: ['svc:write:config'], handle: patchPoint },
-    { method: 'DELETE', path: '/contact-point', scopes: ['svc:write:config'], handle: deletePoint },
+    { method: 'GET', path: '/contact-points', scopes: ['svc:read'], takes: ['accountId'], handle: listPoints },
+    {
+      method: 'GET',
+      path: '/contact-point',
+      scopes: ['svc:read'],
+      takes: ['contactPointId', 'showSecrets'],
+      handle: getPoint,
+    },
+    {
+      method: 'POST',
+      path: '/contact-point',
+      scopes: ['svc:write:config'],
+      takes: ['accountId', 'name', 'type', 'config'],
+      handle: postPoint,
+    },
+    {
+      method: 'PATCH',
+      path: '/contact-point',
+      scopes: ['svc:write:config'],
+      takes: ['contactPointId', 'name', 'config'],
+      handle: patchPoint,
+    },
+    {
+      method: 'DELETE',
+      path: '/contact-point',
+      scopes: ['svc:write:config'],
+      takes: ['contactPointId'],
+      handle: deletePoint,
+    },
   ],
   timers: { 'contactPoints.deploys': arrive },
   control: [
@@ -34,6 +58,7 @@ export const contactPointsArea: Area = {
       path: '/contact-points/:id',
       does: 'where it is deployed: {deployedTo?: [region]}',
       handle: ({ world, id, body }) => {
+        onlyFields(body, '', ['deployedTo']);
         const point = contactPointNamed(world, id);
         const given = optional(body, 'deployedTo', list(text()));
         for (const region of given ?? []) regionNamed(world, region);

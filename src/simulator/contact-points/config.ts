@@ -1,7 +1,7 @@
-import { type Fields, list, onlyFields, optional, type Reads, required, sent, text } from '../fields.ts';
-import { invalid } from '../refusal.ts';
+import { type Fields, list, onlyFields, optional, type Reads, required, sent, text } from '../http/fields.ts';
+import { invalid } from '../http/refusal.ts';
 
-/** What a contact point is told about its destination. */
+/** The configuration of a destination: addresses, keys, channels. */
 export type Config = Readonly<Record<string, string | readonly string[]>>;
 
 interface Shape {
@@ -11,8 +11,8 @@ interface Shape {
   readonly sensitive: readonly string[];
 }
 
-/** What takes the place of a secret that is not shown. */
-export const mask = '****';
+/** The text that stands in the place of a secret. */
+const mask = '****';
 
 const retired = 'retired.example';
 const chatHost = 'chat.example.com';

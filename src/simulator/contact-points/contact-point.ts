@@ -1,15 +1,15 @@
-import { collection } from '../collection.ts';
-import { notFound } from '../refusal.ts';
-import type { World } from '../store.ts';
+import { collection } from '../store/collection.ts';
+import { notFound } from '../http/refusal.ts';
+import type { World } from '../store/store.ts';
 import type { Config, ContactPointType } from './config.ts';
 
-/** Where a contact point is deployed. */
-export interface DashboardDeployment {
+/** A region in which a contact point is deployed. */
+interface DashboardDeployment {
   readonly region: string;
   readonly dashboardContactPointUid: string;
 }
 
-/** Where alerts are delivered. */
+/** A destination of alerts. */
 export interface ContactPoint {
   readonly contactPointId: string;
   readonly accountId: string;

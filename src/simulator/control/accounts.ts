@@ -1,10 +1,10 @@
-import { accountNamed } from '../access.ts';
+import { accountNamed } from '../accounts/access.ts';
 import { type ControlRoute, ok } from '../area.ts';
-import { choice, type Fields, flag, object, onlyFields, optional, present, required, text } from '../fields.ts';
-import { accounts, type Account, credentials, type Region, regions } from '../records.ts';
-import { taken } from '../refusal.ts';
+import { choice, type Fields, flag, object, onlyFields, optional, present, required, text } from '../http/fields.ts';
+import { accounts, type Account, credentials, type Region, regions } from '../accounts/records.ts';
+import { taken } from '../http/refusal.ts';
 import { regionNamed } from '../environments/environment.ts';
-import type { World } from '../store.ts';
+import type { World } from '../store/store.ts';
 
 /** Accounts, regions and what the Credentials API keeps. */
 export const accountRoutes: readonly ControlRoute[] = [

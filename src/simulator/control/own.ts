@@ -1,15 +1,16 @@
 import { type ControlRoute, ok, type Route } from '../area.ts';
 import type { Clockwork } from '../clockwork.ts';
-import type { Stream } from '../exchange.ts';
-import { effects } from '../faults.ts';
-import { type Fields, number, object, optional, queryNumber, required, sent } from '../fields.ts';
-import type { Commit } from '../ledger.ts';
+import type { Stream } from '../http/exchange.ts';
+import { effects } from '../public/faults.ts';
+import { type Fields, number, object, onlyFields, optional, queryNumber, required, sent } from '../http/fields.ts';
+import type { Commit } from '../store/ledger.ts';
 import { changeReadings, type ReadingName, registry, shownReadings, valuesOf } from '../readings.ts';
-import { invalid, taken } from '../refusal.ts';
-import type { LoggedRequest, RequestLog } from '../requests.ts';
-import { savedWorld, settings } from '../saved.ts';
+import { invalid, Refusal, taken } from '../http/refusal.ts';
+import type { PackedLog } from '../store/packed-log.ts';
+import type { LoggedRequest, RequestLog } from '../store/requests.ts';
+import { savedWorld, settings } from '../store/saved.ts';
 import type { StartWorld } from '../worlds.ts';
-import { viewOf } from '../page/view.ts';
+import { pageRoutes } from '../page/routes.ts';
 import type { OwnRoute } from './surface.ts';
 
 interface Parts {
@@ -33,12 +34,7 @@ export function ownRoutes(parts: Parts): readonly OwnRoute[] {
     ...worldRoutes(parts),
     ...logRoutes(parts),
     ...readingRoutes(parts.clockwork),
-    {
-      method: 'GET',
-      path: '/view',
-      does: 'the world as the page shows it, without secrets; with epoch= and after=REVISION only what changed',
-      own: ({ query }) => ok(viewOf(parts.clockwork, parts.requests, query)),
-    },
+    ...pageRoutes(parts),
     { method: 'GET', path: '/events', does: 'the ledger and the requests as they happen', own: () => parts.events },
   ];
   return routes;
@@ -53,6 +49,7 @@ function worldRoutes({ clockwork, collections, reset }: Parts): readonly OwnRout
       path: '/reset',
       does: 'the start world again, or {world}: demo, empty or a saved one',
       own: ({ body }) => {
+        onlyFields(body, '', ['world']);
         reset(startWorldFrom(body, collections));
         return ok({});
       },
@@ -62,10 +59,15 @@ function worldRoutes({ clockwork, collections, reset }: Parts): readonly OwnRout
       method: 'POST',
       path: '/clock/advance',
       does: 'lets {ms} of virtual time pass',
-      own: ({ body }) => {
+      own: async ({ body, isGivenUp }) => {
+        onlyFields(body, '', ['ms']);
         const ms = required(body, 'ms', number({ min: 0, max: longestAdvanceMs, whole: true }));
         if (clockwork.mode === 'real') throw taken('the clock is real: it advances by itself');
-        clockwork.advance(ms);
+        const atMost = clockwork.tooMuchFor(ms);
+        if (atMost !== undefined)
+          throw invalid(`ms is more than can be done at once: advance by at most ${atMost} at a time`);
+        const end = await clockwork.advanceInSlices(ms, isGivenUp);
+        if (end === 'stopped') throw new Refusal(503, `stopped on the way: the clock stands at ${iso(clockwork.now)}`);
         return clock();
       },
     },
@@ -89,13 +91,13 @@ function logRoutes({ clockwork, requests }: Parts): readonly OwnRoute[] {
       method: 'GET',
       path: '/ledger',
       does: 'every commit after=SEQ',
-      own: ({ query }) => ok({ items: clockwork.store.ledger.after(after(query)).map(shownCommit) }),
+      own: ({ query }) => ok({ items: linesAfter(clockwork.store.ledger, after(query)).map(shownCommit) }),
     },
     {
       method: 'GET',
       path: '/requests',
       does: 'every public request after=SEQ',
-      own: ({ query }) => ok({ items: requests.log.after(after(query)).map(shownRequest) }),
+      own: ({ query }) => ok({ items: linesAfter(requests.log, after(query)).map(shownRequest) }),
     },
     {
       method: 'GET',
@@ -104,6 +106,14 @@ function logRoutes({ clockwork, requests }: Parts): readonly OwnRoute[] {
       own: () => ok({ items: requests.counts() }),
     },
   ];
+}
+
+/** The lines above a number: 410, naming the first that is there, when some of them are gone. */
+function linesAfter<T extends { readonly seq: number }>(log: PackedLog<T>, seq: number): readonly T[] {
+  const { gone } = log;
+  if (seq < gone)
+    throw new Refusal(410, `the lines up to ${gone} are gone: ask with after=${gone}`, { first: gone + 1 });
+  return log.after(seq);
 }
 
 function readingRoutes(clockwork: Clockwork): readonly OwnRoute[] {
@@ -144,8 +154,8 @@ function manual(parts: Parts, own: readonly OwnRoute[]): unknown {
 
 /** A line of the ledger as the control surface shows it. */
 export function shownCommit(commit: Commit): unknown {
-  const { seq, at, kind, id, accountId, requestSeq, token, requestId, detail } = commit;
-  return { seq, at: iso(at), kind, id, accountId, requestSeq, token, requestId, detail: detail ?? {} };
+  const { seq, at, kind, id, accountId, requestSeq, token, control, requestId, detail } = commit;
+  return { seq, at: iso(at), kind, id, accountId, requestSeq, token, control, requestId, detail: detail ?? {} };
 }
 
 /** A line of the request log as the control surface shows it. */

@@ -1,5 +1,5 @@
 import type { ControlRoute } from '../area.ts';
-import { faultRoutes } from '../faults.ts';
+import { faultRoutes } from '../public/faults.ts';
 import { accountRoutes } from './accounts.ts';
 import { tokenRoutes } from './tokens.ts';
 

@@ -4,21 +4,26 @@
  */
 import type { Answer, ControlRoute } from '../area.ts';
 import type { Clockwork } from '../clockwork.ts';
-import { addressOf, type Answered, type Reply, type Request, type Stream } from '../exchange.ts';
-import { bodyOf, queryOf } from '../input.ts';
-import { Refusal } from '../refusal.ts';
-import { Router } from '../router.ts';
+import { addressOf, type Answered, type Reply, type Request, type Stream } from '../http/exchange.ts';
+import { bodyOf, queryOf } from '../http/input.ts';
+import { Refusal } from '../http/refusal.ts';
+import { Router } from '../http/router.ts';
 
 /** A route that acts on the simulator itself, outside of any transaction. */
 export interface OwnRoute extends Omit<ControlRoute, 'handle'> {
   readonly own: (call: {
     readonly query: ReturnType<typeof queryOf>;
     readonly body: ReturnType<typeof bodyOf>;
-  }) => Answer | Stream;
+    /** Tells if the client went away. */
+    readonly isGivenUp: () => boolean;
+  }) => Answer | Stream | Promise<Answer>;
 }
 
-/** What every control path begins with. */
+/** The prefix of every control path. */
 export const controlPrefix = '/_sim';
+
+/** The longest body of a control request: a whole saved world fits. */
+export const longestControlBody = 64 * 1024 * 1024;
 
 interface Parts {
   readonly clockwork: Clockwork;
@@ -37,13 +42,13 @@ export class ControlSurface {
   }
 
   async handle(request: Request): Promise<Reply> {
-    const reply = this.#perform(request);
+    const reply = await this.#perform(request);
     const durable = this.#parts.clockwork.durable();
     if (durable !== undefined) await durable;
     return reply;
   }
 
-  #perform(request: Request): Reply {
+  async #perform(request: Request): Promise<Reply> {
     try {
       requireLoopback(request);
       const { path, query } = addressOf(request.url);
@@ -52,11 +57,12 @@ export class ControlSurface {
       const body = carries ? bodyOf(request, { type: false, empty: true }) : {};
       this.#parts.clockwork.catchUp();
       if ('own' in route) {
-        const answer = route.own({ query: queryOf(query), body });
+        const isGivenUp = request.isGivenUp ?? (() => false);
+        const answer = await route.own({ query: queryOf(query), body, isGivenUp });
         return 'kind' in answer ? answer : json(answer);
       }
       const call = { id, query: queryOf(query), body };
-      return json(this.#parts.clockwork.transact(undefined, (world) => route.handle({ ...call, world })).result);
+      return json(this.#parts.clockwork.transact('control', (world) => route.handle({ ...call, world })).result);
     } catch (error) {
       if (error instanceof Refusal) return refused(error);
       this.#parts.log(`${request.method} ${request.url}: ${String(error instanceof Error ? error.stack : error)}`);
@@ -91,6 +97,6 @@ function json(answer: Answer): Answered {
 
 /** A refusal as the control surface answers it. */
 export function refused(refusal: Refusal): Answered {
-  const answered = json({ status: refusal.status, body: { error: refusal.message } });
+  const answered = json({ status: refusal.status, body: { error: refusal.message, ...refusal.kept } });
   return { ...answered, headers: { ...answered.headers, ...refusal.headers } };
 }

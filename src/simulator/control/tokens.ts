@@ -1,9 +1,9 @@
-import { accountNamed } from '../access.ts';
+import { accountNamed } from '../accounts/access.ts';
 import { type ControlCall, type ControlRoute, ok } from '../area.ts';
-import { choice, type Fields, list, object, onlyFields, optional, required, sent, text } from '../fields.ts';
-import { everyScope, memberships, type Membership, type Token, tokens } from '../records.ts';
-import { invalid, notFound, taken } from '../refusal.ts';
-import type { World } from '../store.ts';
+import { choice, type Fields, list, object, onlyFields, optional, required, sent, text } from '../http/fields.ts';
+import { everyScope, memberships, type Membership, type Token, tokens } from '../accounts/records.ts';
+import { invalid, notFound, taken } from '../http/refusal.ts';
+import type { World } from '../store/store.ts';
 
 /** Tokens and what they are in which account. */
 export const tokenRoutes: readonly ControlRoute[] = [
@@ -32,6 +32,7 @@ function create({ world, body }: ControlCall) {
   const given = optional(body, 'token', text({ max: 1000 }));
   if (given !== undefined && world.of(tokens).has(given)) throw taken('the token exists already');
   if (given !== undefined && /[^\x21-\x7e]/.test(given)) throw invalid('a token is one word of a header');
+  if (given === '.' || given === '..') throw invalid('a token of dots only cannot be part of an address');
   const token = given ?? world.id('token');
   const blank = { token, kind: 'user', scopes: everyScope } as const;
   world.of(tokens).put(tokenFrom(world, blank, body));

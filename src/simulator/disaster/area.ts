@@ -1,11 +1,12 @@
 import type { Area } from '../area.ts';
-import type { World } from '../store.ts';
-import { tick } from './clockwork.ts';
-import { configure } from './configure.ts';
-import { takeSnapshots, tellConfiguration } from './control.ts';
-import { activate, discardActivation, validate } from './operating.ts';
-import { points, protections, sources } from './reading.ts';
-import { reset } from './reset.ts';
+import type { World } from '../store/store.ts';
+import { tick } from './progress/schedule.ts';
+import type { Settings } from './model.ts';
+import { configure } from './calls/configure.ts';
+import { takeSnapshots, tellConfiguration } from './control/routes.ts';
+import { activate, discardActivation, validate } from './calls/validate-and-activate.ts';
+import { points, protections, sources } from './lists/list.ts';
+import { reset } from './calls/reset.ts';
 import {
   clearDisks,
   configurationOf,
@@ -67,7 +68,21 @@ export const disasterReadiness: Area = {
     },
   ],
   timers: { [DUE]: wake },
+  workIn,
 };
+
+/** A snapshot, the change that it is for a standby, and the few steps of a check weigh several small timers each. */
+function workIn(world: World, ms: number): number {
+  const work = ({ settings }: { readonly settings: Settings }) =>
+    (settings.mode === 'warm' ? 10 : 5) / settings.snapshotIntervalMs + 20 / settings.validationIntervalMs;
+  return (
+    ms *
+    world
+      .of(configurations)
+      .all()
+      .reduce((sum, configuration) => sum + work(configuration), 0)
+  );
+}
 
 /** Does what is due for one configuration. */
 function wake(world: World, { configurationId }: { readonly configurationId: string }): void {

@@ -1,4 +1,4 @@
-// How long things take. The interface names only the 12 hours, the six failed steps and "about 15 minutes"; the rest is
+// Durations and limits. The interface names only the 12 hours, the six failed steps and "about 15 minutes"; the rest is
 // chosen so that a protection is Ready 20 seconds after it was asked for and an activation takes about 20 more.
 import type { OperationKind, Phase } from './model.ts';
 
@@ -20,22 +20,22 @@ export const STEP_RETRY_MS = 150 * SECOND;
 /** Consecutive failed steps after which a cold activation may be discarded. */
 export const DISCARD_AFTER_FAILED_STEPS = 6;
 
-/** How long past the RPO target a chain rollover or a standby catching up stays the reason. */
+/** The time past the RPO target for which a chain rollover or a standby catching up stays the reason. */
 export const EXCUSE_MS = 12 * HOUR;
 
-/** How long a full copy takes that replaces a chain of snapshots with a gap in it. */
+/** The length of a full copy that replaces a chain of snapshots with a gap in it. */
 export const ROLLOVER_MS = MINUTE;
 
-/** How long a disk is kept after its compute was retired. */
+/** The time a disk is kept after its compute was retired. */
 export const DISK_RETENTION_MS = 5 * MINUTE;
 
-/** How long a standby is away when its shape changes. */
+/** The time a standby is away when its shape changes. */
 export const STANDBY_RESTART_MS = 30 * SECOND;
 
 /** From this size on, the first copy of a standby is a large one. */
 export const LARGE_FIRST_COPY_BYTES = 1_000_000_000;
 
-/** How fast a first copy goes into a standby. */
+/** The speed of a first copy into a standby. */
 export const FIRST_COPY_BYTES_PER_SECOND = 250_000_000;
 
 /** Changes in a row that must be well inside the snapshot interval before a boosted standby gets smaller again. */
@@ -64,7 +64,7 @@ const LENGTHS: Readonly<Record<OperationKind, Partial<Readonly<Record<Phase, num
   },
 };
 
-/** How long one step in this phase takes. */
+/** The length of one step in this phase. */
 export function stepLengthMs(kind: OperationKind, phase: Phase): number {
   return LENGTHS[kind][phase] ?? SECOND;
 }

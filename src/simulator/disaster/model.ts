@@ -1,10 +1,10 @@
 // Disaster readiness as plain JSON: what the world keeps, nothing derived. Instants are milliseconds since the epoch;
 // everything a client sees (readiness, hints, receipts) is computed from this at request time.
 
-/** How a source is protected: restored on demand, or received all the time by a standby. */
+/** The mode of a protection: cold is restored on demand, warm is received all the time by a standby. */
 export type Mode = 'cold' | 'warm';
 
-/** What an operation is for. An enrolment of a warm configuration stays on as the receiver of its changes. */
+/** The kind of an operation. The enrolment of a warm configuration stays on as the receiver of its changes. */
 export type OperationKind = 'enrolment' | 'validation' | 'activation';
 
 /** The phases of all operations; `promoted` and `handingOver` are reached only through the control surface. */
@@ -32,7 +32,7 @@ export interface TargetNames {
   readonly appName?: string;
 }
 
-/** Where the copies are kept: where the source keeps its own, on the platform, or behind a credential. */
+/** The storage of the copies: that of the source, the platform's, or one behind a credential. */
 export type Storage =
   | { readonly kind: 'inherited' }
   | { readonly kind: 'platform' }
@@ -61,7 +61,7 @@ export interface Sizing {
   readonly volumeCapacities: readonly string[];
 }
 
-/** What a configuration remembers of its source, so that it can be judged when the source is gone. */
+/** The facts of a source that a configuration keeps, so that it can be judged when the source is gone. */
 export interface RetainedSource {
   readonly appId: string;
   readonly appName: string;
@@ -82,7 +82,7 @@ export interface RecoveryPoint {
   readonly sizing?: Sizing;
 }
 
-/** What an activation was asked for: pinned, never substituted. */
+/** The point and the target of an activation: pinned, never substituted. */
 export interface Pinned {
   readonly pointId: string;
   readonly cutoffAt: number;
@@ -91,7 +91,7 @@ export interface Pinned {
   readonly targetAppId: string;
 }
 
-/** What an isolated check found, and whether its remains are proved to be gone. */
+/** The result of an isolated check; cleanupUnverifiable when its remains are not proved to be gone. */
 export type CheckResult = 'pass' | 'fail' | 'cleanupUnverifiable';
 
 /** Advisory progress of the retirement of a check's temporary target. */
@@ -109,6 +109,7 @@ export interface Operation {
   readonly startedAt: number;
   readonly endedAt?: number;
   readonly outcome?: 'succeeded' | 'failed' | 'discarded' | 'superseded';
+  /** Steps that failed in a row in this phase. */
   readonly failedSteps: number;
   readonly stepDueAt?: number;
   readonly pinned?: Pinned;
@@ -121,7 +122,7 @@ export interface Operation {
 export type StandbyShape = 'standard' | 'seedBoost' | 'sustained';
 
 /** A change on its way into the standby. */
-export interface Change {
+interface Change {
   readonly pointId: string;
   readonly bytes: number;
 }
@@ -145,7 +146,7 @@ export interface Standby {
   readonly heldBehind: boolean;
 }
 
-/** What a completed activation left behind. */
+/** The result of a completed activation. */
 export interface ActivationResult {
   readonly operationId: string;
   readonly targetAppEnvId: string;
@@ -171,10 +172,12 @@ export interface PendingCleanup {
   readonly earliestRetentionUntil?: number;
 }
 
-/** What the control surface told this configuration. */
+/** The words of the control surface to this configuration. */
 export interface Told {
   readonly readiness?: ToldReadiness;
   readonly failSteps: number;
+  /** The operation that was under way when failSteps was told: its steps fail in every phase. */
+  readonly failingOperationId?: string;
   readonly hold: boolean;
   readonly engineUnavailableReason?: string;
   readonly nextValidation?: CheckResult;
@@ -205,7 +208,7 @@ export interface Configuration {
   readonly lastCheck?: { readonly at: number; readonly result: CheckResult };
   readonly points: readonly RecoveryPoint[];
   readonly pointsTaken: number;
-  /** Since when a broken chain of snapshots is being replaced by a full copy, and when that is done. */
+  /** The full copy that replaces a broken chain of snapshots: its beginning and its end. */
   readonly rollover?: { readonly startedAt: number; readonly doneAt: number };
   readonly nextSnapshotAt?: number;
   readonly nextValidationAt?: number;
@@ -226,7 +229,7 @@ export interface RetainedDisk {
 }
 
 /** The calls that carry a requestId. */
-export type JournaledCall = 'configure' | 'validate' | 'activate' | 'discard';
+type JournaledCall = 'configure' | 'validate' | 'activate' | 'discard';
 
 /** A committed call under its requestId: the same payload gets the same receipt, another one is rejected. */
 export interface JournalEntry {
@@ -237,7 +240,7 @@ export interface JournalEntry {
   readonly receipt: Receipt;
 }
 
-/** What a journaled call answers. */
+/** The answer to a journaled call. */
 export interface Receipt {
   readonly configurationId: string;
   readonly operationId: string;
@@ -245,13 +248,13 @@ export interface Receipt {
   readonly phase: Phase;
 }
 
-/** Why something is not carried out: it is malformed, it names an unknown thing, or a rule forbids it. */
+/** A refusal: the request is malformed, it names an unknown thing, or a rule forbids it. */
 export interface Refused {
   readonly refused: 'invalid' | 'unknown' | 'rule';
   readonly message: string;
 }
 
-/** A rule of the interface says no. */
+/** A refusal by a rule of the interface. */
 export function ruledOut(message: string): Refused {
   return { refused: 'rule', message };
 }

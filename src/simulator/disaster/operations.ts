@@ -2,10 +2,10 @@
 import { SECOND, stepLengthMs } from './durations.ts';
 import type { Configuration, Operation, OperationKind, Phase, Pinned } from './model.ts';
 
-/** How many operations a configuration remembers; activations and what still runs are never forgotten. */
+/** The number of operations that a configuration remembers. Activations and running operations are never forgotten. */
 const REMEMBERED = 50;
 
-/** What happened to a configuration, for the ledger, and what follows from it outside of it. */
+/** A line for the ledger about a configuration, and its effects on other things. */
 export interface Happening {
   readonly kind: string;
   readonly operationId?: string;
@@ -22,20 +22,20 @@ export interface Outcome {
   readonly happenings: readonly Happening[];
 }
 
-/** What the outside is like when something happens. */
+/** The circumstances outside of a configuration when something happens to it. */
 export interface Moment {
   readonly now: number;
   readonly newId: (prefix: string) => string;
   /** The source environment exists and its region is up and takes snapshots. */
   readonly sourceReachable: boolean;
   readonly destinationUp: boolean;
-  /** Nothing in the account stands in the way of the environment that a running activation would bring to life. */
+  /** The account can take the environment that a running activation would bring to life. */
   readonly handoffPossible: boolean;
   /** The source as it is now; absent when it is gone. */
   readonly source?: Configuration['source'];
 }
 
-/** Nothing happened. */
+/** The outcome of nothing: the configuration as it was. */
 export function unchanged(configuration: Configuration): Outcome {
   return { configuration, happenings: [] };
 }
@@ -71,6 +71,11 @@ export function withOperation(configuration: Configuration, changed: Operation):
     operation.operationId === changed.operationId ? changed : operation,
   );
   return { ...configuration, operations };
+}
+
+/** Only these two phases count failed steps towards a discard: they build the recovered environment. */
+export function countsFailedSteps(phase: Phase): boolean {
+  return phase === 'promoting' || phase === 'starting';
 }
 
 /** Journals a new operation; who holds the configuration's lock is the caller's to say. */
@@ -112,7 +117,7 @@ export function waitUntil(configuration: Configuration, operation: Operation, at
   return unchanged(withOperation(configuration, { ...operation, stepDueAt: Math.max(at, now + SECOND) }));
 }
 
-/** Ends an operation and gives its lock back: to the receiver where one goes on receiving, else to nobody. */
+/** Ends an operation and releases its lock; a receiver that goes on receiving becomes the active operation again. */
 export function end(
   configuration: Configuration,
   operation: Operation,

@@ -1,8 +1,8 @@
 // Disaster readiness in the world: its rows, and the thin layer between them and the pure functions. Points are rows of
 // their own, so that a snapshot writes one small row.
-import { collection } from '../collection.ts';
-import type { World } from '../store.ts';
-import { nextDueAt } from './clockwork.ts';
+import { collection } from '../store/collection.ts';
+import type { World } from '../store/store.ts';
+import { nextDueAt } from './progress/schedule.ts';
 import { DISK_RETENTION_MS } from './durations.ts';
 import type { Configuration, JournalEntry, RecoveryPoint, RetainedDisk } from './model.ts';
 import type { Happening, Outcome } from './operations.ts';
@@ -39,7 +39,7 @@ export const retainedDisks = collection<RetainedDisk>('retainedDisks', (row) => 
   indexes: { source: (row) => row.sourceAppEnvId },
 });
 
-/** Where a call is journaled. */
+/** The key under which a call is journaled. */
 export function callId(accountId: string, requestId: string): string {
   return JSON.stringify([accountId, requestId]);
 }

@@ -3,17 +3,17 @@
 import { type App, apps, createApp } from '../apps/app.ts';
 import type { Call } from '../area.ts';
 import { createEnvironment, type Environment, environments } from '../environments/environment.ts';
-import { isDatabase } from '../presets.ts';
-import { regions } from '../records.ts';
-import { date, listed } from '../shape.ts';
-import type { World } from '../store.ts';
-import type { ActivationFacts } from './admission.ts';
-import type { RegionFacts, SourceFacts } from './eligibility.ts';
-import type { TargetEnvironment } from './items.ts';
+import { isDatabase } from '../apps/presets.ts';
+import { regions } from '../accounts/records.ts';
+import { date, listed } from '../public/shape.ts';
+import type { World } from '../store/store.ts';
+import type { ActivationFacts } from './activation/admission.ts';
+import type { RegionFacts, SourceFacts } from './protection/eligibility.ts';
+import type { TargetEnvironment } from './lists/items.ts';
 import type { Configuration, Pinned, RetainedSource, Sizing, TargetNames } from './model.ts';
 import type { Moment } from './operations.ts';
 import { runningActivation } from './operations.ts';
-import { nativeEngine } from './promotion.ts';
+import { nativeEngine } from './activation/promotion.ts';
 
 const VOLUME_CAPACITY = '10Gi';
 
@@ -28,7 +28,7 @@ export function sourceFacts(world: World, accountId: string, appEnvId: string): 
   return environment?.accountId === accountId ? factsOf(world, environment) : undefined;
 }
 
-/** What is known of an environment as a source. */
+/** An environment as a source: its facts for eligibility. */
 export function factsOf(world: World, environment: Environment): SourceFacts {
   const { appEnvId, appId, name, region, volumes } = environment;
   const app = world.of(apps).get(appId);
@@ -70,7 +70,7 @@ function isUp(world: World, region: string): boolean {
   return world.of(regions).get(region)?.up === true;
 }
 
-/** What the world is like for a configuration at this moment. */
+/** The circumstances of a configuration at this moment. */
 export function momentOf(world: World, configuration: Configuration): Moment {
   const { accountId, sourceAppEnvId, settings } = configuration;
   const facts = sourceFacts(world, accountId, sourceAppEnvId);
@@ -86,7 +86,7 @@ export function momentOf(world: World, configuration: Configuration): Moment {
   };
 }
 
-/** What decides about an activation into this target. */
+/** The facts by which an activation into this target is judged. */
 export function activationFacts(world: World, configuration: Configuration, target: TargetNames): ActivationFacts {
   const obstacle = obstacleTo(world, configuration, target);
   return {
@@ -96,7 +96,7 @@ export function activationFacts(world: World, configuration: Configuration, targ
   };
 }
 
-/** What stands in the way of a recovered environment with these names. */
+/** The reason why no recovered environment can have these names, if any. */
 function obstacleTo(world: World, { accountId, source }: Configuration, target: TargetNames): string | undefined {
   if (!target.createNewApp) return world.of(apps).has(source.appId) ? undefined : 'the source app is gone';
   const unique = world.readings['names.apps'] === 'unique';
@@ -144,7 +144,7 @@ function named(source: RetainedSource, accountId: string, { targetAppId, target 
   return { appId: targetAppId, accountId, name: target.appName ?? source.appName, dockerPreset: source.dockerPreset };
 }
 
-/** What a new app takes over from the source app. */
+/** The settings that a new app takes over from the source app. */
 function settingsOf(app: App): Partial<App> {
   const { dockerPresetVersion, contextDir, dockerfilePath, useImage, port, builder } = app;
   return {

@@ -1,43 +1,45 @@
-import { currentAccount, maySee, memberOf } from '../access.ts';
+import { currentAccount, maySee, memberOf } from '../accounts/access.ts';
 import { appNamed } from '../apps/app.ts';
 import { type Answer, type Area, type Call, ok, type Route } from '../area.ts';
-import { optional, text } from '../fields.ts';
-import { notFound } from '../refusal.ts';
-import { date, listed } from '../shape.ts';
-import type { World } from '../store.ts';
+import { optional, text } from '../http/fields.ts';
+import { notFound } from '../http/refusal.ts';
+import { date, listed } from '../public/shape.ts';
+import type { World } from '../store/store.ts';
 import { environmentRoutes } from './control.ts';
 import { pass, settle, statusWord } from './deployment.ts';
 import { contents, type Environment, environments } from './environment.ts';
 import { build, deployImage, redeploy, rollback, start, stop } from './lifecycle.ts';
+
+const startupFields = ['startupConfig', 'clearStartupConfig', 'replaceStartupConfig'];
 
 /** Environments and their deployment lifecycle. */
 export const environmentsArea: Area = {
   name: 'environments',
   collections: [environments, contents],
   routes: [
-    { method: 'GET', path: '/app-envs', scopes: ['svc:read'], handle: listEnvironments },
-    lifecycle('deploy-image', deployImage),
-    lifecycle('build', build),
-    lifecycle('redeploy', redeploy),
-    lifecycle('rollback', rollback),
-    lifecycle('stop', stop),
-    lifecycle('start', start),
+    { method: 'GET', path: '/app-envs', scopes: ['svc:read'], takes: ['accountId', 'appId'], handle: listEnvironments },
+    lifecycle('deploy-image', deployImage, ['image', 'envVars', 'functionConfig', ...startupFields]),
+    lifecycle('build', build, ['forceNewBuild', 'isRebuild', 'fromContentId', ...startupFields]),
+    lifecycle('redeploy', redeploy, ['contentId']),
+    lifecycle('rollback', rollback, ['targetContentId']),
+    lifecycle('stop', stop, []),
+    lifecycle('start', start, []),
   ],
   timers: { 'environments.passes': pass, 'environments.settles': settle },
   control: environmentRoutes,
 };
 
-function lifecycle(action: string, handle: (call: Call) => Answer): Route {
-  return { method: 'POST', path: `/app-env/${action}`, scopes: ['svc:write:deploy'], handle };
+function lifecycle(action: string, handle: (call: Call) => Answer, fields: readonly string[]): Route {
+  const takes = ['appEnvId', 'envName', ...fields];
+  return { method: 'POST', path: `/app-env/${action}`, scopes: ['svc:write:deploy'], takes, handle };
 }
 
 function listEnvironments(call: Call): Answer {
   const { world } = call;
-  const given = optional(call.query, 'accountId', text());
   const appId = optional(call.query, 'appId', text());
-  const app = appId === undefined ? undefined : appNamed(world, appId);
-  const accountId = given ?? app?.accountId ?? currentAccount(call);
+  const accountId = optional(call.query, 'accountId', text()) ?? currentAccount(call);
   const membership = memberOf(call, accountId);
+  const app = appId === undefined ? undefined : appNamed(world, appId);
   if (app !== undefined && app.accountId !== accountId) throw notFound('the account has no such app');
   const rows =
     app === undefined ? listed(call, environments, 'account', accountId) : listed(call, environments, 'app', app.appId);

@@ -11,10 +11,10 @@ import {
   type Reads,
   required,
   text,
-} from '../fields.ts';
-import { memberships, tokens } from '../records.ts';
-import { invalid, notFound, taken } from '../refusal.ts';
-import type { World } from '../store.ts';
+} from '../http/fields.ts';
+import { memberships, tokens } from '../accounts/records.ts';
+import { invalid, notFound, taken } from '../http/refusal.ts';
+import type { World } from '../store/store.ts';
 import { toldStatus } from './deployment.ts';
 import {
   addContent,
@@ -30,7 +30,7 @@ import {
   type Resources,
 } from './environment.ts';
 
-/** What only the console of the service can do with environments. */
+/** Creates, shows, changes and deletes environments: in the service only its console can. */
 export const environmentRoutes: readonly ControlRoute[] = [
   { method: 'POST', path: '/environments', does: 'creates an environment', handle: create },
   {

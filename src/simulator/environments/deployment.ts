@@ -1,10 +1,21 @@
-import { appNamed } from '../apps/app.ts';
-import { rejected } from '../shape.ts';
-import type { World } from '../store.ts';
-import { type Environment, environments } from './environment.ts';
+import { type App, appNamed } from '../apps/app.ts';
+import { rejected } from '../public/shape.ts';
+import type { World } from '../store/store.ts';
+import { type Content, type Environment, environments } from './environment.ts';
+import { needsNewVersion } from './versions.ts';
 
-/** What a deployment comes to: the text says so for stop and start, and leaves it open for the others. */
-export type Settles = 'deployment' | 'running' | 'stopped';
+/** The kinds of deployment: run a version made for it, run a version that is there already, start or stop the current one. */
+export type DeploymentKind = 'newVersion' | 'restart' | 'start' | 'stop';
+
+/** The end of a deployment: the interface says it for stop and start, and leaves it open for the others. */
+type Settles = 'deployment' | 'running' | 'stopped';
+
+const settlesTo: Readonly<Record<DeploymentKind, Settles>> = {
+  newVersion: 'deployment',
+  restart: 'deployment',
+  start: 'running',
+  stop: 'stopped',
+};
 
 /** Words that no text shows; a client must live with them. */
 const unknownWords = ['DEPLOYING', 'DEGRADED', 'CRASHED'] as const;
@@ -26,38 +37,65 @@ export function requireIdle(world: World, environment: Environment): void {
   }
 }
 
+/** Begins a deployment and writes it into the ledger: what asked for it, and which content runs from now on. */
+export function begin(
+  world: World,
+  environment: Environment,
+  kind: DeploymentKind,
+  action: string,
+  content?: Content,
+): Environment {
+  const { appEnvId: id, accountId } = environment;
+  const version = content === undefined ? {} : { contentId: content.contentId, version: content.version };
+  world.record({ kind: 'environment.deployed', id, accountId, detail: { action, ...version } });
+  return deploy(world, environment, kind);
+}
+
 /** Begins a deployment of the environment as it is given; one that ran before is superseded. */
-export function deploy(world: World, environment: Environment, options: { readonly settlesTo: Settles }): Environment {
-  const { settlesTo } = options;
+export function deploy(world: World, environment: Environment, kind: DeploymentKind): Environment {
   const { appEnvId } = environment;
   for (const timerId of environment.deployment?.timerIds ?? []) world.cancel(timerId);
-  const takesChanges = settlesTo !== 'stopped';
-  const jobConfig = takesChanges ? appNamed(world, environment.appId).jobConfig : environment.jobConfig;
+  const takesChanges = kind !== 'stop';
+  const app = appNamed(world, environment.appId);
+  const jobConfig = takesChanges ? app.jobConfig : environment.jobConfig;
   const next: Environment = {
     ...environment,
     ...(jobConfig === undefined ? {} : { jobConfig }),
     status: 'updating',
     deployed: environment.deployed || takesChanges,
-    pendingChanges: takesChanges ? [] : environment.pendingChanges,
+    pendingChanges: stillPending(app, environment.pendingChanges, kind),
     updatedAt: world.now,
     deployment: {
       before: environment.deployment?.before ?? environment.status,
-      timerIds: timersFor(world, appEnvId, settlesTo),
+      timerIds: timersFor(world, appEnvId, settlesTo[kind]),
     },
   };
   world.of(environments).put(next);
   return next;
 }
 
-function timersFor(world: World, appEnvId: string, settlesTo: Settles): readonly string[] {
+/** The changes of the app that this deployment does not bring into effect. */
+function stillPending(app: App, pendingChanges: readonly string[], kind: DeploymentKind): readonly string[] {
+  switch (kind) {
+    case 'newVersion':
+      return [];
+    case 'restart':
+    case 'start':
+      return needsNewVersion(app, pendingChanges);
+    case 'stop':
+      return pendingChanges;
+  }
+}
+
+function timersFor(world: World, appEnvId: string, settles: Settles): readonly string[] {
   const ms = world.readings['deploy.ms'];
   const timerIds: string[] = [];
-  if (world.readings['status.words'] === 'unknownWords' && settlesTo !== 'stopped') {
+  if (world.readings['status.words'] === 'unknownWords' && settles !== 'stopped') {
     const status = unknownWords[Number.parseInt(world.hash(appEnvId, String(world.now)).slice(0, 6), 16) % 3];
     timerIds.push(world.schedule('environments.passes', world.now + Math.floor(ms / 2), { appEnvId, status }));
   }
-  if (settlesTo !== 'deployment' || world.readings['deploy.settles'] !== 'neverSettles') {
-    timerIds.push(world.schedule('environments.settles', world.now + ms, { appEnvId, settlesTo }));
+  if (settles !== 'deployment' || world.readings['deploy.settles'] !== 'neverSettles') {
+    timerIds.push(world.schedule('environments.settles', world.now + ms, { appEnvId, settlesTo: settles }));
   }
   return timerIds;
 }
@@ -69,17 +107,17 @@ export function pass(world: World, { appEnvId, status }: Passing): void {
 }
 
 /** A deployment is done. */
-export function settle(world: World, { appEnvId, settlesTo }: Settling): void {
+export function settle(world: World, { appEnvId, settlesTo: settles }: Settling): void {
   const environment = world.of(environments).get(appEnvId);
   if (environment === undefined) return;
   const { deployment, ...rest } = environment;
   const lastKnown = world.readings['deploy.settles'] === 'lastKnown' ? deployment?.before : undefined;
-  const status = settlesTo === 'deployment' ? (lastKnown ?? 'running') : settlesTo;
+  const status = settles === 'deployment' ? (lastKnown ?? 'running') : settles;
   world.of(environments).put({ ...rest, status, updatedAt: world.now });
   world.record({ kind: 'environment.settled', id: appEnvId, accountId: environment.accountId, detail: { status } });
 }
 
-/** The environment with a status somebody tells it, whatever was going on. */
+/** The environment with a status from the control surface: it ends a deployment under way. */
 export function toldStatus(world: World, environment: Environment, status: string): Environment {
   const { deployment, ...rest } = environment;
   for (const timerId of deployment?.timerIds ?? []) world.cancel(timerId);

@@ -1,12 +1,12 @@
-import { adminOf, maySee, memberOf } from '../access.ts';
+import { adminOf, maySee, memberOf } from '../accounts/access.ts';
 import { type App, appNamed, freeSlug, type JobConfig, kindOf } from '../apps/app.ts';
 import type { Call } from '../area.ts';
-import { collection } from '../collection.ts';
-import { memberships, type Region, regions } from '../records.ts';
-import { forbidden, invalid, notFound } from '../refusal.ts';
-import type { World } from '../store.ts';
+import { collection } from '../store/collection.ts';
+import { memberships, type Region, regions } from '../accounts/records.ts';
+import { forbidden, invalid, notFound } from '../http/refusal.ts';
+import type { World } from '../store/store.ts';
 
-/** How the container is started instead of as its image says. */
+/** The startup override: starts the container otherwise than its image says. */
 export interface StartupConfig {
   readonly command?: string;
   readonly args?: readonly string[];
@@ -30,9 +30,9 @@ export interface Resources {
 }
 
 /** A deployment that runs. */
-export interface Deployment {
+interface Deployment {
   readonly timerIds: readonly string[];
-  /** What the environment was before; a second deployment on top keeps it. */
+  /** The status before the deployment; a second deployment on top keeps it. */
   readonly before: string;
 }
 
@@ -53,7 +53,7 @@ export interface Environment {
   readonly resources: Resources;
   readonly createdAt: number;
   readonly updatedAt: number;
-  /** Whether it was deployed at least once. */
+  /** Set once it was deployed. */
   readonly deployed: boolean;
   readonly volumes: number;
   readonly preventDestroy: boolean;
@@ -67,7 +67,7 @@ export interface Environment {
   readonly currentContentId?: string;
   /** The version of the newest content. */
   readonly versions: number;
-  /** What was deployed, oldest first. */
+  /** The contents that were deployed, oldest first. */
   readonly deployments: readonly string[];
   readonly deployment?: Deployment;
 }
@@ -96,7 +96,7 @@ export const contents = collection<Content>('contents', (content) => content.con
   indexes: { environment: (content) => content.appEnvId },
 });
 
-/** What an environment is made from; everything else has a default. */
+/** The fields of a new environment; those not named here have defaults. */
 export type NewEnvironment = Pick<Environment, 'appId' | 'name' | 'region'> &
   Partial<Omit<Environment, 'accountId' | 'slug' | 'deploymentName' | 'createdAt' | 'updatedAt'>> & {
     /** The membership that creates it; a restricted one gets it added to its own list. */
@@ -233,7 +233,7 @@ export function requireRunnable(
   if (app.dockerPreset === 'COUCHDB' && at.containers > 1) throw invalid('CouchDB is a single node: use containers 1');
 }
 
-/** What an app runs when nobody has deployed an image yet. */
+/** The image of an app before the first deployment. */
 export function imageOf(app: App): string {
   return app.image ?? (kindOf(app) === 'database' ? app.dockerPreset.toLowerCase() : `${app.slug}:first`);
 }

@@ -1,14 +1,13 @@
-import { currentAccount } from '../access.ts';
-import { type App, appNamed, kindOf } from '../apps/app.ts';
+import { currentAccount } from '../accounts/access.ts';
+import { appNamed, kindOf } from '../apps/app.ts';
 import { imageReference } from '../apps/create.ts';
 import { type Answer, type Call, ok } from '../area.ts';
-import { type Fields, flag, optional, required, sent, text } from '../fields.ts';
-import { invalid, notFound } from '../refusal.ts';
-import { rejected } from '../shape.ts';
-import type { World } from '../store.ts';
-import { deploy, requireIdle, type Settles, statusWord } from './deployment.ts';
+import { type Fields, flag, optional, required, sent, text } from '../http/fields.ts';
+import { invalid, notFound } from '../http/refusal.ts';
+import { rejected } from '../public/shape.ts';
+import type { World } from '../store/store.ts';
+import { begin, requireIdle, statusWord } from './deployment.ts';
 import {
-  addContent,
   type Content,
   contents,
   type Environment,
@@ -16,6 +15,7 @@ import {
   environmentFor,
   withCurrent,
 } from './environment.ts';
+import { addBuild, addImage, isBuiltFromGit } from './versions.ts';
 import { withStartup } from './startup.ts';
 import { withEnvVars, withFunctionConfig } from './variables.ts';
 
@@ -44,8 +44,8 @@ export function deployImage(call: Call): Answer {
   if (!app.useImage && kindOf(app) !== 'function')
     throw rejected(world, 'the app does not use images: set useImage true');
   requireIdle(world, environment);
-  const { environment: next, content } = addContent(world, saved, image, world.hash('image', image));
-  const done = begin(world, next, 'deployment', 'deploy-image', content);
+  const { environment: next, content } = addImage(world, saved, image);
+  const done = begin(world, next, 'newVersion', 'deploy-image', content);
   const where = world.readings['deployImage.contentId'];
   return accepted(world, done, 'Image deployment started', {
     top: where === 'top' ? { contentId: content.contentId } : {},
@@ -58,18 +58,13 @@ export function build(call: Call): Answer {
   const { world, body } = call;
   const environment = environmentMeant(call);
   const app = appNamed(world, environment.appId);
-  const source = rebuilt(world, environment, body);
-  const forceNewBuild = optional(body, 'forceNewBuild', flag) ?? false;
+  const from = rebuilt(world, environment, body);
+  const forced = optional(body, 'forceNewBuild', flag) ?? false;
   const saved = withStartup(environment, app, body);
-  if (app.useImage || kindOf(app) === 'database' || environment.gitBranch === undefined) {
-    throw rejected(world, 'the app is not built from a git branch');
-  }
+  if (!isBuiltFromGit(app, environment)) throw rejected(world, 'the app is not built from a git branch');
   requireIdle(world, environment);
-  const buildHash = source?.buildHash ?? world.hash(...buildInputs(app, environment.gitBranch));
-  const image = forceNewBuild ? undefined : reusable(world, environment, buildHash);
-  const built = image ?? `registry.svc.example/${app.slug}:${buildHash.slice(0, 12)}-${environment.versions + 1}`;
-  const { environment: next, content } = addContent(world, saved, built, buildHash);
-  return accepted(world, begin(world, next, 'deployment', 'build', content), 'Build started');
+  const built = addBuild(world, saved, app, { forced, from });
+  return accepted(world, begin(world, built.environment, 'newVersion', 'build', built.content), 'Build started');
 }
 
 /** POST /app-env/redeploy. */
@@ -82,7 +77,7 @@ export function redeploy(call: Call): Answer {
   requireIdle(world, environment);
   return accepted(
     world,
-    begin(world, withCurrent(environment, content), 'deployment', 'redeploy', content),
+    begin(world, withCurrent(environment, content), 'restart', 'redeploy', content),
     'Redeployment started',
   );
 }
@@ -100,7 +95,7 @@ export function rollback(call: Call): Answer {
   if (previous === currentContentId) throw rejected(world, 'this is the currently deployed version');
   requireIdle(world, environment);
   const [from, to] = [contentOf(world, environment, currentContentId), contentOf(world, environment, previous)];
-  const done = begin(world, withCurrent(environment, to), 'deployment', 'rollback', to);
+  const done = begin(world, withCurrent(environment, to), 'restart', 'rollback', to);
   const rollbackInfo = { fromVersion: from.version, toVersion: to.version, contentId: to.contentId };
   return accepted(world, done, 'Rollback started', { top: { rollbackInfo } });
 }
@@ -109,7 +104,7 @@ export function rollback(call: Call): Answer {
 export function stop(call: Call): Answer {
   const environment = environmentMeant(call);
   requireIdle(call.world, environment);
-  return accepted(call.world, begin(call.world, environment, 'stopped', 'stop'), 'Environment is stopping');
+  return accepted(call.world, begin(call.world, environment, 'stop', 'stop'), 'Environment is stopping');
 }
 
 /** POST /app-env/start. */
@@ -117,20 +112,7 @@ export function start(call: Call): Answer {
   const environment = environmentMeant(call);
   if (!environment.deployed) throw rejected(call.world, 'the environment must have been deployed at least once');
   requireIdle(call.world, environment);
-  return accepted(call.world, begin(call.world, environment, 'running', 'start'), 'Environment is starting');
-}
-
-function begin(
-  world: World,
-  environment: Environment,
-  settlesTo: Settles,
-  action: string,
-  content?: Content,
-): Environment {
-  const { appEnvId: id, accountId } = environment;
-  const version = content === undefined ? {} : { contentId: content.contentId, version: content.version };
-  world.record({ kind: 'environment.deployed', id, accountId, detail: { action, ...version } });
-  return deploy(world, environment, { settlesTo });
+  return accepted(call.world, begin(call.world, environment, 'start', 'start'), 'Environment is starting');
 }
 
 function accepted(
@@ -156,26 +138,4 @@ function rebuilt(world: World, environment: Environment, body: Fields): Content 
   const fromContentId = required(body, 'fromContentId', text());
   if (!isRebuild) throw invalid('fromContentId needs isRebuild true');
   return contentOf(world, environment, fromContentId);
-}
-
-/** What makes two builds the same: the source and how it is built, not how it is started. */
-function buildInputs(app: App, gitBranch: string): readonly string[] {
-  const { gitNamespace = '', gitRepo = '', dockerPreset, dockerPresetVersion = '', builder, contextDir } = app;
-  const { dockerfilePath = '', customDockerfileContent = '', buildArgs = '' } = app;
-  const source = [gitNamespace, gitRepo, gitBranch, contextDir];
-  return [
-    'build',
-    ...source,
-    dockerPreset,
-    dockerPresetVersion,
-    builder,
-    dockerfilePath,
-    customDockerfileContent,
-    buildArgs,
-  ];
-}
-
-function reusable(world: World, environment: Environment, buildHash: string): string | undefined {
-  const built = world.of(contents).where('environment', environment.appEnvId);
-  return built.findLast((content) => content.buildHash === buildHash)?.image;
 }

@@ -1,6 +1,6 @@
 import { type App, kindOf } from '../apps/app.ts';
-import { type Fields, flag, list, object, onlyFields, optional, present, text } from '../fields.ts';
-import { invalid } from '../refusal.ts';
+import { type Fields, flag, list, object, onlyFields, optional, present, text } from '../http/fields.ts';
+import { invalid } from '../http/refusal.ts';
 import type { Environment, StartupConfig } from './environment.ts';
 
 /** The environment with the startup override that a request asks for. */

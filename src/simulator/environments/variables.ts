@@ -1,6 +1,6 @@
 import { type App, kindOf } from '../apps/app.ts';
-import { type Fields, number, object, onlyFields, optional, record, text } from '../fields.ts';
-import { invalid } from '../refusal.ts';
+import { type Fields, number, object, onlyFields, optional, record, text } from '../http/fields.ts';
+import { invalid } from '../http/refusal.ts';
 import type { Environment, EnvVar } from './environment.ts';
 
 /** The environment with variables merged by name; what is new is a secret of the runtime. */
@@ -16,7 +16,7 @@ export function withEnvVars(environment: Environment, body: Fields): Environment
   return { ...environment, envVars: Object.fromEntries(envVars) };
 }
 
-/** What functions may ask for: the limits of every account of this simulator. */
+/** The limits of functions, the same for every account of this simulator. */
 const functionLimits = {
   containerConcurrency: { min: 0, max: 1000, whole: true },
   timeoutSeconds: { min: 1, max: 3600 },

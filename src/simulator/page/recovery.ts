@@ -1,9 +1,9 @@
 import type { Operation, Standby } from '../disaster/model.ts';
 import { busyOperation } from '../disaster/operations.ts';
-import { readinessAt } from '../disaster/readiness.ts';
+import { readinessAt } from '../disaster/evidence/readiness.ts';
 import { assembled, recoveryPoints, type StoredConfiguration } from '../disaster/rows.ts';
-import { caughtUp } from '../disaster/standby.ts';
-import type { World } from '../store.ts';
+import { caughtUp } from '../disaster/evidence/standby.ts';
+import type { World } from '../store/store.ts';
 
 const mostPoints = 60;
 const mostOperations = 16;

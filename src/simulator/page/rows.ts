@@ -1,13 +1,13 @@
 import { alerts } from '../alerts/alert.ts';
 import { metrics } from '../alerts/metrics.ts';
 import { apps } from '../apps/app.ts';
-import type { Collection } from '../collection.ts';
+import type { Collection } from '../store/collection.ts';
 import { contactPoints } from '../contact-points/contact-point.ts';
 import { configurations } from '../disaster/rows.ts';
-import { environments } from '../environments/environment.ts';
-import { faults, nameOf } from '../faults.ts';
-import { accounts, memberships, regions } from '../records.ts';
-import type { World } from '../store.ts';
+import { contents, type Environment, environments } from '../environments/environment.ts';
+import { faults, nameOf } from '../public/faults.ts';
+import { accounts, credentials, memberships, regions, tokens } from '../accounts/records.ts';
+import type { World } from '../store/store.ts';
 import { shownConfiguration } from './recovery.ts';
 
 /** A row as the page shows it: `id`, and nothing that is a secret. */
@@ -42,51 +42,55 @@ function shown<T extends object>(
   };
 }
 
-const shownTokenLength = 4;
 const mostPods = 100;
 
 /**
- * Everything that the page shows. A field is here because it was put on this list: configs of contact points, values of variables and
- * tokens never are.
+ * Everything that the page shows. A field is here because it was put on this list: configs of contact points and values of variables
+ * never are. A token is made up here and is its own name: the page sends requests with it.
  */
 export const shownCollections: readonly ShownCollection[] = [
-  shown(accounts, ({ name }) => ({ name })),
+  shown(accounts, ({ name, memberEnvAccess, sandboxEntitlement }) => ({ name, memberEnvAccess, sandboxEntitlement })),
+  shown(tokens, ({ kind, scopes, currentAccountId }) => ({ kind, scopes, currentAccountId })),
   shown(memberships, ({ accountId, token, role, permissions, allowedAppEnvIds }) => ({
     accountId,
-    token: token.slice(0, shownTokenLength),
+    token,
     role,
     permissions,
-    restrictedTo: allowedAppEnvIds.length,
+    allowedAppEnvIds,
   })),
+  shown(credentials, ({ accountId, kind }) => ({ accountId, kind })),
   shown(regions, ({ up, supports }) => ({ up, supports })),
-  shown(apps, ({ accountId, name, dockerPreset, createdAt }) => ({ accountId, name, preset: dockerPreset, createdAt })),
-  shown(environments, ({ accountId, appId, name, cliEnvName, region, status, deployed, versions, ...rest }) => ({
-    accountId,
-    appId,
-    name,
-    cliEnvName,
-    region,
-    status,
-    deployed,
-    versions,
-    volumes: rest.volumes,
-    pendingChanges: rest.pendingChanges.length,
+  shown(apps, (app) => ({
+    accountId: app.accountId,
+    name: app.name,
+    preset: app.dockerPreset,
+    image: app.image,
+    useImage: app.useImage,
+    port: app.port,
+    sandboxTermination: app.sandboxTermination,
+    deletionStarted: app.deletionStarted,
+    createdAt: app.createdAt,
+    updatedAt: app.updatedAt,
   })),
-  shown(contactPoints, ({ accountId, name, type, dashboardDeployments }) => ({
+  shown(environments, shownEnvironment),
+  shown(contactPoints, ({ accountId, name, type, dashboardDeployments, updatedAt }) => ({
     accountId,
     name,
     type,
     regions: dashboardDeployments.map(({ region }) => region),
+    updatedAt,
   })),
   shown(alerts, (alert) => ({
     accountId: alert.accountId,
     appEnvId: alert.appEnvId,
     name: alert.name,
+    description: alert.description,
     metric: alert.metric,
     operator: alert.operator,
     threshold: alert.threshold,
     duration: alert.duration,
     aggregation: alert.aggregation,
+    queryRange: alert.queryRange,
     enabled: alert.enabled,
     state: alert.liveState,
     knownState: alert.lastKnownState,
@@ -105,3 +109,27 @@ export const shownCollections: readonly ShownCollection[] = [
     status: effect.status ?? effect.commitThen?.status,
   })),
 ];
+
+function shownEnvironment(environment: Environment, world: World): Readonly<Record<string, unknown>> {
+  const { currentContentId, pendingChanges, envVars, startupConfig } = environment;
+  const content = currentContentId === undefined ? undefined : world.of(contents).get(currentContentId);
+  return {
+    accountId: environment.accountId,
+    appId: environment.appId,
+    name: environment.name,
+    cliEnvName: environment.cliEnvName,
+    region: environment.region,
+    gitBranch: environment.gitBranch,
+    status: environment.status,
+    deployed: environment.deployed,
+    image: content?.image,
+    version: content?.version,
+    resources: environment.resources,
+    volumes: environment.volumes,
+    preventDestroy: environment.preventDestroy,
+    variables: Object.keys(envVars),
+    startup: startupConfig === undefined ? undefined : Object.keys(startupConfig),
+    pendingChanges,
+    updatedAt: environment.updatedAt,
+  };
+}

@@ -1,11 +1,9 @@
 import { createHash } from 'node:crypto';
-import { readFileSync } from 'node:fs';
 
 import { refused, requireLoopback } from '../control/surface.ts';
-import type { Answered, Request } from '../exchange.ts';
-import { Refusal } from '../refusal.ts';
-
-const file = new URL('./page.html', import.meta.url);
+import type { Answered, Request } from '../http/exchange.ts';
+import { Refusal } from '../http/refusal.ts';
+import { assemblePage } from './assemble.ts';
 
 /** Serves the page at `/`, to this machine only. */
 export function servePage(request: Request): Answered {
@@ -14,7 +12,7 @@ export function servePage(request: Request): Answered {
     if (request.method !== 'GET' && request.method !== 'HEAD') {
       throw new Refusal(405, 'this path knows GET only', {}, { allow: 'GET, HEAD' });
     }
-    const body = readFileSync(file, 'utf8');
+    const body = assemblePage();
     return { kind: 'answered', status: 200, headers: headersFor(body), body, committed: false };
   } catch (error) {
     if (error instanceof Refusal) return refused(error);

@@ -1,8 +1,8 @@
 import type { Clockwork } from '../clockwork.ts';
-import { type Fields, optional, queryNumber, text } from '../fields.ts';
+import { type Fields, optional, queryNumber, text } from '../http/fields.ts';
 import { defaultReadings, type Readings, shownReadings } from '../readings.ts';
-import type { RequestLog } from '../requests.ts';
-import type { World } from '../store.ts';
+import type { RequestLog } from '../store/requests.ts';
+import type { World } from '../store/store.ts';
 import { type ShownCollection, shownCollections, type ShownRow } from './rows.ts';
 
 /** What the page knows of the world, or what of it changed. */

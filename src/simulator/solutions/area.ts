@@ -1,6 +1,6 @@
-import { adminOf, memberOf } from '../access.ts';
+import { adminOf, memberOf } from '../accounts/access.ts';
 import { type Answer, type Area, type Call, ok } from '../area.ts';
-import { required, text } from '../fields.ts';
+import { required, text } from '../http/fields.ts';
 import { postSolution } from './create.ts';
 import { catalog } from './catalog.ts';
 import { installations } from './installation.ts';
@@ -10,11 +10,12 @@ export const solutionsArea: Area = {
   name: 'solutions',
   collections: [installations],
   routes: [
-    { method: 'GET', path: '/solutions', scopes: ['svc:read'], handle: listSolutions },
+    { method: 'GET', path: '/solutions', scopes: ['svc:read'], takes: ['accountId'], handle: listSolutions },
     {
       method: 'POST',
       path: '/solutions',
       scopes: ['svc:write:config', 'svc:write:deploy'],
+      takes: ['accountId', 'solutionSlug', 'appName', 'region', 'installationId', 'inputs'],
       handle: (call) => {
         const accountId = required(call.body, 'accountId', text());
         return postSolution(call, adminOf(call, accountId));

@@ -1,18 +1,13 @@
 import { type Answer, type Call, ok } from '../area.ts';
 import { appNamed, apps, createApp, requireFreeAppName } from '../apps/app.ts';
 import { deploy } from '../environments/deployment.ts';
-import {
-  addContent,
-  createEnvironment,
-  environmentNamed,
-  environments,
-  regionNamed,
-} from '../environments/environment.ts';
-import { type Fields, optional, required, text } from '../fields.ts';
-import { accounts, type Membership, type Region } from '../records.ts';
-import { notFound, Refusal } from '../refusal.ts';
-import { rejected } from '../shape.ts';
-import type { World } from '../store.ts';
+import { addImage } from '../environments/versions.ts';
+import { createEnvironment, environmentNamed, environments, regionNamed } from '../environments/environment.ts';
+import { type Fields, optional, required, text } from '../http/fields.ts';
+import { accounts, type Membership, type Region } from '../accounts/records.ts';
+import { notFound, Refusal } from '../http/refusal.ts';
+import { rejected } from '../public/shape.ts';
+import type { World } from '../store/store.ts';
 import { agentRepository, catalog, type Component, type Solution } from './catalog.ts';
 import { differingInput, newInputs, requireProviderKey, sentInputs } from './inputs.ts';
 import { type Inputs, type Installation, installations, type Installed } from './installation.ts';
@@ -80,7 +75,7 @@ function requireAvailable(world: World, solution: Solution, accountId: string, r
     throw rejected(world, `region ${region.name} is not ready for agent sandboxes`);
 }
 
-/** Whoever comes back to an installation repeats what it was made with. */
+/** Refuses to resume an installation with other values than it was made with. */
 function requireSame(
   world: World,
   before: Installation,
@@ -135,7 +130,7 @@ function createComponent(world: World, installation: Installation, component: Co
   const { appId } = createApp(world, { accountId, name: appNameOf(installation, name), dockerPreset, port, ...runs });
   const volumes = image === undefined ? 1 : 0;
   const environment = createEnvironment(world, { appId, name: 'production', region, deployed: true, volumes });
-  deploy(world, environment, { settlesTo: 'deployment' });
+  deploy(world, environment, 'newVersion');
   return { name, appId, appEnvId: environment.appEnvId };
 }
 
@@ -146,8 +141,8 @@ function upgrade(world: World, solution: Solution, before: Installation, agentIm
   const app = appNamed(world, control.appId);
   world.of(apps).put({ ...app, image: agentImage, updatedAt: world.now });
   const environment = environmentNamed(world, control.appEnvId);
-  const { environment: next, content } = addContent(world, environment, agentImage, world.hash('image', agentImage));
-  deploy(world, next, { settlesTo: 'deployment' });
+  const { environment: next, content } = addImage(world, environment, agentImage);
+  deploy(world, next, 'newVersion');
   const installation = { ...before, inputs: { ...before.inputs, agentImage } };
   world.of(installations).put(installation);
   const { installationId: id, accountId } = before;

@@ -1,8 +1,8 @@
-import type { Fields } from '../fields.ts';
-import { choice, object, optional, present, type Reads, required, sent, text } from '../fields.ts';
-import { credentials } from '../records.ts';
-import { invalid, notFound } from '../refusal.ts';
-import type { World } from '../store.ts';
+import type { Fields } from '../http/fields.ts';
+import { choice, object, optional, present, type Reads, required, sent, text } from '../http/fields.ts';
+import { credentials } from '../accounts/records.ts';
+import { invalid, notFound } from '../http/refusal.ts';
+import type { World } from '../store/store.ts';
 import { agentRepository, type Solution } from './catalog.ts';
 import type { Inputs } from './installation.ts';
 

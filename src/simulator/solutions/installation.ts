@@ -1,6 +1,6 @@
-import { collection } from '../collection.ts';
+import { collection } from '../store/collection.ts';
 
-/** What an installation was asked to use. */
+/** The inputs of an installation. */
 export interface Inputs {
   readonly agentAuthenticationMode: 'API_KEY' | 'PERSONAL_SUBSCRIPTION';
   readonly agentImage?: string;
@@ -24,7 +24,7 @@ export interface Installation {
   readonly appName: string;
   readonly region: string;
   readonly inputs: Inputs;
-  /** Who signed in when it was created. */
+  /** The membership that created it. */
   readonly ownerMembershipId: string;
   readonly components: readonly Installed[];
   readonly createdAt: number;

@@ -7,8 +7,7 @@ import { onTestFinished } from 'vitest';
 import type { ControlPlane } from '../../../src/sandbox/control-plane/control-plane.ts';
 import { Daemon } from '../../../src/sandbox/control-plane/daemon.ts';
 import { freePorts } from '../../../src/sandbox/control-plane/ports.ts';
-import type { Listening } from '../../../src/simulator/http.ts';
-import { startSimulator } from '../../../src/simulator/start.ts';
+import { type Listening, startSimulator } from '../../../src/simulator/start.ts';
 import { type Api, kubectl } from './kubernetes.ts';
 
 const root = join(import.meta.dirname, '..', '..', '..');

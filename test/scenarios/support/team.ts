@@ -7,8 +7,7 @@ import { request } from 'undici';
 import { parseAllDocuments, stringify } from 'yaml';
 import { poll } from '../../../src/sandbox/control-plane/deadline.ts';
 import { identities } from '../../../src/kinds/identities.ts';
-import type { Listening } from '../../../src/simulator/http.ts';
-import { startSimulator } from '../../../src/simulator/start.ts';
+import { type Listening, startSimulator } from '../../../src/simulator/start.ts';
 import type { Answer, Api } from './kubernetes.ts';
 
 const root = join(import.meta.dirname, '..', '..', '..');
@@ -64,7 +63,7 @@ export class Team {
     if (stringData?.['baseUrl'] !== undefined)
       return { ...manifest, stringData: { ...stringData, baseUrl: this.simulator.url, token: 'demo-admin' } };
     if (kind !== 'HostingAccount') return manifest;
-    return { ...manifest, spec: { ...spec, pollSeconds: 10, budget: { requestsPerSecond: 50, concurrency: 8 } } };
+    return { ...manifest, spec: { ...spec, budget: { requestsPerSecond: 50, concurrency: 8 } } };
   }
 
   /** Writes manifests into one file of a folder of their own. */

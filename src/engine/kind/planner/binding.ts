@@ -3,6 +3,7 @@
  *
  * Why: docs/design/ownership.md#what-this-namespace-did-not-make-needs-adoption
  */
+import type { Difference } from './compare.ts';
 import type { AccountView, Adoption, Pass } from '../contract/pass.ts';
 import { definedOf, type ObjectPlan } from './plan.ts';
 import type { Memory, Ownership, Step, Verdict } from '../contract/step.ts';
@@ -59,7 +60,7 @@ export function notGranted(
   account: Pick<AccountView, 'adoption'>,
 ): Extract<Verdict<never>, { is: 'stall' }> | undefined {
   if (adoptionWithin(wish, account) !== 'Never') return undefined;
-  const message = `${what}, and adoption is Never here; the account's spec.adoption must allow ById`;
+  const message = `${what}, and adoption is Never here; the account's spec.lifecycle.adoption must allow ById`;
   return { is: 'stall', reason: 'AdoptionNotAllowed', message };
 }
 
@@ -79,16 +80,25 @@ export function isOfAccount<Spec, Facts, Item>(
 }
 
 /**
- * What counts as applied to an object that was taken over: where drift is only reported, all that the service shows of it, which
- * is known once it was read. Undefined where that is settled already.
+ * What counts as applied to an object that was taken over, known once it was read. Where drift is only reported, it is all that
+ * the service shows. Where the spec names the id and everything that shows is as the spec says, what never shows is taken to
+ * be so, too: nothing is sent before the spec changes. Undefined where that is settled already.
+ *
+ * Why: docs/design/ownership.md#what-is-taken-over-by-its-id-is-assumed-to-be-as-specified
  */
 export function asFound<Spec, Facts, Item>(
   plan: ObjectPlan<Spec, Facts, Item>,
   pass: Pass<Spec, Facts>,
+  { differing }: Pick<Difference, 'differing'>,
 ): Memory<Facts>['applied'] {
-  const { ownership, applied } = pass.memory;
-  if (ownership !== 'Adopted' || applied !== undefined || plan.lifecycle(pass.spec).drift !== 'Report')
-    return undefined;
-  const rows = Object.entries(definedOf(plan.desired(pass))).filter(([field]) => plan.hidden?.(field, pass) !== true);
+  const { ownership, applied, id } = pass.memory;
+  if (ownership !== 'Adopted' || applied !== undefined) return undefined;
+  const isReported = plan.lifecycle(pass.spec).drift === 'Report';
+  const isAlike = plan.externalId(pass.spec) === id && Object.keys(differing).length === 0;
+  const isHidden = (field: string): boolean => plan.hidden?.(field, pass) === true;
+  const rows = Object.entries(definedOf(plan.desired(pass))).filter(([field]) => {
+    return isHidden(field) ? isAlike : isReported;
+  });
+  if (!isReported && rows.length === 0) return undefined;
   return { generation: -1, prints: Object.fromEntries(rows.map(([field, value]) => [field, pass.print(value)])) };
 }

@@ -45,6 +45,10 @@ export function denied<Spec, Facts, Item>(
   words: string,
   refusal: Refusal,
 ): Verdict<Facts> | undefined {
+  const isNo = refusal.is === 'refused' || refusal.is === 'conflict';
+  const holder = isNo ? holderOfName(plan, pass) : undefined;
+  if (holder !== undefined)
+    return { is: 'stall', reason: 'Rejected', message: `${words}: ${refusal.message}; ${holder}` };
   const isAboutOthers = refusal.is === 'refused' && plan.namesInCalls !== undefined;
   if (refusal.is !== 'notFound' && !isAboutOthers) return undefined;
   const message = `${words}: ${refusal.message}`;
@@ -56,4 +60,17 @@ export function denied<Spec, Facts, Item>(
     retryInMs: 1,
     note: { ...pass.notes, deniedAt: pass.monotonicMs + 1 },
   };
+}
+
+/** Names the other object that has the wanted name, and its resource: the service may allow each name once. */
+function holderOfName<Spec, Facts, Item>(
+  plan: ObjectPlan<Spec, Facts, Item>,
+  pass: Pass<Spec, Facts>,
+): string | undefined {
+  const name = plan.name(pass);
+  const items = [...(pass.view.all(plan.list(pass))?.items ?? [])];
+  const [id] = items.find(([other, item]) => other !== pass.memory.id && plan.nameOf(item) === name) ?? [];
+  if (id === undefined) return undefined;
+  const owner = pass.claimant(id)?.name;
+  return `${plan.noun} ${id} has the name "${name}"${owner === undefined ? '' : ` and belongs to ${owner}`}`;
 }

@@ -5,6 +5,7 @@
  * what another resource or another account has is not taken.
  */
 import { boundTo, isMarked, isOfAccount, notGranted } from './binding.ts';
+import { isSameName } from './compare.ts';
 import type { Pass } from '../contract/pass.ts';
 import type { ObjectPlan } from './plan.ts';
 import { readOf } from './reading.ts';
@@ -49,7 +50,7 @@ function mayBeMade<Spec, Facts, Item>(
   if (excluded.includes(id)) return false;
   const item = pass.view.one(plan.list(pass), id)?.item ?? pass.view.one(plan.single(id), id)?.item;
   if (item === undefined) return true;
-  return plan.markerOf === undefined ? plan.nameOf(item) === name : isMarked(plan, pass, item);
+  return plan.markerOf === undefined ? isSameName(plan.nameOf(item), name) : isMarked(plan, pass, item);
 }
 
 /** An older resource has the object. */
@@ -67,12 +68,14 @@ export function bindNamed<Spec, Facts, Item>(
   pass: Pass<Spec, Facts>,
   id: string,
 ): Step<Facts> {
+  const what = `spec.externalId names ${plan.noun} ${id}`;
+  const isBound = pass.memory.id === id;
+  // Said before whose object it is: without the right to adopt, nobody learns of what others have.
+  const refused = isBound ? undefined : notGranted(what, plan.lifecycle(pass.spec).adoption, pass.account);
+  if (refused !== undefined) return resolveOpen(plan, pass, id) ?? refused;
   const claimant = pass.claimant(id);
   if (claimant?.goesFirst === true) return claimed(plan, id, claimant.name);
-  if (pass.memory.id === id) return { is: 'again', remember: boundTo(pass, id, 'Created') };
-  const what = `spec.externalId names ${plan.noun} ${id}`;
-  const refused = notGranted(what, plan.lifecycle(pass.spec).adoption, pass.account);
-  if (refused !== undefined) return resolveOpen(plan, pass, id) ?? refused;
+  if (isBound) return { is: 'again', remember: boundTo(pass, id, 'Created') };
   const found = look(plan, pass, id);
   if (found.is === 'unclear') return found.step;
   if (found.is === 'gone') {

@@ -76,9 +76,9 @@ function keepMatched<Spec, Facts, Item>(
   if (found.is === 'gone') return gone(plan, pass, id);
   const unread = plan.alsoReads?.(pass, id).find((read) => pass.view.all(read) === undefined);
   if (unread !== undefined) return readOf(pass, unread, Number.NEGATIVE_INFINITY);
-  const applied = asFound(plan, pass);
-  if (applied !== undefined) return { is: 'again', remember: { applied } };
   const difference = compare(plan, pass, found.seen.fields);
+  const applied = asFound(plan, pass, difference);
+  if (applied !== undefined) return { is: 'again', remember: { applied } };
   const fixed = plan.fixed?.find((field) => field in difference.differing);
   if (fixed !== undefined) return immutable(plan, pass, id, [fixed, ...Object.keys(difference.differing)]);
   const reports = plan.lifecycle(pass.spec).drift === 'Report';
@@ -135,8 +135,8 @@ function immutable<Spec, Facts, Item>(
   id: string,
   [field = '', ...differing]: readonly string[],
 ): Step<Facts> {
-  const { drift, mode } = plan.lifecycle(pass.spec);
-  if (drift === 'Correct' && mode === 'Manage' && pass.account.mode === 'Manage') {
+  const { drift, managementPolicy } = plan.lifecycle(pass.spec);
+  if (drift === 'Correct' && managementPolicy === 'Manage' && pass.account.managementPolicy === 'Manage') {
     const message = `${plan.noun} ${id} has another ${field} than the spec, and the service cannot change it`;
     return { is: 'stall', reason: 'Immutable', message };
   }

@@ -1,0 +1,153 @@
+/**
+ * Reads one account of the service, each address once, within the budget of its credential.
+ *
+ * Guarantees: nothing but GET is sent; the same address gives the same answer for the whole run, so that everything that is
+ * made of the answers fits together; an answer that did not come is told as such, and never looks like an empty one.
+ */
+import type { Clock, Entropy } from '../../base/clock.ts';
+import type { Secret } from '../../base/secret.ts';
+import type { Log, Metrics, Outcome, Request, Service } from '../../engine/ports.ts';
+import { openHosting } from '../../hosting/open.ts';
+import { openHosts, type HostRules } from '../../hosting/wire/hosts.ts';
+import { openReadingWire } from './reads-only.ts';
+
+/** What a read came to. */
+export type Reading =
+  | { readonly is: 'answered'; readonly status: number; readonly body: unknown }
+  /** There is no answer to go by; `why` is one word, `message` a sentence. */
+  | { readonly is: 'failed'; readonly why: ReadFailure; readonly message: string };
+
+/** Why a read has no answer to go by. */
+export type ReadFailure = 'unauthorized' | 'forbidden' | 'throttled' | 'refused' | 'unreachable' | 'notInSnapshot';
+
+/** Where the answers about an account come from: the service itself, or a snapshot of it. */
+export interface AccountReader {
+  readonly accountId: string;
+  /** Host and port. */
+  readonly endpoint: string;
+  /** When what it tells was so, in milliseconds since the epoch. */
+  readonly asOfMs: number;
+  read(request: Request): Promise<Reading>;
+  /** Everything that was asked so far, in the order of its addresses. */
+  readings(): readonly (readonly [address: string, reading: Reading])[];
+  close(): Promise<void>;
+}
+
+/** How to reach an account. */
+export interface AccountAccess {
+  readonly accountId: string;
+  readonly baseUrl: string;
+  readonly token: Secret;
+  readonly caBundle?: string;
+  readonly hostRules: HostRules;
+  readonly requestsPerSecond: number;
+  readonly concurrency: number;
+}
+
+interface Around {
+  readonly clock: Clock;
+  readonly entropy: Entropy;
+  /** Called after each answer with how many came so far. */
+  readonly onRead?: (count: number) => void;
+  /** Ends all reads. */
+  readonly signal?: AbortSignal;
+}
+
+const silent: Log = { debug: () => undefined, info: () => undefined, warn: () => undefined, error: () => undefined };
+const unmeasured: Metrics = { count: () => undefined, gauge: () => undefined, observe: () => undefined };
+const mostTries = 6;
+const longestPauseMs = 30_000;
+
+/** What names a read: its path and its query. */
+export function addressOf({ path, query = {} }: Pick<Request, 'path' | 'query'>): string {
+  const rows = Object.entries(query).toSorted(([a], [b]) => (a < b ? -1 : 1));
+  return rows.length === 0 ? path : `${path}?${new URLSearchParams(rows).toString()}`;
+}
+
+/** Opens an account to read it; a sentence says why its base URL is not allowed. */
+export function openAccount(access: AccountAccess, around: Around): AccountReader | { readonly refused: string } {
+  const { clock, entropy } = around;
+  const { hostRules, ...settings } = access;
+  const wire = openReadingWire(openHosts(hostRules), clock);
+  const hosting = openHosting({
+    clock,
+    entropy,
+    callMs: 30_000,
+    log: silent,
+    metrics: unmeasured,
+    hostRules,
+    wire: wire.wire,
+  });
+  const service = hosting.open({ caBundle: undefined, pollSeconds: 3_600, ...settings }, () => undefined);
+  if ('refused' in service) return service;
+  const asked = new Map<string, Promise<Reading>>();
+  const answers = new Map<string, Reading>();
+  const readOnce = async (request: Request): Promise<Reading> => {
+    const reading = await persistently(service, request, around);
+    answers.set(addressOf(request), reading);
+    around.onRead?.(answers.size);
+    return reading;
+  };
+  return {
+    accountId: access.accountId,
+    endpoint: service.endpoint,
+    asOfMs: clock.wall(),
+    read: (request) => {
+      const address = addressOf(request);
+      const known = asked.get(address) ?? readOnce(request);
+      asked.set(address, known);
+      return known;
+    },
+    readings: () => [...answers].toSorted(([a], [b]) => (a < b ? -1 : 1)),
+    close: async () => {
+      await service.close();
+      await wire.close();
+    },
+  };
+}
+
+/** A service that asks to slow down is asked again after the pause it names; what is lost on the way, too. */
+async function persistently(service: Service, request: Request, around: Around): Promise<Reading> {
+  for (let tries = 1; ; tries += 1) {
+    const outcome = await service.send(request, { urgency: 'edit', mayDispatch: () => stopped(around) });
+    const pauseMs = tries < mostTries ? pauseBefore(outcome, tries) : undefined;
+    if (pauseMs === undefined || around.signal?.aborted === true) return readingOf(request, outcome);
+    await new Promise<void>((resolve) => {
+      const cancel = around.clock.after(pauseMs, resolve);
+      around.signal?.addEventListener('abort', () => (cancel(), resolve()), { once: true });
+    });
+  }
+}
+
+function stopped({ signal }: Around): string | undefined {
+  return signal?.aborted === true ? 'stopped' : undefined;
+}
+
+/** How long to wait before the same read is tried again; undefined where that would change nothing. */
+function pauseBefore(outcome: Outcome, tries: number): number | undefined {
+  if (outcome.is === 'notExecuted' && outcome.why === 'throttled')
+    return Math.min(outcome.retryInMs ?? 1_000 * tries, longestPauseMs);
+  return outcome.is === 'inDoubt' && tries < 3 ? 500 * tries : undefined;
+}
+
+function readingOf(request: Request, outcome: Outcome): Reading {
+  const failed = (why: ReadFailure, message: string): Reading => {
+    return { is: 'failed', why, message: `${request.endpoint}: ${message}` };
+  };
+  switch (outcome.is) {
+    case 'committed':
+      return { is: 'answered', status: 200, body: outcome.body };
+    case 'notFound':
+      return { is: 'answered', status: 404, body: { message: outcome.message } };
+    case 'notExecuted':
+      return failed(outcome.why, outcome.message);
+    case 'refused':
+      return failed('refused', outcome.message);
+    case 'conflict':
+      return failed('refused', outcome.message);
+    case 'notSent':
+      return failed('unreachable', outcome.message);
+    case 'inDoubt':
+      return failed('unreachable', outcome.message);
+  }
+}

@@ -1,0 +1,20 @@
+/** The only wire of the commands that look at the service: it carries GET and nothing else. */
+import type { Clock } from '../../base/clock.ts';
+import type { Hosts } from '../../hosting/wire/hosts.ts';
+import { openNames } from '../../hosting/wire/names.ts';
+import { openUndiciWire, type OpenWire } from '../../hosting/wire/undici-wire.ts';
+import type { Wire } from '../../hosting/wire/wire.ts';
+
+/** The same wire, which sends nothing but reads: for everything else not even a connection is opened. */
+export function readsOnly(wire: Wire): Wire {
+  return async (request) => {
+    if (request.method === 'GET' && request.body === undefined && !request.writes) return wire(request);
+    return { failed: 'connection', message: `this command only reads: ${request.method} is not sent` };
+  };
+}
+
+/** Opens such a wire to wherever the host rules allow. */
+export function openReadingWire(hosts: Hosts, clock: Clock): OpenWire {
+  const open = openUndiciWire(hosts, openNames({ clock }));
+  return { wire: readsOnly(open.wire), close: () => open.close() };
+}

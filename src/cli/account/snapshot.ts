@@ -1,0 +1,93 @@
+/** A snapshot: what the service answered about one account, without a secret, for plans where no credential may be. */
+import { z } from 'zod';
+import { addressOf, type AccountReader, type Reading } from './reader.ts';
+
+const format = 'apphosting-snapshot';
+const formatVersion = 1;
+
+const Snapshot = z.strictObject({
+  format: z.literal(format),
+  version: z.literal(formatVersion),
+  accountId: z.string().min(1),
+  endpoint: z.string().min(1),
+  takenAt: z.iso.datetime(),
+  answers: z.array(
+    z.strictObject({
+      address: z.string().startsWith('/'),
+      status: z.union([z.literal(200), z.literal(404)]),
+      body: z.json(),
+    }),
+  ),
+});
+
+/** A snapshot file. */
+export type Snapshot = z.output<typeof Snapshot>;
+
+/** The snapshot of everything that was read, as the text of a file. Reads that may hold a secret are left out. */
+export function snapshotOf(reader: AccountReader): string {
+  const answers = reader.readings().flatMap(([address, reading]) => {
+    if (reading.is !== 'answered' || address.includes('showSecrets=')) return [];
+    return [{ address, status: reading.status === 404 ? 404 : 200, body: reading.body }];
+  });
+  const { accountId, endpoint } = reader;
+  const takenAt = new Date(reader.asOfMs).toISOString();
+  return `${JSON.stringify({ format, version: formatVersion, accountId, endpoint, takenAt, answers }, null, 1)}\n`;
+}
+
+/** A snapshot as a place to read from; a sentence says why the text is none. */
+export function openSnapshot(
+  text: string,
+  accountId: string | undefined,
+): AccountReader | { readonly refused: string } {
+  const value = jsonIn(text);
+  if (value === undefined) return { refused: 'it is not JSON' };
+  const head = z.object({ format: z.string(), version: z.number() }).safeParse(value).data;
+  if (head?.format !== format) return { refused: 'it is no snapshot of an account' };
+  if (head.version !== formatVersion)
+    return {
+      refused: `it is a snapshot of version ${head.version}, and this is version ${formatVersion}: take a new one`,
+    };
+  const parsed = Snapshot.safeParse(value);
+  if (!parsed.success) {
+    const [issue] = parsed.error.issues;
+    return { refused: `${issue?.path.join('.') ?? ''}: ${issue?.message ?? 'it is not as it should be'}` };
+  }
+  const snapshot = parsed.data;
+  if (accountId !== undefined && snapshot.accountId !== accountId)
+    return { refused: `it is of account ${snapshot.accountId}, and not of ${accountId}` };
+  return readerOf(snapshot);
+}
+
+function readerOf(snapshot: Snapshot): AccountReader {
+  const answers = new Map(snapshot.answers.map(({ address, ...answer }) => [address, answer]));
+  const asked = new Map<string, Reading>();
+  return {
+    accountId: snapshot.accountId,
+    endpoint: snapshot.endpoint,
+    asOfMs: Date.parse(snapshot.takenAt),
+    read: (request) => {
+      const address = addressOf(request);
+      const answer = answers.get(address);
+      const reading: Reading =
+        answer === undefined
+          ? {
+              is: 'failed',
+              why: 'notInSnapshot',
+              message: `${request.endpoint}: the snapshot has no answer to ${address}`,
+            }
+          : { is: 'answered', ...answer };
+      asked.set(address, reading);
+      return Promise.resolve(reading);
+    },
+    readings: () => [...asked].toSorted(([a], [b]) => (a < b ? -1 : 1)),
+    close: () => Promise.resolve(),
+  };
+}
+
+function jsonIn(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,110 @@
+import type { Clock, Entropy } from '../../base/clock.ts';
+
+interface Timer {
+  readonly at: number;
+  readonly order: number;
+  readonly wake: () => void;
+}
+
+/** Time that passes only when a test says so. */
+export class VirtualClock implements Clock {
+  #now = 0;
+  #wallAhead: number;
+  #order = 0;
+  readonly #timers: Timer[] = [];
+
+  /** The wall starts at a round moment, so that what people read is the same in every run. */
+  constructor(wallStart = Date.UTC(2026, 0, 1)) {
+    this.#wallAhead = wallStart;
+  }
+
+  wall(): number {
+    return this.#wallAhead + this.#now;
+  }
+
+  monotonic(): number {
+    return this.#now;
+  }
+
+  after(delayMs: number, wake: () => void): () => void {
+    const timer = { at: this.#now + Math.max(0, delayMs), order: this.#order++, wake };
+    this.#timers.splice(this.#placeOf(timer), 0, timer);
+    return () => {
+      const place = this.#placeOf(timer);
+      if (this.#timers[place] === timer) this.#timers.splice(place, 1);
+    };
+  }
+
+  /** Where a timer is or belongs, in the order in which they fire. */
+  #placeOf({ at, order }: Timer): number {
+    let [low, high] = [0, this.#timers.length];
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      const one = this.#timers[middle];
+      if (one !== undefined && (one.at < at || (one.at === at && one.order < order))) low = middle + 1;
+      else high = middle;
+    }
+    return low;
+  }
+
+  /** Timers that wait; for tests that prove that nothing is left behind. */
+  get pending(): number {
+    return this.#timers.length;
+  }
+
+  /** When the next timer fires, in monotonic milliseconds. */
+  get nextAt(): number | undefined {
+    return this.#timers[0]?.at;
+  }
+
+  /** Lets time pass: timers fire in order, and everything that follows from one is done before the next. */
+  async advance(ms: number): Promise<void> {
+    const until = this.#now + ms;
+    await settle();
+    for (let next = this.#timers[0]; next !== undefined && next.at <= until; next = this.#timers[0]) {
+      this.#timers.shift();
+      this.#now = Math.max(this.#now, next.at);
+      next.wake();
+      await settle();
+    }
+    this.#now = until;
+  }
+
+  /** The machine sleeps: the wall goes on, the monotonic clock stands still. */
+  suspend(ms: number): void {
+    this.#wallAhead += ms;
+  }
+
+  /** The process stalls: both clocks go on, but no timer fires and nothing runs. */
+  stall(ms: number): void {
+    this.#now += ms;
+  }
+}
+
+/** Everything that promises alone can do is done when this ends. */
+export async function settle(): Promise<void> {
+  await new Promise<void>((resolve) => setImmediate(resolve));
+}
+
+/** Randomness that a test can repeat. */
+export class SeededEntropy implements Entropy {
+  #state: number;
+
+  constructor(seed = 1) {
+    this.#state = seed >>> 0;
+  }
+
+  /** mulberry32. */
+  fraction(): number {
+    this.#state = (this.#state + 0x6d2b79f5) >>> 0;
+    let mixed = this.#state;
+    mixed = Math.imul(mixed ^ (mixed >>> 15), mixed | 1);
+    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4_294_967_296;
+  }
+
+  uuid(): string {
+    const digit = (): string => Math.floor(this.fraction() * 16).toString(16);
+    return 'xxxxxxxx-xxxx-4xxx-8xxx-xxxxxxxxxxxx'.replaceAll('x', digit);
+  }
+}

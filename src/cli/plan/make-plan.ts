@@ -1,0 +1,237 @@
+/** Makes a plan: from documents, what the cluster shows where it is asked, and one account of the service. */
+import { isRecord } from '../../base/json.ts';
+import type { AccountReader } from '../account/reader.ts';
+import type { Documents } from '../documents/load.ts';
+import type { Finding, Plan, PlanRow } from './model.ts';
+import { rehearse, type Actor, type Played, type Scene } from './rehearsal.ts';
+import { rowsOf, stalledOf, type Known } from './rows.ts';
+import {
+  keyOfActor,
+  mergedValues,
+  permissive,
+  presumed,
+  sortDocuments,
+  standInAccounts,
+  type Sorted,
+} from './scenes.ts';
+
+/** What a plan is made of. */
+export interface PlanInput {
+  readonly name: string;
+  /** What stands in the documents that shall be applied. */
+  readonly documents: Documents;
+  /** What stood in them before; undefined where nobody says. */
+  readonly base: Documents | undefined;
+  /** What the cluster shows of the namespaces concerned; undefined where it is not asked. */
+  readonly live: readonly Actor[] | undefined;
+  /** Why the cluster could not be read whole. */
+  readonly liveProblems: readonly string[];
+  readonly readers: readonly AccountReader[];
+  readonly namespace: string;
+  readonly requestsPerSecond: number;
+  /** Only these resources are told, as `Kind/name`. */
+  readonly only: readonly string[];
+  /** How the documents are called in messages. */
+  readonly from: string;
+}
+
+/** Makes the plan. */
+export async function makePlan(input: PlanInput): Promise<Plan> {
+  const wanted = sortDocuments(input.documents, input.namespace);
+  const base = input.base === undefined ? undefined : sortDocuments(input.base, input.namespace);
+  const [reader] = input.readers;
+  const cast = castOf(input, wanted, base, reader?.accountId);
+  const findings: Finding[] = [
+    ...wanted.findings,
+    ...(base?.findings ?? []).map((finding) => ({
+      ...finding,
+      message: `in --base: ${finding.message}`,
+      incomplete: true,
+    })),
+    ...input.liveProblems.map((message): Finding => ({ code: 'ReadFailed', incomplete: true, message })),
+  ];
+  const isEmpty = wanted.scene.actors.length === 0 && (base?.scene.actors.length ?? 0) === 0;
+  if (isEmpty && wanted.findings.length === 0) {
+    const message =
+      wanted.others === 0
+        ? `${input.from}: there is nothing in it`
+        : `${input.from}: none of its ${wanted.others} resources is of apphosting.dev`;
+    return planOf(input, [], [], [{ code: 'NoResources', incomplete: true, message }]);
+  }
+  findings.push(...unreadAccounts(cast.after, input.readers));
+  const played = await rehearse({ before: cast.before, after: cast.after, readers: input.readers });
+  const known: Known = {
+    actors: [...(cast.before?.actors ?? []), ...cast.after.actors],
+    places: wanted.places,
+    hiddenKnown: hiddenKnownOf(cast.before),
+    liveKnown: new Set((input.live ?? []).map(keyOfActor)),
+    whyDeleted: `in --base, not in ${input.from}`,
+    appName: (appId) => appNameIn(input.readers, appId),
+  };
+  const failures = played.failures.map(({ message }): Finding => ({ code: 'ReadFailed', incomplete: true, message }));
+  const isListed = (row: { readonly kind?: string | undefined; readonly name?: string | undefined }) =>
+    input.only.length === 0 || input.only.includes(`${row.kind}/${row.name}`);
+  const { rows, drift } = rowsOf(played, known);
+  const told = [
+    ...findings,
+    ...stalledOf(played, known).filter(isListed),
+    ...unique(failures),
+    ...(played.isQuiet ? [] : [notQuiet]),
+  ];
+  const notes = [...cast.notes, ...boundByName(played, known)];
+  return planOf(input, rows.filter(isListed), drift.filter(isListed), told, notes);
+}
+
+const notQuiet: Finding = {
+  code: 'NotQuiet',
+  incomplete: true,
+  message: 'after six hours of the clock of the plan something still goes on',
+};
+
+function unique(findings: readonly Finding[]): readonly Finding[] {
+  return [...new Map(findings.map((finding) => [finding.message, finding])).values()];
+}
+
+interface Cast {
+  readonly before: Scene | undefined;
+  readonly after: Scene;
+  readonly notes: readonly string[];
+}
+
+/** Who takes part before and after. */
+function castOf(input: PlanInput, wanted: Sorted, base: Sorted | undefined, accountId: string | undefined): Cast {
+  const { live } = input;
+  const withAccounts = (actors: readonly Actor[], others: readonly Actor[]) => {
+    const standIns = accountId === undefined ? [] : standInAccounts([...actors, ...others], accountId);
+    return [...actors, ...standIns];
+  };
+  if (live === undefined && base === undefined) {
+    // Nobody knows what the resources are bound to: what has their name is taken for theirs.
+    const actors = permissive(presumed(withAccounts(wanted.scene.actors, [])));
+    return { before: undefined, after: { ...wanted.scene, actors }, notes: notesOf(actors, wanted) };
+  }
+  const liveByKey = new Map((live ?? []).map((actor) => [keyOfActor(actor), actor]));
+  const baseActors = (base?.scene.actors ?? []).map((actor) => liveByKey.get(keyOfActor(actor)) ?? actor);
+  const baseKeys = new Set(baseActors.map(keyOfActor));
+  const wantedKeys = new Set(wanted.scene.actors.map(keyOfActor));
+  const others = (live ?? []).filter((actor) => !baseKeys.has(keyOfActor(actor)));
+  const before = permissiveWhere(
+    live === undefined,
+    presumed(withAccounts([...baseActors, ...others], wanted.scene.actors)),
+  );
+  const beforeByKey = new Map(before.map((actor) => [keyOfActor(actor), actor]));
+  const after = wanted.scene.actors.map((actor) => {
+    // What may be bound by its name before may be so afterwards.
+    const known = beforeByKey.get(keyOfActor(actor));
+    return known?.presumed === true ? (presumed([actor])[0] ?? actor) : actor;
+  });
+  const kept = before.filter((actor) => {
+    const key = keyOfActor(actor);
+    return !wantedKeys.has(key) && (!baseKeys.has(key) || isAccountStillUsed(actor, after));
+  });
+  const secrets = mergedValues(base?.scene.secrets ?? new Map(), wanted.scene.secrets);
+  const configMaps = mergedValues(base?.scene.configMaps ?? new Map(), wanted.scene.configMaps);
+  return {
+    before: {
+      actors: before,
+      secrets: base?.scene.secrets ?? wanted.scene.secrets,
+      configMaps: base?.scene.configMaps ?? wanted.scene.configMaps,
+    },
+    after: { actors: permissiveWhere(live === undefined, [...after, ...kept]), secrets, configMaps },
+    notes: notesOf(before, wanted),
+  };
+}
+
+function isAccountStillUsed(actor: Actor, after: readonly Actor[]): boolean {
+  return actor.kind.endsWith('HostingAccount') && after.length > 0;
+}
+
+function permissiveWhere(isFree: boolean, actors: readonly Actor[]): readonly Actor[] {
+  return isFree ? permissive(actors) : actors;
+}
+
+function notesOf(actors: readonly Actor[], wanted: Sorted): readonly string[] {
+  const isOurs = (actor: Actor) => wanted.places.has(keyOfActor(actor)) || actor.live !== undefined;
+  const standIns = actors.filter((actor) => actor.kind.endsWith('HostingAccount') && !isOurs(actor));
+  return standIns.map(
+    ({ kind, name, spec }) =>
+      `${kind}/${name} is not among the documents: it is taken to be account ${String(spec['accountId'])}`,
+  );
+}
+
+/** What was taken for a resource's own because it has its name. */
+function boundByName({ objects }: Played, { actors }: Known): readonly string[] {
+  const free = new Set(actors.filter(({ presumed: isFree }) => isFree === true).map(keyOfActor));
+  const count = objects.filter(({ kind, metadata: { namespace = '', name }, status }) => {
+    const isNamed = kind !== 'AppEnvironment' && kind !== 'MemberAccess' && kind !== 'DisasterProtection';
+    return (
+      isNamed &&
+      free.has(`${kind}/${namespace}/${name}`) &&
+      isRecord(status) &&
+      status['ownership'] !== undefined &&
+      status['ownership'] !== 'Created'
+    );
+  }).length;
+  if (count === 0) return [];
+  const words = count === 1 ? 'resource names' : 'resources name';
+  return [`${count} ${words} no id: what has the name in the service is taken for theirs; --context tells for sure`];
+}
+
+/** Accounts that no credential and no snapshot is there for. */
+function unreadAccounts({ actors }: Scene, readers: readonly AccountReader[]): readonly Finding[] {
+  const known = new Set(readers.map(({ accountId }) => accountId));
+  return actors.flatMap(({ kind, namespace, name, spec }): Finding[] => {
+    const accountId = spec['accountId'];
+    if (!kind.endsWith('HostingAccount') || typeof accountId !== 'string' || known.has(accountId)) return [];
+    const message = `account ${accountId} is not read: ${readers.length === 0 ? 'nothing is' : `only ${[...known].join(', ')} is`}`;
+    return [{ code: 'NoCredential', incomplete: true, message, kind, namespace, name }];
+  });
+}
+
+/** Of what was there before, everything that it was given is known. */
+function hiddenKnownOf(before: Scene | undefined): ReadonlySet<string> {
+  return new Set((before?.actors ?? []).map(keyOfActor));
+}
+
+function appNameIn(readers: readonly AccountReader[], appId: unknown): string | undefined {
+  for (const reader of readers)
+    for (const [address, reading] of reader.readings()) {
+      if (!address.startsWith('/apps') || reading.is !== 'answered' || !isRecord(reading.body)) continue;
+      const { apps } = reading.body;
+      const found = Array.isArray(apps)
+        ? apps.find((app: unknown) => isRecord(app) && app['appId'] === appId)
+        : undefined;
+      if (isRecord(found)) return String(found['name']);
+    }
+  return undefined;
+}
+
+function planOf(
+  input: PlanInput,
+  rows: readonly PlanRow[],
+  drift: readonly PlanRow[],
+  findings: readonly Finding[],
+  notes: readonly string[] = [],
+): Plan {
+  const { requestsPerSecond } = input;
+  const readings = input.readers.flatMap((reader) => reader.readings());
+  const total = rows.filter(({ action }) => action !== 'unknown').length;
+  const counts: Record<string, number> = {};
+  for (const { action } of rows) counts[action] = (counts[action] ?? 0) + 1;
+  return {
+    format: 'apphosting-plan',
+    version: 1,
+    name: input.name,
+    accounts: input.readers.map(({ accountId, endpoint, asOfMs }) => {
+      return { accountId, endpoint, asOf: new Date(asOfMs).toISOString().replace(/:\d\d\.\d+Z$/, ':00Z') };
+    }),
+    complete: findings.every(({ incomplete }) => !incomplete),
+    rows: [...rows],
+    drift: [...drift],
+    findings: [...findings],
+    notes: [...input.documents.notes, ...notes],
+    counts,
+    reads: { asked: readings.length, answered: readings.filter(([, { is }]) => is === 'answered').length },
+    calls: { total, requestsPerSecond, seconds: Math.ceil(total / requestsPerSecond) },
+  };
+}

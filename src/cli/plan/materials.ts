@@ -1,0 +1,76 @@
+/** The Secrets and ConfigMaps of a plan: those that are given, and for what is only named a value that stands for it. */
+import { isRecord } from '../../base/json.ts';
+import type { Needs } from '../../engine/kind/contract/define.ts';
+import type { AccountReader } from '../account/reader.ts';
+import type { Actor, Scene } from './rehearsal.ts';
+import { kinds } from '../../kinds/index.ts';
+
+/** A Secret or a ConfigMap. */
+interface Material {
+  readonly kind: 'Secret' | 'ConfigMap';
+  readonly namespace: string;
+  readonly name: string;
+  readonly values: Readonly<Record<string, string>>;
+}
+
+/** What an object asks for besides itself; nothing where its spec is not valid. */
+export function needsOf({ kind, spec }: Pick<Actor, 'kind' | 'spec'>): Needs {
+  const found = kinds.find((one) => one.kind === kind);
+  const parsed = found?.spec.safeParse(spec);
+  return found === undefined || parsed?.success !== true ? {} : found.needs(parsed.data);
+}
+
+/** A value nobody knows: it is an address, since some fields take nothing else. */
+function standIn(kind: string, namespace: string, name: string, key: string): string {
+  return `https://unknown.invalid/${kind}/${namespace}/${name}/${encodeURIComponent(key)}`;
+}
+
+/** Everything that the objects of a scene ask for. */
+export function materialsOf(
+  { actors, secrets, configMaps }: Scene,
+  readers: readonly AccountReader[],
+  operatorNamespace: string,
+  tokenPrefix: string,
+): readonly Material[] {
+  const all = new Map<string, Material>();
+  const add = (
+    kind: Material['kind'],
+    namespace: string,
+    name: string,
+    values: Material['values'],
+    wins: boolean,
+  ): void => {
+    const at = `${kind}/${namespace}/${name}`;
+    const known = all.get(at)?.values ?? {};
+    all.set(at, { kind, namespace, name, values: wins ? { ...known, ...values } : { ...values, ...known } });
+  };
+  const given = { Secret: secrets, ConfigMap: configMaps } as const;
+  for (const kind of ['Secret', 'ConfigMap'] as const)
+    for (const [place, values] of given[kind]) {
+      const [namespace = '', name = ''] = place.split('/');
+      add(kind, namespace, name, values, true);
+    }
+  for (const actor of actors) {
+    const { namespace } = actor;
+    const needs = needsOf(actor);
+    for (const { name, key } of needs.secrets ?? [])
+      add('Secret', namespace, name, { [key]: standIn('Secret', namespace, name, key) }, false);
+    for (const { name, key } of needs.configMaps ?? [])
+      add('ConfigMap', namespace, name, { [key]: standIn('ConfigMap', namespace, name, key) }, false);
+    const accountId = actor.spec['accountId'];
+    if (typeof accountId !== 'string' || !actor.kind.endsWith('HostingAccount')) continue;
+    const where = actor.kind === 'HostingAccount' ? namespace : operatorNamespace;
+    const endpoint = readers.find((reader) => reader.accountId === accountId)?.endpoint ?? 'unknown.invalid';
+    const baseUrl = `${isLoopback(endpoint) ? 'http' : 'https'}://${endpoint}`;
+    for (const field of ['credentialsRef', 'dangerousCredentialsRef']) {
+      const ref = actor.spec[field];
+      const name = isRecord(ref) ? ref['name'] : undefined;
+      if (typeof name === 'string') add('Secret', where, name, { baseUrl, token: `${tokenPrefix}${accountId}` }, true);
+    }
+  }
+  return [...all.values()];
+}
+
+function isLoopback(endpoint: string): boolean {
+  return /^(localhost|127\.|\[::1\])/.test(endpoint);
+}

@@ -1,0 +1,109 @@
+/** A plan as a comment of a pull request: the same marker each time, so that whoever posts it updates one comment. */
+import type { Action, Plan, PlanField, PlanRow } from './model.ts';
+import { countsInWords, findingAsText, signs, summaryOf, titleOf, valueAsText } from './print-text.ts';
+
+/** The plan as Markdown of at most so many characters: whole rows are left out, and counted. */
+export function planAsMarkdown(plan: Plan, maxChars: number): string {
+  const rows = plan.rows.map((row) => rowOf(row, plan));
+  const drift = plan.drift.map((row) => rowOf(row, plan));
+  for (let kept = rows.length; ; kept = kept > 64 ? Math.floor(kept * 0.9) : kept - 1) {
+    for (const withDrift of drift.length === 0 ? [false] : [true, false]) {
+      const text = pageOf(plan, rows, kept, withDrift ? drift : []);
+      if (text.length <= maxChars || (kept <= 0 && !withDrift))
+        return text.length <= maxChars ? text : shortest(plan, maxChars);
+    }
+  }
+}
+
+function shortest(plan: Plan, maxChars: number): string {
+  return `${markerOf(plan)}\n### ${escaped(plan.name)}: ${countsInWords(plan)}\n`.slice(0, maxChars);
+}
+
+function markerOf({ name }: Plan): string {
+  return `<!-- apphosting-plan:${name.replaceAll(/[^A-Za-z0-9._/-]/g, '-').replaceAll('--', '-')} -->`;
+}
+
+function pageOf(plan: Plan, rows: readonly string[], kept: number, drift: readonly string[]): string {
+  const left = rows.length - kept;
+  const head = ['| | Resource | Call | Fields |', '|-|-|-|-|'];
+  const few = rows.length <= 5;
+  const table = [...head, ...rows.slice(0, kept)];
+  const cut = left > 0 ? ['', `${left} more row${left === 1 ? '' : 's'} did not fit.`] : [];
+  const folded = few ? table : ['<details><summary>All ' + rows.length + '</summary>', '', ...table, '', '</details>'];
+  const differs = [
+    '',
+    `<details><summary>Already different, and not caused by this: ${drift.length}</summary>`,
+    '',
+    ...head,
+  ];
+  return [
+    markerOf(plan),
+    `### ${escaped(plan.name)}: ${headline(plan)}`,
+    ...warnings(plan),
+    ...(rows.length === 0 ? [] : ['', ...folded, ...cut]),
+    ...(drift.length === 0 ? [] : [...differs, ...drift, '', '</details>']),
+    ...plan.notes.flatMap((note) => ['', `Note: ${escaped(note)}`]),
+    '',
+    escaped(summaryOf(plan)),
+    '',
+  ].join('\n');
+}
+
+function headline(plan: Plan): string {
+  return countsInWords(plan).replace(/\d+ deletes?/, (words) => `**${words}**`);
+}
+
+/** What a reader must not overlook. */
+function warnings(plan: Plan): readonly string[] {
+  const of = (action: Action) => plan.rows.filter((row) => row.action === action);
+  const listed = (rows: readonly PlanRow[]) => {
+    const first = [...new Set(rows.map((row) => code(titleOf(row, plan))))];
+    return first.length > 5 ? `${first.slice(0, 5).join(', ')} and ${first.length - 5} more` : first.join(', ');
+  };
+  const [deleted, deployed, access] = [of('delete'), of('deploy'), of('access')];
+  const lines = [
+    ...(plan.complete ? [] : ['**Incomplete: something could not be read, and there may be more to do than this.**']),
+    ...(deleted.length === 0 ? [] : [`**Deletes** ${listed(deleted)}.`]),
+    ...(deployed.length === 0 ? [] : [`**Deploys** ${listed(deployed)}.`]),
+    ...(access.length === 0 ? [] : [`**Changes access** ${listed(access)}.`]),
+    ...plan.findings.slice(0, 20).map((finding) => escaped(findingAsText(finding))),
+    ...(plan.findings.length > 20 ? [`and ${plan.findings.length - 20} more findings`] : []),
+  ];
+  return lines.map((line) => `> ${line}  `);
+}
+
+function rowOf(row: PlanRow, plan: Plan): string {
+  const fields = row.fields.map((field) => fieldOf(field, row.action));
+  const told = [...(row.note === undefined ? [] : [escaped(row.note)]), ...(row.action === 'create' ? [] : fields)];
+  return `| ${signs[row.action]} | ${escaped(titleOf(row, plan))} | ${row.call ?? ''} | ${told.join(', ')} |`;
+}
+
+function fieldOf(field: PlanField, action: Action): string {
+  if (action === 'unknown') return code(field.name);
+  if (field.secret === true) return `${escaped(field.name)} (secret changes)`;
+  const after = code(valueAsText(field.after));
+  return field.before === undefined
+    ? `${escaped(field.name)} ${after}`
+    : `${escaped(field.name)} ${code(valueAsText(field.before))} → ${after}`;
+}
+
+/** A text in a cell that nothing in it can break, link or mention. */
+function escaped(text: string): string {
+  return text
+    .replaceAll('&', '&amp;')
+    .replaceAll('<', '&lt;')
+    .replaceAll('>', '&gt;')
+    .replaceAll('@', '&#64;')
+    .replaceAll(/[\\`*_[\]|#~!]/g, (sign) =>
+      sign === '_' || sign === '#' || sign === '!' || sign === '~' ? sign : `\\${sign}`,
+    )
+    .replaceAll(/[\r\n]+/g, ' ');
+}
+
+/** A text as code in a cell. */
+function code(text: string): string {
+  const plain = text.replaceAll(/[\r\n]+/g, ' ').replaceAll('|', '\\|');
+  const longest = Math.max(0, ...[...plain.matchAll(/`+/g)].map(([ticks]) => ticks.length));
+  const fence = '`'.repeat(longest + 1);
+  return longest > 0 ? `${fence} ${plain} ${fence}` : `${fence}${plain}${fence}`;
+}

@@ -1,0 +1,339 @@
+/**
+ * The operator as it is, run until quiet: on a cluster in memory, on a service in memory on top of what was read, and on a
+ * clock of its own. What it would have sent is written down.
+ *
+ * First it comes to rest with the objects that are there before, then with those that shall be there: only what the second part
+ * sends is caused by the change.
+ */
+import { OperatorKey } from '../../engine/objects/fingerprint.ts';
+import { group, keyOf, version } from '../../engine/objects/names.ts';
+import type { Hosting, KubeObject, Log, Metrics, Outcome, Request, Service } from '../../engine/ports.ts';
+import type { AnyKind } from '../../engine/kind/contract/define.ts';
+import { openHosting } from '../../hosting/open.ts';
+import { kinds } from '../../kinds/index.ts';
+import { isRecord } from '../../base/json.ts';
+import { Secret } from '../../base/secret.ts';
+import { secretResource } from '../../kube/material/material.ts';
+import type { AccountReader, Reading } from '../account/reader.ts';
+import { MemoryCluster } from '../in-memory/cluster.ts';
+import { KubeInMemory } from '../in-memory/kube.ts';
+import { SeededEntropy, settle, VirtualClock } from '../in-memory/virtual-clock.ts';
+import { createOperator, resourceOf, type Operator } from '../operator/operator.ts';
+import { materialsOf } from './materials.ts';
+import { ServiceInMemory } from './service-in-memory.ts';
+
+/** An object of ours, or a Secret or ConfigMap, that takes part. */
+export interface Actor {
+  readonly kind: string;
+  readonly namespace: string;
+  readonly name: string;
+  readonly metadata: Readonly<Record<string, unknown>>;
+  readonly spec: Readonly<Record<string, unknown>>;
+  /** What the cluster shows of it now; absent where that is not known. */
+  readonly live?: { readonly generation: number; readonly status: Readonly<Record<string, unknown>> };
+  /** It may be bound to what has its name, since nobody can say what it is bound to. */
+  readonly presumed?: true;
+}
+
+/** Values by namespace and name: those of a Secret, or those of a ConfigMap. */
+export type Values = ReadonlyMap<string, Readonly<Record<string, string>>>;
+
+/** What there is at one time. */
+export interface Scene {
+  readonly actors: readonly Actor[];
+  readonly secrets: Values;
+  readonly configMaps: Values;
+}
+
+/** What is to be played. */
+export interface Play {
+  /** Undefined where nothing is known of what is there. */
+  readonly before: Scene | undefined;
+  readonly after: Scene;
+  readonly readers: readonly AccountReader[];
+}
+
+/** A call that the operator would send. */
+export interface PlannedCall {
+  readonly caused: boolean;
+  /** `Kind/namespace/name`. */
+  readonly object: string;
+  readonly words: string;
+  readonly request: Request;
+  /** What the service shows of its item right before. */
+  readonly before: Readonly<Record<string, unknown>> | undefined;
+  readonly outcome: Outcome['is'];
+  /** Since the beginning of its part. */
+  readonly afterMs: number;
+}
+
+/** What came of it. */
+export interface Played {
+  readonly calls: readonly PlannedCall[];
+  /** Our objects as they stand in the end. */
+  readonly objects: readonly KubeObject[];
+  readonly failures: readonly Extract<Reading, { is: 'failed' }>[];
+  /** False where something still went on when time was up. */
+  readonly isQuiet: boolean;
+}
+
+const operatorNamespace = 'apphosting-system';
+/** Nothing is sent for so long: it is quiet. Longer than a poll, and than the pause between two looks for what is gone. */
+const quietMs = 150_000;
+/** What waits for something is given longer. */
+const patienceMs = 420_000;
+const longestMs = 6 * 3_600_000;
+const tokenPrefix = 'the-credential-of-a-plan-for-';
+
+const silent: Log = { debug: () => undefined, info: () => undefined, warn: () => undefined, error: () => undefined };
+const unmeasured: Metrics = { count: () => undefined, gauge: () => undefined, observe: () => undefined };
+
+/** Plays it. */
+export async function rehearse(play: Play): Promise<Played> {
+  const stage = new Stage(play.readers);
+  await stage.start();
+  try {
+    let isQuiet = true;
+    if (play.before !== undefined) {
+      stage.set(play.before);
+      isQuiet = await stage.untilQuiet();
+      stage.own(play.before.actors);
+    }
+    stage.caused = true;
+    stage.set(play.after);
+    isQuiet = (await stage.untilQuiet()) && isQuiet;
+    return { calls: stage.calls, objects: stage.objects(), failures: stage.failures(), isQuiet };
+  } finally {
+    await stage.stop();
+  }
+}
+
+class Stage {
+  readonly #clock: VirtualClock;
+  readonly #cluster: MemoryCluster;
+  readonly #services: ReadonlyMap<string, ServiceInMemory>;
+  readonly #readers: readonly AccountReader[];
+  readonly #operator: Operator;
+  readonly calls: PlannedCall[] = [];
+  caused = false;
+  #lastCallAt = 0;
+  #beganAt = 0;
+
+  constructor(readers: readonly AccountReader[]) {
+    this.#readers = readers;
+    this.#clock = new VirtualClock(Math.max(0, ...readers.map(({ asOfMs }) => asOfMs)));
+    this.#cluster = new MemoryCluster(this.#clock, new SeededEntropy(1));
+    this.#services = new Map(
+      readers.map((reader) => [reader.accountId, new ServiceInMemory(reader, () => this.#clock.wall())]),
+    );
+    const entropy = new SeededEntropy(2);
+    const around = { clock: this.#clock, entropy, log: silent, metrics: unmeasured };
+    this.#operator = createOperator({
+      ...around,
+      kinds,
+      api: new KubeInMemory(this.#cluster),
+      hosting: this.#watched(
+        openHosting({
+          ...around,
+          callMs: 30_000,
+          // Nothing is connected to: the wire ends in this process.
+          hostRules: { allowedHosts: [], allowInsecureLoopback: true, allowPrivateAddresses: true, proxy: undefined },
+          wire: async (request) => {
+            const token = request.headers['authorization'] ?? '';
+            const service = this.#services.get(token.slice(tokenPrefix.length));
+            return service === undefined
+              ? { failed: 'connection', message: 'there is no credential for this account' }
+              : service.wire(request);
+          },
+        }),
+      ),
+      callMs: 30_000,
+      pollMs: 60_000,
+      leadership: { mayAct: () => undefined },
+      key: new OperatorKey(new Secret('a key that no operator has, for a plan')),
+      instance: 'plan',
+      operatorNamespace,
+      namespace: undefined,
+      selector: undefined,
+      secretWatch: 'on',
+      readOnly: false,
+      powers: { sinceMs: this.#clock.wall(), activation: true, accountReset: true },
+      horizonMs: 1_000,
+      workers: 32,
+    });
+  }
+
+  async start(): Promise<void> {
+    this.#operator.watch();
+    await settle();
+    await this.#operator.synced();
+    this.#operator.act(0);
+    await settle();
+  }
+
+  async stop(): Promise<void> {
+    const stopped = this.#operator.stop();
+    await Promise.race([stopped, this.#clock.advance(30_000)]);
+  }
+
+  failures(): readonly Extract<Reading, { is: 'failed' }>[] {
+    return [...this.#services.values()].flatMap((service) => service.failures);
+  }
+
+  objects(): readonly KubeObject[] {
+    return kinds.flatMap((kind) => this.#cluster.all(resourceOf(kind)));
+  }
+
+  /** Makes the cluster what the scene shows: what is not in it is deleted, what differs is changed. */
+  set(scene: Scene): void {
+    this.#beganAt = this.#clock.monotonic();
+    this.#lastCallAt = this.#beganAt;
+    for (const { kind, namespace, name, values } of materialsOf(scene, this.#readers, operatorNamespace, tokenPrefix))
+      this.#place(kind, namespace, name, values);
+    const wanted = new Set(scene.actors.map((actor) => keyOf(actor.kind, this.#placeOf(actor), actor.name)));
+    for (const { kind, metadata } of this.objects()) {
+      if (wanted.has(keyOf(kind, metadata.namespace, metadata.name)) || metadata.deletionTimestamp !== undefined)
+        continue;
+      this.#cluster.delete(resourceOf(kindOf(kind)), metadata.namespace, metadata.name);
+    }
+    for (const actor of scene.actors) this.#enter(actor);
+  }
+
+  /** What was bound by its name is taken for what the resource made itself: that is what it usually is. */
+  own(actors: readonly Actor[]): void {
+    for (const actor of actors.filter(({ presumed }) => presumed === true)) {
+      const resource = resourceOf(kindOf(actor.kind));
+      const known = this.#cluster.get(resource, this.#placeOf(actor), actor.name);
+      if (known === undefined || !isRecord(known.status) || known.status['ownership'] !== 'Adopted') continue;
+      const status = { ...known.status, ownership: 'Created' };
+      this.#cluster.update(resource, known.metadata.namespace, actor.name, { ...known, status }, 'status');
+    }
+  }
+
+  /** Lets time pass until nothing is sent any more; false where that did not come. */
+  async untilQuiet(): Promise<boolean> {
+    for (;;) {
+      await this.#rest();
+      const now = this.#clock.monotonic();
+      const silentMs = now - this.#lastCallAt;
+      if (silentMs >= patienceMs || (silentMs >= quietMs && this.#isConcluded())) return true;
+      if (now - this.#beganAt > longestMs) return false;
+      const next = this.#clock.nextAt ?? now + 1_000;
+      await this.#clock.advance(Math.max(1, next - now));
+    }
+  }
+
+  /** Everything that follows from now has happened, and every read has its answer. */
+  async #rest(): Promise<void> {
+    await settle();
+    for (;;) {
+      const answered = await Promise.all([...this.#services.values()].map((service) => service.answered()));
+      if (!answered.includes(true)) return;
+      await settle();
+    }
+  }
+
+  /** True when every object says something final of its newest generation. */
+  #isConcluded(): boolean {
+    return this.objects().every(({ metadata, status }) => {
+      const conditions =
+        isRecord(status) && Array.isArray(status['conditions']) ? (status['conditions'] as unknown[]) : [];
+      return conditions.some(
+        (condition) =>
+          isRecord(condition) &&
+          condition['observedGeneration'] === metadata.generation &&
+          condition['status'] === 'True' &&
+          (condition['type'] === 'Ready' || condition['type'] === 'Stalled'),
+      );
+    });
+  }
+
+  /** The same hosting layer, with every call written down. */
+  #watched(hosting: Hosting): Hosting {
+    return {
+      open: (settings, onWalk, onThrottled) => {
+        const service = hosting.open(settings, (event) => onWalk({ ...event, service: outer }), onThrottled);
+        if ('refused' in service) return service;
+        const outer: Service = {
+          ...service,
+          send: async (request, options) => {
+            const call = options.call;
+            if (call === undefined || request.effect === 'read') return service.send(request, options);
+            const before = await this.#services.get(settings.accountId)?.itemOf(request);
+            const outcome = await service.send(request, options);
+            if (outcome.is === 'notSent') return outcome;
+            this.#lastCallAt = this.#clock.monotonic();
+            const afterMs = this.#lastCallAt - this.#beganAt;
+            this.calls.push({ caused: this.caused, ...call, request, before, outcome: outcome.is, afterMs });
+            return outcome;
+          },
+        };
+        return outer;
+      },
+    };
+  }
+
+  #placeOf({ kind, namespace }: Actor): string | undefined {
+    return kindOf(kind).scope === 'Namespaced' ? namespace : undefined;
+  }
+
+  #enter(actor: Actor): void {
+    const kind = kindOf(actor.kind);
+    const resource = resourceOf(kind);
+    const namespace = this.#placeOf(actor);
+    const known = this.#cluster.get(resource, namespace, actor.name);
+    const metadata = {
+      ...known?.metadata,
+      ...actor.metadata,
+      name: actor.name,
+      ...(namespace !== undefined && { namespace }),
+    };
+    const body = { apiVersion: `${group}/${version}`, kind: actor.kind, metadata, spec: actor.spec };
+    if (known !== undefined) {
+      this.#cluster.update(resource, namespace, actor.name, { ...known, ...body }, 'object');
+      return;
+    }
+    const made = this.#cluster.create(resource, namespace, body);
+    if (actor.live === undefined) return;
+    const status = asOfGeneration(actor.live.status, actor.live.generation);
+    this.#cluster.update(resource, namespace, actor.name, { ...made, status }, 'status');
+  }
+
+  #place(
+    kind: 'Secret' | 'ConfigMap',
+    namespace: string,
+    name: string,
+    values: Readonly<Record<string, string>>,
+  ): void {
+    const resource =
+      kind === 'Secret' ? secretResource : { group: '', version: 'v1', plural: 'configmaps', namespaced: true };
+    const data =
+      kind === 'Secret'
+        ? Object.fromEntries(Object.entries(values).map(([key, value]) => [key, Buffer.from(value).toString('base64')]))
+        : values;
+    const body = { apiVersion: 'v1', kind, metadata: { name, namespace }, data };
+    const known = this.#cluster.get(resource, namespace, name);
+    if (known === undefined) this.#cluster.create(resource, namespace, body);
+    else this.#cluster.update(resource, namespace, name, { ...body, metadata: known.metadata }, 'object');
+  }
+}
+
+/** The kind of this name; only objects of our kinds take part. */
+export function kindOf(name: string): AnyKind {
+  const found = kinds.find(({ kind }) => kind === name);
+  if (found === undefined) throw new Error(`${name} is not a kind of ours`);
+  return found;
+}
+
+/** A status in the generations of an object that was just made: its own is 1, every other is older. */
+function asOfGeneration(value: unknown, generation: number, within = ''): unknown {
+  if (Array.isArray(value)) return value.map((item) => asOfGeneration(item, generation));
+  if (!isRecord(value)) return value;
+  return Object.fromEntries(
+    Object.entries(value).map(([name, inner]) => {
+      const isOurs = name === 'observedGeneration' || (name === 'generation' && within === 'applied');
+      if (isOurs && typeof inner === 'number') return [name, inner === generation ? 1 : 0];
+      return [name, asOfGeneration(inner, generation, name)];
+    }),
+  );
+}

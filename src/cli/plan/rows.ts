@@ -1,0 +1,271 @@
+/** From what the operator would have sent to the rows of a plan. */
+import { isRecord, sameJson, type Json } from '../../base/json.ts';
+import { Secret } from '../../base/secret.ts';
+import { partsOfKey } from '../../engine/objects/names.ts';
+import type { KubeObject, Request } from '../../engine/ports.ts';
+import { kinds } from '../../kinds/index.ts';
+import { needsOf } from './materials.ts';
+import type { Action, Finding, PlanField, PlanRow } from './model.ts';
+import type { Actor, PlannedCall, Played } from './rehearsal.ts';
+import { isNewId } from './service-in-memory.ts';
+
+/** What is known besides of the resources of a plan. */
+export interface Known {
+  readonly actors: readonly Actor[];
+  /** Where a resource stands in the documents, by its key. */
+  readonly places: ReadonlyMap<string, { readonly file: string; readonly line: number }>;
+  /** Keys of resources whose hidden fields are known: the cluster or the documents before show them. */
+  readonly hiddenKnown: ReadonlySet<string>;
+  /** Keys of resources of which the cluster shows what they were given. */
+  readonly liveKnown: ReadonlySet<string>;
+  /** What deleted resources are told by. */
+  readonly whyDeleted: string;
+  /** The name of an app by its id. */
+  readonly appName: (appId: unknown) => string | undefined;
+}
+
+/** A text of the service as a terminal may show it: no control characters, no marks of ours. */
+export function plainText(text: string): string {
+  return text.replace(/\s*apphosting:[a-z2-7]{16}$/, '').replaceAll(/\p{C}+/gu, ' ');
+}
+
+/** The rows of a plan, sorted: what the documents cause, and what differs anyway. */
+export function rowsOf(
+  played: Played,
+  known: Known,
+): { readonly rows: readonly PlanRow[]; readonly drift: readonly PlanRow[] } {
+  const names = namesOfIds(played.objects);
+  const done = played.calls.filter(({ outcome }) => outcome === 'committed');
+  const made = new Set(done.filter(({ request }) => request.effect === 'create').map(({ object }) => object));
+  const rowOf = (call: PlannedCall) => {
+    const isHiddenKnown = (call.caused ? known.hiddenKnown : known.liveKnown).has(call.object) || made.has(call.object);
+    return callRow(call, { ...known, names, isHiddenKnown });
+  };
+  const of = (caused: boolean) => done.filter((call) => call.caused === caused).flatMap(rowOf);
+  const depth = depths(known.actors);
+  const sorted = (rows: readonly PlanRow[]) => rows.toSorted((a, b) => order(a, b, depth));
+  const unknown = played.objects.flatMap((object) => unknownRow(object, known, made));
+  return { rows: sorted([...of(true), ...unknown]), drift: sorted(of(false)) };
+}
+
+/** Objects that the operator would give up on as they are. */
+export function stalledOf(played: Played, known: Known): readonly Finding[] {
+  return played.objects.flatMap((object) => {
+    const { kind, metadata } = object;
+    const stalled = conditionOf(object, 'Stalled');
+    if (stalled?.['status'] !== 'True') return [];
+    const { namespace = '', name } = metadata;
+    const place = known.places.get(`${kind}/${namespace}/${name}`);
+    const message = plainText(`${String(stalled['reason'])}: ${String(stalled['message'])}`);
+    return [{ code: 'Stalled', incomplete: false, message, kind, namespace, name, ...place } as const];
+  });
+}
+
+interface Around extends Known {
+  readonly names: ReadonlyMap<string, string>;
+  readonly isHiddenKnown: boolean;
+}
+
+function callRow(call: PlannedCall, around: Around): readonly PlanRow[] {
+  const { object, request, before } = call;
+  const { kind, namespace, name } = partsOfKey(object);
+  const action = actionOf(request);
+  const isNew = request.effect === 'create' && action === 'create';
+  const all = fieldsOf(request, isNew ? undefined : before, around);
+  // What is not shown may be what it is already.
+  const fields =
+    isNew || around.isHiddenKnown || action !== 'change' ? all : all.filter((field) => field.before !== undefined);
+  if (action === 'change' && fields.length === 0) return [];
+  const place = around.places.get(object);
+  const note = noteOf(request, before, around);
+  return [
+    {
+      action,
+      kind,
+      namespace,
+      name,
+      call: request.endpoint,
+      fields: [...fields],
+      ...(note !== undefined && { note }),
+      ...place,
+    },
+  ];
+}
+
+function actionOf({ endpoint, method }: Request): Action {
+  if (method === 'DELETE') return 'delete';
+  if (endpoint === 'PATCH /member/env-access') return 'access';
+  if (endpoint.startsWith('POST /app-env/') && endpoint !== 'POST /app-env/alert') return 'deploy';
+  if (endpoint === 'POST /disaster-readiness/configure') return 'change';
+  if (endpoint.startsWith('POST /disaster-readiness/')) return 'request';
+  return method === 'PATCH' || endpoint === 'POST /alert/toggle' ? 'change' : 'create';
+}
+
+const verbs: Readonly<Record<string, string>> = {
+  'POST /app-env/deploy-image': 'deploys, restarts',
+  'POST /app-env/build': 'builds, restarts',
+  'POST /app-env/redeploy': 'restarts',
+  'POST /app-env/rollback': 'rolls back, restarts',
+  'POST /app-env/stop': 'stops',
+  'POST /app-env/start': 'starts',
+};
+
+function noteOf(request: Request, before: PlannedCall['before'], { whyDeleted, appName }: Around): string | undefined {
+  if (request.method === 'DELETE') return whyDeleted;
+  const verb = verbs[request.endpoint];
+  if (verb !== undefined) {
+    const environment = textOf(before?.['name'] ?? request.body?.['appEnvId']);
+    return plainText(`${verb} ${[appName(before?.['appId']), environment].filter(Boolean).join('/')}`);
+  }
+  if (request.body?.['applyImmediately'] === true) return 'deploys at once, restarts all environments of the app';
+  return undefined;
+}
+
+function textOf(value: unknown): string {
+  return typeof value === 'string' ? value : '';
+}
+
+/** Fields by which a call names its object; they are no change. */
+const naming: ReadonlySet<string> = new Set([
+  'accountId',
+  'appId',
+  'appEnvId',
+  'alertId',
+  'contactPointId',
+  'membershipId',
+  'requestId',
+  'applyImmediately',
+]);
+
+function fieldsOf(request: Request, before: PlannedCall['before'], around: Around): readonly PlanField[] {
+  const isNew = before === undefined;
+  const rows = Object.entries(request.body ?? {}).flatMap(([name, value]) => flat(name, value));
+  const shown = rows.filter(([name]) => !naming.has(name) || (isNew && name === 'appEnvId'));
+  return shown.flatMap(([name, value]): readonly PlanField[] => {
+    if (isSecret(value)) return [{ name, secret: true }];
+    const after = told(value, around);
+    const seen = before === undefined ? undefined : at(before, name);
+    const was = seen === undefined || seen === null ? undefined : told(seen as Json, around);
+    if (was !== undefined && sameJson(sortedList(was), sortedList(after))) return [];
+    return [{ name, ...(was !== undefined && { before: was }), after }];
+  });
+}
+
+/** Objects are told field by field, lists as a whole. */
+function flat(name: string, value: Json): readonly (readonly [string, Json])[] {
+  if (value === null || typeof value !== 'object' || value instanceof Secret || Array.isArray(value))
+    return [[name, value]];
+  return Object.entries(value).flatMap(([key, inner]) => flat(`${name}.${key}`, inner));
+}
+
+function isSecret(value: Json): boolean {
+  if (value instanceof Secret) return true;
+  return typeof value === 'object' && value !== null && Object.values(value).some((inner: Json) => isSecret(inner));
+}
+
+function at(item: Readonly<Record<string, unknown>>, path: string): unknown {
+  let value: unknown = item;
+  for (const part of path.split('.')) value = isRecord(value) ? value[part] : undefined;
+  return value;
+}
+
+type Told = NonNullable<PlanField['after']>;
+
+/** A value as people may read it: ids of this run by the names of their resources. */
+function told(value: Json, around: Pick<Around, 'names'>): Told {
+  if (typeof value === 'string') {
+    if (isNewId(value)) return around.names.get(value) ?? 'a new one';
+    return plainText(value);
+  }
+  if (value instanceof Secret || value === null) return '(secret)';
+  if (Array.isArray(value)) return value.map((item: Json) => told(item, around));
+  if (typeof value === 'object')
+    return Object.fromEntries(Object.entries(value).map(([key, inner]) => [key, told(inner, around)]));
+  return value;
+}
+
+function sortedList(value: Told): Told {
+  return Array.isArray(value) ? value.toSorted((a, b) => (JSON.stringify(a) < JSON.stringify(b) ? -1 : 1)) : value;
+}
+
+/** Ids of this run, with the resources that they belong to. */
+function namesOfIds(objects: readonly KubeObject[]): ReadonlyMap<string, string> {
+  const fields = new Map(kinds.map(({ kind, idField }) => [kind, idField]));
+  const rows = objects.flatMap(({ kind, metadata, status }) => {
+    const field = fields.get(kind);
+    const id = field === undefined || !isRecord(status) ? undefined : status[field];
+    return typeof id === 'string' ? [[id, `${kind}/${metadata.name}`] as const] : [];
+  });
+  return new Map(rows);
+}
+
+function conditionOf({ status }: KubeObject, type: string): Readonly<Record<string, unknown>> | undefined {
+  const conditions = isRecord(status) ? status['conditions'] : undefined;
+  const list: readonly unknown[] = Array.isArray(conditions) ? conditions : [];
+  return list.filter(isRecord).find((condition) => condition['type'] === type);
+}
+
+/** What cannot be told of an object: what it waits for, and what the service never shows. */
+function unknownRow(object: KubeObject, known: Known, made: ReadonlySet<string>): readonly PlanRow[] {
+  const { kind, metadata, status } = object;
+  const { namespace = '', name } = metadata;
+  const key = `${kind}/${namespace}/${name}`;
+  const place = known.places.get(key);
+  const row = (fields: readonly PlanField[], note: string): readonly PlanRow[] => {
+    return [{ action: 'unknown', kind, namespace, name, fields: [...fields], note: plainText(note), ...place }];
+  };
+  const ready = conditionOf(object, 'Ready');
+  const isStalled = conditionOf(object, 'Stalled')?.['status'] === 'True';
+  const isRequest = kinds.find((one) => one.kind === kind)?.life === 'request';
+  if (isStalled || isRequest) return [];
+  if (ready?.['status'] !== 'True')
+    return row(
+      [],
+      ready === undefined ? 'nothing is known of it yet' : `${String(ready['reason'])}: ${String(ready['message'])}`,
+    );
+  const unverified = isRecord(status) && Array.isArray(status['unverified']) ? (status['unverified'] as unknown[]) : [];
+  if (unverified.length === 0 || known.hiddenKnown.has(key) || made.has(key)) return [];
+  if (isOnlyObserved(object)) return [];
+  return row(
+    unverified.map((field) => ({ name: String(field) })),
+    'never shown; sent if changed',
+  );
+}
+
+function isOnlyObserved({ spec }: KubeObject): boolean {
+  const lifecycle = isRecord(spec) ? spec['lifecycle'] : undefined;
+  return isRecord(lifecycle) && Object.values(lifecycle).includes('Observe');
+}
+
+/** How many references an object stands on. */
+function depths(actors: readonly Actor[]): (row: Pick<PlanRow, 'kind' | 'namespace' | 'name'>) => number {
+  const byKey = new Map(actors.map((actor) => [`${actor.kind}/${actor.namespace}/${actor.name}`, actor]));
+  const found = new Map<string, number>();
+  const depthOf = (key: string, above: readonly string[]): number => {
+    const known = found.get(key);
+    if (known !== undefined) return known;
+    const actor = byKey.get(key);
+    if (actor === undefined || above.includes(key)) return 0;
+    const below = (needsOf(actor).references ?? []).map(({ kind, name }) => `${kind}/${actor.namespace}/${name}`);
+    const own = actor.kind.endsWith('HostingAccount') ? 0 : 1;
+    const depth = own + Math.max(0, ...below.map((one) => depthOf(one, [...above, key])));
+    found.set(key, depth);
+    return depth;
+  };
+  return ({ kind, namespace, name }) => depthOf(`${kind}/${namespace}/${name}`, []);
+}
+
+const actions: readonly Action[] = ['create', 'change', 'access', 'deploy', 'request', 'delete', 'unknown'];
+
+function order(a: PlanRow, b: PlanRow, depth: (row: PlanRow) => number): number {
+  const keys = (row: PlanRow) => [
+    row.kind,
+    row.namespace,
+    row.name,
+    String(actions.indexOf(row.action)),
+    row.call ?? '',
+  ];
+  const [left, right] = [keys(a), keys(b)];
+  const first = left.findIndex((part, index) => part !== right[index]);
+  return depth(a) - depth(b) || (first < 0 ? 0 : (left[first] ?? '') < (right[first] ?? '') ? -1 : 1);
+}

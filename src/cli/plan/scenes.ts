@@ -1,0 +1,172 @@
+/** From documents, and from what the cluster shows, to the scenes of a rehearsal. */
+import { isRecord } from '../../base/json.ts';
+import { group, version } from '../../engine/objects/names.ts';
+import type { KubeObject } from '../../engine/ports.ts';
+import { kinds } from '../../kinds/index.ts';
+import { flawsOf, pathInWords } from '../definitions/check.ts';
+import type { Documents, Loaded } from '../documents/load.ts';
+import type { Finding } from './model.ts';
+import type { Actor, Scene, Values } from './rehearsal.ts';
+
+/** Documents that are fit to be played, and what is wrong with the others. */
+export interface Sorted {
+  readonly scene: Scene;
+  readonly places: ReadonlyMap<string, { readonly file: string; readonly line: number }>;
+  readonly findings: readonly Finding[];
+  /** How many documents are of other kinds. */
+  readonly others: number;
+}
+
+/** The key of an actor: `Kind/namespace/name`. */
+export function keyOfActor({ kind, namespace, name }: Pick<Actor, 'kind' | 'namespace' | 'name'>): string {
+  return `${kind}/${namespace}/${name}`;
+}
+
+/** Sorts documents: ours, Secrets, ConfigMaps, others; refuses what the API server would refuse. */
+export function sortDocuments(documents: Documents, fallbackNamespace: string): Sorted {
+  const actors: Actor[] = [];
+  const secrets = new Map<string, Readonly<Record<string, string>>>();
+  const configMaps = new Map<string, Readonly<Record<string, string>>>();
+  const places = new Map<string, { file: string; line: number }>();
+  const findings: Finding[] = documents.unreadable.map(({ place, message }) => {
+    return { code: 'Unreadable', incomplete: true, message, ...place };
+  });
+  let others = 0;
+  for (const loaded of documents.loaded) {
+    const namespace = namespaceOf(loaded, fallbackNamespace);
+    if (loaded.apiVersion === 'v1' && loaded.kind === 'Secret')
+      secrets.set(`${namespace}/${loaded.name}`, secretValues(loaded));
+    else if (loaded.apiVersion === 'v1' && loaded.kind === 'ConfigMap')
+      configMaps.set(`${namespace}/${loaded.name}`, texts(loaded.object['data']));
+    else if (!loaded.apiVersion.startsWith(`${group}/`)) others += 1;
+    else {
+      const flaws = flawsOfDocument(loaded);
+      findings.push(...flaws);
+      const key = `${loaded.kind}/${namespace}/${loaded.name}`;
+      const first = places.get(key);
+      const { file, line } = loaded.place;
+      if (first !== undefined) {
+        const message = `it stands in ${first.file}:${first.line} too`;
+        findings.push({
+          code: 'Duplicate',
+          incomplete: false,
+          message,
+          kind: loaded.kind,
+          namespace,
+          name: loaded.name,
+          file,
+          line,
+        });
+        continue;
+      }
+      places.set(key, { file, line });
+      if (flaws.length === 0) actors.push(actorOf(loaded, namespace));
+    }
+  }
+  return { scene: { actors, secrets, configMaps }, places, findings, others };
+}
+
+function namespaceOf({ kind, namespace }: Loaded, fallback: string): string {
+  const found = kinds.find((one) => one.kind === kind);
+  return found?.scope === 'Cluster' ? '' : (namespace ?? fallback);
+}
+
+function flawsOfDocument(loaded: Loaded): readonly Finding[] {
+  const { kind, name, namespace = '', object, place } = loaded;
+  const about = { code: 'Invalid', incomplete: false, kind, namespace, name, file: place.file } as const;
+  if (loaded.apiVersion !== `${group}/${version}`) {
+    const message = `apiVersion: ${loaded.apiVersion} is not served, ${group}/${version} is`;
+    return [{ ...about, message, line: loaded.lineOf(['apiVersion']) }];
+  }
+  return flawsOf(kind, object).map(({ path, message }) => {
+    return { ...about, message: `${pathInWords(path)}: ${message}`, line: loaded.lineOf(path) };
+  });
+}
+
+function actorOf({ kind, name, object }: Loaded, namespace: string): Actor {
+  const metadata = isRecord(object['metadata']) ? object['metadata'] : {};
+  const { labels, annotations } = metadata;
+  const spec = isRecord(object['spec']) ? object['spec'] : {};
+  return {
+    kind,
+    namespace,
+    name,
+    metadata: { ...(isRecord(labels) && { labels }), ...(isRecord(annotations) && { annotations }) },
+    spec,
+  };
+}
+
+function secretValues({ object }: Loaded): Readonly<Record<string, string>> {
+  const data = Object.entries(texts(object['data'])).map(([key, value]) => [
+    key,
+    Buffer.from(value, 'base64').toString(),
+  ]);
+  return { ...(Object.fromEntries(data) as Record<string, string>), ...texts(object['stringData']) };
+}
+
+function texts(value: unknown): Readonly<Record<string, string>> {
+  if (!isRecord(value)) return {};
+  return Object.fromEntries(Object.entries(value).filter((row): row is [string, string] => typeof row[1] === 'string'));
+}
+
+/** An object of the cluster as an actor, with what its status shows. */
+export function liveActor(object: KubeObject): Actor {
+  const { name, namespace = '', generation = 1, labels, annotations, finalizers } = object.metadata;
+  return {
+    kind: object.kind,
+    namespace,
+    name,
+    metadata: { ...(labels && { labels }), ...(annotations && { annotations }), ...(finalizers && { finalizers }) },
+    spec: isRecord(object.spec) ? object.spec : {},
+    ...(isRecord(object.status) && { live: { generation, status: object.status } }),
+  };
+}
+
+/** The same actors, free to be bound to what has their name: nothing is known of what they are bound to. */
+export function presumed(actors: readonly Actor[]): readonly Actor[] {
+  return actors.map((actor) => {
+    const { kind, spec, live } = actor;
+    if (live !== undefined || kind.endsWith('HostingAccount') || typeof spec['externalId'] === 'string') return actor;
+    const free = {
+      ...spec,
+      lifecycle: { ...(isRecord(spec['lifecycle']) ? spec['lifecycle'] : {}), adoption: 'ByName' },
+    };
+    const takes = kinds.find((one) => one.kind === kind)?.spec.safeParse(free).success === true;
+    return takes ? { ...actor, spec: free, presumed: true as const } : actor;
+  });
+}
+
+/** The same accounts, which let that be done. */
+export function permissive(actors: readonly Actor[]): readonly Actor[] {
+  return actors.map((actor) =>
+    actor.kind.endsWith('HostingAccount') ? { ...actor, spec: { ...actor.spec, adoption: 'ByName' } } : actor,
+  );
+}
+
+/** The account that an actor belongs to, by its key; undefined for an account. */
+export function accountKeyOf({ kind, namespace, spec }: Actor): string | undefined {
+  if (kind.endsWith('HostingAccount')) return undefined;
+  const ref = isRecord(spec['accountRef']) ? spec['accountRef'] : {};
+  const name = typeof ref['name'] === 'string' ? ref['name'] : 'default';
+  return ref['kind'] === 'ClusterHostingAccount'
+    ? `ClusterHostingAccount//${name}`
+    : `HostingAccount/${namespace}/${name}`;
+}
+
+/** Accounts that are named and not there, taken to be the one that is read. */
+export function standInAccounts(actors: readonly Actor[], accountId: string): readonly Actor[] {
+  const known = new Set(actors.map(keyOfActor));
+  const named = actors.flatMap((actor) => accountKeyOf(actor) ?? []).filter((key) => !known.has(key));
+  return [...new Set(named)]
+    .toSorted((a, b) => (a < b ? -1 : 1))
+    .map((key) => {
+      const [kind = '', namespace = '', name = ''] = key.split('/');
+      const spec = { accountId, credentialsRef: { name: `credentials-of-${name}` } };
+      return { kind, namespace, name, metadata: {}, spec };
+    });
+}
+
+/** Two sets of values as one; the second wins. */
+export function mergedValues(first: Values, second: Values): Values {
+  return new Map([...first, ...second]);
+}

@@ -1,0 +1,426 @@
+/**
+ * The service's side of a plan: what was read of an account, and on top of it what the plan would have changed so far.
+ *
+ * Reads are answered with what the service answered, changed items in place of the old ones. Changes are done here only: an
+ * item that is created gets an id that begins with `new-`, a deployment takes a while and succeeds, and what the interface
+ * leaves open is not made up. Nothing in here reaches the network.
+ */
+import { isRecord } from '../../base/json.ts';
+import type { Request } from '../../engine/ports.ts';
+import type { Wire, WireResponse } from '../../hosting/wire/wire.ts';
+import type { AccountReader, Reading } from '../account/reader.ts';
+
+type Item = Readonly<Record<string, unknown>>;
+type Query = Readonly<Record<string, string>>;
+
+/** One kind of item of the service: how its list, its single read and its id are called. */
+interface Shelf {
+  readonly list: string;
+  readonly field: string;
+  readonly single: string | undefined;
+  readonly id: string;
+  /** What a list may be narrowed by. */
+  readonly by: readonly string[];
+}
+
+const shelves = {
+  app: { list: '/apps', field: 'apps', single: '/app', id: 'appId', by: [] },
+  environment: { list: '/app-envs', field: 'appEnvs', single: undefined, id: 'appEnvId', by: ['appId'] },
+  contactPoint: {
+    list: '/contact-points',
+    field: 'contactPoints',
+    single: '/contact-point',
+    id: 'contactPointId',
+    by: [],
+  },
+  alert: { list: '/app-env/alerts', field: 'alerts', single: '/alert', id: 'alertId', by: ['appEnvId'] },
+  member: { list: '', field: '', single: '/member/env-access', id: 'membershipId', by: [] },
+  configuration: {
+    list: '/disaster-readiness/configurations',
+    field: 'items',
+    single: undefined,
+    id: 'configurationId',
+    by: [],
+  },
+} as const satisfies Record<string, Shelf>;
+
+type ShelfName = keyof typeof shelves;
+
+/** How an item of this run is told from one of the service. */
+const newPrefix = 'new-';
+/** How long a deployment takes here: what a plan says of time is about requests. */
+const deploymentMs = 20_000;
+const prefix = '/api/public/v1';
+
+/** True for an id that only this run knows. */
+export function isNewId(id: unknown): boolean {
+  return typeof id === 'string' && id.startsWith(newPrefix);
+}
+
+/** An item of the service as it stands at one moment of the run. */
+interface Kept {
+  /** Undefined where it was deleted. */
+  readonly item: Item | undefined;
+  readonly isNew: boolean;
+}
+
+interface Answer {
+  readonly status: number;
+  readonly body: unknown;
+}
+
+/** A service in memory on top of what was read. */
+export class ServiceInMemory {
+  readonly #reader: AccountReader;
+  readonly #wallMs: () => number;
+  readonly #kept = new Map<string, Kept>();
+  readonly #settlesAt = new Map<string, { readonly at: number; readonly status: string }>();
+  readonly #failures = new Map<string, Extract<Reading, { is: 'failed' }>>();
+  #count = 0;
+  #underWay = new Set<Promise<unknown>>();
+
+  constructor(reader: AccountReader, wallMs: () => number) {
+    this.#reader = reader;
+    this.#wallMs = wallMs;
+  }
+
+  /** Reads that have no answer to go by, in the order of their addresses. */
+  get failures(): readonly Extract<Reading, { is: 'failed' }>[] {
+    return [...this.#failures].toSorted(([a], [b]) => (a < b ? -1 : 1)).map(([, failure]) => failure);
+  }
+
+  /** Resolves when every read that is under way has its answer; false where there was none. */
+  async answered(): Promise<boolean> {
+    if (this.#underWay.size === 0) return false;
+    await Promise.all(this.#underWay);
+    return true;
+  }
+
+  /** Carries what the operator sends, to here and no further. */
+  readonly wire: Wire = async (request) => {
+    const stopped = request.start();
+    if (stopped !== undefined) return { failed: 'connection', message: stopped };
+    const { pathname, searchParams } = new URL(request.path, 'https://service.invalid');
+    const path = pathname.slice(pathname.indexOf(prefix) + prefix.length);
+    const query = Object.fromEntries(searchParams);
+    if (request.method === 'GET') return this.#get(path, query);
+    const body = request.body === undefined ? {} : (JSON.parse(request.body) as Item);
+    return responseOf(await this.#change(`${request.method} ${path}`, query, body));
+  };
+
+  /** The item that a call is about, as the service shows it at this moment. */
+  async itemOf({ endpoint, query = {}, body = {} }: Request): Promise<Item | undefined> {
+    const named = { ...query, ...body } as Readonly<Record<string, unknown>>;
+    const shelf = shelfOf(endpoint);
+    if (shelf === undefined) return undefined;
+    const id = named[shelves[shelf].id];
+    return typeof id === 'string' ? this.#find(shelf, id, named) : undefined;
+  }
+
+  async #get(path: string, query: Query): Promise<WireResponse | { failed: 'connection'; message: string }> {
+    for (const [name, shelf] of Object.entries(shelves) as [ShelfName, Shelf][]) {
+      if (path === shelf.single) return this.#single(name, shelf, path, query);
+      if (path === shelf.list && shelf.list !== '') return this.#list(name, shelf, path, query);
+    }
+    const configurationId = query['configurationId'];
+    if (path === '/disaster-readiness/points' && isNewId(configurationId))
+      return responseOf({ status: 200, body: { generation: 1, items: [] } });
+    return this.#base(path, query);
+  }
+
+  /** What the service itself answered. */
+  async #base(path: string, query: Query): Promise<WireResponse | { failed: 'connection'; message: string }> {
+    const reading = await this.#ask(path, query);
+    if (reading.is === 'answered') return responseOf(reading);
+    const statuses = { forbidden: 403, unauthorized: 401, refused: 400 } as const;
+    const { why, message } = reading;
+    if (why === 'forbidden' || why === 'unauthorized' || why === 'refused')
+      return responseOf({ status: statuses[why], body: { message } });
+    return { failed: 'connection', message };
+  }
+
+  async #ask(path: string, query: Query): Promise<Reading> {
+    const asking = this.#reader.read({ endpoint: `GET ${path}`, method: 'GET', path, query, effect: 'read' });
+    this.#underWay.add(asking);
+    try {
+      const reading = await asking;
+      if (reading.is === 'failed') this.#failures.set(`${path} ${JSON.stringify(query)}`, reading);
+      return reading;
+    } finally {
+      this.#underWay.delete(asking);
+    }
+  }
+
+  async #single(name: ShelfName, shelf: Shelf, path: string, query: Query) {
+    const id = query[shelf.id] ?? '';
+    const kept = this.#kept.get(`${name}/${id}`);
+    if (kept?.item === undefined && kept !== undefined) return responseOf(gone);
+    if (kept?.item !== undefined && kept.isNew) return responseOf({ status: 200, body: this.#now(name, kept.item) });
+    const base = await this.#base(path, query);
+    if (kept?.item === undefined || !('status' in base) || base.status !== 200) return base;
+    const before = bodyIn(base);
+    return responseOf({ status: 200, body: { ...unwrapped(before), ...this.#now(name, kept.item) } });
+  }
+
+  async #list(name: ShelfName, shelf: Shelf, path: string, query: Query) {
+    const isOfNew = shelf.by.some((field) => isNewId(query[field]));
+    const base = isOfNew ? responseOf({ status: 200, body: { [shelf.field]: [] } }) : await this.#base(path, query);
+    if (!('status' in base) || base.status !== 200) return base;
+    const body = bodyIn(base);
+    if (!isRecord(body) || !Array.isArray(body[shelf.field])) return base;
+    const isLast = typeof body['nextCursor'] !== 'string' || body['nextCursor'] === '';
+    const listed = (body[shelf.field] as unknown[]).flatMap((entry) => {
+      const id = isRecord(entry) ? entry[shelf.id] : undefined;
+      const kept = this.#kept.get(`${name}/${String(id)}`);
+      if (kept === undefined || !isRecord(entry)) return [entry];
+      return kept.item === undefined ? [] : [{ ...entry, ...this.#now(name, kept.item) }];
+    });
+    const made = isLast ? this.#made(name, shelf, query) : [];
+    return responseOf({ status: 200, body: { ...body, [shelf.field]: [...listed, ...made] } });
+  }
+
+  /** What this run has made and a list would show. */
+  #made(name: ShelfName, shelf: Shelf, query: Query): readonly Item[] {
+    return [...this.#kept].flatMap(([key, { item, isNew }]) => {
+      if (!isNew || item === undefined || !key.startsWith(`${name}/`)) return [];
+      const isMeant = shelf.by.every((field) => query[field] === undefined || query[field] === item[field]);
+      return isMeant ? [this.#now(name, item)] : [];
+    });
+  }
+
+  /** An item as of now: what was under way may have come to its end. */
+  #now(name: ShelfName, item: Item): Item {
+    const settles = name === 'environment' ? this.#settlesAt.get(String(item['appEnvId'])) : undefined;
+    if (settles === undefined || settles.at > this.#wallMs()) return item;
+    return { ...item, status: settles.status, updatedAt: new Date(settles.at).toISOString() };
+  }
+
+  async #find(name: ShelfName, id: string, named: Item): Promise<Item | undefined> {
+    const kept = this.#kept.get(`${name}/${id}`);
+    if (kept?.item === undefined && kept !== undefined) return undefined;
+    if (kept?.isNew === true) return kept.item;
+    const shelf: Shelf = shelves[name];
+    const accountId = this.#reader.accountId;
+    const [path, query]: [string, Query] =
+      shelf.single === undefined
+        ? [shelf.list, { accountId, ...(name === 'configuration' && { limit: '100' }) }]
+        : [shelf.single, { [shelf.id]: id, ...(name === 'member' && { accountId }) }];
+    const reading = await this.#ask(path, query);
+    const body = reading.is === 'answered' && reading.status === 200 ? reading.body : undefined;
+    const list = isRecord(body) && shelf.single === undefined ? body[shelf.field] : undefined;
+    const found = Array.isArray(list)
+      ? list.find((entry: unknown) => isRecord(entry) && entry[shelf.id] === id)
+      : unwrapped(body);
+    return isRecord(found) ? { ...found, ...kept?.item } : (kept?.item ?? (named['appEnvId'] === id ? {} : undefined));
+  }
+
+  #create(name: ShelfName, item: Item): Item {
+    const id = `${newPrefix}${name}-${(this.#count += 1)}`;
+    const at = new Date(this.#wallMs()).toISOString();
+    const made = { ...item, [shelves[name].id]: id, createdAt: at, updatedAt: at };
+    this.#kept.set(`${name}/${id}`, { item: made, isNew: true });
+    return made;
+  }
+
+  #merge(name: ShelfName, id: string, changes: Item): void {
+    const known = this.#kept.get(`${name}/${id}`);
+    const item = {
+      ...known?.item,
+      ...changes,
+      [shelves[name].id]: id,
+      updatedAt: new Date(this.#wallMs()).toISOString(),
+    };
+    this.#kept.set(`${name}/${id}`, { item, isNew: known?.isNew === true });
+  }
+
+  #remove(name: ShelfName, id: string): Answer {
+    this.#kept.set(`${name}/${id}`, { item: undefined, isNew: false });
+    return { status: 200, body: { message: 'deleted' } };
+  }
+
+  async #change(endpoint: string, query: Query, body: Item): Promise<Answer> {
+    const text = (field: string) => textOf(body[field] ?? query[field]);
+    switch (endpoint) {
+      case 'POST /app':
+        return done({ appId: this.#create('app', newApp(body))['appId'] });
+      case 'PATCH /app':
+        this.#merge('app', text('appId'), {
+          ...body,
+          ...(body['customDockerfileContent'] !== undefined && { customDockerfileContentInUse: true }),
+        });
+        return done({ appId: body['appId'], environmentsAffected: 0 });
+      case 'DELETE /app':
+        return this.#remove('app', text('appId'));
+      case 'POST /contact-point': {
+        const { config: _config, ...shown } = body;
+        return done({
+          message: 'created',
+          contactPoint: this.#create('contactPoint', { ...shown, dashboardDeployments: [] }),
+        });
+      }
+      case 'PATCH /contact-point': {
+        const { config: _config, ...shown } = body;
+        this.#merge('contactPoint', text('contactPointId'), shown);
+        return done({ message: 'changed' });
+      }
+      case 'DELETE /contact-point':
+        return this.#removeContactPoint(text('contactPointId'));
+      case 'POST /app-env/alert':
+        return done({ message: 'created', alert: this.#create('alert', { ...alertDefaults, ...body }) });
+      case 'PATCH /alert':
+      case 'POST /alert/toggle':
+        this.#merge('alert', text('alertId'), body);
+        return done({ message: 'changed', enabled: body['enabled'] });
+      case 'POST /alert/refresh':
+        return done(await this.#stateOf(text('alertId')));
+      case 'DELETE /alert':
+        return this.#remove('alert', text('alertId'));
+      case 'PATCH /member/env-access':
+        this.#merge('member', text('membershipId'), { allowedAppEnvIds: body['allowedAppEnvIds'] });
+        return done({ membershipId: body['membershipId'], allowedAppEnvIds: body['allowedAppEnvIds'] });
+      case 'POST /disaster-readiness/configure':
+        return this.#configure(body);
+      case 'POST /solutions':
+        return done({ installationId: `${newPrefix}installation-${(this.#count += 1)}`, components: [] });
+      default:
+        return endpoint.startsWith('POST /app-env/') ? this.#deploy(endpoint, body) : this.#receipt(body);
+    }
+  }
+
+  /** A deployment, a stop or a start: it is under way for a while, and then at rest. */
+  async #deploy(endpoint: string, body: Item): Promise<Answer> {
+    const named = textOf(body['appEnvId']);
+    const status = endpoint === 'POST /app-env/stop' ? 'stopped' : 'running';
+    this.#merge('environment', named, { status: 'UPDATING' });
+    this.#settlesAt.set(named, { at: this.#wallMs() + deploymentMs, status });
+    const contentId = `${newPrefix}content-${(this.#count += 1)}`;
+    return done({ success: true, message: 'accepted', contentId, appEnv: { appEnvId: named, status: 'UPDATING' } });
+  }
+
+  /** A contact point that an alert uses is not deleted. */
+  #removeContactPoint(id: string): Answer {
+    const uses = this.#alertsUsing(id);
+    if (uses === 0) return this.#remove('contactPoint', id);
+    return { status: 400, body: { error: 'the contact point is in use', details: `${uses} alerts use it` } };
+  }
+
+  #alertsUsing(id: string): number {
+    const ids = new Set<string>();
+    for (const [address, reading] of this.#reader.readings()) {
+      if (!address.startsWith('/app-env/alerts') || reading.is !== 'answered' || !isRecord(reading.body)) continue;
+      const { alerts } = reading.body;
+      for (const alert of Array.isArray(alerts) ? (alerts as unknown[]) : [])
+        if (isRecord(alert) && usesPoint(alert, id)) ids.add(String(alert['alertId']));
+    }
+    for (const [key, { item }] of this.#kept) {
+      if (!key.startsWith('alert/')) continue;
+      const alertId = key.slice('alert/'.length);
+      const uses = item !== undefined && ('contactPointIds' in item ? usesPoint(item, id) : ids.has(alertId));
+      if (uses) ids.add(alertId);
+      else ids.delete(alertId);
+    }
+    return ids.size;
+  }
+
+  async #stateOf(alertId: string): Promise<Item> {
+    const alert = await this.#find('alert', alertId, {});
+    const state = alert?.['lastKnownState'] ?? 'NoData';
+    return { state, previousState: state, lastStateCheck: alert?.['lastStateCheck'] };
+  }
+
+  #configure(body: Item): Answer {
+    const items = Array.isArray(body['items']) ? (body['items'] as Item[]) : [];
+    const results = items.map((item) => {
+      const { sourceAppEnvId, expectedGeneration, requestId: _request, target, ...own } = item;
+      const settings = { ...(body['common'] as Item | undefined), ...own };
+      const known = this.#protectionOf(sourceAppEnvId);
+      const generation = Number(expectedGeneration) + 1;
+      const facts = { sourceAppEnvId, generation, settings, plannedDestination: target };
+      const configurationId = known ?? String(this.#create('configuration', facts)['configurationId']);
+      if (known !== undefined) this.#merge('configuration', known, facts);
+      const operationId = `${newPrefix}operation-${(this.#count += 1)}`;
+      return { sourceAppEnvId, success: true, configurationId, operationId, generation, phase: 'queued' };
+    });
+    return done({ results });
+  }
+
+  #protectionOf(sourceAppEnvId: unknown): string | undefined {
+    for (const [address, reading] of this.#reader.readings()) {
+      if (!address.startsWith(shelves.configuration.list) || reading.is !== 'answered') continue;
+      const items = isRecord(reading.body) ? reading.body['items'] : undefined;
+      for (const item of Array.isArray(items) ? (items as unknown[]) : [])
+        if (isRecord(item) && item['sourceAppEnvId'] === sourceAppEnvId) return String(item['configurationId']);
+    }
+    for (const [key, { item }] of this.#kept)
+      if (key.startsWith('configuration/') && item?.['sourceAppEnvId'] === sourceAppEnvId)
+        return key.slice('configuration/'.length);
+    return undefined;
+  }
+
+  /** Recovery is asked for, and what comes of it is not made up. */
+  #receipt(body: Item): Answer {
+    const { configurationId, expectedGeneration: generation } = body;
+    return done({
+      operationId: `${newPrefix}operation-${(this.#count += 1)}`,
+      configurationId,
+      generation,
+      phase: 'queued',
+    });
+  }
+}
+
+const gone: Answer = { status: 404, body: { message: 'not found' } };
+const alertDefaults = { aggregation: 'mean', queryRange: '10m', enabled: true, lastKnownState: 'NoData' };
+
+function done(body: unknown): Answer {
+  return { status: 200, body };
+}
+
+/** Which items an endpoint is about. */
+function shelfOf(endpoint: string): ShelfName | undefined {
+  const [, path = ''] = endpoint.split(' ');
+  if (path === '/app-env/alert' || path.startsWith('/alert')) return 'alert';
+  if (path.startsWith('/app-env/')) return 'environment';
+  const names = Object.entries(shelves).find(([, shelf]) => shelf.single === path);
+  return names?.[0] as ShelfName | undefined;
+}
+
+function newApp(body: Item): Item {
+  const { accountId: _account, ...rest } = body;
+  return {
+    slug: body['name'],
+    dockerPreset: 'CUSTOM',
+    contextDir: './',
+    useImage: false,
+    builder: 'DOCKER',
+    isCliDeployment: false,
+    customDockerfileContentInUse: body['customDockerfileContent'] !== undefined,
+    ...rest,
+  };
+}
+
+function usesPoint(alert: Item, id: string): boolean {
+  const ids = alert['contactPointIds'];
+  if (Array.isArray(ids)) return ids.includes(id);
+  const points = alert['contactPoints'];
+  return Array.isArray(points) && points.some((point: unknown) => isRecord(point) && point['contactPointId'] === id);
+}
+
+/** The object in a body, which may stand under the one name of an object in it. */
+function unwrapped(body: unknown): Item | undefined {
+  if (!isRecord(body)) return undefined;
+  const wrapped = ['app', 'contactPoint', 'alert', 'access', 'envAccess', 'member'].map((name) => body[name]);
+  return wrapped.find(isRecord) ?? body;
+}
+
+function responseOf({ status, body }: Answer): WireResponse {
+  return { status, headers: { 'content-type': 'application/json' }, text: JSON.stringify(body) };
+}
+
+function bodyIn({ text = '' }: WireResponse): unknown {
+  return JSON.parse(text);
+}
+
+function textOf(value: unknown): string {
+  return typeof value === 'string' ? value : '';
+}

@@ -1,0 +1,81 @@
+import type { Call, Caller } from '../area.ts';
+import {
+  accounts,
+  type Account,
+  memberships,
+  type Membership,
+  type Permission,
+  type Scope,
+  tokens,
+} from './records.ts';
+import { forbidden, notFound, Refusal } from '../http/refusal.ts';
+import type { World } from '../store/store.ts';
+
+/** Finds out who is asking: 401 without a token that counts. */
+export function authenticate(world: World, authorization: string | undefined): Caller {
+  const token = authorization === undefined ? undefined : world.of(tokens).get(authorization);
+  if (token === undefined) throw new Refusal(401, 'user not authenticated');
+  if (token.kind !== 'user') throw new Refusal(401, 'this interface accepts only the user token');
+  return { token, memberships: world.of(memberships).where('token', token.token) };
+}
+
+/** Refuses with 403 unless the token holds every scope. */
+export function requireScopes(caller: Caller, scopes: readonly Scope[]): void {
+  const missing = scopes.find((scope) => !caller.token.scopes.includes(scope));
+  if (missing !== undefined) throw forbidden(`the token lacks the scope ${missing}`);
+}
+
+/** An account that exists: 404 otherwise. */
+export function accountNamed(world: World, accountId: string): Account {
+  const account = world.of(accounts).get(accountId);
+  if (account === undefined) throw notFound('account not found');
+  return account;
+}
+
+/** The caller's membership of an account: 404 for an unknown account, 403 for somebody else's. */
+export function memberOf(call: Pick<Call, 'world' | 'caller'>, accountId: string): Membership {
+  accountNamed(call.world, accountId);
+  const membership = call.caller.memberships.find((each) => each.accountId === accountId);
+  if (membership === undefined) throw forbidden('you are not a member of this account');
+  return membership;
+}
+
+/** The caller's membership of an account in which they are an admin: 403 otherwise. */
+export function adminOf(call: Pick<Call, 'world' | 'caller'>, accountId: string): Membership {
+  const membership = memberOf(call, accountId);
+  if (membership.role !== 'admin') throw forbidden('this needs admin permission');
+  return membership;
+}
+
+/** The caller's membership of an account, with a permission that the role does not confer: 403 otherwise. */
+export function permittedIn(
+  call: Pick<Call, 'world' | 'caller'>,
+  accountId: string,
+  permission: Permission,
+): Membership {
+  const membership = memberOf(call, accountId);
+  if (!membership.permissions.includes(permission)) {
+    throw forbidden(
+      `this needs the permission ${permission === 'manageMembers' ? 'Manage Members' : 'Secrets Access'}`,
+    );
+  }
+  return membership;
+}
+
+/** The account that a request without accountId means: 404 when the caller has none. */
+export function currentAccount(call: Pick<Call, 'world' | 'caller'>): string {
+  const accountId = call.caller.token.currentAccountId;
+  if (accountId === undefined) throw notFound('no current account is set');
+  return accountId;
+}
+
+/** Tells if this member sees only the environments assigned to them. */
+export function isRestricted(world: World, membership: Membership): boolean {
+  if (membership.role === 'admin' || membership.allowedAppEnvIds.length === 0) return false;
+  return world.of(accounts).get(membership.accountId)?.memberEnvAccess === true;
+}
+
+/** Tells if this member may see and change an environment. */
+export function maySee(world: World, membership: Membership, appEnvId: string): boolean {
+  return !isRestricted(world, membership) || membership.allowedAppEnvIds.includes(appEnvId);
+}

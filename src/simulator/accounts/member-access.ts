@@ -1,0 +1,72 @@
+import { permittedIn } from './access.ts';
+import { type Answer, type Area, type Call, ok } from '../area.ts';
+import { environmentNamed } from '../environments/environment.ts';
+import { list, optional, required, text } from '../http/fields.ts';
+import { memberships, type Membership } from './records.ts';
+import { notFound } from '../http/refusal.ts';
+import { single } from '../public/shape.ts';
+import type { World } from '../store/store.ts';
+
+/** Which environments a member may see. */
+export const memberAccess: Area = {
+  name: 'member access',
+  collections: [],
+  routes: [
+    {
+      method: 'GET',
+      path: '/member/env-access',
+      scopes: ['svc:read'],
+      takes: ['accountId', 'membershipId'],
+      handle: getAccess,
+    },
+    {
+      method: 'PATCH',
+      path: '/member/env-access',
+      scopes: ['svc:write:config'],
+      takes: ['accountId', 'membershipId', 'allowedAppEnvIds'],
+      handle: patchAccess,
+    },
+  ],
+};
+
+function getAccess(call: Call): Answer {
+  const accountId = required(call.query, 'accountId', text());
+  permittedIn(call, accountId, 'manageMembers');
+  const membership = memberNamed(call.world, accountId, required(call.query, 'membershipId', text()));
+  return ok(shown(call.world, membership));
+}
+
+function patchAccess(call: Call): Answer {
+  const { world, body } = call;
+  const accountId = required(body, 'accountId', text());
+  permittedIn(call, accountId, 'manageMembers');
+  const membership = memberNamed(world, accountId, required(body, 'membershipId', text()));
+  const allowedAppEnvIds = [...new Set(optional(body, 'allowedAppEnvIds', list(text())))];
+  const strange = allowedAppEnvIds.some((appEnvId) => environmentNamed(world, appEnvId).accountId !== accountId);
+  if (strange) throw notFound('the account has no such app environment');
+  const next = { ...membership, allowedAppEnvIds };
+  world.of(memberships).put(next);
+  world.record({ kind: 'memberAccess.updated', id: membership.membershipId, accountId, detail: { allowedAppEnvIds } });
+  return ok(shown(world, next));
+}
+
+function memberNamed(world: World, accountId: string, membershipId: string): Membership {
+  const membership = world.of(memberships).get(membershipId);
+  if (membership?.accountId !== accountId) throw notFound('the account has no such member');
+  return membership;
+}
+
+function shown(world: World, { membershipId, allowedAppEnvIds }: Membership): unknown {
+  return single(world, 'access', { membershipId, ...listOf(world, allowedAppEnvIds) });
+}
+
+function listOf(world: World, appEnvIds: readonly string[]): object {
+  switch (world.readings['envAccess.shape']) {
+    case 'allowedAppEnvIds':
+      return { allowedAppEnvIds: appEnvIds };
+    case 'appEnvIds':
+      return { appEnvIds };
+    case 'environments':
+      return { environments: appEnvIds.map((appEnvId) => ({ appEnvId })) };
+  }
+}

@@ -1,0 +1,75 @@
+import { collection } from '../store/collection.ts';
+
+/** A scope of a token. */
+export type Scope = 'svc:read' | 'svc:write:config' | 'svc:write:deploy' | 'svc:write:dangerous';
+
+/** Every scope there is. */
+export const everyScope: readonly Scope[] = ['svc:read', 'svc:write:config', 'svc:write:deploy', 'svc:write:dangerous'];
+
+/** A permission that being an admin does not confer. */
+export type Permission = 'manageMembers' | 'secretsAccess';
+
+/** A customer. */
+export interface Account {
+  readonly accountId: string;
+  readonly name: string;
+  readonly memberEnvAccess: boolean;
+  readonly sandboxEntitlement: boolean;
+}
+
+/** All customers. */
+export const accounts = collection<Account>('accounts', (account) => account.accountId);
+
+/** A token: the proof of who is calling. */
+export interface Token {
+  readonly token: string;
+  readonly kind: 'user' | 'environment';
+  readonly scopes: readonly Scope[];
+  readonly currentAccountId?: string;
+}
+
+/** All tokens. */
+export const tokens = collection<Token>('tokens', (token) => token.token);
+
+/** The role and permissions of a token in one account. */
+export interface Membership {
+  readonly membershipId: string;
+  readonly accountId: string;
+  readonly token: string;
+  readonly role: 'admin' | 'member';
+  readonly permissions: readonly Permission[];
+  /** Empty means every environment. */
+  readonly allowedAppEnvIds: readonly string[];
+}
+
+/** All memberships, by token and by account. */
+export const memberships = collection<Membership>('memberships', (membership) => membership.membershipId, {
+  indexes: {
+    token: (membership) => membership.token,
+    account: (membership) => membership.accountId,
+  },
+});
+
+/** A region of the service. */
+export interface Region {
+  readonly name: string;
+  readonly up: boolean;
+  readonly supports: {
+    readonly functions: boolean;
+    readonly sandbox: boolean;
+    readonly disasterReadiness: boolean;
+  };
+}
+
+/** All regions. */
+export const regions = collection<Region>('regions', (region) => region.name);
+
+/** A credential of the Credentials API: requests name it by id only. */
+export interface Credential {
+  readonly credentialId: string;
+  readonly accountId: string;
+  readonly kind: 'storage' | 'llm' | 'registry';
+}
+
+/** All credentials. */
+export const credentials = collection<Credential>('credentials', (credential) => credential.credentialId);

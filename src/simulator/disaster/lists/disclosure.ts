@@ -1,0 +1,92 @@
+// The least a service may disclose: sources and configurations without optional fields, operations without the fields that the interface
+// does not name.
+import type { Readings } from '../../readings.ts';
+import type { Item } from './items.ts';
+
+const SOURCE = [
+  'sourceAppEnvId',
+  'appId',
+  'appName',
+  'environmentName',
+  'region',
+  'eligible',
+  'volumes',
+  'unsupportedReasons',
+  'eligibleDestinations',
+  'suggestedSettings',
+];
+
+const CONFIGURATION = [
+  'configurationId',
+  'sourceAppEnvId',
+  'generation',
+  'settings',
+  'readiness',
+  'activities',
+  'validationScheduleEstablished',
+];
+
+const READINESS = ['state', 'warnings'];
+const VOLUME = ['name', 'eligible'];
+const ACTIVITY = ['operationId', 'kind', 'phase', 'startedAt'];
+
+/** The fields that the interface names of the operation under way and of one in the history. */
+const NAMED_ACTIVE = ['cutoffAt', 'validationCleanup'];
+const NAMED_ACTIVITY = ['cutoffAt'];
+
+/** A configuration as this world discloses it. */
+export function disclosedConfiguration(configuration: Item, readings: Readings): Item {
+  const shown = readings['dr.disclosed'] === 'minimal' ? minimalConfiguration(configuration) : configuration;
+  switch (readings['dr.operations']) {
+    case 'full':
+      return shown;
+    case 'withoutIds':
+      return withOperations(shown, withoutId, withoutId);
+    case 'asNamed':
+      return withOperations(
+        shown,
+        (active) => only(NAMED_ACTIVE, active),
+        (activity) => only(NAMED_ACTIVITY, activity),
+      );
+  }
+}
+
+function withoutId(operation: unknown): Item {
+  return typeof operation === 'object' && operation !== null ? { ...operation, operationId: undefined } : {};
+}
+
+function withOperations(
+  configuration: Item,
+  ofActive: (active: unknown) => Item,
+  ofActivity: (activity: unknown) => Item,
+): Item {
+  const { activeOperation, activities } = configuration;
+  return {
+    ...configuration,
+    ...(activeOperation === undefined ? {} : { activeOperation: ofActive(activeOperation) }),
+    activities: Array.isArray(activities) ? activities.map(ofActivity) : activities,
+  };
+}
+
+/** A source without its optional fields. */
+export function minimalSource(source: Item): Item {
+  return { ...only(SOURCE, source), volumes: eachOnly(VOLUME, source['volumes']) };
+}
+
+/** A configuration without its optional fields. */
+function minimalConfiguration(configuration: Item): Item {
+  return {
+    ...only(CONFIGURATION, configuration),
+    readiness: only(READINESS, configuration['readiness']),
+    activities: eachOnly(ACTIVITY, configuration['activities']),
+  };
+}
+
+function only(names: readonly string[], value: unknown): Item {
+  if (typeof value !== 'object' || value === null) return {};
+  return Object.fromEntries(Object.entries(value).filter(([name]) => names.includes(name)));
+}
+
+function eachOnly(names: readonly string[], values: unknown): readonly Item[] {
+  return Array.isArray(values) ? values.map((value) => only(names, value)) : [];
+}

@@ -1,0 +1,117 @@
+// The lists of disaster readiness: sources, configurations and points, one page at a time.
+import { maySee, memberOf } from '../../accounts/access.ts';
+import type { Answer, Call } from '../../area.ts';
+import { ok } from '../../area.ts';
+import { onlyFields, optional, queryNumber, required, text } from '../../http/fields.ts';
+import { forbidden, invalid, notFound } from '../../http/refusal.ts';
+import type { Membership } from '../../accounts/records.ts';
+import { listed, nextCursor } from '../../public/shape.ts';
+import type { World } from '../../store/store.ts';
+import { disclosedConfiguration, minimalSource } from './disclosure.ts';
+import { configurationItem, type Item, pointItem, sourceItem } from './items.ts';
+import { viewOf } from '../calls/journaling.ts';
+import type { Configuration } from '../model.ts';
+import { type Page, type Place, pageAfter, shuffledPlace } from './pages.ts';
+import { type SelectablePoint, selectablePoints } from '../evidence/points.ts';
+import { assembled, configurations, disksOf, recoveryPoints, type StoredConfiguration } from '../rows.ts';
+import { factsOf, listedEnvironments, regionFacts, targetOf } from '../surroundings.ts';
+
+const DEFAULT_LIMIT = 50;
+
+/** Lists the environments of an account as sources of protection. */
+export function sources(call: Call): Answer {
+  const { world } = call;
+  const { membership } = asked(call, []);
+  const visible = listedEnvironments(call, membership.accountId).filter(({ appEnvId }) =>
+    maySee(world, membership, appEnvId),
+  );
+  const page = pageOf(call, visible, (row) => placeInList(world, row.createdAt, row.appEnvId));
+  const protections = new Map(rowsShown(call, membership).map((row) => [row.sourceAppEnvId, row]));
+  const view = viewOf(world);
+  const regions = regionFacts(world);
+  const items = page.things.map((row): Item => {
+    const protection = protections.get(row.appEnvId);
+    const configuration = protection === undefined ? undefined : withPoints(call, protection);
+    const target = configuration === undefined ? undefined : targetOf(world, configuration);
+    const about = {
+      ...(configuration === undefined ? {} : { configuration }),
+      ...(target === undefined ? {} : { target }),
+      regions,
+      disks: disksOf(world, row.appEnvId),
+    };
+    return sourceItem(factsOf(world, row), about, view);
+  });
+  const minimal = world.readings['dr.disclosed'] === 'minimal';
+  return ok({ items: minimal ? items.map(minimalSource) : items, ...nextCursor(world, page.next) });
+}
+
+/** Every protection of an account, with its readiness as of now. */
+export function protections(call: Call): Answer {
+  const { world } = call;
+  const { membership } = asked(call, []);
+  const page = pageOf(call, rowsShown(call, membership), (row) =>
+    placeInList(world, row.createdAt, row.configurationId),
+  );
+  const view = viewOf(world);
+  const items = page.things.map((row) => {
+    const whole = configurationItem(withPoints(call, row), disksOf(world, row.sourceAppEnvId), view);
+    return disclosedConfiguration(whole, world.readings);
+  });
+  return ok({ items, ...nextCursor(world, page.next) });
+}
+
+/** The points a recovery may start from: candidates only, in no order that means anything. */
+export function points(call: Call): Answer {
+  const { world } = call;
+  const { membership, configurationId } = asked(call, ['configurationId']);
+  const configuration = shownOf(call, membership.accountId, configurationId);
+  if (!maySee(world, membership, configuration.sourceAppEnvId)) {
+    throw forbidden('you have no access to this environment');
+  }
+  const page = pageOf(call, selectablePoints(configuration), (point) => placeOfPoint(world, point));
+  const view = viewOf(world);
+  const items = page.things.map((point) => pointItem(configuration, point, view));
+  return ok({ generation: configuration.generation, items, ...nextCursor(world, page.next) });
+}
+
+/** Reads the query of a list; the caller must be a member of the account. */
+function asked(
+  call: Call,
+  more: readonly string[],
+): { readonly membership: Membership; readonly configurationId: string } {
+  const membership = memberOf(call, required(call.query, 'accountId', text()));
+  const configurationId = more.length === 0 ? '' : required(call.query, 'configurationId', text());
+  return { membership, configurationId };
+}
+
+function pageOf<Thing>(call: Call, things: readonly Thing[], placeOf: (thing: Thing) => Place): Page<Thing> {
+  onlyFields(call.query, 'query', ['accountId', 'configurationId', 'after', 'limit']);
+  const limit = optional(call.query, 'limit', queryNumber({ min: 1, max: 100 })) ?? DEFAULT_LIMIT;
+  const page = pageAfter(things, placeOf, { after: optional(call.query, 'after', text()), limit });
+  if (page === undefined) throw invalid('after is not a cursor of this list');
+  return page;
+}
+
+function placeInList(world: World, createdAt: number, id: string): Place {
+  return world.readings['lists.order'] === 'created' ? [createdAt, id] : shuffledPlace(id);
+}
+
+function placeOfPoint(world: World, { sequence, pointId }: SelectablePoint): Place {
+  return world.readings['points.order'] === 'chronological' ? [sequence, pointId] : shuffledPlace(pointId);
+}
+
+function rowsShown(call: Call, membership: Membership): readonly StoredConfiguration[] {
+  const rows = listed(call, configurations, 'account', membership.accountId);
+  return rows.filter(({ sourceAppEnvId }) => maySee(call.world, membership, sourceAppEnvId));
+}
+
+function withPoints(call: Call, row: StoredConfiguration): Configuration {
+  return assembled(row, listed(call, recoveryPoints, 'configuration', row.configurationId));
+}
+
+function shownOf(call: Call, accountId: string, configurationId: string): Configuration {
+  const current = call.world.of(configurations).get(configurationId);
+  if (current?.accountId !== accountId) throw notFound('configuration not found');
+  const rows = listed(call, configurations, 'account', accountId);
+  return withPoints(call, rows.find((each) => each.configurationId === configurationId) ?? current);
+}

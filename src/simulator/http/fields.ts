@@ -1,0 +1,116 @@
+import { invalid } from './refusal.ts';
+
+/** An object from outside: a body, a query, or something inside a body. */
+export type Fields = Readonly<Record<string, unknown>>;
+
+/** Turns a value from outside into one of ours, or refuses it in the name of its field. */
+export type Reads<T> = (value: unknown, name: string) => T;
+
+/** Tells if a field was sent at all. */
+export function sent(from: Fields, name: string): boolean {
+  return Object.hasOwn(from, name) && from[name] !== undefined;
+}
+
+/** A field that must be there. */
+export function required<T>(from: Fields, name: string, reads: Reads<T>): T {
+  if (!sent(from, name)) throw invalid(`${name} is required`);
+  return reads(from[name], name);
+}
+
+/** A field that may be left out; null is not leaving it out. */
+export function optional<T>(from: Fields, name: string, reads: Reads<T>): T | undefined {
+  return sent(from, name) ? reads(from[name], name) : undefined;
+}
+
+/** Text of a length in characters; not empty unless `min` is 0. */
+export function text(options: { readonly min?: number; readonly max?: number } = {}): Reads<string> {
+  const { min = 1, max } = options;
+  return (value, name) => {
+    if (typeof value !== 'string') throw invalid(`${name} must be a string`);
+    if (!value.isWellFormed()) throw invalid(`${name} is not valid Unicode`);
+    if (value.length < min) throw invalid(min === 1 ? `${name} must not be empty` : `${name} is too short`);
+    if (max !== undefined && value.length > max && Array.from(value).length > max) {
+      throw invalid(`${name} must have at most ${max} characters`);
+    }
+    return value;
+  };
+}
+
+/** true or false. */
+export const flag: Reads<boolean> = (value, name) => {
+  if (typeof value !== 'boolean') throw invalid(`${name} must be true or false`);
+  return value;
+};
+
+/** true or false as a query parameter. */
+export const queryFlag: Reads<boolean> = (value, name) => {
+  if (value !== 'true' && value !== 'false') throw invalid(`${name} must be true or false`);
+  return value === 'true';
+};
+
+/** A finite number within bounds. */
+export function number(
+  options: { readonly min?: number; readonly max?: number; readonly whole?: boolean } = {},
+): Reads<number> {
+  const { min = -Infinity, max = Infinity, whole = false } = options;
+  return (value, name) => {
+    if (typeof value !== 'number' || !Number.isFinite(value)) throw invalid(`${name} must be a number`);
+    if (whole && !Number.isSafeInteger(value)) throw invalid(`${name} must be a whole number`);
+    if (value < min || value > max) throw invalid(`${name} must be between ${min} and ${max}`);
+    return value;
+  };
+}
+
+/** A whole number within bounds as a query parameter. */
+export function queryNumber(options: { readonly min: number; readonly max: number }): Reads<number> {
+  const reads = number({ ...options, whole: true });
+  return (value, name) => {
+    if (typeof value !== 'string' || !/^-?\d{1,15}$/.test(value)) throw invalid(`${name} must be a whole number`);
+    return reads(Number(value), name);
+  };
+}
+
+/** One of a few words. */
+export function choice<const W extends string>(words: readonly W[]): Reads<W> {
+  return (value, name) => {
+    const known = words.find((word) => word === value);
+    if (known === undefined) throw invalid(`${name} must be one of ${words.join(', ')}`);
+    return known;
+  };
+}
+
+/** A list whose items are all of one kind. */
+export function list<T>(reads: Reads<T>, options: { readonly min?: number; readonly max?: number } = {}): Reads<T[]> {
+  const { min = 0, max = Infinity } = options;
+  return (value, name) => {
+    if (!Array.isArray(value)) throw invalid(`${name} must be a list`);
+    if (value.length < min) throw invalid(`${name} needs at least ${min} item${min === 1 ? '' : 's'}`);
+    if (value.length > max) throw invalid(`${name} takes at most ${max} items`);
+    return value.map((item, i) => reads(item, `${name}[${i}]`));
+  };
+}
+
+/** An object, with its fields still unread. */
+export const object: Reads<Fields> = (value, name) => {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) throw invalid(`${name} must be an object`);
+  return value as Fields;
+};
+
+/** An object whose values are all of one kind, under any name. */
+export function record<T>(reads: Reads<T>): Reads<Readonly<Record<string, T>>> {
+  return (value, name) => {
+    const entries = Object.entries(object(value, name));
+    return Object.fromEntries(entries.map(([key, item]) => [key, reads(item, `${name}.${key}`)]));
+  };
+}
+
+/** Refuses what has no meaning here. */
+export function onlyFields(from: Fields, name: string, known: readonly string[]): void {
+  const other = Object.keys(from).find((key) => !known.includes(key));
+  if (other !== undefined) throw invalid(`${name === '' ? '' : `${name}.`}${other} is not a known field`);
+}
+
+/** The same object without the fields that are undefined: what a row keeps. */
+export function present<T extends object>(from: T): { [K in keyof T]: Exclude<T[K], undefined> } {
+  return Object.fromEntries(Object.entries(from).filter(([, value]) => value !== undefined)) as never;
+}

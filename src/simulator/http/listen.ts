@@ -1,0 +1,275 @@
+/**
+ * The simulator on a socket. Every request is read to its end or to its limit before anything happens; a client that is slow to send
+ * runs into a deadline, one that is slow to read is given up when too much waits for it.
+ */
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import type { AddressInfo, Socket } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
+
+import { type Answered, originForm, type Reply, type Request, type Served, type Stream } from './exchange.ts';
+import { BadOption } from '../bad-option.ts';
+
+/** The address to listen on. */
+export interface ListenOptions {
+  readonly host: string;
+  readonly port: number;
+}
+
+/** A server that listens on a socket. */
+export interface ListeningTo<S extends Served> {
+  readonly simulator: S;
+  readonly url: string;
+  readonly port: number;
+  close(): Promise<void>;
+}
+
+const headersDeadlineMs = 5000;
+const requestDeadlineMs = 15_000;
+const longestHeaders = 32 * 1024;
+const mostDrained = 64 * 1024 * 1024;
+const mostWaiting = 1024 * 1024;
+const stalledMs = 30_000;
+const longestUnread = 16 * 1024;
+
+/**
+ * Serves a simulator on a socket. It is made only when the address is ours, so that a second start by mistake never comes to touch the
+ * state of the first.
+ */
+export async function listen<S extends Served>(make: () => S, options: ListenOptions): Promise<ListeningTo<S>> {
+  const server = createServer({
+    headersTimeout: headersDeadlineMs,
+    requestTimeout: requestDeadlineMs,
+    connectionsCheckingInterval: 500,
+    maxHeaderSize: longestHeaders,
+    keepAliveTimeout: 60_000,
+    // The simulator itself answers a request without Host, in the form of its errors.
+    requireHostHeader: false,
+  });
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject);
+    server.listen(options.port, options.host, resolve);
+  }).catch((error: unknown) => {
+    throw new BadOption(`cannot listen on ${options.host}:${options.port}: ${(error as Error).message}`, {
+      cause: error,
+    });
+  });
+  const simulator = madeOrClosed(make, server);
+  server.on('request', (incoming, outgoing) => void serve(simulator, incoming, outgoing));
+  server.on('checkExpectation', (incoming, outgoing) => void serve(simulator, incoming, outgoing));
+  server.on('connect', (_, socket) => refuse(simulator, 405, 'this is not a proxy', socket as Socket));
+  server.on('clientError', (error, socket) =>
+    refuseBroken(simulator, error as NodeJS.ErrnoException, socket as Socket),
+  );
+  const { port } = server.address() as AddressInfo;
+  const host = options.host.includes(':') ? `[${options.host}]` : options.host;
+  return { simulator, url: `http://${host}:${port}`, port, close: () => closed(server, simulator) };
+}
+
+function madeOrClosed<S>(make: () => S, server: Server): S {
+  try {
+    return make();
+  } catch (error) {
+    server.close();
+    throw error;
+  }
+}
+
+async function closed(server: Server, simulator: Served): Promise<void> {
+  simulator.stop();
+  const ended = new Promise<void>((resolve) => server.close(() => resolve()));
+  server.closeIdleConnections();
+  // Answers under way get a moment to end; hanging requests and streams do not.
+  const impatient = setTimeout(() => server.closeAllConnections(), 300).unref();
+  await ended;
+  clearTimeout(impatient);
+  await simulator.close();
+}
+
+async function serve(simulator: Served, incoming: IncomingMessage, outgoing: ServerResponse): Promise<void> {
+  outgoing.on('error', () => outgoing.destroy());
+  // A browser repeats a request by itself when a connection that it kept open breaks: the page would send twice where a fault strikes.
+  if (incoming.headers['sec-fetch-site'] !== undefined) outgoing.shouldKeepAlive = false;
+  try {
+    const { url, host } = originForm(incoming.url ?? '/');
+    const body = await bodyWithin(incoming, simulator.longestBody(url));
+    const hasHost = incoming.headers.host !== undefined || incoming.httpVersion === '1.0';
+    const reply = hasHost
+      ? await simulator.handle(requestOf(incoming, url, host, body, () => outgoing.destroyed))
+      : simulator.broken(400, 'the request needs a Host');
+    await deliver(reply, incoming, outgoing, body === undefined);
+  } catch {
+    // The client went away, or the state could not be written: nothing may look like a success.
+    outgoing.destroy();
+  }
+}
+
+function requestOf(
+  incoming: IncomingMessage,
+  url: string,
+  host: string | undefined,
+  body: Buffer | undefined,
+  isGivenUp: () => boolean,
+): Request {
+  const { origin, authorization } = incoming.headers;
+  const headers = {
+    host: host ?? incoming.headers.host,
+    origin,
+    authorization,
+    'content-type': incoming.headers['content-type'],
+  };
+  const request = { method: incoming.method ?? 'GET', url, headers, isGivenUp };
+  return body === undefined ? { ...request, tooLarge: true } : { ...request, body };
+}
+
+/** The body; undefined as soon as it is longer than allowed. */
+async function bodyWithin(incoming: IncomingMessage, limit: number): Promise<Buffer | undefined> {
+  if (incoming.headers['content-length'] === undefined && incoming.headers['transfer-encoding'] === undefined) {
+    return Buffer.alloc(0);
+  }
+  if (Number(incoming.headers['content-length'] ?? 0) > limit) return undefined;
+  return new Promise((resolve, reject) => {
+    const chunks: Buffer[] = [];
+    let length = 0;
+    incoming.on('data', (chunk: Buffer) => {
+      length += chunk.length;
+      if (length <= limit) chunks.push(chunk);
+      else resolve(undefined);
+    });
+    incoming.on('end', () => resolve(Buffer.concat(chunks)));
+    incoming.on('error', reject);
+    incoming.on('close', () => reject(new Error('the client went away')));
+  });
+}
+
+async function deliver(
+  reply: Reply,
+  incoming: IncomingMessage,
+  outgoing: ServerResponse,
+  unread: boolean,
+): Promise<void> {
+  switch (reply.kind) {
+    case 'answered':
+      if (unread) outgoing.setHeader('connection', 'close');
+      await answer(reply, outgoing);
+      if (unread) await drain(incoming);
+      return;
+    case 'reset':
+      incoming.socket.resetAndDestroy();
+      return;
+    case 'silent':
+      return;
+    case 'stream':
+      return stream(reply, outgoing);
+  }
+}
+
+async function answer(reply: Answered, outgoing: ServerResponse): Promise<void> {
+  outgoing.statusCode = reply.status;
+  for (const [name, value] of Object.entries(reply.headers)) outgoing.setHeader(name, value);
+  if (reply.hugeBody !== undefined) return sendHuge(reply.hugeBody, outgoing);
+  const bytes = Buffer.from(reply.body);
+  outgoing.setHeader('content-length', bytes.length);
+  if (reply.truncate !== undefined) return sendPart(bytes.subarray(0, reply.truncate), outgoing);
+  if (reply.msPerByte !== undefined) return sendSlowly(bytes, reply.msPerByte, outgoing);
+  outgoing.end(bytes);
+  if (bytes.length > longestUnread) giveUpWhenStalled(outgoing);
+}
+
+/** A client that stops reading must not keep a long answer in memory for ever. */
+function giveUpWhenStalled(outgoing: ServerResponse): void {
+  outgoing.setTimeout(stalledMs, () => outgoing.destroy());
+  outgoing.once('finish', () => outgoing.setTimeout(0));
+}
+
+async function sendPart(bytes: Buffer, outgoing: ServerResponse): Promise<void> {
+  outgoing.flushHeaders();
+  await new Promise<void>((resolve) => outgoing.write(bytes, () => resolve()));
+  outgoing.socket?.destroy();
+}
+
+async function sendSlowly(bytes: Buffer, msPerByte: number, outgoing: ServerResponse): Promise<void> {
+  outgoing.flushHeaders();
+  for (let at = 0; at < bytes.length && !outgoing.destroyed; at += 1) {
+    outgoing.write(bytes.subarray(at, at + 1));
+    await sleep(msPerByte, undefined, { ref: false });
+  }
+  outgoing.end();
+}
+
+/** A JSON object of so many bytes, as fast as the client reads and never more than a piece of it in memory. */
+async function sendHuge(length: number, outgoing: ServerResponse): Promise<void> {
+  const [head, tail] = ['{"padding":"', '"}'];
+  const piece = Buffer.alloc(64 * 1024, 'x');
+  outgoing.setHeader('content-length', length);
+  outgoing.write(head.slice(0, length));
+  for (let left = length - head.length - tail.length; left > 0 && !outgoing.destroyed; left -= piece.length) {
+    if (!outgoing.write(piece.subarray(0, Math.min(left, piece.length)))) await drained(outgoing);
+  }
+  outgoing.end(tail.slice(0, Math.max(0, length - head.length)));
+}
+
+async function drained(outgoing: ServerResponse): Promise<void> {
+  await new Promise<void>((resolve) => {
+    const timer = setTimeout(() => outgoing.destroy(), stalledMs).unref();
+    const done = () => {
+      clearTimeout(timer);
+      outgoing.off('drain', done);
+      outgoing.off('close', done);
+      resolve();
+    };
+    outgoing.on('drain', done);
+    outgoing.on('close', done);
+  });
+}
+
+/** Reads on for a while after an early answer, so that the client gets to see it. */
+async function drain(incoming: IncomingMessage): Promise<void> {
+  let left = mostDrained;
+  incoming.on('data', (chunk: Buffer) => {
+    left -= chunk.length;
+    if (left < 0) incoming.destroy();
+  });
+  incoming.resume();
+  const ended = new Promise<void>((resolve) => {
+    incoming.once('end', resolve);
+    incoming.once('close', resolve);
+  });
+  await Promise.race([ended, sleep(2000, undefined, { ref: false })]);
+  incoming.destroy();
+}
+
+function stream(reply: Stream, outgoing: ServerResponse): void {
+  outgoing.writeHead(200, { 'content-type': 'text/event-stream', 'cache-control': 'no-store' });
+  outgoing.write(': listening\n\n');
+  const stop = reply.subscribe((event) => {
+    // A client that does not read is cut off; the page reconnects by itself and asks for the events it missed.
+    if (outgoing.writableLength > mostWaiting) outgoing.destroy();
+    else outgoing.write(event);
+  });
+  outgoing.once('close', stop);
+}
+
+const brokenWords: Readonly<Record<string, readonly [status: number, message: string]>> = {
+  HPE_HEADER_OVERFLOW: [431, 'the headers are too long'],
+  ERR_HTTP_REQUEST_TIMEOUT: [408, 'the request took too long to arrive'],
+  HPE_CHUNK_EXTENSIONS_OVERFLOW: [413, 'the body is too long'],
+};
+
+/** Answers what is not a request of HTTP, or did not arrive in time. */
+function refuseBroken(simulator: Served, error: NodeJS.ErrnoException, socket: Socket): void {
+  if (error.code === 'ECONNRESET' || !socket.writable) return void socket.destroy();
+  const [status, message] = brokenWords[error.code ?? ''] ?? [400, 'this is not a request of HTTP'];
+  refuse(simulator, status, message, socket);
+}
+
+function refuse(simulator: Served, status: number, message: string, socket: Socket): void {
+  const reply = simulator.broken(status, message);
+  if (reply.kind !== 'answered') return void socket.destroy();
+  const headers = { ...reply.headers, 'content-length': String(Buffer.byteLength(reply.body)), connection: 'close' };
+  const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}`);
+  socket.end([`HTTP/1.1 ${status} Refused`, ...lines, '', reply.body].join('\r\n'));
+  // Read on for a moment, so that a client that is still sending gets to see the answer.
+  socket.removeAllListeners('data');
+  socket.on('data', () => undefined);
+  setTimeout(() => socket.destroy(), 1000).unref();
+}

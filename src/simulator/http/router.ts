@@ -1,0 +1,71 @@
+import { Refusal } from './refusal.ts';
+
+interface Routed {
+  readonly method: string;
+  readonly path: string;
+}
+
+interface Found<R> {
+  readonly route: R;
+  /** The part of the path where the route says `:id`. */
+  readonly id: string;
+}
+
+/** Finds the route for a method and a path; refuses with 404 or 405. */
+export class Router<R extends Routed> {
+  readonly #exact = new Map<string, Map<string, R>>();
+  readonly #patterns: { readonly before: string; readonly after: string; readonly methods: Map<string, R> }[] = [];
+
+  constructor(routes: readonly R[]) {
+    for (const route of routes) {
+      const methods = this.#methodsFor(route.path);
+      if (methods.has(route.method)) throw new Error(`two routes for ${route.method} ${route.path}`);
+      methods.set(route.method, route);
+    }
+  }
+
+  find(method: string, path: string): Found<R> {
+    const [methods, id] = this.#lookUp(path);
+    if (methods === undefined) throw new Refusal(404, 'there is nothing at this path');
+    const route = methods.get(method);
+    if (route === undefined) {
+      const allow = [...methods.keys()].join(', ');
+      throw new Refusal(405, `this path knows ${allow} only`, {}, { allow });
+    }
+    return { route, id };
+  }
+
+  #methodsFor(path: string): Map<string, R> {
+    const [before = '', after] = path.split(':id');
+    if (after === undefined) {
+      const methods = this.#exact.get(path) ?? new Map<string, R>();
+      this.#exact.set(path, methods);
+      return methods;
+    }
+    const known = this.#patterns.find((pattern) => pattern.before === before && pattern.after === after);
+    if (known !== undefined) return known.methods;
+    const methods = new Map<string, R>();
+    this.#patterns.push({ before, after, methods });
+    return methods;
+  }
+
+  #lookUp(path: string): [Map<string, R> | undefined, string] {
+    const exact = this.#exact.get(path);
+    if (exact !== undefined) return [exact, ''];
+    for (const { before, after, methods } of this.#patterns) {
+      if (!path.startsWith(before) || !path.endsWith(after)) continue;
+      const segment = path.slice(before.length, path.length - after.length);
+      const id = segment.includes('/') ? undefined : decoded(segment);
+      if (id !== undefined && id !== '') return [methods, id];
+    }
+    return [undefined, ''];
+  }
+}
+
+function decoded(text: string): string | undefined {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return undefined;
+  }
+}

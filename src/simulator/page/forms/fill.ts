@@ -1,0 +1,82 @@
+import { type Fields, object, optional, required, text } from '../../http/fields.ts';
+import { notFound } from '../../http/refusal.ts';
+import type { World } from '../../store/store.ts';
+import { alertForms } from './alerts.ts';
+import { appForms } from './apps.ts';
+import { controlForms } from './control.ts';
+import { environmentForms } from './environments.ts';
+import { type Choice, type Field, type Form, nameOf, type Pick, type Values } from './form.ts';
+import { placeOf } from './place.ts';
+import { recoveryForms } from './recovery.ts';
+
+/** Every request that the page can send. */
+export const forms: readonly Form[] = [
+  ...appForms,
+  ...environmentForms,
+  ...alertForms,
+  ...recoveryForms,
+  ...controlForms,
+];
+
+/** The forms as the page reads them. */
+export function shownForms(): readonly unknown[] {
+  return forms.map(({ method, path, area, does, fields }) => ({ method, path, area, does, fields }));
+}
+
+/** A request that is filled in from the world. */
+export interface Filled {
+  /** With the id in its place, without the query. */
+  readonly path: string;
+  readonly query: Readonly<Record<string, string>>;
+  readonly body?: unknown;
+  readonly choices: Readonly<Record<string, readonly Choice[]>>;
+  /** The collections that have nothing to name where a field needs it. */
+  readonly lacks: readonly Pick[];
+}
+
+/** Fills a request in: `{method, path, token?, given?}`, where `given` has the values that were chosen already. */
+export function fill(world: World, body: Fields, lastRequest: number): Filled {
+  const name = nameOf({ method: required(body, 'method', text()), path: required(body, 'path', text()) });
+  const form = forms.find((each) => nameOf(each) === name);
+  if (form === undefined) throw notFound(`the page has no form for ${name}`);
+  const given = optional(body, 'given', object) ?? {};
+  const at = placeOf(world, { token: optional(body, 'token', text()), given, lastRequest });
+  const values = { ...form.fill(at), ...asChosen(form, given) };
+  return { ...composed(form, values), choices: form.choices?.(at) ?? {}, lacks: lacking(form, values) };
+}
+
+function asChosen({ fields }: Form, given: Values): Values {
+  return Object.fromEntries(fields.filter(({ name }) => name in given).map(({ name }) => [name, given[name]]));
+}
+
+function lacking({ fields }: Form, values: Values): readonly Pick[] {
+  const empty = fields.filter(
+    ({ name, isRequired, pick }) => isRequired && pick !== undefined && values[name] === undefined,
+  );
+  return [...new Set(empty.flatMap(({ pick }) => pick ?? []))];
+}
+
+/** Where a field of a form stands in its request. */
+function partOf({ method, path }: Form, { name }: Field): 'path' | 'query' | 'body' {
+  if (name === 'id' && path.includes(':id')) return 'path';
+  return method === 'POST' || method === 'PATCH' ? 'body' : 'query';
+}
+
+function composed(form: Form, values: Values): Omit<Filled, 'choices' | 'lacks'> {
+  const at = (part: string) =>
+    form.fields.filter((field) => partOf(form, field) === part && values[field.name] !== undefined);
+  const query = Object.fromEntries(at('query').map(({ name }) => [name, String(values[name])]));
+  const id = values['id'];
+  const path = form.path.replace(':id', typeof id === 'string' ? encodeURIComponent(id) : ':id');
+  if (form.method === 'GET' || form.method === 'DELETE') return { path, query };
+  let body: unknown = {};
+  for (const { name } of at('body')) body = withValue(body, name.split('/'), values[name]);
+  return { path, query, body };
+}
+
+/** The same value with another one in it, at a way into its objects and lists. */
+function withValue(into: unknown, [step = '', ...rest]: readonly string[], value: unknown): unknown {
+  const inside = rest.length === 0 ? value : withValue((into as Values | undefined)?.[step], rest, value);
+  if (/^\d+$/.test(step)) return Object.assign(Array.isArray(into) ? [...into] : [], { [step]: inside });
+  return { ...(into as Values | undefined), [step]: inside };
+}

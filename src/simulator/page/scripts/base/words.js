@@ -1,0 +1,34 @@
+// Words for times, numbers and states.
+import { chip } from './elements.js';
+
+const two = (n) => String(n).padStart(2, '0');
+const iso = (at) => new Date(at).toISOString();
+export const timeOf = (at) => iso(at).slice(11, 19);
+export const dayAndTime = (at) => `${iso(at).slice(0, 10)} ${timeOf(at)}`;
+
+export function span(ms) {
+  const s = Math.max(0, Math.round(ms / 1000));
+  if (s < 60) return `${s} s`;
+  if (s < 3600) return s % 60 === 0 ? `${s / 60} min` : `${Math.floor(s / 60)} min ${two(s % 60)} s`;
+  if (s < 86400) return `${Math.floor(s / 3600)} h${s % 3600 < 60 ? '' : ` ${Math.floor((s % 3600) / 60)} min`}`;
+  return `${Math.floor(s / 86400)} d${s % 86400 < 3600 ? '' : ` ${Math.floor((s % 86400) / 3600)} h`}`;
+}
+
+export const count = (n, one, many = `${one}s`) => `${n.toLocaleString('en')} ${n === 1 ? one : many}`;
+
+export const statusOf = { running: ['ok', 'dot'], stopped: ['', 'square'], updating: ['info', 'half'] };
+export const stateOf = {
+  Firing: ['bad', 'alert'],
+  Error: ['bad', 'cross'],
+  Pending: ['warn', 'half'],
+  NoData: ['', 'ring'],
+  Normal: ['ok', 'check'],
+  Paused: ['', 'pause'],
+};
+export const readinessOf = {
+  ready: ['ok', 'shield'],
+  preparing: ['info', 'half'],
+  needsAttention: ['warn', 'alert'],
+  failed: ['bad', 'cross'],
+};
+export const chipFor = (table, word) => chip(...(table[word] ?? ['', 'diamond']), word);

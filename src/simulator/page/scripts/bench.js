@@ -1,0 +1,172 @@
+// The bench: clock, metrics, regions and readings.
+import { button, byId, chip, el, on, patch, tag } from './base/elements.js';
+import { drawFaults, prepareFaults } from './faults.js';
+import { menuButton } from './base/menu.js';
+import { openRequest } from './request/try.js';
+import { drawOn } from './base/schedule.js';
+import { now, rowsOf, view } from './base/state.js';
+import { act } from './base/sync.js';
+import { dayAndTime, span } from './base/words.js';
+
+const advances = [
+  ['15 s', 15_000],
+  ['1 min', 60_000],
+  ['5 min', 300_000],
+  ['1 h', 3_600_000],
+  ['1 day', 86_400_000],
+];
+
+let readingsThere = [];
+
+export function prepareBench({ effects, readings, publicRoutes }) {
+  readingsThere = readings;
+  prepareClock();
+  prepareFaults(effects, publicRoutes);
+  prepareMetric();
+  prepareReadings();
+  prepareReset();
+  drawOn(['time', 'world'], drawClock);
+  drawOn(['faults'], drawFaults);
+  drawOn(['regions'], drawRegions);
+  drawOn(['environments'], drawEnvironmentIds);
+  drawOn(['readings', 'world'], drawReadings);
+}
+
+function prepareClock() {
+  byId('advances').append(...advances.map(([text, ms]) => button(`+${text}`, text, () => advance(ms))));
+  on('clock-form', 'submit', (event) => {
+    event.preventDefault();
+    void advance(Math.round(Number(byId('advance-n').value) * Number(byId('advance-unit').value)));
+  });
+}
+
+const advance = (ms) => act(`The clock went on by ${span(ms)}`, 'POST', '/clock/advance', { ms });
+
+export function drawClock() {
+  byId('clock').textContent = `${dayAndTime(now())} UTC`;
+  const isVirtual = view.mode === 'virtual';
+  byId('clock-note').textContent = isVirtual
+    ? 'Virtual: it stands still until it is told to advance.'
+    : 'Real: it passes by itself. Start with --clock virtual to advance it here.';
+  for (const node of byId('clock-form').querySelectorAll('button, input, select')) node.disabled = !isVirtual;
+}
+
+function prepareReset() {
+  let armed;
+  const disarm = () => {
+    clearTimeout(armed);
+    armed = undefined;
+    byId('reset').textContent = 'Reset the world';
+  };
+  on('reset', 'click', () => {
+    if (armed === undefined) {
+      byId('reset').textContent = 'Press again to reset';
+      armed = setTimeout(disarm, 4000);
+      return;
+    }
+    disarm();
+    void act('The start world again', 'POST', '/reset', {});
+  });
+}
+
+function prepareMetric() {
+  on('metric-form', 'submit', (event) => {
+    event.preventDefault();
+    const kind = byId('m-kind').value;
+    const pods = byId('m-pods')
+      .value.split(/[\s,]+/)
+      .filter(Boolean)
+      .map(Number);
+    const value = kind === 'null' ? null : kind === 'error' ? 'error' : Number(byId('m-value').value);
+    const [appEnvId, metric] = [byId('m-env').value.trim(), byId('m-metric').value];
+    const body = { appEnvId, metric, value, ...(pods.length > 0 ? { pods } : {}) };
+    void act(`${metric} of ${appEnvId} is ${value === null ? 'without data' : value}`, 'POST', '/metrics', body);
+  });
+  on('m-kind', 'input', () => (byId('m-value').disabled = byId('m-kind').value !== 'number'));
+}
+
+/** The metrics that there are; the forms of the simulator know them. */
+export function offerMetrics(names) {
+  byId('m-metric').replaceChildren(...names.map((name) => el('option', {}, name)));
+}
+
+function drawEnvironmentIds() {
+  const envs = rowsOf('environments').slice(0, 300);
+  patch(
+    byId('env-ids'),
+    envs.map((env) => ({
+      key: env.id,
+      sig: env.cliEnvName,
+      make: () => el('option', { value: env.id }, env.cliEnvName),
+    })),
+  );
+  const field = byId('m-env');
+  if (field.value === '' && document.activeElement !== field) field.value = envs[0]?.id ?? '';
+}
+
+function drawRegions() {
+  const rows = rowsOf('regions').map((region) => ({
+    key: region.id,
+    sig: JSON.stringify(region),
+    make: () => regionNode(region),
+  }));
+  patch(byId('region-list'), rows);
+}
+
+function regionNode({ id, up, supports }) {
+  const verb = up ? 'Take down' : 'Bring up';
+  const toggle = () =>
+    act(`${id} is ${up ? 'down' : 'up'}`, 'PATCH', `/regions/${encodeURIComponent(id)}`, { up: !up });
+  const missing = Object.entries({ functions: 'Functions', sandbox: 'sandbox', disasterReadiness: 'recovery' })
+    .filter(([name]) => !supports[name])
+    .map(([, text]) => text);
+  return el(
+    'li',
+    { class: 'item' },
+    el(
+      'span',
+      { class: 'line' },
+      el('span', { class: 'any' }, id),
+      up ? chip('ok', 'dot', 'up') : chip('bad', 'cross', 'down'),
+      missing.length === 3 ? tag('supports none') : missing.length > 0 && tag(`no ${missing.join(', ')}`),
+    ),
+    el(
+      'span',
+      { class: 'line' },
+      button(verb, 'toggle', toggle, { 'aria-label': `${verb} ${id}` }),
+      menuButton(id, () => [['What it supports…', () => openRequest('PATCH /_sim/regions/:id', { id })]]),
+    ),
+  );
+}
+
+function prepareReadings() {
+  byId('r-name').append(...readingsThere.map(({ name }) => el('option', {}, name)));
+  on('r-name', 'input', () => {
+    byId('r-value').value = '';
+    showReading();
+  });
+  on('reading-form', 'submit', (event) => {
+    event.preventDefault();
+    const name = byId('r-name').value;
+    const given = byId('r-value').value.trim();
+    const value = /^\d+$/.test(given) ? Number(given) : given;
+    void act(`${name} is ${given}`, 'PATCH', '/readings', { [name]: value });
+  });
+  showReading();
+}
+
+function showReading() {
+  const { does = '', values = [] } = readingsThere.find(({ name }) => name === byId('r-name').value) ?? {};
+  byId('r-does').textContent = `${does}: ${values.join(', ')}`;
+  byId('r-values').replaceChildren(...values.filter((value) => value !== 'N').map((value) => el('option', { value })));
+}
+
+function drawReadings() {
+  const rows = Object.entries(view.readings).map(([name, value]) => ({
+    key: name,
+    sig: String(value),
+    make: () => el('li', { class: 'item small' }, el('code', { class: 'any' }, name), el('b', {}, String(value))),
+  }));
+  const none = { key: '-', sig: '', make: () => el('li', { class: 'muted small' }, 'All as they are by default.') };
+  patch(byId('reading-list'), rows.length > 0 ? rows : [none]);
+}

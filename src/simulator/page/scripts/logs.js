@@ -1,0 +1,97 @@
+// The two logs, newest first.
+import { byId, chip, el, mono, on, tag } from './base/elements.js';
+import { drawOn, redraw } from './base/schedule.js';
+import { logs } from './base/state.js';
+import { sayingRow, windowedList } from './base/windowed.js';
+import { dayAndTime } from './base/words.js';
+
+let showRequests;
+let showLedger;
+
+export function prepareLogs() {
+  showRequests = windowedList(byId('request-box'), byId('request-list'), 30);
+  showLedger = windowedList(byId('ledger-box'), byId('ledger-list'), 48);
+  drawOn(['requests', 'world'], drawRequests);
+  drawOn(['ledger', 'world'], drawLedger);
+  for (const id of ['only-faults', 'hold-logs']) {
+    on(id, 'change', () => redraw('requests', 'ledger'));
+  }
+}
+
+function drawRequests() {
+  if (byId('hold-logs').checked) return;
+  const only = byId('only-faults').checked;
+  byId('n-requests').textContent = logs.requests.last.toLocaleString('en');
+  const items = only ? logs.requests.items.filter(({ fault }) => fault) : logs.requests.items;
+  const rows = items.toReversed().map((item) => logRow(item, requestNode));
+  const none = only ? 'No request has met a fault.' : 'Nobody has asked for anything yet.';
+  showRequests(rows.length > 0 ? rows : [sayingRow('-', none, () => el('li', { class: 'empty' }, none))]);
+}
+
+function drawLedger() {
+  if (byId('hold-logs').checked) return;
+  byId('n-ledger').textContent = logs.ledger.last.toLocaleString('en');
+  const rows = logs.ledger.items.toReversed().map((item) => logRow(item, ledgerNode));
+  const none = () => el('li', { class: 'empty' }, 'Nothing has been committed yet.');
+  showLedger(rows.length > 0 ? rows : [sayingRow('-', '', none)]);
+}
+
+const logRow = (item, make) => ({ key: String(item.seq), show: () => ({ sig: '', make: () => make(item) }) });
+
+export function statusChip(status) {
+  if (status === 0) return chip('bad', 'cross', 'no answer');
+  if (status < 300) return chip('ok', 'check', String(status));
+  return status < 500 ? chip('warn', 'alert', String(status)) : chip('bad', 'cross', String(status));
+}
+
+function requestNode({ at, method, path, query, status, durationMs, committed, fault, unknownFields = [] }) {
+  const asked = Object.keys(query).length === 0 ? '' : `?${new URLSearchParams(query)}`;
+  return el(
+    'li',
+    { class: `req${fault ? ' fault' : ''} fresh` },
+    el('time', { class: 'mono muted', datetime: at }, at.slice(11, 19)),
+    el('span', { class: 'mono' }, method),
+    el('span', { class: 'mono any path' }, path, el('span', { class: 'muted' }, asked)),
+    el(
+      'span',
+      { class: 'struck' },
+      fault && chip('warn', 'bolt', `fault: ${fault}`),
+      unknownFields.length > 0 && tag(`unknown: ${unknownFields.join(', ')}`),
+    ),
+    el('span', { class: 'num' }, statusChip(status)),
+    el('span', { class: 'did' }, committed && tag('committed')),
+    el('span', { class: 'muted num ms' }, `${Math.round(durationMs)} ms`),
+  );
+}
+
+function factOf(name, value) {
+  if (typeof value === 'number' && name.endsWith('At')) return dayAndTime(value);
+  if (typeof value !== 'string') return JSON.stringify(value);
+  return value.length > 24 ? `${value.slice(0, 24)}…` : value;
+}
+
+/** Who caused a line of the ledger: a request, the control surface, or time. */
+function causeOf({ requestSeq, token, control }) {
+  if (requestSeq !== null) return `by ${token}… in request ${requestSeq}`;
+  return control ? 'by control' : 'by itself';
+}
+
+export function ledgerNode(line) {
+  const { at, kind, id, accountId, detail } = line;
+  const facts = Object.entries(detail).map(([name, value]) => `${name} ${factOf(name, value)}`);
+  return el(
+    'li',
+    { class: 'led fresh' },
+    el('time', { class: 'mono muted', datetime: at }, at.slice(11, 19)),
+    el(
+      'div',
+      { class: 'any' },
+      el('b', {}, kind),
+      ' ',
+      mono(id),
+      ' ',
+      el('span', { class: 'muted' }, `${causeOf(line)} in ${accountId}`),
+      facts.length > 0 && el('div', { class: 'small muted any' }, facts.join(', ')),
+    ),
+  );
+}

@@ -1,0 +1,151 @@
+// Sends a request as a client would, and shows what came of it: the answer, the ledger, the world.
+import { changesBetween } from './changes.js';
+import { byId, chip, el, say } from '../base/elements.js';
+import { ledgerNode, statusChip } from '../logs.js';
+import { logs, tables } from '../base/state.js';
+import { sync } from '../base/sync.js';
+import { count } from '../base/words.js';
+
+const longestShown = 20_000;
+let waiting;
+
+export function nothingSentYet() {
+  const text = 'The answer, its lines in the ledger and what changed in the world appear here.';
+  byId('t-answer').replaceChildren(el('p', { class: 'muted' }, text));
+}
+
+/** Sends a request, or gives up the one that is still waiting for its answer. */
+export async function sendAndShow(request) {
+  if (waiting !== undefined) {
+    waiting.abort();
+    return;
+  }
+  waiting = new AbortController();
+  const label = byId('t-send').textContent;
+  try {
+    await sync();
+    const before = { ledger: logs.ledger.last, requests: logs.requests.last, world: worldNow() };
+    const slow = setTimeout(() => showWaiting(request), 400);
+    const answer = await answerTo(request, waiting.signal);
+    clearTimeout(slow);
+    await sync();
+    showAnswer(request, answer, before);
+  } catch (error) {
+    say(`Not sent: ${error.message}`);
+  } finally {
+    waiting = undefined;
+    byId('t-send').textContent = label;
+  }
+}
+
+function showWaiting({ method, url }) {
+  byId('t-send').textContent = 'Give up';
+  byId('t-answer').replaceChildren(
+    el('p', { class: 'line' }, chip('info', 'half', 'waiting'), el('code', { class: 'any' }, `${method} ${url}`)),
+  );
+}
+
+async function answerTo({ method, url, headers, text }, signal) {
+  const from = performance.now();
+  const ms = () => Math.round(performance.now() - from);
+  const settings = { method, headers, signal, redirect: 'manual', cache: 'no-store' };
+  let response;
+  try {
+    response = await fetch(url, text === '' ? settings : { ...settings, body: text });
+    return {
+      status: response.status,
+      body: await response.text(),
+      ms: ms(),
+      retryAfter: response.headers.get('retry-after'),
+    };
+  } catch (error) {
+    const what = signal.aborted ? 'You gave up waiting.' : `The connection broke: ${error.message}`;
+    return { status: response?.status ?? 0, what, ms: ms() };
+  }
+}
+
+const worldNow = () => new Map(Object.entries(tables).map(([name, table]) => [name, new Map(table)]));
+
+function showAnswer(request, answer, before) {
+  const logged = request.isControl ? undefined : loggedOf(request, before.requests);
+  const lines = linesOf(request, logged, before.ledger);
+  const others = new Set(
+    logs.ledger.items.filter((line) => line.seq > before.ledger && !lines.includes(line)).map(({ id }) => id),
+  );
+  const changes = changesBetween(before.world, tables).filter(({ id }) => !others.has(id));
+  const status = answer.status || logged?.status || 0;
+  byId('t-answer').replaceChildren(
+    el(
+      'p',
+      { class: 'line' },
+      statusChip(status),
+      el('code', { class: 'any' }, `${request.method} ${request.url.replace(/^\/api\/public\/v1|\?.*$/g, '')}`),
+      el('span', { class: 'muted num' }, `${answer.ms} ms`),
+      logged && el('span', { class: 'muted' }, `request ${logged.seq}`),
+      logged?.fault && chip('warn', 'bolt', `fault: ${logged.fault}`),
+      answer.retryAfter && el('span', { class: 'muted' }, `retry-after ${answer.retryAfter}`),
+    ),
+    answer.what ? el('p', {}, answer.what) : bodyNode(answer.body),
+    el('h3', {}, 'In the ledger'),
+    lines.length > 0
+      ? el('ol', { class: 'lines' }, ...lines.slice(-20).map(ledgerNode))
+      : el('p', { class: 'muted' }, 'Nothing was committed.'),
+    el('h3', {}, 'What changed in the world'),
+    changes.length > 0
+      ? el('ul', { class: 'changes' }, ...changes.slice(0, 40).map(changeNode))
+      : el('p', { class: 'muted' }, 'Nothing that the page shows.'),
+  );
+  say(`${status || 'No answer'}: ${count(lines.length, 'line')} in the ledger, ${count(changes.length, 'change')}`);
+  byId('t-answer').scrollIntoView({ block: 'nearest' });
+}
+
+/** The line of the request log that is ours: the oldest one since then with the same method, path and query. */
+function loggedOf({ method, url }, after) {
+  const { pathname, search } = new URL(url, location.origin);
+  const path = pathname.replace(/^\/api\/public\/v1/, '');
+  const asked = new URLSearchParams(search).toString();
+  return logs.requests.items.find(
+    (line) =>
+      line.seq > after &&
+      line.method === method &&
+      line.path === path &&
+      new URLSearchParams(line.query).toString() === asked,
+  );
+}
+
+function linesOf({ isControl }, logged, after) {
+  const since = logs.ledger.items.filter(({ seq }) => seq > after);
+  if (isControl) return since.filter(({ requestSeq }) => requestSeq === null);
+  return logged === undefined ? [] : since.filter(({ requestSeq }) => requestSeq === logged.seq);
+}
+
+function bodyNode(body) {
+  if (body === '') return el('p', { class: 'muted' }, 'An empty body.');
+  let text = body;
+  try {
+    text = JSON.stringify(JSON.parse(body), undefined, 2);
+  } catch {
+    // What is not JSON is shown as it came.
+  }
+  const cut =
+    text.length > longestShown
+      ? `${text.slice(0, longestShown)}\n… ${text.length - longestShown} more characters`
+      : text;
+  return el('pre', { tabindex: '0', 'aria-label': 'Body of the answer' }, cut);
+}
+
+const verbs = { added: ['ok', 'plus', 'new'], removed: ['bad', 'cross', 'gone'], changed: ['info', 'half', 'changed'] };
+
+function changeNode({ verb, what, id, name, fields }) {
+  return el(
+    'li',
+    {},
+    chip(...verbs[verb]),
+    ' ',
+    el('b', {}, what),
+    ' ',
+    name && el('span', { class: 'any' }, `${name} `),
+    el('span', { class: 'mono any muted' }, id),
+    fields.length > 0 && el('div', { class: 'small any' }, ...fields.map((field) => el('div', {}, field))),
+  );
+}

@@ -1,0 +1,147 @@
+// The fields of a request: each with the control that suits it, and real ids to pick.
+import { button, el } from '../base/elements.js';
+import { tables } from '../base/state.js';
+
+const mostOptions = 500;
+
+/** A field with its control; `changed` gets its new value, or undefined when it is not to be sent. */
+export function fieldNode(field, value, { choices, accountId }, changed) {
+  const input = controlOf(field, value, optionsOf(field, choices, accountId), changed);
+  input.id = `t-field-${field.name}`;
+  input.dataset.field = field.name;
+  const label = el(
+    'label',
+    { for: input.id, class: 'any' },
+    ...partsOf(field.name),
+    field.isRequired &&
+      el('span', { class: 'must', title: 'must be sent' }, '*', el('span', { class: 'gone' }, ' required')),
+  );
+  const drop = button('×', `drop ${field.name}`, () => changed(undefined, true), {
+    class: 'quiet drop',
+    'aria-label': `Do not send ${field.name}`,
+    title: 'Do not send it',
+  });
+  return el(
+    'div',
+    { class: 'field', 'data-key': field.name },
+    label,
+    el('div', { class: 'control' }, input, adderOf(field, input, choices, accountId)),
+    !field.isRequired && drop,
+  );
+}
+
+/** The name of a field: the way to it is small, what it is called is not. */
+function partsOf(name) {
+  const steps = name.split('/');
+  const last = steps.pop();
+  const way = steps
+    .map((step) => (/^\d+$/.test(step) ? `[${step}]` : step))
+    .join('.')
+    .replaceAll('.[', '[');
+  return [way !== '' && el('span', { class: 'way' }, `${way}.`), last];
+}
+
+/** What may stand in a field; undefined when it is free. */
+function optionsOf({ name, kind, words, pick }, choices, accountId) {
+  if (kind === 'flag') return ['true', 'false'].map((value) => ({ value, text: value }));
+  if (words) return words.map((value) => ({ value, text: value }));
+  if (choices[name]?.length > 0) return choices[name];
+  return pick ? picksOf(pick, accountId) : undefined;
+}
+
+const callsOf = {
+  alerts: (row) => `${row.name} (${tables.environments.get(row.appEnvId)?.cliEnvName ?? row.appEnvId})`,
+  configurations: (row) => `${row.appName} / ${row.envName}`,
+  credentials: (row) => row.kind,
+  environments: (row) => row.cliEnvName,
+  faults: (row) => row.effect,
+  memberships: (row) => row.token,
+  regions: (row) => (row.up ? 'up' : 'down'),
+  tokens: (row) => row.kind,
+};
+
+function picksOf(pick, accountId) {
+  const found = [];
+  for (const row of tables[pick].values()) {
+    if (accountId && row.accountId && row.accountId !== accountId) continue;
+    const called = callsOf[pick]?.(row) ?? row.name;
+    found.push({ value: row.id, text: called ? `${row.id} · ${called}` : row.id });
+    if (found.length >= mostOptions) break;
+  }
+  return found;
+}
+
+function controlOf(field, value, options, changed) {
+  const { kind } = field;
+  if (options && kind !== 'list') return selectOf(field, value, options, changed);
+  if (kind === 'json') return jsonOf(value, changed);
+  const text = kind === 'list' ? (value ?? []).join(', ') : (value ?? '');
+  const input = el('input', {
+    type: kind === 'number' ? 'number' : 'text',
+    step: kind === 'number' ? 'any' : undefined,
+    autocomplete: 'off',
+    spellcheck: 'false',
+  });
+  input.value = text;
+  input.addEventListener('input', () => changed(valueFrom(kind, input.value)));
+  input.addEventListener('change', () => changed(valueFrom(kind, input.value), true));
+  return input;
+}
+
+function valueFrom(kind, text) {
+  if (kind === 'list')
+    return text
+      .split(',')
+      .map((item) => item.trim())
+      .filter(Boolean);
+  if (kind === 'number') return text === '' ? undefined : Number(text);
+  return text;
+}
+
+function selectOf({ kind, isRequired }, value, options, changed) {
+  const now = value === undefined ? '' : String(value);
+  const all = options.some((option) => option.value === now) ? options : [{ value: now, text: now || '–' }, ...options];
+  const select = el('select', {}, ...all.map((option) => el('option', { value: option.value }, option.text)));
+  select.value = now;
+  select.addEventListener('change', () => {
+    const chosen = select.value;
+    const given = kind === 'flag' ? chosen === 'true' : chosen;
+    changed(chosen === '' && !isRequired ? undefined : given, true);
+  });
+  return select;
+}
+
+function jsonOf(value, changed) {
+  const area = el('textarea', { spellcheck: 'false', rows: '1' });
+  area.value = value === undefined ? '' : JSON.stringify(value);
+  const read = (isDone) => {
+    try {
+      changed(area.value.trim() === '' ? undefined : JSON.parse(area.value), isDone);
+      area.removeAttribute('aria-invalid');
+    } catch {
+      area.setAttribute('aria-invalid', 'true');
+    }
+  };
+  area.addEventListener('input', () => read(false));
+  area.addEventListener('change', () => read(true));
+  return area;
+}
+
+/** Adds one more item to a list. */
+function adderOf(field, input, choices, accountId) {
+  const options = field.kind === 'list' ? optionsOf({ ...field, kind: 'text' }, choices, accountId) : undefined;
+  if (!options || options.length === 0) return undefined;
+  const select = el(
+    'select',
+    { 'aria-label': `Add to ${field.name}`, class: 'adder' },
+    el('option', { value: '' }, 'Add…'),
+    ...options.map(({ value, text }) => el('option', { value }, text)),
+  );
+  select.addEventListener('change', () => {
+    const items = valueFrom('list', input.value);
+    if (select.value !== '' && !items.includes(select.value)) input.value = [...items, select.value].join(', ');
+    select.value = '';
+    input.dispatchEvent(new Event('input'));
+  });
+  return select;
+}

@@ -1,0 +1,191 @@
+// The world: accounts with their tokens, apps and environments, as one long list.
+import { byId, chip, el, mono, on, tag } from './base/elements.js';
+import { menuButton } from './base/menu.js';
+import { accountActions, appActions, environmentActions, tokenActions } from './actions.js';
+import { openRequest } from './request/try.js';
+import { drawOn } from './base/schedule.js';
+import { groups, rowsOf, tables } from './base/state.js';
+import { sayingRow, windowedList } from './base/windowed.js';
+import { chipFor, count, readinessOf, statusOf } from './base/words.js';
+
+let showRows;
+let typing;
+
+export function prepareWorld() {
+  showRows = windowedList(byId('tree'), byId('tree-list'), 34);
+  on('find', 'input', () => {
+    clearTimeout(typing);
+    typing = setTimeout(drawWorld, 120);
+  });
+  on('new-account', 'click', () => openRequest('POST /_sim/accounts'));
+  drawOn(['world', 'accounts', 'tokens', 'memberships', 'apps', 'environments', 'alerts', 'configurations'], drawWorld);
+}
+
+function drawWorld() {
+  byId('n-environments').textContent = tables.environments.size.toLocaleString('en');
+  byId('world-sum').textContent = [
+    count(tables.accounts.size, 'account'),
+    count(tables.apps.size, 'app'),
+    count(tables.environments.size, 'environment'),
+  ].join(', ');
+  const wanted = byId('find').value.trim().toLowerCase();
+  const hits = (...texts) => wanted === '' || texts.some((text) => String(text).toLowerCase().includes(wanted));
+  const of = { apps: groups('apps', 'accountId'), people: groups('memberships', 'accountId') };
+  const marks = marksOf();
+  const rows = rowsOf('accounts').flatMap((account) => accountRows(account, of, marks, hits, wanted !== ''));
+  showRows(rows.length > 0 ? rows : [nothing(wanted)]);
+}
+
+/** What stands at environments: alerts that fire, protections, activations. */
+function marksOf() {
+  const firing = new Map();
+  for (const { appEnvId, state, enabled } of tables.alerts.values()) {
+    if (enabled && state === 'Firing') firing.set(appEnvId, (firing.get(appEnvId) ?? 0) + 1);
+  }
+  const protections = new Map();
+  for (const row of tables.configurations.values()) protections.set(row.appEnvId, row);
+  return { environments: groups('environments', 'appId'), firing, protections };
+}
+
+function accountRows(account, { apps, people }, marks, hits, isFiltered) {
+  const own = apps.get(account.id) ?? [];
+  const accountHit = hits(account.name, account.id);
+  const members = (people.get(account.id) ?? []).filter(({ token, id }) => accountHit || hits(token, id));
+  const rows = own.flatMap((app) => appRows(app, marks, hits));
+  if (isFiltered && rows.length === 0 && members.length === 0 && !accountHit) return [];
+  return [
+    row(`account ${account.id}`, [account, own.length], () => accountNode(account, own.length)),
+    ...members.map((member) => {
+      const token = tables.tokens.get(member.token);
+      return row(`member ${member.id}`, [member, token, account.memberEnvAccess], () =>
+        memberNode(member, token, account),
+      );
+    }),
+    ...rows,
+  ];
+}
+
+function appRows(app, { environments, firing, protections }, hits) {
+  const appHit = hits(app.name, app.id, app.preset);
+  const own = environments.get(app.id) ?? [];
+  const shown = own.filter((env) => appHit || hits(env.name, env.id, env.cliEnvName, env.region, env.status));
+  if (!appHit && shown.length === 0) return [];
+  return [
+    row(`app ${app.id}`, [app, own.length], () => appNode(app, own.length)),
+    ...shown.map((env) => {
+      const fires = firing.get(env.id) ?? 0;
+      const guard = guardOf(protections.get(env.id));
+      return row(`env ${env.id}`, [env, fires, guard], () => environmentNode(env, fires, guard));
+    }),
+  ];
+}
+
+const row = (key, seen, make) => ({ key, show: () => ({ sig: JSON.stringify(seen), make }) });
+
+/** What the tree says of a protection: its readiness, and an activation that is under way. */
+function guardOf(protection) {
+  if (protection === undefined) return undefined;
+  const active = protection.operations.find(({ kind, endedAt }) => kind === 'activation' && endedAt === undefined);
+  return {
+    state: protection.readiness.state,
+    active: active && { phase: active.phase, failedSteps: active.failedSteps },
+  };
+}
+
+function nothing(wanted) {
+  return sayingRow('-', wanted, () =>
+    wanted === ''
+      ? el('li', { class: 'empty' }, 'No accounts. Make one with “New account”.')
+      : el('li', { class: 'empty' }, `Nothing matches “${wanted}”.`),
+  );
+}
+
+function accountNode(account, appCount) {
+  return el(
+    'li',
+    { class: 'account' },
+    el(
+      'div',
+      { class: 'line' },
+      el('h3', { class: 'any' }, account.name),
+      mono(account.id),
+      el('span', { class: 'muted small' }, count(appCount, 'app')),
+      account.memberEnvAccess && tag('member access on'),
+      account.sandboxEntitlement && tag('sandbox'),
+    ),
+    menuButton(account.name, () => accountActions(account)),
+  );
+}
+
+const permissionNames = { manageMembers: 'Manage Members', secretsAccess: 'Secrets Access' };
+
+function memberNode(member, token, account) {
+  const few = token && token.scopes.length < 4;
+  const rights = [member.role, ...member.permissions.map((name) => permissionNames[name] ?? name)].join(', ');
+  return el(
+    'li',
+    { class: 'member' },
+    el('span', { class: 'mono any', title: `membership ${member.id}` }, shortened(member.token)),
+    el(
+      'span',
+      { class: 'muted small any' },
+      rights,
+      token?.kind === 'environment' && ', environment token',
+      few && `, ${token.scopes.length === 0 ? 'no scope' : `${token.scopes.join(', ')} only`}`,
+      member.allowedAppEnvIds.length > 0 &&
+        `, restricted to ${count(member.allowedAppEnvIds.length, 'environment')}${account.memberEnvAccess ? '' : ' (off)'}`,
+    ),
+    menuButton(member.token, () => tokenActions(member)),
+  );
+}
+
+const shortened = (text) => (text.length > 40 ? `${text.slice(0, 39)}…` : text);
+
+function appNode(app, environmentCount) {
+  return el(
+    'li',
+    { class: 'app' },
+    el(
+      'div',
+      { class: 'line' },
+      el('h4', { class: 'any' }, app.name),
+      tag(app.preset),
+      mono(app.id),
+      environmentCount === 0 && el('span', { class: 'muted small' }, 'no environments'),
+      app.deletionStarted && chip('warn', 'half', 'being deleted'),
+      app.sandboxTermination !== 'done' && tag(`sandbox termination ${app.sandboxTermination}`),
+    ),
+    menuButton(app.name, () => appActions(app)),
+  );
+}
+
+function environmentNode(env, firing, guard) {
+  return el(
+    'li',
+    { class: 'env' },
+    chipFor(statusOf, env.status),
+    el(
+      'div',
+      { class: 'line' },
+      el('span', { class: 'any' }, env.name),
+      mono(env.cliEnvName),
+      el('span', { class: 'muted small' }, `${env.region}${env.deployed ? '' : ', never deployed'}`),
+      env.pendingChanges.length > 0 && chip('info', 'half', count(env.pendingChanges.length, 'pending change')),
+      env.preventDestroy && tag('protected from deletion'),
+      firing > 0 && chip('bad', 'alert', `${firing} firing`),
+      guard?.active && activationChip(guard.active),
+      guard && protectionChip(guard.state),
+    ),
+    menuButton(`${env.name} ${env.cliEnvName}`, () => environmentActions(env)),
+  );
+}
+
+function activationChip({ phase, failedSteps }) {
+  if (failedSteps > 0) return chip('bad', 'alert', `activation: ${count(failedSteps, 'failed step')}`);
+  return chip('info', 'half', `activation: ${phase}`);
+}
+
+function protectionChip(state) {
+  const [tone = ''] = readinessOf[state] ?? [];
+  return chip(tone, 'shield', el('span', { class: 'gone' }, 'protection '), state);
+}

@@ -1,0 +1,43 @@
+import type { Readings } from '../readings.ts';
+import { Refusal } from '../http/refusal.ts';
+
+interface Window {
+  readonly since: number;
+  readonly taken: number;
+}
+
+const windowMs = 1000;
+
+/** Counts the requests of each token in windows of one second of wall time. */
+export class RateLimit {
+  readonly #windows = new Map<string, Window>();
+
+  /** Refuses with 429 when this token has had its share of this second. */
+  take(token: string, readings: Readings, wallNow: number): void {
+    const limit = readings['rate.limit'];
+    if (limit === 0) return;
+    const known = this.#windows.get(token);
+    const window = known !== undefined && wallNow - known.since < windowMs ? known : { since: wallNow, taken: 0 };
+    if (window.taken >= limit) throw tooMany(readings, window.since + windowMs, wallNow);
+    this.#windows.set(token, { since: window.since, taken: window.taken + 1 });
+  }
+
+  clear(): void {
+    this.#windows.clear();
+  }
+}
+
+function tooMany(readings: Readings, again: number, wallNow: number): Refusal {
+  return new Refusal(429, 'too many requests', {}, retryAfter(readings, again, wallNow));
+}
+
+function retryAfter(readings: Readings, again: number, wallNow: number): Readonly<Record<string, string>> {
+  switch (readings['rate.retryAfter']) {
+    case 'seconds':
+      return { 'retry-after': String(Math.max(1, Math.ceil((again - wallNow) / 1000))) };
+    case 'date':
+      return { 'retry-after': new Date(Math.ceil(again / 1000) * 1000).toUTCString() };
+    case 'absent':
+      return {};
+  }
+}

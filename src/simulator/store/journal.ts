@@ -1,0 +1,221 @@
+/**
+ * The state on disk. The first line of the file is the whole state, each further line one commit or one request, all with checksums. A
+ * commit is on disk before anything that knows of it is answered; the line of a request that committed nothing follows within a second.
+ * The file is only ever replaced as a whole, by rename. A last line without its end was being written when the process died: it was
+ * never answered, and is dropped. Any other damage is refused.
+ */
+import {
+  closeSync,
+  fdatasync,
+  fdatasyncSync,
+  fsyncSync,
+  openSync,
+  readFileSync,
+  renameSync,
+  write,
+  writeSync,
+} from 'node:fs';
+import { dirname } from 'node:path';
+import { promisify } from 'node:util';
+import { crc32 } from 'node:zlib';
+
+import type { RequestLine, SavedState, Step } from './saved.ts';
+
+const writeTo = promisify(write);
+const syncTo = promisify(fdatasync);
+
+/** The content of a state file. */
+export interface Kept {
+  readonly state: unknown;
+  readonly lines: readonly (Step | RequestLine)[];
+  /** The end of the last whole line. */
+  readonly bytes: number;
+}
+
+/** The state file cannot be used; it is left as it is. */
+class Unreadable extends Error {
+  override readonly name = 'Unreadable';
+}
+
+/** Reads a state file; undefined when there is none yet. */
+export function readState(path: string): Kept | undefined {
+  const bytes = contentOf(path);
+  if (bytes === undefined || bytes.length === 0) return undefined;
+  const texts: string[] = [];
+  let start = 0;
+  for (let end = bytes.indexOf(10); end >= 0; end = bytes.indexOf(10, start)) {
+    texts.push(bytes.toString('utf8', start, end));
+    start = end + 1;
+  }
+  const [head, ...rest] = texts;
+  if (head === undefined) throw new Unreadable('it does not begin with a world');
+  const lines = rest.map((line, i) => parse(line, i + 2) as Step | RequestLine);
+  return { state: parse(head, 1), lines, bytes: start };
+}
+
+function contentOf(path: string): Buffer | undefined {
+  try {
+    return readFileSync(path);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
+    throw new Unreadable((error as Error).message, { cause: error });
+  }
+}
+
+/** One line: JSON whose last field is the checksum of all before it. */
+export function lineOf(value: object): string {
+  const json = JSON.stringify(value);
+  const head = json.slice(0, -1);
+  return `${head},"checksum":"${checksum(head)}"}\n`;
+}
+
+const tailLength = ',"checksum":"00000000"}'.length;
+
+function checksum(text: string): string {
+  return crc32(text).toString(16).padStart(8, '0');
+}
+
+function parse(line: string, number: number): unknown {
+  const head = line.slice(0, -tailLength);
+  if (line.slice(-tailLength) !== `,"checksum":"${checksum(head)}"}`) throw new Unreadable(`line ${number} is damaged`);
+  return JSON.parse(`${head}}`);
+}
+
+const smallestGrowth = 16 * 1024 * 1024;
+const longestBuffer = 4 * 1024 * 1024;
+const longestLazy = 64 * 1024;
+const lazyMs = 1000;
+
+/** The open state file. */
+export class Journal {
+  readonly #path: string;
+  #fd = -1;
+  #buffer: string[] = [];
+  #buffered = 0;
+  /** Set while the buffer holds a commit: answers wait for those, and not for the lines of requests. */
+  #holdsCommit = false;
+  #lazyTimer: NodeJS.Timeout | undefined;
+  #running: Promise<void> | undefined;
+  #grown = 0;
+  #base = 0;
+  #failure: Error | undefined;
+
+  constructor(path: string) {
+    this.#path = path;
+  }
+
+  /** Tells if the lines have grown so far beyond the state that it pays to write the file anew. */
+  get overgrown(): boolean {
+    return this.#grown > Math.max(smallestGrowth, 2 * this.#base);
+  }
+
+  /** Replaces the file by a state, at once and as a whole. */
+  rewrite(state: SavedState): void {
+    const line = lineOf(state);
+    const temporary = `${this.#path}.new`;
+    const fd = openSync(temporary, 'w', 0o600);
+    writeFully(fd, line);
+    fsyncSync(fd);
+    renameSync(temporary, this.#path);
+    syncDirectory(dirname(this.#path));
+    const before = this.#fd;
+    this.#fd = fd;
+    this.#emptied();
+    this.#grown = 0;
+    this.#base = line.length;
+    if (before >= 0) void this.#settled().then(() => closeSync(before));
+  }
+
+  /** Adds a commit; it is on disk once `flushed()` resolves. */
+  append(step: Step): void {
+    this.#add(step);
+    this.#holdsCommit = true;
+    if (this.#buffered > longestBuffer && this.#running === undefined) this.#flushNow();
+  }
+
+  /** Adds the line of a request without waiting: it is on disk with the next commit, or a second later. */
+  appendLazily(line: RequestLine): void {
+    this.#add(line);
+    if (this.#buffered > longestLazy) this.#flushBehind();
+    else this.#lazyTimer ??= setTimeout(() => this.#flushBehind(), lazyMs).unref();
+  }
+
+  /** Undefined when every commit is on disk already. */
+  flushed(): Promise<void> | undefined {
+    if (this.#failure !== undefined) return Promise.reject(this.#failure);
+    return this.#holdsCommit ? this.#flush() : this.#running;
+  }
+
+  /** Writes what is left and closes the file. */
+  async close(): Promise<void> {
+    clearTimeout(this.#lazyTimer);
+    await this.#flush();
+    closeSync(this.#fd);
+  }
+
+  #add(line: Step | RequestLine): void {
+    const text = lineOf(line);
+    this.#buffer.push(text);
+    this.#buffered += text.length;
+    this.#grown += text.length;
+  }
+
+  #emptied(): void {
+    this.#buffer = [];
+    this.#buffered = 0;
+    this.#holdsCommit = false;
+    clearTimeout(this.#lazyTimer);
+    this.#lazyTimer = undefined;
+  }
+
+  /** Writes in the background; a failure is kept, and the next commit fails with it. */
+  #flushBehind(): void {
+    this.#flush().catch(() => undefined);
+  }
+
+  async #settled(): Promise<void> {
+    const running = this.#running;
+    if (running !== undefined) await running.catch(() => undefined);
+  }
+
+  async #flush(): Promise<void> {
+    // During a write, wait for it, and then for the write with the lines that came meanwhile.
+    if (this.#running !== undefined) await this.#running;
+    if (this.#buffer.length > 0) this.#running ??= this.#write().finally(() => (this.#running = undefined));
+    if (this.#running !== undefined) await this.#running;
+  }
+
+  async #write(): Promise<void> {
+    const bytes = Buffer.from(this.#buffer.join(''));
+    const fd = this.#fd;
+    this.#emptied();
+    try {
+      for (let at = 0; at < bytes.length;) at += (await writeTo(fd, bytes, at)).bytesWritten;
+      await syncTo(fd);
+    } catch (error) {
+      this.#failure = new Error('the state could not be written', { cause: error });
+      throw this.#failure;
+    }
+  }
+
+  #flushNow(): void {
+    writeFully(this.#fd, this.#buffer.join(''));
+    fdatasyncSync(this.#fd);
+    this.#emptied();
+  }
+}
+
+function writeFully(fd: number, text: string): void {
+  const bytes = Buffer.from(text);
+  for (let at = 0; at < bytes.length;) at += writeSync(fd, bytes, at);
+}
+
+/** Makes a rename survive a power cut. */
+function syncDirectory(path: string): void {
+  const fd = openSync(path, 'r');
+  try {
+    fsyncSync(fd);
+  } finally {
+    closeSync(fd);
+  }
+}

@@ -1,0 +1,261 @@
+/**
+ * The world and the only way to change it. A transaction runs a plain function to its end: what it put and removed becomes one
+ * commit, or, when it throws, nothing has happened. Nothing here waits, so two requests are always some order of the two.
+ */
+import { createHash } from 'node:crypto';
+
+import { type AnyCollection, type Collection, type Rows, Table } from './collection.ts';
+import { type Change, History } from './history.ts';
+import type { Commit, Entry } from './ledger.ts';
+import { PackedLog } from './packed-log.ts';
+import type { Readings } from '../readings.ts';
+import { RecentChanges } from './recent.ts';
+import { type SavedWorld, settings, type Step } from './saved.ts';
+import { type Timer, TimerQueue, timers } from './timers.ts';
+
+/** The world as a handler sees it, inside one transaction. */
+export interface World {
+  /** The simulator's clock, in milliseconds since 1970; it stands still during a transaction. */
+  readonly now: number;
+  readonly readings: Readings;
+  of<T extends object>(collection: Collection<T>): Rows<T>;
+  /** The rows of a remembered collection as they were at a moment. */
+  asOf<T extends object>(collection: Collection<T>, at: number): readonly T[];
+  /** A new identifier; the same seed gives the same ones in the same order. */
+  id(prefix: string): string;
+  /** 64 hexadecimal characters that depend on the seed and on these words. */
+  hash(...words: readonly string[]): string;
+  /** Lets `kind` happen at a moment, with some data; returns the timer's id. */
+  schedule(kind: string, at: number, data: unknown): string;
+  cancel(timerId: string): void;
+  /** Lets every area forget an environment that is being deleted. */
+  forget(appEnvId: string): void;
+  /** Writes a line into the ledger. */
+  record(entry: Entry): void;
+}
+
+/** What is behind a transaction, a request with its token or the control surface: the ledger names them. */
+export type Cause = { readonly requestSeq: number; readonly token: string } | 'control';
+
+interface Open {
+  readonly changes: Map<string, Change>;
+  readonly entries: Entry[];
+}
+
+/** Holds the tables, the ledger and the timer queue, and passes each commit on. */
+export class Store implements World {
+  readonly #tables = new Map<string, Table<object>>();
+  readonly #facades = new Map<string, Rows<object>>();
+  readonly #collections: readonly Collection<object>[];
+  #history = new History();
+  #queue = new TimerQueue();
+  #open: Open | undefined;
+  #seed = '';
+  #now = 0;
+  #seq = 0;
+  readonly ledger = new PackedLog<Commit>();
+  /** Which rows changed of late. */
+  readonly recent = new RecentChanges();
+  /** Called, inside the transaction, with the id of an environment that is being deleted. */
+  onForget: (appEnvId: string) => void = () => undefined;
+  /** Called with every commit, before anything is answered. */
+  onStep: (step: Step) => void = () => undefined;
+  /** Called with every line of the ledger. */
+  onLedger: (commit: Commit) => void = () => undefined;
+
+  constructor(collections: readonly AnyCollection[]) {
+    this.#collections = collections as unknown as readonly Collection<object>[];
+  }
+
+  get now(): number {
+    return this.#now;
+  }
+
+  get readings(): Readings {
+    return this.of(settings).get('readings')?.value as Readings;
+  }
+
+  /** Replaces the whole world. */
+  load(saved: SavedWorld): void {
+    this.#tables.clear();
+    this.#facades.clear();
+    this.#history = new History();
+    this.#queue = new TimerQueue();
+    this.#seed = saved.seed;
+    this.#now = saved.now;
+    this.#seq = saved.ledgerSeq;
+    this.recent.startAgain();
+    this.ledger.clear((saved.ledger[0]?.seq ?? saved.ledgerSeq + 1) - 1);
+    for (const commit of saved.ledger) this.ledger.push(commit);
+    for (const collection of this.#collections) {
+      const table = new Table(collection);
+      for (const row of saved.collections[collection.name] ?? []) table.set(collection.id(row), row);
+      this.#tables.set(collection.name, table);
+    }
+    for (const timer of this.of(timers).all()) this.#queue.push(timer);
+  }
+
+  /** The whole world as plain JSON. */
+  save(): SavedWorld {
+    return { ...this.head(), ledger: this.ledger.after(0) };
+  }
+
+  /** The world without its ledger. */
+  head(): Omit<SavedWorld, 'ledger'> {
+    const collections = Object.fromEntries([...this.#tables].map(([name, table]) => [name, table.all()]));
+    return {
+      format: 'apphosting-simulator',
+      version: 1,
+      seed: this.#seed,
+      now: this.#now,
+      ledgerSeq: this.#seq,
+      collections,
+    };
+  }
+
+  /** Applies one commit that was written to disk earlier. */
+  replay(step: Step): void {
+    this.#now = Math.max(this.#now, step.at);
+    for (const [name, id, row] of step.rows) {
+      this.#tables.get(name)?.set(id, row ?? undefined);
+      if (name === timers.name && row !== null) this.#queue.push(row as Timer);
+    }
+    for (const commit of step.ledger) {
+      this.ledger.push(commit);
+      this.#seq = commit.seq;
+    }
+  }
+
+  /** Runs `work` at a moment; it commits as a whole, or throws and has not happened. Says whether anything changed. */
+  transact<R>(now: number, cause: Cause | undefined, work: (world: World) => R): { result: R; committed: boolean } {
+    if (this.#open !== undefined) throw new Error('a transaction is open already');
+    const open: Open = { changes: new Map(), entries: [] };
+    this.#open = open;
+    this.#now = Math.max(this.#now, now);
+    try {
+      const result = work(this);
+      const committed = this.#commit(open, cause);
+      return { result, committed };
+    } catch (error) {
+      for (const change of [...open.changes.values()].toReversed()) {
+        this.#tables.get(change.collection.name)?.set(change.id, change.before);
+      }
+      throw error;
+    } finally {
+      this.#open = undefined;
+    }
+  }
+
+  /** The next timer in the order of time. */
+  nextTimer(): Timer | undefined {
+    const rows = this.of(timers);
+    const entry = this.#queue.peek(({ timerId, at }) => rows.get(timerId)?.at === at);
+    return entry === undefined ? undefined : rows.get(entry.timerId);
+  }
+
+  of<T extends object>(collection: Collection<T>): Rows<T> {
+    const known = this.#facades.get(collection.name);
+    if (known !== undefined) return known as Rows<T>;
+    const table = this.#tables.get(collection.name) as Table<T> | undefined;
+    if (table === undefined) throw new Error(`no area has registered the collection "${collection.name}"`);
+    const facade: Rows<T> = {
+      get size() {
+        return table.size;
+      },
+      get: (id) => table.get(id),
+      has: (id) => table.get(id) !== undefined,
+      all: () => table.all(),
+      where: (index, key) => table.where(index, key),
+      put: (row) => this.#change(table, collection.id(row), row),
+      remove: (id) => this.#change(table, id, undefined),
+    };
+    this.#facades.set(collection.name, facade);
+    return facade;
+  }
+
+  asOf<T extends object>(collection: Collection<T>, at: number): readonly T[] {
+    const table = this.#tables.get(collection.name) as Table<T> | undefined;
+    if (table === undefined) return [];
+    if (!this.#history.changedAfter(collection.name, at)) return table.all();
+    return [...this.#history.rewind(table.entries(), collection.name, at).values()];
+  }
+
+  id(prefix: string): string {
+    const counter = this.#next(`ids.${prefix}`);
+    return `${prefix}_${createHash('sha256').update(`${this.#seed}/${prefix}/${counter}`).digest('hex').slice(0, 16)}`;
+  }
+
+  hash(...words: readonly string[]): string {
+    return createHash('sha256')
+      .update([this.#seed, ...words].join('\n'))
+      .digest('hex');
+  }
+
+  schedule(kind: string, at: number, data: unknown): string {
+    const order = this.#next('timers');
+    const timerId = `timer_${order}`;
+    this.of(timers).put({ timerId, at: Math.max(at, this.#now), order, kind, data });
+    return timerId;
+  }
+
+  cancel(timerId: string): void {
+    this.of(timers).remove(timerId);
+  }
+
+  forget(appEnvId: string): void {
+    this.onForget(appEnvId);
+  }
+
+  record(entry: Entry): void {
+    if (this.#open === undefined) throw new Error('the ledger is written inside a transaction');
+    this.#open.entries.push(entry);
+  }
+
+  #next(counter: string): number {
+    const rows = this.of(settings);
+    const value = Number(rows.get(counter)?.value ?? 0) + 1;
+    rows.put({ key: counter, value });
+    return value;
+  }
+
+  #change<T extends object>(table: Table<T>, id: string, row: T | undefined): void {
+    if (this.#open === undefined) throw new Error('the world changes inside a transaction');
+    const key = `${table.collection.name}/${id}`;
+    const before = table.get(id);
+    if (before === undefined && row === undefined) return;
+    const change = this.#open.changes.get(key);
+    if (change === undefined) {
+      const collection = table.collection as unknown as Collection<object>;
+      this.#open.changes.set(key, { collection, id, before, after: row });
+    } else {
+      change.after = row;
+    }
+    table.set(id, row);
+    if (table.collection.name === timers.name && row !== undefined) this.#queue.push(row as unknown as Timer);
+  }
+
+  #commit(open: Open, cause: Cause | undefined): boolean {
+    if (open.changes.size === 0 && open.entries.length === 0) return false;
+    const changes = [...open.changes.values()];
+    this.#history.remember(this.#now, changes);
+    const ledger = open.entries.map((entry): Commit => {
+      this.#seq += 1;
+      return { seq: this.#seq, at: this.#now, ...causeShown(cause), ...entry };
+    });
+    for (const commit of ledger) this.ledger.push(commit);
+    for (const { collection, id } of changes) this.recent.note(collection.name, id);
+    this.onStep({
+      at: this.#now,
+      rows: changes.map(({ collection, id, after }) => [collection.name, id, after ?? null]),
+      ledger,
+    });
+    for (const commit of ledger) this.onLedger(commit);
+    return true;
+  }
+}
+
+function causeShown(cause: Cause | undefined): Pick<Commit, 'requestSeq' | 'token' | 'control'> {
+  if (cause === undefined) return { requestSeq: null, token: null };
+  if (cause === 'control') return { requestSeq: null, token: null, control: true };
+  return { requestSeq: cause.requestSeq, token: cause.token.slice(0, 4) };
+}

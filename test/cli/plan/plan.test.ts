@@ -1,0 +1,241 @@
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { plan } from '../../../src/cli/plan/command.ts';
+import { Plan } from '../../../src/cli/plan/model.ts';
+import { folderOf } from '../support/folder.ts';
+import { serviceAtSocket, type ServiceAtSocket } from '../support/service.ts';
+import { ran } from '../support/spoken.ts';
+
+const samples = join(import.meta.dirname, '../../../deploy/samples');
+
+function resource(kind: string, name: string, spec: object): string {
+  return `${JSON.stringify({ apiVersion: 'apphosting.dev/v1alpha1', kind, metadata: { name }, spec })}\n`;
+}
+
+const contactPoint = (address = 'a@example.com') =>
+  resource('ContactPoint', 'on-call', { email: { addresses: [address] } });
+const alert = (threshold: number, name = 'web-cpu') =>
+  resource('MetricAlert', name, {
+    appEnvId: 'env_web_prod',
+    metric: 'cpu_percent',
+    operator: 'gt',
+    threshold,
+    contactPoints: [{ contactPointRef: { name: 'on-call' } }],
+  });
+const environment = (image: string) =>
+  resource('AppEnvironment', 'web', { appEnvId: 'env_web_prod', deploy: { image } });
+
+/** What somebody made earlier: a contact point, and an alert that goes there. */
+async function madeEarlier(service: ServiceAtSocket): Promise<void> {
+  const config = { addresses: ['a@example.com'] };
+  const point = await service.post('/contact-point', { accountId: 'acc_demo', name: 'on-call', type: 'email', config });
+  const { contactPointId } = point['contactPoint'] as { contactPointId: string };
+  const condition = { metric: 'cpu_percent', operator: 'gt', threshold: 80, duration: '5m' };
+  const rest = { contactPointIds: [contactPointId], description: 'apphosting:abcdefghijklmnop' };
+  await service.post('/app-env/alert', { appEnvId: 'env_web_prod', name: 'web-cpu', ...condition, ...rest });
+}
+
+async function planned(args: readonly string[]): Promise<Plan> {
+  const { out } = await ran(plan, [...args, '-o', 'json']);
+  return Plan.parse(JSON.parse(out));
+}
+
+const toldOf = ({ rows }: Plan) =>
+  rows.map(({ action, kind, name, call, fields }) => [action, `${kind}/${name}`, call, fields] as const);
+
+describe('a plan', () => {
+  it('sends nothing but GET, and leaves the service as it was', async () => {
+    const service = await serviceAtSocket('demo-admin');
+    const before = await service.commits();
+
+    const { code, out } = await ran(plan, [samples, ...service.flags]);
+
+    expect(code).toBe(0);
+    expect(out).toContain('+ ContactPoint/on-call');
+    expect(new Set(await service.methods())).toEqual(new Set(['GET']));
+    expect(await service.commits()).toBe(before);
+  });
+
+  it('tells what a new folder creates, in the order in which it can be created', async () => {
+    const service = await serviceAtSocket();
+    const folder = folderOf({ 'a.yaml': alert(85), 'b.yaml': contactPoint() });
+
+    const made = await planned([folder, ...service.flags]);
+
+    expect(toldOf(made).map(([action, title, call]) => [action, title, call])).toEqual([
+      ['create', 'ContactPoint/on-call', 'POST /contact-point'],
+      ['create', 'MetricAlert/web-cpu', 'POST /app-env/alert'],
+    ]);
+    expect(made.rows[1]?.fields).toContainEqual({ name: 'contactPointIds', after: ['ContactPoint/on-call'] });
+    expect(made).toMatchObject({ complete: true, findings: [], calls: { total: 2 } });
+  });
+
+  it('tells the fields of a change, and that hidden ones may differ', async () => {
+    const service = await serviceAtSocket();
+    await madeEarlier(service);
+    const folder = folderOf({ 'a.yaml': contactPoint() + alert(85).replace(/^/, '---\n') });
+
+    const made = await planned([folder, ...service.flags]);
+
+    expect(toldOf(made)).toEqual([
+      ['unknown', 'ContactPoint/on-call', undefined, [{ name: 'config.addresses' }]],
+      ['change', 'MetricAlert/web-cpu', 'PATCH /alert', [{ name: 'threshold', before: 80, after: 85 }]],
+    ]);
+    expect(made.rows[1]).toMatchObject({ file: 'a.yaml', line: 3 });
+  });
+
+  it('tells with --base what the documents cause, hidden fields and deletions included', async () => {
+    const service = await serviceAtSocket();
+    await madeEarlier(service);
+    const base = folderOf({ 'a.yaml': contactPoint(), 'b.yaml': alert(80), 'c.yaml': environment('r.example/web:1') });
+    const folder = folderOf({ 'a.yaml': contactPoint('b@example.com'), 'c.yaml': environment('r.example/web:2') });
+
+    const made = await planned([folder, '--base', base, ...service.flags]);
+
+    expect(toldOf(made).map(([action, title, call]) => [action, title, call])).toEqual([
+      ['deploy', 'AppEnvironment/web', 'POST /app-env/deploy-image'],
+      ['change', 'ContactPoint/on-call', 'PATCH /contact-point'],
+      ['delete', 'MetricAlert/web-cpu', 'DELETE /alert'],
+    ]);
+    expect(made.rows[0]?.note).toBe('deploys, restarts web/production');
+    expect(made.drift).toEqual([]);
+  });
+
+  it('tells nothing where the documents change nothing', async () => {
+    const service = await serviceAtSocket();
+    await madeEarlier(service);
+    const folder = folderOf({
+      'a.yaml': contactPoint(),
+      'b.yaml': alert(80),
+      'c.yaml': environment('r.example/web:1'),
+    });
+
+    const { code, out } = await ran(plan, [folder, '--base', folder, '--detailed-exitcode', ...service.flags]);
+
+    expect(out).toContain('No changes.');
+    expect(code).toBe(0);
+  });
+
+  it('is the same bytes for the same input, in every form', async () => {
+    const service = await serviceAtSocket();
+
+    for (const form of ['text', 'wide', 'json', 'yaml', 'markdown']) {
+      const [one, two] = await Promise.all([1, 2].map(() => ran(plan, [samples, ...service.flags, '-o', form])));
+      const timeless = (text = '') => text.replaceAll(/\d\d:\d\d(:00)?Z/g, 'now');
+      expect(timeless(two?.out)).toBe(timeless(one?.out));
+    }
+  });
+
+  it('never shows a secret', async () => {
+    const service = await serviceAtSocket();
+    const secret = 'https://hooks.example.com/s3cr3t-part';
+    const values = { apiVersion: 'v1', kind: 'Secret', metadata: { name: 'hook' }, stringData: { url: secret } };
+    const webhook = { webhook: { urlFrom: { name: 'hook', key: 'url' } } };
+    const folder = folderOf({ 'a.yaml': resource('ContactPoint', 'hook', webhook), 's.yaml': JSON.stringify(values) });
+
+    for (const form of ['wide', 'json', 'yaml', 'markdown']) {
+      const { out } = await ran(plan, [folder, ...service.flags, '-o', form]);
+      expect(out).not.toContain('s3cr3t');
+      expect(out).not.toContain(Buffer.from(secret).toString('base64'));
+    }
+  });
+
+  it.each([
+    ['2 with --detailed-exitcode when there is something to do', ['--detailed-exitcode'], 2],
+    ['3 where a gate is hit', ['--fail-on', 'restart,delete'], 3],
+    ['0 where no gate is hit', ['--fail-on', 'access'], 0],
+    ['64 for a gate that is none', ['--fail-on', 'everything'], 64],
+    ['64 for an output that is none', ['-o', 'xml'], 64],
+  ])('ends with %s', async (_because, flags, code) => {
+    const service = await serviceAtSocket();
+    const base = folderOf({ 'c.yaml': environment('r.example/web:1') });
+    const folder = folderOf({ 'c.yaml': environment('r.example/web:2') });
+
+    expect((await ran(plan, [folder, '--base', base, ...service.flags, ...flags])).code).toBe(code);
+  });
+
+  it('leaves out whole rows of Markdown that do not fit, and counts them', async () => {
+    const service = await serviceAtSocket();
+    const names = Array.from({ length: 40 }, (_, at) => `point-${at}`);
+    const email = { email: { addresses: ['a@example.com'] } };
+    const folder = folderOf({ 'a.yaml': names.map((name) => resource('ContactPoint', name, email)).join('---\n') });
+
+    const { out } = await ran(plan, [
+      folder,
+      ...service.flags,
+      '-o',
+      'markdown',
+      '--max-chars',
+      '1500',
+      '--name',
+      'prod',
+    ]);
+
+    expect(out.length).toBeLessThanOrEqual(1500);
+    expect(out).toMatch(/^<!-- apphosting-plan:prod -->\n### prod: 40 creates/);
+    const rows = out.match(/^\| \+ /gm)?.length ?? 0;
+    expect(out).toContain(`${40 - rows} more rows did not fit.`);
+  });
+});
+
+describe('a plan of bad input', () => {
+  const webhook = resource('ContactPoint', 'hook', { webhook: { url: 'https://example.com' } });
+  const namespace = JSON.stringify({ apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'a' } });
+
+  it.each([
+    ['an empty folder', {}, 1, 'there is nothing in it'],
+    ['kinds of others only', { 'a.yaml': namespace }, 1, 'none of its 1 resources is of apphosting.dev'],
+    ['a tab', { 'a.yaml': 'apiVersion: v1\nkind: Secret\nmetadata:\n\tname: a\n' }, 1, 'x a.yaml:4: '],
+    [
+      'two of one name',
+      { 'a.yaml': contactPoint(), 'b.yaml': contactPoint() },
+      2,
+      'x b.yaml:1: ContactPoint/on-call: it stands in a.yaml:1 too',
+    ],
+    [
+      'a field that is none',
+      { 'a.yaml': webhook },
+      2,
+      'x a.yaml:1: ContactPoint/hook: spec.webhook.urlFrom: is required',
+    ],
+    ['a document that is no object', { 'a.yaml': 'just words\n' }, 1, 'it is no Kubernetes object'],
+  ])('says of %s what and where', async (_because, files, code, line) => {
+    const service = await serviceAtSocket();
+
+    const result = await ran(plan, [folderOf(files), ...service.flags]);
+
+    expect(result.out).toContain(line);
+    expect(result.code).toBe(code);
+  });
+
+  it('says that a list may not be read, and never looks complete', async () => {
+    const service = await serviceAtSocket('demo-foreign');
+
+    const { code, out } = await ran(plan, [samples, ...service.flags, '--detailed-exitcode', '--fail-on', 'delete']);
+
+    expect(code).toBe(1);
+    expect(out).toContain('INCOMPLETE');
+    expect(out).toMatch(/GET \/apps: .*403/);
+  });
+
+  it('says that a service is down', async () => {
+    const service = await serviceAtSocket();
+    const down = service.flags.map((flag) => (flag === service.url ? 'http://127.0.0.1:59999' : flag));
+
+    const { code, out } = await ran(plan, [folderOf({ 'a.yaml': contactPoint() }), ...down]);
+
+    expect(code).toBe(1);
+    expect(out).toContain('INCOMPLETE');
+  });
+
+  it.each([
+    ['no account', ['x'], 64, 'name the account with'],
+    ['no folder', [], 64, 'it needs DIR|FILE|-'],
+    ['half an account', ['x', '--base-url', 'http://127.0.0.1:1'], 64, '--token-file and --account-id are needed too'],
+  ])('says with %s what is missing', async (_because, args, code, line) => {
+    const result = await ran(plan, args);
+
+    expect(result.err).toContain(line);
+    expect(result.code).toBe(code);
+  });
+});

@@ -1,0 +1,46 @@
+import { join } from 'node:path';
+import { onTestFinished } from 'vitest';
+import { startSimulator } from '../../../src/simulator/start.ts';
+import { folderOf } from './folder.ts';
+
+/** The service in a box at a socket, with what it was asked. */
+export interface ServiceAtSocket {
+  readonly url: string;
+  /** The flags by which a command reads its account. */
+  readonly flags: readonly string[];
+  /** Changes something, as somebody else does; the answer's body. */
+  post(path: string, body: object, method?: string): Promise<Readonly<Record<string, unknown>>>;
+  /** The methods of all requests so far. */
+  methods(): Promise<readonly string[]>;
+  /** How many commits its ledger has. */
+  commits(): Promise<number>;
+}
+
+/** Starts one for as long as the test runs. */
+export async function serviceAtSocket(token = 'demo-readonly'): Promise<ServiceAtSocket> {
+  const started = await startSimulator({ readings: { 'rate.limit': 10_000 } });
+  onTestFinished(() => started.close());
+  const { url } = started;
+  const tokenFile = join(folderOf({ token }), 'token');
+  const json = async (path: string, init: RequestInit = {}) => {
+    const answer = await fetch(`${url}${path}`, init);
+    return (await answer.json()) as Readonly<Record<string, unknown>>;
+  };
+  const itemsOf = async (path: string) => (await json(path))['items'] as readonly { readonly method: string }[];
+  return {
+    url,
+    flags: [...accountFlags(url, tokenFile), '--allow-insecure-loopback', '--requests-per-second=1000'],
+    post: (path, body, method = 'POST') =>
+      json(`/api/public/v1${path}`, {
+        method,
+        headers: { authorization: 'demo-admin', 'content-type': 'application/json' },
+        body: JSON.stringify(body),
+      }),
+    methods: async () => (await itemsOf('/_sim/requests')).map(({ method }) => method),
+    commits: async () => (await itemsOf('/_sim/ledger')).length,
+  };
+}
+
+function accountFlags(url: string, tokenFile: string): readonly string[] {
+  return ['--base-url', url, '--token-file', tokenFile, '--account-id', 'acc_demo'];
+}
