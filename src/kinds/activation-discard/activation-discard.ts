@@ -52,7 +52,7 @@ function fence(pass: DiscardPass, { configuration, walk }: SeenConfiguration): S
   const { configurationId, operationId, validUntil, configurationGeneration, protectionRef } = pass.spec;
   const { journal } = pass.memory;
   if (journal !== undefined && !isWhole(bodyOf(pass), journal)) {
-    return never('JournalDamaged', 'status.journal does not carry what the spec asks for; nothing is sent');
+    return never('JournalDamaged', 'status.internal.journal does not carry what the spec asks for; nothing is sent');
   }
   const late = expired(pass, walk, validUntil);
   if (late?.final === true && wasSent(pass) && showsAccepted(pass, configuration)) {

@@ -186,7 +186,7 @@ export function resolve(pass: ProtectionPass, walk: Walk, journal: JournalEntry)
   const item = body?.items[0];
   if (body === undefined || item === undefined) {
     const message =
-      'status.journal does not carry a call for this environment; remove it after making sure that no call is under way';
+      'status.internal.journal does not carry a call for this environment; remove it after making sure that no call is under way';
     return { is: 'stall', reason: 'JournalDamaged', message };
   }
   const now = ofEnvironment(pass, walk);

@@ -39,12 +39,17 @@ export function shownFirst(points: Iterable<PointItem>): readonly PointItem[] {
   return [...byMoment(chosen), ...all.filter((point) => !chosen.has(point))];
 }
 
+/** True for a point whose cutoff is a time as an activation can pin it. */
+function hasMoment({ cutoffAt }: PointItem): boolean {
+  return /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:\d\d)$/i.test(cutoffAt);
+}
+
 /** All points as status lists them, those that are shown first; undefined where there are none. */
 export function pointsShown(
   points: Iterable<PointItem>,
   configuration: Pick<ConfigurationItem, 'generation'>,
 ): PointRow[] | undefined {
-  const rows = pointRows(shownFirst(points), configuration);
+  const rows = pointRows(shownFirst([...points].filter(hasMoment)), configuration);
   return rows.length === 0 ? undefined : rows;
 }
 

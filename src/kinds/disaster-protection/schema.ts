@@ -12,6 +12,7 @@ import {
   serviceId,
   shown,
   text,
+  time as timeShown,
 } from '../../engine/kind/schema/schema.ts';
 import * as recovery from '../recovery/schema.ts';
 import { environmentRef, ofOneEnvironment } from '../shared/schema.ts';
@@ -95,7 +96,7 @@ export const Spec = withTransition(
 export type Spec = z.output<typeof Spec>;
 
 const count = (description: string) => integer(description, { min: 0, max: 2_000_000_000 }).optional();
-const time = (description: string) => text(description, { max: 64 }).optional();
+const time = (description: string) => timeShown(description).optional();
 const word = (description: string) => text(description, { max: 128 });
 const id = (description: string) => text(description, { max: 128 }).optional();
 
@@ -113,7 +114,7 @@ const Settings = shown('Settings as the service shows them.', {
 const RecoveryPoint = shown('A recovery point: what an activation must name.', {
   selectedOperationId: word('The operation that made it.'),
   pointId: word('Its id.'),
-  cutoffTime: text('The moment up to which data is recovered, exactly as the service writes it.', { max: 64 }),
+  cutoffTime: timeShown('The moment up to which data is recovered, exactly as the service writes it.'),
   configurationGeneration: recovery.generation('The generation of the configuration with which it was listed.'),
   availabilityRequiresVerification: flag('Whether the service verifies it only when it is used.').optional(),
   sizing: recovery.sizing().optional(),

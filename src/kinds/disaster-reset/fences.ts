@@ -66,7 +66,7 @@ export const cleaning = 'CleanupPending';
 export function fenceOf(pass: ResetPass, seen: Seen): Step<Facts> | Fence | undefined {
   const { journal } = pass.memory;
   if (journal !== undefined && !isWhole(bodyOf(pass), journal)) {
-    return never('JournalDamaged', 'status.journal does not carry what the spec asks for; nothing is sent');
+    return never('JournalDamaged', 'status.internal.journal does not carry what the spec asks for; nothing is sent');
   }
   const late = expired(pass, seen.walk, pass.spec.validUntil);
   if (late !== undefined) return late;

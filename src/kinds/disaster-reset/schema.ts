@@ -2,7 +2,17 @@ import type { z } from 'zod';
 import type { KindIdentity } from '../../engine/kind/contract/define.ts';
 import { specInAccount } from '../../engine/kind/schema/parts.ts';
 import { withRule } from '../../engine/kind/schema/rules.ts';
-import { choice, facts, fields, integer, listByKey, moment, serviceId, text } from '../../engine/kind/schema/schema.ts';
+import {
+  choice,
+  facts,
+  fields,
+  integer,
+  listByKey,
+  moment,
+  serviceId,
+  text,
+  time,
+} from '../../engine/kind/schema/schema.ts';
 import * as recovery from '../recovery/schema.ts';
 import { environmentRef } from '../shared/schema.ts';
 
@@ -72,8 +82,8 @@ const count = (description: string) => integer(description, { min: 0, max: 2_000
 export const Facts = facts({
   ...recovery.stageFacts(),
   appEnvId: text('The id of the environment.', { max: 128 }).optional(),
-  acceptedTime: text('When the service accepted it.', { max: 64 }).optional(),
-  finishedTime: text('When it was final.', { max: 64 }).optional(),
+  acceptedTime: time('When the service accepted it.').optional(),
+  finishedTime: time('When it was final.').optional(),
   configurations: count('How many configurations the service wiped.'),
   destinations: count('How many recovery destinations the service wiped.'),
   pendingCleanup: recovery.pendingCleanup(),

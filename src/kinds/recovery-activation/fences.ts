@@ -30,7 +30,7 @@ export function fenceOf(pass: ActivationPass, seen: Seen): Step<Facts> | Fence |
   const { configuration, walk } = seen;
   const { journal } = pass.memory;
   if (journal !== undefined && !isWhole(bodyOf(pass), journal)) {
-    return never('JournalDamaged', 'status.journal does not carry what the spec asks for; nothing is sent');
+    return never('JournalDamaged', 'status.internal.journal does not carry what the spec asks for; nothing is sent');
   }
   const late = expired(pass, walk, pass.spec.validUntil);
   if (late !== undefined) return late;

@@ -61,7 +61,7 @@ function fence(pass: ValidationPass, { configuration, walk }: SeenConfiguration)
   const { journal } = pass.memory;
   const sent = journal && sentBody(pass, journal);
   if (journal !== undefined && sent === undefined) {
-    return never('JournalDamaged', 'status.journal does not carry what the spec asks for; nothing is sent');
+    return never('JournalDamaged', 'status.internal.journal does not carry what the spec asks for; nothing is sent');
   }
   const left = leftAlone(pass);
   if (left !== undefined) return left;

@@ -1,7 +1,7 @@
 import type { z } from 'zod';
 import type { KindIdentity } from '../../engine/kind/contract/define.ts';
 import { specInAccount } from '../../engine/kind/schema/parts.ts';
-import { facts, objectRef, ownName, text } from '../../engine/kind/schema/schema.ts';
+import { facts, objectRef, ownName, time } from '../../engine/kind/schema/schema.ts';
 import * as recovery from '../recovery/schema.ts';
 
 /** One trial of a recovery, in isolation. */
@@ -16,9 +16,8 @@ export type Spec = z.output<typeof Spec>;
 /** The status of a validation. */
 export const Facts = facts({
   ...recovery.requestFacts(),
-  startedTime: text(
+  startedTime: time(
     'When the operation began, by the service; where its history shows no ids, this is what tells it from others.',
-    { max: 64 },
   ).optional(),
   validationCleanup: recovery.validationCleanup(),
 });

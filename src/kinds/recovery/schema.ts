@@ -2,7 +2,18 @@
 import type { z } from 'zod';
 import { immutable, withRule } from '../../engine/kind/schema/rules.ts';
 import { mostStages } from './stages.ts';
-import { choice, fields, flag, integer, listOf, number, setOf, shown, text } from '../../engine/kind/schema/schema.ts';
+import {
+  choice,
+  fields,
+  flag,
+  integer,
+  listOf,
+  number,
+  setOf,
+  shown,
+  text,
+  time as timeShown,
+} from '../../engine/kind/schema/schema.ts';
 
 /** The largest number that JSON can say exactly. */
 const largest = 9_007_199_254_740_991;
@@ -46,7 +57,7 @@ export function once<Schema extends z.ZodObject>(schema: Schema): Schema {
 }
 
 const count = (description: string) => integer(description, { min: 0, max: 2_000_000_000 }).optional();
-const time = (description: string) => text(description, { max: 64 }).optional();
+const time = (description: string) => timeShown(description).optional();
 
 /** The clean-up that the service has not finished. */
 export function pendingCleanup() {
@@ -130,7 +141,7 @@ export function stageFacts() {
       'The stages that the service showed, in order; a stage that was over between two looks is missing.',
       shown('A stage.', {
         stage: text('The stage, in the words of the service.', { max: 64 }),
-        observedTime: text('When it was seen first.', { max: 64 }),
+        observedTime: timeShown('When it was seen first.'),
       }),
       { max: mostStages },
     ).optional(),
