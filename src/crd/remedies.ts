@@ -1,4 +1,4 @@
-/** What to do about each reason: docs/troubleshooting.md and the page of each kind are made from it and from the list of reasons. */
+/** A remedy for each reason; docs/troubleshooting.md and the page of each kind are generated from it. */
 import type { Reason } from '../engine/kind/contract/reasons.ts';
 
 type Remedies = Partial<Readonly<Record<Reason, string>>>;
@@ -92,6 +92,8 @@ const stalled = {
   NotFound: 'Is the id right, and can the token see it?',
   ObjectGone:
     'Set `spec.lifecycle.onMissing: Recreate` for a new and empty one, and take out `spec.externalId` where it names the one that is gone; or delete the resource.',
+  ChangeNotShown:
+    'Look in the console what the service has. Does it not take the field, take it out of the spec and tell its support; then change the spec to go on.',
   Contested: 'Find who else writes the field: another cluster, a pipeline, a person. Change the spec to go on.',
   EndpointChanged:
     'Was the address changed by mistake, change it back. Otherwise accept it on the account: `apphosting.dev/accept-endpoint: HOST`.',
@@ -125,6 +127,13 @@ const aspects = {
   Throttling: '[The runbook](runbooks/budget-exhausted.md).',
   NotThrottled: nothing,
   Propagated: nothing,
+  ChangesPending:
+    'Deploy the environments, for instance with `apphosting.dev/redeploy-at`; or set `spec.applyImmediately: true`, which deploys to all of them.',
+  NoChangesPending: nothing,
+  TokenSuffices: nothing,
+  ToBeDoneByYou:
+    'Do what `status.postInstallNote` says; then annotate it with `apphosting.dev/post-install-done: "true"`.',
+  NothingToDo: nothing,
   NotDeployedYet: 'Nothing: the first alert in a region may bring it there.',
   Firing: 'What your alert is for.',
   Normal: nothing,
@@ -179,15 +188,17 @@ const only = (kinds: readonly string[], ...names: readonly Reason[]) => names.ma
 
 /** The reasons that not every kind can have, with the kinds that can. */
 const own: ReadonlyMap<Reason, readonly string[]> = new Map([
-  ...only(accounts, 'Unauthorized', 'HostNotAllowed', 'InUse', 'Throttling', 'NotThrottled'),
-  ...only(['HostedApp'], 'UnknownPreset', 'ApplyInDoubt'),
+  ...only(accounts, 'Unauthorized', 'HostNotAllowed', 'InUse', 'Throttling', 'NotThrottled', 'TokenSuffices'),
+  ...only(['HostedApp'], 'UnknownPreset', 'ApplyInDoubt', 'ChangesPending', 'NoChangesPending'),
   ...only(['HostedApp', 'AppEnvironment', 'SolutionInstallation'], 'EnvironmentInDoubt'),
   ...only(['AppEnvironment', 'DisasterProtection', 'MemberAccess'], 'EnvironmentChanged'),
   ...only(['AppEnvironment'], 'UnknownRemoteStatus', 'NeverDeployed', 'RollbackRefused'),
   ...only(['AppEnvironment'], 'DeployInDoubt', 'DeployFailed', 'DeployAssumed', 'DeployHeld', 'PendingNextBuild'),
   ...only(['AppEnvironment'], 'Running', 'Stopped'),
   ...only(['AppEnvironment', 'MemberAccess', 'MetricAlert'], 'EnvironmentNotFound'),
+  ...only(['SolutionInstallation'], 'ToBeDoneByYou', 'NothingToDo'),
   ...only(['SolutionInstallation'], 'UnknownSolution', 'PartiallyInstalled', 'UpgradeInDoubt', 'InstallationIdUnknown'),
+  ...only(['HostedApp', 'ContactPoint', 'MetricAlert'], 'ChangeNotShown'),
   ...only(['ContactPoint'], 'Propagated', 'NotDeployedYet'),
   ...only(['MetricAlert'], 'Firing', 'Normal', 'Pending', 'NoData', 'EvaluationError', 'AlertPaused', 'NotRefreshed'),
   ...only(['MetricAlert'], 'UnknownAlertState'),
@@ -212,10 +223,10 @@ const own: ReadonlyMap<Reason, readonly string[]> = new Map([
   ...only(['ActivationDiscard'], 'OperationNotActive'),
 ]);
 
-/** Whether a resource of this kind can have this reason. */
+/** True if a resource of this kind can have this reason. */
 export function canHave(kind: string, reason: Reason): boolean {
   return own.get(reason)?.includes(kind) ?? true;
 }
 
-/** What to do about each reason; one that is missing here does not compile. */
+/** The remedy of each reason; a reason without one does not compile. */
 export const remedies: Readonly<Record<Reason, string>> = { ...ready, ...waiting, ...stalled, ...final, ...aspects };

@@ -109,6 +109,8 @@ export interface Orphan {
 
 /** What an account is used for. */
 export interface Tally {
+  /** Resources of the account that wait because the service refused a call for what the token may do, the first few in words. */
+  readonly forbidden: { readonly count: number; readonly first: readonly string[] };
   readonly counts: readonly Use[];
   /** Resources that wait for the end of a pause that the service asked for. */
   readonly throttled?: number;

@@ -67,6 +67,13 @@ export const reasons = {
   NotFound: 'The object that the spec names does not exist in the service.',
   ObjectGone:
     'The object is proved gone from the service, and spec.lifecycle.onMissing is Stall or spec.externalId names it.',
+  ToBeDoneByYou: 'The service says that a person must do something before the installation is of use.',
+  NothingToDo: 'Nothing is left to be done by a person.',
+  TokenSuffices: 'No resource of the account waits for a permission of its token.',
+  ChangesPending: 'Changes of the app wait in each environment for its next deployment.',
+  NoChangesPending: 'No change of the app waits for a deployment.',
+  ChangeNotShown:
+    'The service said yes to the same change several times, and what it shows stays as it was; it is not sent again until the spec changes.',
   Contested:
     'Somebody else keeps changing the same field back; it is no longer corrected until the spec is edited, reconcile-at is set, or the field stands as the spec says.',
   EndpointChanged:
