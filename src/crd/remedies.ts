@@ -103,8 +103,8 @@ const stalled = {
     'Has the token lost a permission, or does it belong to another member now? Give it back. If the objects are really gone: annotate the account with a new value of `apphosting.dev/accept-missing`.',
   JournalDamaged: 'Find out who writes status. Look in the service what exists; then remove `status.internal.journal`.',
   ConfigurationGone:
-    'If the protection is still wanted, raise `spec.enrolment` as the message says; if not, delete it.',
-  WipedByReset: 'If the protection is still wanted, raise `spec.enrolment` as the message says; if not, delete it.',
+    'If the protection is still wanted, raise `spec.enrollment` as the message says; if not, delete it.',
+  WipedByReset: 'If the protection is still wanted, raise `spec.enrollment` as the message says; if not, delete it.',
 } as const satisfies Remedies;
 
 const final = {
@@ -151,6 +151,10 @@ const aspects = {
   NothingAdded: nothing,
   FeatureNotShown: 'Look in the console whether the account enforces access by environment.',
   RecoveryReady: nothing,
+  NotProtected:
+    'Let the protection be set up: its Ready condition says what it waits for, or that it is only observed.',
+  NotEligible:
+    'Change the field that the message names to one of the values that it lists; `status.source` has all of them.',
   NeedsAttention: '[The runbook](runbooks/protection-not-ready.md).',
   ChainRollover: byItself,
   CatchingUp: byItself,
@@ -201,6 +205,7 @@ const own: ReadonlyMap<Reason, readonly string[]> = new Map([
   ...only(['MemberAccess'], 'AccessWiderThanSpec', 'AsSpecified', 'FeatureNotShown', 'AddedByOthers', 'NothingAdded'),
   ...only(['DisasterProtection'], 'Preparing', 'ConfigurationGone', 'WipedByReset', 'RecoveryReady', 'NeedsAttention'),
   ...only(['DisasterProtection'], 'ChainRollover', 'CatchingUp', 'RpoExceeded', 'SustainedStandby', 'SeedBoost'),
+  ...only(['DisasterProtection'], 'NotProtected', 'NotEligible'),
   ...only(['DisasterProtection'], 'CaughtUp', 'ActivationPossible', 'NoRecoveryPoint', 'NothingPending'),
   ...only(['DisasterProtection', 'RecoveryActivation'], 'NotDisclosed'),
   ...only(

@@ -42,15 +42,9 @@ export class Engine {
   readonly #gate: AccountGate;
   readonly #dropped = new DroppedReferences();
   #quarantinedUntil = Number.NEGATIVE_INFINITY;
-  /**
-   * True while an object that was not in the first list must be new. A selector, or a cluster that was restored, can bring up
-   * old ones.
-   */
-  #tellsBirths: boolean;
 
   constructor(options: EngineOptions) {
     const { clock, entropy } = options;
-    this.#tellsBirths = options.settings.seesAll;
     const onTaken = (ms: number) => options.metrics.observe('apphosting_queue_wait_seconds', {}, ms / 1_000);
     this.#queue = new WorkQueue({
       clock,
@@ -154,7 +148,6 @@ export class Engine {
   /** Handles a cluster that was restored from a backup: our writes may be lost, and its objects may be old. */
   rewound(): void {
     this.#written.clear();
-    this.#tellsBirths = false;
     this.quarantine(this.#parts.settings.horizonMs);
     for (const stored of this.#parts.objects.values()) this.#queue.enqueue(stored.key, urgencies.change);
   }
@@ -195,8 +188,6 @@ export class Engine {
     const before = this.#parts.objects.get(key);
     const stored = this.#parts.objects.apply(object, own);
     if (stored === undefined) return;
-    const isNew = before?.object.metadata.uid !== object.metadata.uid && own === undefined && !initial;
-    if (isNew && this.#tellsBirths) this.#parts.inProcessStates.of(object.metadata.uid).isYounger = true;
     this.#noteForced(stored);
     const change = changeOf(object, before);
     // A reconcile that is about to end need not be woken by its own write.

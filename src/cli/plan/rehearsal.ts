@@ -157,7 +157,7 @@ class Stage {
       selector: undefined,
       secretWatch: 'on',
       readOnly: false,
-      powers: { activation: this.#clock.wall(), accountReset: this.#clock.wall() },
+      powers: { sinceMs: this.#clock.wall(), activation: true, accountReset: true },
       horizonMs: 1_000,
       workers: 32,
     });

@@ -12,8 +12,6 @@ export interface Subject {
   readonly generation: number;
   /** Cut to the second. */
   readonly createdAtMs: number;
-  /** True when it was not in the first list of this process. */
-  readonly isYounger?: true;
   readonly annotations: Readonly<Record<string, string>>;
   readonly deleting: boolean;
   /** Whether our finalizer is on it. */
@@ -119,12 +117,14 @@ export interface Tally {
   readonly orphans: readonly Orphan[];
 }
 
-/** The recovery requests that this process may send, each with the wall time since when; undefined where it may not. */
+/** The recovery requests that this process may send. */
 export interface Powers {
+  /** When this process started (wall time): a request that was created before is not sent. */
+  readonly sinceMs: number;
   /** Calls that activate, discard or wipe. */
-  readonly activation: number | undefined;
+  readonly activation: boolean;
   /** Wiping a whole account. */
-  readonly accountReset: number | undefined;
+  readonly accountReset: boolean;
 }
 
 /** Everything that a kind decides on: pure data and pure look-ups. The same pass gives the same step. */
