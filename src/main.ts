@@ -27,6 +27,10 @@ const commands: Readonly<Record<string, Entry>> = {
     summary: 'what applying some documents would change in the service, without changing it',
     load: async () => (await import('./cli/plan/command.ts')).plan,
   },
+  import: {
+    summary: 'an account of the service as a folder of manifests that change nothing when applied',
+    load: async () => (await import('./cli/import/command.ts')).importAccount,
+  },
   points: {
     summary: 'the recovery points of a protection',
     load: async () => (await import('./cli/points.ts')).points,
