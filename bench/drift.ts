@@ -28,7 +28,9 @@ export async function drift(stage: Stage): Promise<Result> {
 }
 
 async function idOf(stage: Stage, name: string): Promise<string> {
-  const status = (await stage.api.get(alerts, workNamespace, name))?.status as { alertId?: string } | undefined;
+  const { status } = (await stage.api.getNamespacedCustomObject({ ...alerts, namespace: workNamespace, name })) as {
+    status?: { alertId?: string };
+  };
   if (status?.alertId === undefined) throw new Error(`${name} has no id`);
   return status.alertId;
 }

@@ -1,3 +1,4 @@
+import { PatchStrategy, setHeaderOptions } from '@kubernetes/client-node';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { until } from './support/readiness.ts';
 import { meter, percentile, resultOf, type Result } from './support/result.ts';
@@ -34,6 +35,8 @@ export async function latency(stage: Stage): Promise<Result> {
   });
 }
 
+const asJsonPatch = setHeaderOptions('Content-Type', PatchStrategy.JsonPatch);
+
 /** Changes one alert after the other, each a different one; the milliseconds from sending the change to the call. */
 async function sampled(stage: Stage, from: number, count: number): Promise<readonly number[]> {
   const found: number[] = [];
@@ -41,9 +44,9 @@ async function sampled(stage: Stage, from: number, count: number): Promise<reado
   for (let at = from; at < from + count; at += 1) {
     const value = 100 + at;
     const changedAt = Date.now();
-    await stage.api.patch(alerts, workNamespace, alertName('a', at), [
-      { op: 'replace', path: '/spec/threshold', value },
-    ]);
+    const body = [{ op: 'replace', path: '/spec/threshold', value }];
+    const name = alertName('a', at);
+    await stage.api.patchNamespacedCustomObject({ ...alerts, namespace: workNamespace, name, body }, asJsonPatch);
     const call = await changeAfter(stage, seen);
     seen = call.seq;
     found.push(call.arrivedAt - changedAt);

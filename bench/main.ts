@@ -28,6 +28,7 @@ const usage = `npm run bench -- NAME [options]
   --refresh SECONDS  spec.refreshSeconds of the alerts; 0 refreshes no states (the default of the kind)
   --poll SECONDS     spec.pollSeconds of the account (60)
   --json             print one object for each benchmark instead of a table
+  --bundle           run the operator from the bundle, as it is shipped, and not from the sources
   --log-level LEVEL  of the operator (info)
   --verbose          say how far along it is
   --profile DIR      leave a CPU profile of the operator there
@@ -48,6 +49,7 @@ function asked(): Asked | undefined {
       refresh: { type: 'string' },
       poll: { type: 'string', default: '60' },
       json: { type: 'boolean', default: false },
+      bundle: { type: 'boolean', default: false },
       'log-level': { type: 'string', default: 'info' },
       profile: { type: 'string' },
       verbose: { type: 'boolean', default: false },
@@ -60,6 +62,7 @@ function asked(): Asked | undefined {
     latencyMs: Number(values.latency),
     refreshSeconds: values.refresh === undefined ? undefined : Number(values.refresh),
     pollSeconds: Number(values.poll),
+    isBundled: values.bundle,
     logLevel: values['log-level'],
     profileDir: values.profile,
     say: (text) => console.error(text),

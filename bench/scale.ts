@@ -20,7 +20,10 @@ export async function scale(stage: Stage): Promise<Result> {
     if (/_seconds_(sum|count)$|^nodejs_heap|^nodejs_external|resident/u.test(name))
       stage.options.debug?.(`${name} ${JSON.stringify(labels)} ${value}`);
   const { service, kubernetes } = readings;
+  const { toLeaseSeconds, rssMiB } = stage.lastStart();
   return resultOf('scale', stage, readings, readySeconds, {
+    startToLeaseSeconds: rounded(toLeaseSeconds),
+    rssAtLeaseMiB: rounded(rssMiB),
     appliedSeconds: rounded(appliedSeconds),
     serviceCallsPerResource: rounded((service.reads + service.writes) / count),
     kubernetesRequestsPerResource: rounded((kubernetes.reads + kubernetes.writes) / count),

@@ -304,6 +304,24 @@ export const runCommand = {
       fallback: '120',
       schema: wholeNumber(1, 3_600),
     },
+    callDeadlineSeconds: {
+      help: 'how long a call that changes something may take, its wait for a turn included, before it counts as lost; a read a third of it',
+      value: 'SECONDS',
+      fallback: '30',
+      schema: wholeNumber(3, 300),
+    },
+    leaseSeconds: {
+      help: 'how long others wait for a silent holder of the lease; the holder itself stops after two thirds of it',
+      value: 'SECONDS',
+      fallback: '15',
+      schema: wholeNumber(2, 300),
+    },
+    pollSeconds: {
+      help: 'how often an account is read whose spec.pollSeconds does not say',
+      value: 'SECONDS',
+      fallback: '60',
+      schema: wholeNumber(1, 3_600),
+    },
     workers: { help: 'objects worked on at the same time', value: 'N', fallback: '32', schema: wholeNumber(1, 1_024) },
     logLevel: {
       help: 'the least important line to log',

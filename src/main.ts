@@ -1,10 +1,10 @@
 #!/usr/bin/env node
-import { readFileSync } from 'node:fs';
-import { enableCompileCache, flushCompileCache } from 'node:module';
+import { enableCompileCache, flushCompileCache, setSourceMapsSupport } from 'node:module';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { argv, exit, stderr, stdout, versions } from 'node:process';
 import { setFlagsFromString } from 'node:v8';
+import manifest from '../package.json' with { type: 'json' };
 
 /** A subcommand: takes its own arguments, returns the exit code. */
 type Command = (args: readonly string[]) => Promise<number>;
@@ -54,12 +54,8 @@ function usage(): string {
   return `apphosting COMMAND [options]\n\n${rows.join('\n')}\n\napphosting COMMAND --help explains each; apphosting --version says which one this is.\n`;
 }
 
-function ownVersion(): string {
-  const { version } = JSON.parse(readFileSync(join(import.meta.dirname, '..', 'package.json'), 'utf8')) as {
-    readonly version: string;
-  };
-  return version;
-}
+// Of the chunks that are loaded from here on: a map is read when a trace is first printed, and costs nothing until then.
+setSourceMapsSupport(true);
 
 async function main(): Promise<number> {
   const [name, ...rest] = argv.slice(2);
@@ -68,7 +64,7 @@ async function main(): Promise<number> {
     return name === undefined ? 64 : 0;
   }
   if (name === '--version') {
-    stdout.write(`${ownVersion()}\n`);
+    stdout.write(`${manifest.version}\n`);
     return 0;
   }
   const entry = commands[name];

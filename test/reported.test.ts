@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { reported, tellFailures } from './reported.ts';
+import { reported, slowest, tellFailures } from './reported.ts';
 
 const report = (results: readonly object[]) =>
   JSON.stringify({ numPassedTests: 5, numPendingTests: 1, numTodoTests: 2, testResults: results });
@@ -11,8 +11,8 @@ describe('reported', () => {
         name: '/repo/test/a.test.ts',
         status: 'failed',
         assertionResults: [
-          { fullName: 'a is b', status: 'failed', failureMessages: ['a is not b'] },
-          { fullName: 'b is c', status: 'passed', failureMessages: [] },
+          { fullName: 'a is b', status: 'failed', duration: 12, failureMessages: ['a is not b'] },
+          { fullName: 'b is c', status: 'passed', duration: 34, failureMessages: [] },
         ],
       },
     ]);
@@ -21,6 +21,10 @@ describe('reported', () => {
       passed: 5,
       skipped: 3,
       failures: [{ file: 'test/a.test.ts', test: 'a is b', why: 'a is not b' }],
+      times: [
+        { file: 'test/a.test.ts', test: 'a is b', ms: 12 },
+        { file: 'test/a.test.ts', test: 'b is c', ms: 34 },
+      ],
     });
   });
 
@@ -35,7 +39,15 @@ describe('reported', () => {
   });
 
   it('finds nothing passed where there is no report', () => {
-    expect(reported(undefined, '/repo')).toEqual({ passed: 0, skipped: 0, failures: [] });
+    expect(reported(undefined, '/repo')).toEqual({ passed: 0, skipped: 0, failures: [], times: [] });
+  });
+});
+
+describe('slowest', () => {
+  it('names the tests that took longest, the longest first', () => {
+    const times = [3, 1, 2].map((ms) => ({ file: 'test/a.test.ts', test: `takes ${ms}`, ms }));
+
+    expect(slowest(times, 2).map(({ test }) => test)).toEqual(['takes 3', 'takes 2']);
   });
 });
 

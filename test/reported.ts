@@ -8,11 +8,20 @@ export interface Failure {
   readonly why: string;
 }
 
+/** How long a test took. */
+export interface Timed {
+  readonly file: string;
+  readonly test: string;
+  readonly ms: number;
+}
+
 /** What the report of one run says. */
 export interface Reported {
   readonly passed: number;
   readonly skipped: number;
   readonly failures: readonly Failure[];
+  /** Every test that ran. */
+  readonly times: readonly Timed[];
 }
 
 /** Reads the JSON report of vitest; without one nothing passed. */
@@ -22,7 +31,20 @@ export function reported(text: string | undefined, root: string): Reported {
     passed: number(report['numPassedTests']),
     skipped: number(report['numPendingTests']) + number(report['numTodoTests']),
     failures: list(report['testResults']).flatMap((result) => failuresOf(record(result), root)),
+    times: list(report['testResults']).flatMap((result) => timesOf(record(result), root)),
   };
+}
+
+/** The slowest tests, slowest first. */
+export function slowest(times: readonly Timed[], count: number): readonly Timed[] {
+  return times.toSorted((a, b) => b.ms - a.ms).slice(0, count);
+}
+
+function timesOf(result: Readonly<Record<string, unknown>>, root: string): readonly Timed[] {
+  const file = relative(root, string(result['name']));
+  return list(result['assertionResults'])
+    .map(record)
+    .map((test) => ({ file, test: string(test['fullName']), ms: number(test['duration']) }));
 }
 
 /** The failures in a few lines each, without the frames of other people's code, to be read at the end of a long log. */

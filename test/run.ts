@@ -9,12 +9,14 @@ import { progressOn, seconds } from '../src/sandbox/binaries/progress.ts';
 import { findBinaries } from '../src/sandbox/binaries/sources.ts';
 import { surroundings } from '../src/config.ts';
 import { checkDeploy } from './deploy/check.ts';
-import { reported, tellFailures } from './reported.ts';
-import type { Reported } from './reported.ts';
+import { builtTools } from './deploy/tools.ts';
+import { reported, slowest, tellFailures } from './reported.ts';
+import type { Timed } from './reported.ts';
 
 /*
  * `npm test` and, with --fast, `npm run check`: every check of this repository in the order in which a failure is
- * cheapest to learn of, each one run whatever came of the others, and one summary at the end.
+ * cheapest to learn of, each one run whatever came of the others, and one summary at the end, with the time of each.
+ * What takes minutes the first time, the programs of a control plane and the tools of the deploy checks, is built beside them.
  */
 
 /** What came of one step. */
@@ -24,6 +26,7 @@ interface Outcome {
   readonly note?: string;
   /** What somebody who opens the log at its end needs to know. */
   readonly told?: string;
+  readonly times?: readonly Timed[];
 }
 
 interface Step {
@@ -34,24 +37,30 @@ interface Step {
 
 const root = join(import.meta.dirname, '..');
 const bin = (name: string) => join(root, 'node_modules', '.bin', name);
+/** The second time only what changed is looked at. */
+const incremental = ['--incremental', '--tsBuildInfoFile', 'types.tmp'];
 const generatedFolders = ['crds', 'deploy', 'docs'];
 
 const steps: readonly Step[] = [
-  { name: 'types', fast: true, run: () => program(bin('tsc'), []) },
+  { name: 'types', fast: true, run: () => program(bin('tsc'), incremental) },
   { name: 'lint', fast: true, run: () => program(bin('oxlint'), ['--type-aware', '--deny-warnings']) },
   { name: 'format', fast: true, run: () => program(bin('oxfmt'), ['--check']) },
   { name: 'generated files', fast: true, run: generatedFiles },
   { name: 'unit tests', fast: true, run: unitTests },
   { name: 'control plane', fast: false, run: controlPlane },
-  { name: 'scenarios', fast: false, run: scenarios },
-  { name: 'npm start -- --once', fast: false, run: startOnce },
-  { name: 'deploy', fast: false, run: () => checkDeploy() },
+  { name: 'scenarios', fast: false, run: () => vitest('scenarios', wholly) },
+  { name: 'deploy', fast: false, run: deploy },
 ];
 
 /** Runs a program to its end with its output on ours. */
-async function program(command: string, args: readonly string[]): Promise<Outcome> {
+async function program(
+  command: string,
+  args: readonly string[],
+  extra: Readonly<Record<string, string>> = {},
+): Promise<Outcome> {
   const { promise, resolve, reject } = Promise.withResolvers<number>();
-  const child = spawn(command, args, { cwd: root, stdio: ['ignore', 'inherit', 'inherit'] });
+  const env = { ...process.env, ...extra };
+  const child = spawn(command, args, { cwd: root, env, stdio: ['ignore', 'inherit', 'inherit'] });
   child.once('error', reject);
   child.once('exit', (code) => resolve(code ?? 1));
   return (await promise) === 0 ? { passed: 1, failed: 0 } : { passed: 0, failed: 1 };
@@ -63,52 +72,36 @@ function npm(...args: readonly string[]): Promise<Outcome> {
   return program(process.env['npm_node_execpath'] ?? process.execPath, [script, ...args]);
 }
 
-/** Every unit test counts at the first try: nothing in them depends on how busy the machine is. */
-async function unitTests(): Promise<Outcome> {
-  const run = await vitest('unit');
-  return { ...counted(run), told: tellFailures(run.failures) };
+/** How a project of the tests is run. */
+interface Manner {
+  readonly flags: readonly string[];
+  readonly env: Readonly<Record<string, string>>;
 }
 
-/** More files than these fail for a reason, not by the noise of a machine. */
-const filesTriedAgain = 3;
+const wholly: Manner = { flags: [], env: {} };
+/** `npm run check` leaves to `npm test` what drives a browser, and draws less. */
+const quickly: Manner = { flags: ['--exclude', 'test/simulator/page-in-browser.test.ts'], env: { DRAW: 'quick' } };
 
-/**
- * Runs the scenarios, and the few files in which one failed once more, on a control plane of their own: real processes on a
- * shared machine can miss a deadline. What passes only then is told as that.
- */
-async function scenarios(): Promise<Outcome> {
-  const first = await vitest('scenarios');
-  const files = [...new Set(first.failures.map(({ file }) => file))].filter((file) => file.endsWith('.test.ts'));
-  if (files.length === 0 || files.length > filesTriedAgain) {
-    return { ...counted(first), told: tellFailures(first.failures) };
-  }
-  process.stdout.write(`\n── a second try of ${files.join(', ')}\n`);
-  const second = await vitest('scenarios', files);
-  return {
-    passed: first.passed + Math.max(0, first.failures.length - second.failures.length),
-    failed: second.failures.length,
-    note: `${first.failures.length} failed at the first try`,
-    told: `at the first try:\n${tellFailures(first.failures)}at the second try:\n${tellFailures(second.failures) || '  nothing\n'}`,
-  };
+/** Nothing in the unit tests depends on how busy the machine is. */
+function unitTests(): Promise<Outcome> {
+  return vitest('unit', isFast ? quickly : wholly);
 }
 
-function counted({ passed, skipped, failures }: Reported): Outcome {
-  return { passed, failed: failures.length, ...(skipped > 0 ? { note: `${skipped} skipped` } : {}) };
-}
-
-/** Runs one project of the tests, or some of its files. */
-async function vitest(project: string, files: readonly string[] = []): Promise<Reported> {
+/** Runs one project of the tests. Every test counts at its first try. */
+async function vitest(project: string, { flags, env }: Manner): Promise<Outcome> {
   const dir = await mkdtemp(join(tmpdir(), 'apphosting-report-'));
   try {
     const report = join(dir, 'report.json');
     const reporters = ['--reporter=default', '--reporter=json', `--outputFile.json=${report}`];
-    const { failed } = await program(bin('vitest'), ['run', '--project', project, ...reporters, ...files]);
+    const { failed } = await program(bin('vitest'), ['run', '--project', project, ...reporters, ...flags], env);
     const said = reported(await readFile(report, 'utf8').catch(() => undefined), root);
-    if (failed === 0 || said.failures.length > 0) return said;
-    return {
-      ...said,
-      failures: [{ file: project, test: '(the run itself)', why: 'vitest failed without a failed test' }],
-    };
+    const failures =
+      failed === 0 || said.failures.length > 0
+        ? said.failures
+        : [{ file: project, test: '(the run itself)', why: 'vitest failed without a failed test' }];
+    const { passed, skipped, times } = said;
+    const note = skipped > 0 ? { note: `${skipped} skipped` } : {};
+    return { passed, failed: failures.length, ...note, told: tellFailures(failures), times };
   } finally {
     await rm(dir, { recursive: true, force: true });
   }
@@ -145,16 +138,34 @@ async function digests(): Promise<ReadonlyMap<string, string>> {
   return found;
 }
 
-/** Makes sure that there is a control plane to test on: the first time this takes minutes, so it is shown. */
+/** Builds beside the checks what takes minutes the first time, one after the other; each step tells what came of its own. */
+function buildAhead() {
+  const progress = progressOn(process.stderr);
+  const { cacheDir } = surroundings();
+  const plane = findBinaries(surroundings(), progress);
+  const ended = plane.then(
+    () => builtTools(cacheDir, progress),
+    () => builtTools(cacheDir, progress),
+  );
+  return { plane, ended: ended.catch(() => undefined) };
+}
+
+const isFast = process.argv.includes('--fast');
+const ahead = isFast ? undefined : buildAhead();
+// Its failure is told by its own step.
+ahead?.plane.catch(() => undefined);
+
 async function controlPlane(): Promise<Outcome> {
-  await findBinaries(surroundings(), progressOn(process.stderr));
+  await ahead?.plane;
   return { passed: 1, failed: 0 };
 }
 
-async function startOnce(): Promise<Outcome> {
-  if (!existsSync(join(root, 'deploy', 'samples'))) return { passed: 0, failed: 0, note: 'there are no samples yet' };
-  return npm('start', '--', '--once');
+async function deploy(): Promise<Outcome> {
+  await ahead?.ended;
+  return checkDeploy();
 }
+
+const slowestTold = 10;
 
 interface Result {
   readonly name: string;
@@ -179,9 +190,9 @@ async function runStep({ name, run }: Step): Promise<Result> {
 }
 
 async function main(): Promise<number> {
-  const fast = process.argv.includes('--fast');
+  const began = performance.now();
   const results: Result[] = [];
-  for (const step of steps.filter((candidate) => candidate.fast || !fast)) results.push(await runStep(step));
+  for (const step of steps.filter((candidate) => candidate.fast || !isFast)) results.push(await runStep(step));
   const rows = results.map(({ name, outcome, ms }) => {
     const { passed, failed, note = '' } = outcome;
     const word = failed > 0 ? 'FAILED' : passed > 0 ? 'passed' : 'skipped';
@@ -192,7 +203,14 @@ async function main(): Promise<number> {
     if (outcome.told) process.stdout.write(`\n── ${name}: what failed\n${outcome.told}`);
   }
   const total = (which: 'passed' | 'failed') => results.reduce((sum, { outcome }) => sum + outcome[which], 0);
-  process.stdout.write(`\n── what ran\n${rows.join('\n')}\n\n${total('passed')} passed, ${total('failed')} failed\n`);
+  const slow = slowest(
+    results.flatMap(({ outcome }) => outcome.times ?? []),
+    slowestTold,
+  ).map(({ file, test, ms }) => `  ${seconds(ms).padStart(12)}  ${file} > ${test}`);
+  if (slow.length > 0) process.stdout.write(`\n── the slowest tests\n${slow.join('\n')}\n`);
+  const took = seconds(performance.now() - began).trim();
+  const verdict = `${total('passed')} passed, ${total('failed')} failed, in ${took}`;
+  process.stdout.write(`\n── what ran\n${rows.join('\n')}\n\n${verdict}\n`);
   return total('failed') === 0 ? 0 : 1;
 }
 

@@ -1,8 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Resource } from '../../src/engine/ports.ts';
 import { sumOf } from './scrape.ts';
 import type { Stage } from './stage.ts';
-import { workKinds, workNamespace } from './workload.ts';
+import { workKinds, workNamespace, type WorkResource } from './workload.ts';
 
 const mostLooks = 8;
 
@@ -58,20 +57,21 @@ export async function verify(stage: Stage, count: number): Promise<string> {
 
 async function listed(
   stage: Stage,
-  resource: Resource,
+  resource: WorkResource,
   idField: string,
 ): Promise<readonly { ready: boolean; id: string }[]> {
   const found: { ready: boolean; id: string }[] = [];
   let next: string | undefined;
   do {
-    const page = await stage.api.list(resource, {
+    const page = (await stage.api.listNamespacedCustomObject({
+      ...resource,
       namespace: workNamespace,
       limit: 500,
-      ...(next !== undefined && { continue: next }),
-    });
+      ...(next !== undefined && { _continue: next }),
+    })) as { items: readonly { status?: unknown }[]; metadata: { continue?: string } };
     found.push(...page.items.map(({ status }) => shownBy(status, idField)));
-    next = page.continue;
-  } while (next !== undefined);
+    next = page.metadata.continue;
+  } while (next !== undefined && next !== '');
   return found;
 }
 

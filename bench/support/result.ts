@@ -118,11 +118,12 @@ export function printTable({ conditions, kubernetesByVerb, ...figures }: Result)
   );
 }
 
-function conditionsOf({ count, latencyMs, pollSeconds, refreshSeconds }: BenchOptions): string {
+function conditionsOf({ count, latencyMs, pollSeconds, refreshSeconds, isBundled }: BenchOptions): string {
   const refresh =
     refreshSeconds === undefined ? 'alert states refreshed at the default pace' : `refreshSeconds ${refreshSeconds}`;
   return [
     workloadInWords(count),
+    `the operator from ${isBundled ? 'the bundle' : 'the sources'}`,
     `service latency ${latencyMs} ms, 200 requests/s and 16 at once, pollSeconds ${pollSeconds}, ${refresh}`,
     `API server with an audit log, etcd without fsync, simulator, operator and benchmark on one machine: ${machine()}`,
   ].join('; ');

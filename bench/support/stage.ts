@@ -5,23 +5,27 @@
 import { mkdir, rm, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { execPath } from 'node:process';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { CustomObjectsApi } from '@kubernetes/client-node';
 import { startControlPlane, type ControlPlane } from '../../src/sandbox/control-plane/control-plane.ts';
 import { Daemon } from '../../src/sandbox/control-plane/daemon.ts';
 import { freePorts } from '../../src/sandbox/control-plane/ports.ts';
 import { progressOn } from '../../src/sandbox/binaries/progress.ts';
 import { findBinaries } from '../../src/sandbox/binaries/sources.ts';
-import { realClock } from '../../src/cli/run.ts';
 import { clusterAt } from '../../src/sandbox/cluster.ts';
 import { temporaryFolder } from '../../src/sandbox/data-folder.ts';
 import { manifestsIn } from '../../src/sandbox/manifests.ts';
-import { operator, operatorKubeconfig, ownCommands, simulator } from '../../src/sandbox/programs.ts';
+import { operator, operatorKubeconfig, operatorNode, ownCommands, simulator } from '../../src/sandbox/programs.ts';
 import { surroundings } from '../../src/config.ts';
-import { openKube, type KubeClient } from '../../src/kube/client/client.ts';
-import { findCredentials } from '../../src/kube/credentials/credentials.ts';
+import { ConnectedConfig } from '../../src/kube/client/api-classes.ts';
+import { bundle } from '../../deploy/bundle.ts';
 import { AuditLog, auditPolicy } from './audit.ts';
+import { usageOf } from './processes.ts';
 import { Scrape } from './scrape.ts';
 import { ServiceCounts } from './service-counts.ts';
 import { secretName, workNamespace } from './workload.ts';
+
+const answerMs = 30_000;
 
 /** What all benchmarks are told on the command line. */
 export interface BenchOptions {
@@ -30,6 +34,8 @@ export interface BenchOptions {
   /** `spec.refreshSeconds` of every alert; undefined for the default. */
   readonly refreshSeconds: number | undefined;
   readonly pollSeconds: number;
+  /** Whether the operator runs from the bundle, as it is shipped. */
+  readonly isBundled: boolean;
   readonly logLevel: string;
   /** Where the operator leaves its CPU profile when it ends. */
   readonly profileDir: string | undefined;
@@ -38,16 +44,26 @@ export interface BenchOptions {
   readonly debug: ((text: string) => void) | undefined;
 }
 
+/** What it took to start the operator. */
+interface Start {
+  readonly toLeaseSeconds: number;
+  /** As soon as it held the lease. */
+  readonly rssMiB: number;
+}
+
 /** A running stage. */
 export interface Stage {
   readonly options: BenchOptions;
   readonly plane: ControlPlane;
-  readonly api: KubeClient;
+  readonly api: CustomObjectsApi;
   readonly service: ServiceCounts;
   readonly audit: AuditLog;
   readonly metrics: Scrape;
   readonly operatorPid: () => number;
+  /** Starts the operator and waits until it holds the lease. */
   readonly startOperator: () => Promise<void>;
+  /** What its newest start took. */
+  readonly lastStart: () => Start;
   readonly stopOperator: () => Promise<void>;
   /** Ends the operator as a crash would. */
   readonly killOperator: () => Promise<void>;
@@ -81,22 +97,33 @@ async function build(options: BenchOptions, undo: Undo[], close: () => Promise<v
   const hosting = new Daemon(inMemory(simulator(ownCommands, dir, simulatorPort, settings)));
   await hosting.start();
   undo.push(() => hosting.stop());
-  const credentials = await findCredentials({ clock: realClock, env: {}, kubeconfig: plane.kubeconfigPath });
-  const api = openKube({ credentials, clock: realClock });
-  undo.push(() => api.close());
+  const config = new ConnectedConfig(plane.ca, answerMs);
+  config.loadFromFile(plane.kubeconfigPath);
+  undo.push(() => config.close());
+  const api = config.makeApiClient(CustomObjectsApi);
   await install(plane, `http://127.0.0.1:${simulatorPort}`);
   await writePrivately(operatorKubeconfig(dir), plane.kubeconfig('operator'));
-  const worker = new Daemon(operatorProgram(options, dir, metricsPort));
+  const main = options.isBundled ? await bundled(dir) : undefined;
+  const worker = new Daemon(operatorProgram(options, dir, metricsPort, main));
   undo.push(() => worker.stop());
+  const metrics = new Scrape(`http://127.0.0.1:${metricsPort}`);
+  let lastStart: Start = { toLeaseSeconds: Number.NaN, rssMiB: Number.NaN };
   return {
     options,
     plane,
     api,
     service: new ServiceCounts(`http://127.0.0.1:${simulatorPort}`),
     audit: new AuditLog(plane.auditLogPath ?? ''),
-    metrics: new Scrape(`http://127.0.0.1:${metricsPort}`),
+    metrics,
     operatorPid: () => worker.pid ?? 0,
-    startOperator: () => worker.start(),
+    startOperator: async () => {
+      const began = performance.now();
+      await worker.start();
+      while ((await metrics.sum('apphosting_leader')) !== 1) await sleep(50);
+      const toLeaseSeconds = (performance.now() - began) / 1000;
+      lastStart = { toLeaseSeconds, rssMiB: (await usageOf(worker.pid ?? 0)).rssMiB };
+    },
+    lastStart: () => lastStart,
     stopOperator: () => worker.stop(),
     killOperator: () => worker.kill(),
     close,
@@ -109,9 +136,17 @@ function inMemory(program: ReturnType<typeof simulator>): ReturnType<typeof simu
   return { ...program, args: [...program.args.slice(0, at), ...program.args.slice(at + 2)] };
 }
 
-function operatorProgram({ logLevel, profileDir }: BenchOptions, dir: string, port: number) {
+/** Makes the bundle; returns its main file. */
+async function bundled(dir: string): Promise<string> {
+  const into = join(dir, 'bundle');
+  await bundle(into);
+  return join(into, 'main.mjs');
+}
+
+function operatorProgram({ logLevel, profileDir }: BenchOptions, dir: string, port: number, main: string | undefined) {
   const profiling = profileDir === undefined ? [] : ['--cpu-prof', `--cpu-prof-dir=${profileDir}`];
-  const commands = { ...ownCommands, operator: [...profiling, ...ownCommands.operator] };
+  const own = main === undefined ? ownCommands.operator : [...operatorNode, main, 'run'];
+  const commands = { ...ownCommands, operator: [...profiling, ...own] };
   const program = operator(commands, dir, port, [`--log-level ${logLevel}`]);
   return { ...program, command: execPath, upWithinMs: 120_000, graceMs: 60_000 };
 }

@@ -1,5 +1,4 @@
 import { group, version } from '../../src/engine/objects/names.ts';
-import type { Resource } from '../../src/engine/ports.ts';
 import type { Stage } from './stage.ts';
 
 /** Where everything of a benchmark is. */
@@ -11,7 +10,14 @@ const appliers = 12;
 const apiVersion = `${group}/${version}`;
 const metrics = ['cpu_percent', 'memory_percent', 'cpu_usage', 'memory_usage'] as const;
 
-const resource = (plural: string): Resource => ({ group, version, plural, namespaced: true });
+/** A kind of resource, as the API classes ask for it. */
+export interface WorkResource {
+  readonly group: string;
+  readonly version: string;
+  readonly plural: string;
+}
+
+const resource = (plural: string): WorkResource => ({ group, version, plural });
 export const alerts = resource('metricalerts');
 const accounts = resource('hostingaccounts');
 
@@ -21,7 +27,7 @@ export const workKinds = {
   ContactPoint: { resource: resource('contactpoints'), idField: 'contactPointId' },
   HostedApp: { resource: resource('hostedapps'), idField: 'appId' },
   AppEnvironment: { resource: resource('appenvironments'), idField: 'appEnvId' },
-} as const satisfies Record<string, { resource: Resource; idField: string }>;
+} as const satisfies Record<string, { resource: WorkResource; idField: string }>;
 
 type WorkKind = keyof typeof workKinds;
 
@@ -54,7 +60,7 @@ export async function prepare(stage: Stage): Promise<void> {
     for (const metric of metrics)
       await service.control('POST', '/metrics', { appEnvId: environmentId(at), metric, value: 10 });
   }
-  await api.create(accounts, workNamespace, {
+  const body = {
     apiVersion,
     kind: 'HostingAccount',
     metadata: { name: 'default', namespace: workNamespace },
@@ -64,7 +70,8 @@ export async function prepare(stage: Stage): Promise<void> {
       pollSeconds: options.pollSeconds,
       budget: { requestsPerSecond: 200, concurrency: 16 },
     },
-  });
+  };
+  await api.createNamespacedCustomObject({ ...accounts, namespace: workNamespace, body });
 }
 
 /** Applies resources as a user would; `batch` tells one lot from the next. */
@@ -82,7 +89,9 @@ export async function applyAll(stage: Stage, count: number, batch = 'a'): Promis
   ];
   const waiting = objects.values();
   const work = async () => {
-    for (const { kind, object } of waiting) await stage.api.create(workKinds[kind].resource, workNamespace, object);
+    for (const { kind, object: body } of waiting) {
+      await stage.api.createNamespacedCustomObject({ ...workKinds[kind].resource, namespace: workNamespace, body });
+    }
   };
   await Promise.all(Array.from({ length: appliers }, work));
 }
@@ -102,7 +111,7 @@ interface Applied {
 }
 
 function contactPoint(batch: string, at: number): Applied {
-  const webhook = { urlFrom: { name: secretName, key: 'hook' }, httpMethod: 'POST' };
+  const webhook = { url: { valueFrom: { secretKeyRef: { name: secretName, key: 'hook' } } }, httpMethod: 'POST' };
   const spec = at % 10 === 0 ? { webhook } : { email: { addresses: [`on-call-${at}@example.com`] } };
   return manifest('ContactPoint', `point-${batch}-${at}`, spec);
 }
@@ -115,7 +124,7 @@ function app(batch: string, at: number): Applied {
 function environment(at: number): Applied {
   const deploy = { image: 'registry.example.com/team/web:1.4.2' };
   return manifest('AppEnvironment', `environment-${at}`, {
-    appEnvId: environmentId(at),
+    externalId: environmentId(at),
     powerState: 'Running',
     deploy,
   });
@@ -130,9 +139,9 @@ function alert(
   return manifest('MetricAlert', alertName(batch, at), {
     environmentRef: { name: `environment-${at % AppEnvironment}` },
     metric: metrics[at % metrics.length],
-    operator: 'gt',
+    operator: 'GreaterThan',
     threshold: 80,
-    contactPoints: [{ contactPointRef: { name: `point-${batch}-${at % ContactPoint}` } }],
+    contactPointRefs: [{ name: `point-${batch}-${at % ContactPoint}` }],
     ...(refreshSeconds !== undefined && { refreshSeconds }),
   });
 }

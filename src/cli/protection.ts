@@ -1,10 +1,10 @@
 /** A DisasterProtection as it stands in the cluster, for the commands that help to activate it. */
+import { CustomObjectsApi } from '@kubernetes/client-node';
 import type { Clock } from '../base/clock.ts';
 import { parseFlags, wholeEnvironment, type CommandLine, type Flag, type Parsed, type Settings } from '../config.ts';
 import { group, version } from '../engine/objects/names.ts';
 import { Facts, Spec } from '../kinds/disaster-protection/schema.ts';
-import { openKube } from '../kube/client/client.ts';
-import { findCredentials } from '../kube/credentials/credentials.ts';
+import { ask, findCluster } from '../kube/client/api-classes.ts';
 import { realClock } from './run.ts';
 
 /** What the commands need to know of a protection. */
@@ -80,22 +80,19 @@ function complain(line: string, code: number): number {
 /** Reads a protection from the cluster; a sentence where that is not possible. */
 async function readProtection(asked: Asked, clock: Clock): Promise<Protection | string> {
   const { kubeconfig, context, name } = asked;
-  const credentials = await findCredentials({
+  const cluster = await findCluster({
     clock,
     env: wholeEnvironment(),
     ...(kubeconfig !== undefined && { kubeconfig }),
     ...(context !== undefined && { context }),
   });
-  const api = openKube({ credentials, clock });
-  try {
-    const namespace = asked.namespace ?? credentials.namespace ?? 'default';
-    const resource = { group, version, plural: 'disasterprotections', namespaced: true };
-    const object = await api.get(resource, namespace, name);
-    if (object === undefined) return `there is no DisasterProtection ${namespace}/${name}`;
-    return protectionFrom({ name, namespace, spec: object.spec, status: object.status });
-  } finally {
-    await api.close();
-  }
+  const namespace = asked.namespace ?? cluster.namespace ?? 'default';
+  const api = cluster.config.makeApiClient(CustomObjectsApi);
+  const read = api.getNamespacedCustomObject({ group, version, plural: 'disasterprotections', namespace, name });
+  const object: unknown = await ask(clock, `reading DisasterProtection ${namespace}/${name}`, read);
+  if (object === undefined) return `there is no DisasterProtection ${namespace}/${name}`;
+  const { spec, status } = object as { readonly spec: unknown; readonly status: unknown };
+  return protectionFrom({ name, namespace, spec, status });
 }
 
 /** A protection from its object; a sentence where it has nothing to activate. */

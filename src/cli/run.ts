@@ -6,10 +6,10 @@ import { parseFlags, runCommand, wholeEnvironment, type RunSettings } from '../c
 import type { Powers } from '../engine/kind/contract/pass.ts';
 import type { Leadership, Log } from '../engine/ports.ts';
 import { openHosting } from '../hosting/open.ts';
-import { CredentialsError } from '../kube/credentials/access.ts';
 import { openKube } from '../kube/client/client.ts';
 import { findCredentials } from '../kube/credentials/credentials.ts';
 import { agesOf } from '../kube/watch/health.ts';
+import { leasePaceOf } from '../kube/lease/lease-options.ts';
 import { LeaseElection } from '../kube/lease/lease.ts';
 import { latestOf, standingAfter, type Standing } from '../kube/lease/lease-annotations.ts';
 import { kinds } from '../kinds/index.ts';
@@ -53,8 +53,6 @@ export async function run(args: readonly string[]): Promise<number> {
   try {
     return await operate(parsed.settings);
   } catch (error) {
-    if (error instanceof CredentialsError)
-      return complain(`apphosting run: ${error.message}; name a cluster with --kubeconfig`, 1);
     return complain(`apphosting run: ${error instanceof Error ? error.message : String(error)}`, 1);
   }
 }
@@ -88,6 +86,7 @@ async function operate(settings: RunSettings): Promise<number> {
       entropy: realEntropy,
       log,
       metrics,
+      callMs: settings.callDeadlineSeconds * 1_000,
       hostRules: {
         allowedHosts: settings.allowedHosts,
         allowInsecureLoopback: settings.allowInsecureLoopback,
@@ -123,6 +122,8 @@ async function operate(settings: RunSettings): Promise<number> {
       readOnly: settings.readOnly,
       powers: powersOf(election),
       horizonMs: settings.horizonSeconds * 1_000,
+      callMs: settings.callDeadlineSeconds * 1_000,
+      pollMs: settings.pollSeconds * 1_000,
       workers: settings.workers,
     });
     return await serve(settings, { operator, election, log, metrics, stop: stop.signal });
@@ -182,6 +183,7 @@ function elect(
     entropy: realEntropy,
     name: leaseName,
     carries,
+    pace: leasePaceOf(settings.leaseSeconds * 1_000),
     onAcquired: (acquisition) => {
       standing = acquisition.standing;
       won.resolve(acquisition);

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import type { Column, KindIdentity } from '../engine/kind/contract/define.ts';
 import { celName, type CelRule } from '../engine/kind/schema/rules.ts';
 import { ownNameKey, type OwnName } from '../engine/kind/schema/schema.ts';
-import { CommonStatus, idOf } from '../engine/kind/schema/status.ts';
+import { CommonStatus, InternalStatus, idOf } from '../engine/kind/schema/status.ts';
 import { structural, type Structural } from './structural.ts';
 
 /** The API group of all kinds. */
@@ -81,12 +81,27 @@ export function status(kind: KindIdentity): Structural {
   const own = structural(kind.facts, 'status');
   const id = kind.idField === undefined ? {} : { [kind.idField]: idOf(kind.kind) };
   const shared = structural(z.object({ ...CommonStatus.shape, ...id }).meta({ description: 'shared' }), 'status');
-  const twice = Object.keys(own.properties ?? {}).filter((name) => name in (shared.properties ?? {}));
+  const internal = structural(z.object(InternalStatus).meta({ description: 'internal' }), 'status.internal');
+  const taken = { ...shared.properties, ...internal.properties, internal: undefined };
+  const facts = Object.entries(own.properties ?? {});
+  const twice = facts.map(([name]) => name).filter((name) => name in taken);
   if (twice.length > 0) throw new Error(`${kind.kind} has facts that every status has: ${twice.join(', ')}`);
+  const isInternal = (name: string) => kind.internal?.includes(name) === true;
+  const stray = kind.internal?.filter((name) => own.properties?.[name] === undefined) ?? [];
+  if (stray.length > 0) throw new Error(`${kind.kind} has no facts of the name ${stray.join(', ')}`);
   return {
     type: 'object',
     description: 'What the operator found and did. It is never written by hand.',
-    properties: { ...shared.properties, ...own.properties },
+    properties: {
+      ...shared.properties,
+      ...Object.fromEntries(facts.filter(([name]) => !isInternal(name))),
+      internal: {
+        type: 'object',
+        description:
+          'What the operator must find again. It may change with every version of the operator: nothing else reads or writes it.',
+        properties: { ...internal.properties, ...Object.fromEntries(facts.filter(([name]) => isInternal(name))) },
+      },
+    },
   };
 }
 

@@ -9,7 +9,7 @@ const byItself = 'Nothing: it goes on by itself.';
 const ready = {
   InSync: nothing,
   Observed:
-    'Nothing, if only looking is meant. Otherwise set `spec.lifecycle.mode: Manage`, and `mode` of the account too.',
+    'Nothing, if only looking is meant. Otherwise set `spec.lifecycle.managementPolicy: Manage`, and that of the account too.',
   Succeeded: nothing,
   DeployAssumed: 'Nothing, or set the annotation `apphosting.dev/redeploy-at` to have it deployed once more.',
   DeployHeld: 'Set `spec.powerState: Running` when it is to run.',
@@ -19,7 +19,7 @@ const ready = {
 const waiting = {
   Paused: 'Remove the annotation `apphosting.dev/paused`.',
   ReadingService:
-    'Nothing for a minute or so. If it stays, look at the account, and at `apphosting_mirror_walks_total` for why lists cannot be read.',
+    'Nothing for a minute or so. If it stays, look at the account, and at `apphosting_mirror_lists_total` for why lists cannot be read.',
   Creating: byItself,
   Requesting: byItself,
   Updating: byItself,
@@ -67,7 +67,7 @@ const stalled = {
   Ambiguous: 'Look in the service which one it is, and name its id in `spec.externalId`. Remove the others by hand.',
   Claimed: 'Delete one of the two resources, or let it name another object.',
   AdoptionNotAllowed:
-    'Set `spec.adoption: ById` (or `ByName`) on the account, if this namespace may take it over; or do not name the id.',
+    'Set `spec.lifecycle.adoption: ById` (or `ByName`) on the account, if this namespace may take it over; or do not name the id.',
   UnknownPreset: 'Use one of `status.catalog` of the account; the message names the nearest.',
   UnknownSolution: 'Use one of `status.catalog.solutions` of the account; the message names the nearest.',
   EnvironmentChanged:
@@ -86,7 +86,7 @@ const stalled = {
   UpgradeInDoubt:
     'Look in the console which image runs. To try again, change `spec.inputs.agentImage`: to the image of before, and back when the resource is Ready.',
   InstallationIdUnknown:
-    "Look in the console for the installation's id, and put it into `spec.installationId`; or delete the apps that the message names, to install again.",
+    "Look in the console for the installation's id, and put it into `spec.externalId`; or delete the apps that the message names, to install again.",
   AccessWiderThanSpec: 'The message says whether the spec or the role of the member has to change.',
   Immutable: 'Take the change back, or create another resource as the message says.',
   NotFound: 'Is the id right, and can the token see it?',
@@ -99,7 +99,7 @@ const stalled = {
     'Add the host to `--allowed-hosts`, or correct `baseUrl` in the Secret. A private address needs `--allow-private-addresses` too.',
   VisibilityLost:
     'Has the token lost a permission, or does it belong to another member now? Give it back. If the objects are really gone: annotate the account with a new value of `apphosting.dev/accept-missing`.',
-  JournalDamaged: 'Find out who writes status. Look in the service what exists; then remove `status.journal`.',
+  JournalDamaged: 'Find out who writes status. Look in the service what exists; then remove `status.internal.journal`.',
   ConfigurationGone:
     'If the protection is still wanted, raise `spec.enrolment` as the message says; if not, delete it.',
   WipedByReset: 'If the protection is still wanted, raise `spec.enrolment` as the message says; if not, delete it.',
@@ -121,7 +121,7 @@ const final = {
 const aspects = {
   Synced: nothing,
   Drifted:
-    'Nothing: it is corrected. With `drift: Report` or `mode: Observe`, change the spec or the service; `status.drift` lists the fields.',
+    'Nothing: it is corrected. With `drift: Report` or `managementPolicy: Observe`, change the spec or the service; `status.drift` lists the fields.',
   Throttling: '[The runbook](runbooks/budget-exhausted.md).',
   NotThrottled: nothing,
   Propagated: nothing,

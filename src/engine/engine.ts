@@ -67,8 +67,10 @@ export class Engine {
       accounts: new Accounts({
         ...options,
         onWalk,
+        onThrottled: (service) => this.#gate.heldBack(service),
         print: (value) => options.key.print(value),
         readOnly: options.settings.readOnly,
+        pollMs: options.settings.pollMs,
       }),
       subscriptions: new Subscriptions(),
       inProcessStates: new InProcessStates(clock),
@@ -222,7 +224,6 @@ export class Engine {
     this.#wake(tie.object(object.kind, object.metadata.namespace, object.metadata.name));
     if (stored === undefined) return;
     this.#reconciler.bury(stored);
-    this.#parts.accounts.unlearn(stored.account, key);
     for (const name of stored.ties) if (isClaim(name)) this.#wake(name);
     this.#wakeBlocked(this.#dropped.forget(stored));
     if (stored.kind.life === 'account') {

@@ -152,19 +152,11 @@ export interface Service {
   announce(urgency: Urgency): () => void;
   /** Sends a request. With a deadline, a call that the service throttles is sent once more after a short pause. */
   send(request: Request, options: SendOptions): Promise<Outcome>;
-  /** A text, or a value with what people named in it, without the secrets in use: what is compared is shown only so. */
+  /** A text, or a value with texts in it, without the credential: nothing else of the service is shown. */
   shown<Value>(value: Value): Value;
   health(): ServiceHealth;
   /** Ends polling and lets go of connections. */
   close(): Promise<void>;
-}
-
-/** The secrets that the objects of an account pass on: none of them is in what is said of the service's answers. */
-export interface KnownSecrets {
-  /** What this user uses now; the last few values that it had before are still known. A token is never also a name. */
-  know(user: string, secrets: readonly Secret[], isToken?: boolean): void;
-  /** The user is gone; the last few values of those that are gone are still known. */
-  forget(user: string): void;
 }
 
 /** What opening a service takes; everything comes from the account and its Secret. */
@@ -178,8 +170,6 @@ export interface ServiceSettings {
   readonly concurrency: number;
   /** The account's name in metrics. Without one nothing is measured, as for a second credential of the same account. */
   readonly name?: string;
-  /** From this hosting layer; without it only the token and what is sent are known. */
-  readonly secrets?: KnownSecrets;
 }
 
 /**
@@ -193,11 +183,16 @@ export type WalkListener = (event: {
   readonly problem: ReadProblem | undefined;
 }) => void;
 
+/** The service answered 429 to a request with this credential, whoever sent it: `health` says until when everybody waits. */
+export type ThrottleListener = (service: Service) => void;
+
 /** Opens services; refuses with a sentence when the base URL is not allowed. */
 export interface Hosting {
-  /** Nothing known yet. */
-  secretsInUse(): KnownSecrets;
-  open(settings: ServiceSettings, onWalk: WalkListener): Service | { readonly refused: string };
+  open(
+    settings: ServiceSettings,
+    onWalk: WalkListener,
+    onThrottled?: ThrottleListener,
+  ): Service | { readonly refused: string };
 }
 
 // ---- Kubernetes -----------------------------------------------------------------------------------------------
@@ -223,6 +218,8 @@ export interface KubeObject {
   readonly metadata: ObjectMeta;
   readonly spec?: unknown;
   readonly status?: unknown;
+  /** Why its spec is not here, as a message says it; undefined where it is. */
+  readonly tooLarge?: string;
   readonly [key: string]: unknown;
 }
 

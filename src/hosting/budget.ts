@@ -3,11 +3,12 @@
  *
  * At most `requestsPerSecond` starts in any window of one second, at most `concurrency` at once, the more urgent first; each
  * eighth turn goes to whoever waits longest, so that nobody starves. When the service says 429 everybody waits as long as it
- * asks, and the rate is halved; it grows back by a sixtieth of the full rate each second. All of it runs on the clock that is
- * passed in.
+ * asks, and the rate is halved; it grows back by a sixtieth of the full rate each second. A p-queue holds who waits; it arms no
+ * timer of its own, but is paused and started by the clock that is passed in.
  *
  * Why: docs/design/polling-and-budget.md#one-budget-for-each-credential
  */
+import PQueue, { type QueueAddOptions } from 'p-queue';
 import { growingMs, jittered } from '../base/backoff.ts';
 import type { Clock, Entropy } from '../base/clock.ts';
 import type { Urgency } from '../engine/ports.ts';
@@ -24,14 +25,7 @@ export type Turn =
   | { readonly granted: true; readonly at: number; readonly done: () => void }
   | { readonly granted: false; readonly why: 'throttled' | 'waitedTooLong' | 'stopped' };
 
-interface Waiter {
-  readonly urgency: Urgency;
-  /** Grows with each who comes. */
-  readonly ticket: number;
-  readonly answer: (turn: Turn) => void;
-}
-
-/** What nobody has asked for more of. */
+/** Limits while no account has joined. */
 const alone: Allowance = { requestsPerSecond: 1, concurrency: 1 };
 /** The more urgent first. */
 const urgencies: readonly Urgency[] = ['dangerous', 'edit', 'wait', 'drift'];
@@ -49,12 +43,13 @@ export class Budget {
   /** The smallest of what the members allow. */
   #allowed: Allowance = alone;
   readonly #plans = new Map<object, number>();
-  readonly #waiting = new Map<Urgency, Waiter[]>(urgencies.map((urgency) => [urgency, []]));
+  /** Who waits for a turn, by urgency. */
+  readonly #queue = new PQueue<ByUrgency>({ concurrency: alone.concurrency, queueClass: ByUrgency });
+  /** Ends the wait of one who has no turn yet, with the reason. */
+  readonly #leaving = new Set<AbortController>();
   readonly #announced = new Set<{ readonly urgency: Urgency }>();
   #starts: number[] = [];
-  #running = 0;
   #turns = 0;
-  #tickets = 0;
   #planned = 0;
   #pausedUntil = Number.NEGATIVE_INFINITY;
   #strikes = 0;
@@ -80,26 +75,28 @@ export class Budget {
   /** Waits for leave to send one request. */
   turn(urgency: Urgency, signal?: AbortSignal): Promise<Turn> {
     if (signal?.aborted === true) return Promise.resolve({ granted: false, why: 'stopped' });
-    if (this.pauseMs() > shortPauseMs) return Promise.resolve({ granted: false, why: 'throttled' });
-    return new Promise((resolve) => {
-      const leave = (why: 'waitedTooLong' | 'stopped') => () => waiter.answer({ granted: false, why });
-      const stop = leave('stopped');
-      const cancel = this.#clock.after(patienceMs, leave('waitedTooLong'));
-      const waiter: Waiter = {
-        urgency,
-        ticket: (this.#tickets += 1),
-        answer: (turn) => {
-          cancel();
-          signal?.removeEventListener('abort', stop);
-          const line = this.#line(urgency);
-          const place = line.indexOf(waiter);
-          if (place >= 0) line.splice(place, 1);
-          resolve(turn);
-        },
+    if (this.refusesNow()) return Promise.resolve({ granted: false, why: 'throttled' });
+    return new Promise((answer) => {
+      const leaving = new AbortController();
+      const stop = (): void => leaving.abort('stopped');
+      const cancel = this.#clock.after(patienceMs, () => leaving.abort('waitedTooLong'));
+      const waited = (): void => {
+        cancel();
+        signal?.removeEventListener('abort', stop);
+        this.#leaving.delete(leaving);
+      };
+      const granted = (): Promise<void> => {
+        waited();
+        const at = this.#grant();
+        return new Promise((done) => answer({ granted: true, at, done }));
       };
       signal?.addEventListener('abort', stop, { once: true });
-      this.#line(urgency).push(waiter);
-      this.#pump();
+      this.#leaving.add(leaving);
+      this.#queue.add(granted, { priority: priorityOf(urgency), signal: leaving.signal }).catch((why: unknown) => {
+        waited();
+        answer({ granted: false, why: why === 'throttled' || why === 'waitedTooLong' ? why : 'stopped' });
+      });
+      this.#pace();
     });
   }
 
@@ -113,12 +110,8 @@ export class Budget {
     const backoffMs = jittered(growingMs(this.#strikes - 1, { firstMs: 1000, longestMs: 60_000 }), this.#entropy);
     const pauseMs = retryAfterMs === undefined ? backoffMs : retryAfterMs + this.#entropy.fraction() * 250;
     this.#pausedUntil = Math.max(this.#pausedUntil, now + Math.min(pauseMs, longestPauseMs));
-    if (this.pauseMs() > shortPauseMs) {
-      for (const line of this.#waiting.values()) {
-        for (const waiter of line.slice()) waiter.answer({ granted: false, why: 'throttled' });
-      }
-    }
-    this.#pump();
+    this.#pace();
+    if (this.refusesNow()) for (const leaving of this.#leaving) leaving.abort('throttled');
   }
 
   /** The service took a request granted at `grantedAt`. */
@@ -169,7 +162,7 @@ export class Budget {
 
   /** How many wait for a turn. */
   waiting(): number {
-    return [...this.#waiting.values()].reduce((sum, line) => sum + line.length, 0);
+    return this.#queue.size;
   }
 
   /** Says how many requests per second a poller would like; 0 forgets it. */
@@ -185,12 +178,6 @@ export class Budget {
     return Math.max(1, this.#planned / (this.requestsPerSecond() / 2));
   }
 
-  #line(urgency: Urgency): Waiter[] {
-    const line = this.#waiting.get(urgency);
-    if (line === undefined) throw new Error(`no such urgency: ${urgency}`);
-    return line;
-  }
-
   #allow(): void {
     const members = [...this.#members];
     const least = (field: keyof Allowance) => Math.min(...members.map((member) => member[field]));
@@ -198,18 +185,8 @@ export class Budget {
       members.length === 0
         ? alone
         : { requestsPerSecond: least('requestsPerSecond'), concurrency: least('concurrency') };
-  }
-
-  #next(): Waiter | undefined {
-    const isOldest = this.#turns % 8 === 7;
-    let next: Waiter | undefined;
-    for (const line of this.#waiting.values()) {
-      const [front] = line;
-      if (front === undefined) continue;
-      if (!isOldest) return front;
-      if (next === undefined || front.ticket < next.ticket) next = front;
-    }
-    return next;
+    this.#queue.concurrency = Math.max(1, Math.floor(this.#allowed.concurrency));
+    this.#pace();
   }
 
   #waitMs(now: number): number {
@@ -220,34 +197,90 @@ export class Budget {
     return Math.max(this.#pausedUntil - now, windowMs, 0);
   }
 
-  #pump(): void {
+  /** Gives turns now, or once the rate and the pause allow the next one. */
+  #pace(): void {
     this.#cancelTimer?.();
     this.#cancelTimer = undefined;
-    for (let waiter = this.#next(); waiter !== undefined; waiter = this.#next()) {
-      if (this.#running >= Math.max(1, this.#allowed.concurrency)) return;
-      const now = this.#clock.monotonic();
-      const waitMs = this.#waitMs(now);
-      if (waitMs > 0) {
-        this.#cancelTimer = this.#clock.after(Math.ceil(waitMs), () => this.#pump());
-        return;
-      }
-      this.#grant(waiter, now);
+    const waitMs = this.#waitMs(this.#clock.monotonic());
+    if (waitMs <= 0) {
+      this.#queue.start();
+      return;
     }
+    this.#queue.pause();
+    if (this.#queue.size > 0) this.#cancelTimer = this.#clock.after(Math.ceil(waitMs), () => this.#pace());
   }
 
-  #grant(waiter: Waiter, now: number): void {
+  /** Counts a turn that is given now, and says when that is. */
+  #grant(): number {
+    const now = this.#clock.monotonic();
     this.#turns += 1;
-    this.#running += 1;
     this.#starts.push(now);
     const kept = Math.max(1, Math.ceil(this.#allowed.requestsPerSecond));
     if (this.#starts.length > 2 * kept) this.#starts = this.#starts.slice(-kept);
-    let ended = false;
-    const done = (): void => {
-      if (ended) return;
-      ended = true;
-      this.#running -= 1;
-      this.#pump();
-    };
-    waiter.answer({ granted: true, at: now, done });
+    this.#pace();
+    return now;
+  }
+}
+
+type Run = () => Promise<unknown>;
+
+interface Waiter {
+  readonly run: Run;
+  readonly id: string | undefined;
+  readonly priority: number;
+  /** Grows with each who comes. */
+  readonly ticket: number;
+}
+
+function priorityOf(urgency: Urgency): number {
+  return urgencies.length - urgencies.indexOf(urgency);
+}
+
+/** The order of turns: the most urgent first, and who waits longest at each eighth turn. */
+class ByUrgency {
+  /** By priority, the highest first. */
+  readonly #lines = new Map<number, Waiter[]>(urgencies.map((urgency) => [priorityOf(urgency), []]));
+  #tickets = 0;
+  #turns = 0;
+
+  get size(): number {
+    let size = 0;
+    for (const line of this.#lines.values()) size += line.length;
+    return size;
+  }
+
+  enqueue(run: Run, { id, priority = 1 }: Partial<QueueAddOptions> = {}): void {
+    const line = this.#lines.get(priority);
+    if (line === undefined) throw new Error(`no such priority: ${priority}`);
+    line.push({ run, id, priority, ticket: (this.#tickets += 1) });
+  }
+
+  dequeue(): Run | undefined {
+    const isOldest = this.#turns % 8 === 7;
+    const fronts = [...this.#lines.values()].flatMap((line) => line[0] ?? []);
+    const oldest = Math.min(...fronts.map(({ ticket }) => ticket));
+    const next = isOldest ? fronts.find(({ ticket }) => ticket === oldest) : fronts[0];
+    if (next === undefined) return undefined;
+    this.#turns += 1;
+    this.#lines.get(next.priority)?.shift();
+    return next.run;
+  }
+
+  remove(id: string): void {
+    for (const line of this.#lines.values()) {
+      const place = line.findIndex((waiter) => waiter.id === id);
+      if (place >= 0) line.splice(place, 1);
+    }
+  }
+
+  setPriority(id: string, priority: number): void {
+    const waiter = [...this.#lines.values()].flat().find((one) => one.id === id);
+    if (waiter === undefined) return;
+    this.remove(id);
+    this.#lines.get(priority)?.push({ ...waiter, priority });
+  }
+
+  filter({ priority }: Readonly<Partial<QueueAddOptions>>): Run[] {
+    return (this.#lines.get(priority ?? 1) ?? []).map(({ run }) => run);
   }
 }

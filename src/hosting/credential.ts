@@ -7,9 +7,8 @@
 import type { Clock, Entropy } from '../base/clock.ts';
 import type { Metrics, Request, Urgency } from '../engine/ports.ts';
 import { Budget } from './budget.ts';
-import type { SecretsInUse } from './redaction/known-secrets.ts';
 import type { Seen } from './wire/outcome.ts';
-import { Rounds } from './mirror/rounds.ts';
+import { StateShare } from './mirror/state-share.ts';
 import type { ExchangeOptions, Transport } from './wire/transport.ts';
 
 const firstPauseMs = 2000;
@@ -39,13 +38,12 @@ function answerOf(seen: Seen): string {
 /** One token at one origin. */
 export class Credential {
   readonly budget: Budget;
-  /** The turns of what takes turns: a fifth of the budget for all accounts together. */
-  readonly rounds = new Rounds();
-  /** The secrets of everybody who has this token open: its answers may speak of any of them. */
-  readonly secrets = new Map<object, SecretsInUse>();
+  /** What reads of a state may take of the budget, for all accounts together. */
+  readonly states = new StateShare();
   readonly #clock: Clock;
   readonly #metrics: Metrics;
   readonly #listeners = new Set<() => void>();
+  readonly #throttleListeners = new Set<() => void>();
   #unauthorized: Unauthorized | undefined;
 
   constructor(clock: Clock, entropy: Entropy, metrics: Metrics) {
@@ -71,6 +69,12 @@ export class Credential {
   onChange(listener: () => void): () => void {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
+  }
+
+  /** Calls back at each 429; the returned function ends that. */
+  onThrottled(listener: () => void): () => void {
+    this.#throttleListeners.add(listener);
+    return () => this.#throttleListeners.delete(listener);
   }
 
   /** The token may be tried again at once: its Secret was read again. */
@@ -123,6 +127,7 @@ export class Credential {
     if (seen.status === 429 || seen.status === 425) {
       this.budget.throttle(seen.retryAfterMs, grantedAt);
       this.#metrics.count('apphosting_service_throttled_total');
+      for (const listener of this.#throttleListeners) listener();
       return;
     }
     this.budget.accepted(grantedAt);

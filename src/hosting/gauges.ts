@@ -39,13 +39,13 @@ export function startGauges({ clock, metrics, series, mirror, budget }: Measured
     for (const [collection, age] of mirror.ages()) {
       gauge('apphosting_mirror_age_seconds', { account, collection }, age / 1000);
     }
-    gauge('apphosting_poll_interval_seconds', { account }, mirror.pace.pollIntervalMs() / 1000);
+    gauge('apphosting_poll_interval_seconds', { account }, mirror.schedule.pollIntervalMs() / 1000);
     gauge('apphosting_budget_requests_per_second', { account }, budget.requestsPerSecond());
     const used = budget.granted() - grantedBefore;
     grantedBefore = budget.granted();
     gauge('apphosting_budget_used_requests_per_second', { account }, (used * 1000) / everyMs);
     gauge('apphosting_budget_waiting', { account }, budget.waiting());
-    gauge('apphosting_forecast_requests_per_hour', { account }, mirror.pace.forecastPerHour());
+    gauge('apphosting_forecast_requests_per_hour', { account }, mirror.schedule.forecastPerHour());
     withdraw(metrics, { account, stated: new Map(before.filter(([key]) => !stated.has(key))) });
     cancel = clock.after(everyMs, state);
   };

@@ -6,7 +6,7 @@ import { Secret } from '../base/secret.ts';
 import { Credential } from './credential.ts';
 import { withdraw, type Series } from './gauges.ts';
 import { openHosts, type HostRules } from './wire/hosts.ts';
-import { SecretsInUse } from './redaction/known-secrets.ts';
+import { openNames } from './wire/names.ts';
 import { openService } from './service.ts';
 import { openUndiciWire, type OpenWire } from './wire/undici-wire.ts';
 import type { Wire } from './wire/wire.ts';
@@ -18,6 +18,8 @@ export interface HostingOptions {
   readonly log: Log;
   readonly metrics: Metrics;
   readonly hostRules: HostRules;
+  /** How long a call that changes something may take; a read may take a third of it. */
+  readonly callMs: number;
   /** Carries every exchange; undici unless a test passes one without sockets. */
   readonly wire?: Wire;
 }
@@ -50,20 +52,19 @@ function sharing<Value>(end: (value: Value) => Promise<void>) {
 export function openHosting(options: HostingOptions): Hosting {
   const { clock, entropy, metrics } = options;
   const hosts = openHosts(options.hostRules);
+  const resolve = openNames({ clock });
   const credentialFor = sharing<Credential>(() => Promise.resolve());
   const wireFor = sharing<OpenWire>((wire) => wire.close());
   // A service that is opened anew takes over what the one before it has stated of the account.
   const seriesFor = sharing<Series>((series) => Promise.resolve(withdraw(metrics, series)));
   const given = options.wire;
-  let opened = 0;
   return {
-    secretsInUse: () => new SecretsInUse(),
-    open: (settings, onWalk) => {
+    open: (settings, onWalk, onThrottled) => {
       const base = hosts.check(settings.baseUrl.trim());
       if ('refused' in base) return base;
       const token = settings.token.reveal().trim();
       const wire = wireFor(`${base.origin}\n${settings.caBundle ?? ''}`, () =>
-        given === undefined ? openUndiciWire(hosts) : { wire: given, close: () => Promise.resolve() },
+        given === undefined ? openUndiciWire(hosts, resolve) : { wire: given, close: () => Promise.resolve() },
       );
       const key = createHash('sha256').update(`${base.origin}\n${token}`).digest('hex');
       const credential = credentialFor(key, () => new Credential(clock, entropy, metrics));
@@ -73,13 +74,9 @@ export function openHosting(options: HostingOptions): Hosting {
       const series = account === undefined ? undefined : seriesFor(account, () => ({ account, stated: new Map() }));
       const shared = { wire: wire.value.wire, credential: credential.value, series: series?.value };
       const around = { ...options, base, ...shared };
-      const secrets = settings.secrets instanceof SecretsInUse ? settings.secrets : new SecretsInUse();
-      const user = `token ${(opened += 1)}`;
-      secrets.know(user, [trimmed.token], true);
-      credential.value.secrets.set(around, secrets);
+      const deaf = credential.value.onThrottled(() => onThrottled?.(service));
       const release = async (): Promise<void> => {
-        credential.value.secrets.delete(around);
-        secrets.forget(user);
+        deaf();
         await Promise.all([wire.release(), credential.release(), series?.release()]);
       };
       const service: Service = openService(trimmed, around, (event) => onWalk({ service, ...event }), release);

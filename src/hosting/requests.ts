@@ -1,21 +1,20 @@
 /** Everything that can be asked of the service, and how its answers read: one builder for each endpoint, named after its path, and one for each read. */
-import { alertBodies } from './requests/alerts.ts';
-import { appBodies } from './requests/apps.ts';
-import { contactPointBodies } from './requests/contact-points.ts';
-import { disasterReadinessBodies } from './requests/disaster-readiness.ts';
-import type { BodySchemas } from './requests/endpoint.ts';
-import { environmentBodies } from './requests/environments.ts';
-import { memberAccessBodies } from './requests/member-access.ts';
-import { solutionBodies } from './requests/solutions.ts';
+import { alertBodies } from './api/alerts.ts';
+import { appBodies } from './api/apps.ts';
+import { contactPointBodies } from './api/contact-points.ts';
+import { disasterReadinessBodies } from './api/disaster-readiness.ts';
+import type { BodySchemas } from './api/endpoint.ts';
+import { environmentBodies } from './api/environments.ts';
+import { memberAccessBodies } from './api/member-access.ts';
+import { solutionBodies } from './api/solutions.ts';
 
-export * from './bodies.ts';
-export * from './requests/alerts.ts';
-export * from './requests/apps.ts';
-export * from './requests/contact-points.ts';
-export * from './requests/disaster-readiness.ts';
-export * from './requests/environments.ts';
-export * from './requests/member-access.ts';
-export * from './requests/solutions.ts';
+export * from './api/alerts.ts';
+export * from './api/apps.ts';
+export * from './api/contact-points.ts';
+export * from './api/disaster-readiness.ts';
+export * from './api/environments.ts';
+export * from './api/member-access.ts';
+export * from './api/solutions.ts';
 
 /** What each endpoint with a body accepts; the transport sends nothing else. */
 export const bodySchemas: BodySchemas = {

@@ -13,11 +13,10 @@ import type {
 import type { Credential } from './credential.ts';
 import { startGauges, type Series } from './gauges.ts';
 import type { BaseUrl } from './wire/hosts.ts';
-import { SecretsInUse } from './redaction/known-secrets.ts';
 import { Mirror } from './mirror/mirror.ts';
 import { outcomeOf, type Seen } from './wire/outcome.ts';
 import { openTransport } from './wire/transport.ts';
-import { shownWithout, type Hide } from './redaction/redaction.ts';
+import { shownText, withoutCredential } from './wire/redaction.ts';
 import type { Wire } from './wire/wire.ts';
 
 /** What a service needs from around it. */
@@ -29,6 +28,8 @@ export interface ServiceSurroundings {
   readonly base: BaseUrl;
   readonly wire: Wire;
   readonly credential: Credential;
+  /** How long a call that changes something may take; a read may take a third of it. */
+  readonly callMs: number;
   /** What is measured of the account; undefined where nothing is. */
   readonly series: Series | undefined;
 }
@@ -52,28 +53,22 @@ export function openService(
   release: () => Promise<void>,
 ): Service {
   const { clock, credential } = around;
-  const own = settings.secrets instanceof SecretsInUse ? [settings.secrets] : [];
   const closing = new AbortController();
   const sending = new Set<Promise<unknown>>();
-  const hiding = (): Hide => {
-    const all = [...new Set([...own, ...credential.secrets.values()])];
-    return (text, least) => all.reduce((safe, secrets) => secrets.hidden(safe, least), text);
-  };
   const target = {
     origin: around.base.origin,
     basePath: around.base.path,
     token: settings.token,
     caBundle: settings.caBundle,
-    hiding,
   };
-  const transport = openTransport(target, around.wire, clock);
+  const transport = openTransport(target, around.wire, clock, around.callMs);
   const leaveBudget = credential.budget.join(settings);
   const mirror = new Mirror({
     ...around,
     ask: (request, urgency) =>
       credential.exchange(transport, request, { urgency, leaveQueue: closing.signal, signal: closing.signal }),
     pollMs: settings.pollSeconds * 1000,
-    walksAtOnce: Math.max(settings.concurrency, 1),
+    listsAtOnce: Math.max(settings.concurrency, 1),
     onWalk: (key, changed, problem) => onWalk({ key, changed, problem }),
   });
 
@@ -121,16 +116,19 @@ export function openService(
       call.then(ended, ended);
       return call;
     },
-    shown: (value) => shownWithout(value, hiding()),
+    shown: <Value>(value: Value) =>
+      typeof value === 'string'
+        ? (shownText(value, settings.token) as Value & string)
+        : withoutCredential(value, settings.token),
     waitMs: (urgency) => credential.budget.waitMs(urgency),
     announce: (urgency) => credential.budget.announce(urgency),
     health: () => ({
       unauthorizedSince: credential.unauthorizedSince,
       throttledUntil: credential.budget.throttledUntil(),
       requestsPerSecond: credential.budget.requestsPerSecond(),
-      forecastPerHour: mirror.pace.forecastPerHour(),
-      pollIntervalMs: mirror.pace.pollIntervalMs(),
-      roundMs: mirror.pace.roundMs(),
+      forecastPerHour: mirror.schedule.forecastPerHour(),
+      pollIntervalMs: mirror.schedule.pollIntervalMs(),
+      roundMs: mirror.schedule.roundMs(),
       answeredAt: mirror.answeredAt,
     }),
     close: async () => {

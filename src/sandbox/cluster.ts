@@ -1,4 +1,14 @@
-import { Agent, request } from 'undici';
+import {
+  ApiException,
+  ApiextensionsV1Api,
+  CoreV1Api,
+  CustomObjectsApi,
+  KubernetesObjectApi,
+  PatchStrategy,
+  setHeaderOptions,
+  type V1CustomResourceDefinition,
+} from '@kubernetes/client-node';
+import { ConnectedConfig } from '../kube/client/api-classes.ts';
 import { CannotStart } from './control-plane/cannot-start.ts';
 import { poll } from './control-plane/deadline.ts';
 import type { Manifest } from './manifests.ts';
@@ -33,33 +43,38 @@ export interface Cluster {
   readonly close: () => Promise<void>;
 }
 
-interface Answer {
-  readonly status: number;
-  readonly body: Fields;
-}
-
-/** Access to a cluster as its administrator. */
+/** Access to a cluster as its administrator, through the API classes of client-node. */
 export function clusterAt({ url, ca, adminToken }: Access): Cluster {
-  const agent = new Agent({ connect: { ca }, connections: 4 });
-
-  async function ask(method: 'GET' | 'PATCH', path: string, content?: Manifest): Promise<Answer> {
-    const { statusCode, body } = await request(`${url}${path}`, {
-      method,
-      dispatcher: agent,
-      signal: AbortSignal.timeout(answerMs),
-      headers: {
-        authorization: `Bearer ${adminToken}`,
-        accept: 'application/json',
-        ...(content === undefined ? {} : { 'content-type': 'application/apply-patch+yaml' }),
-      },
-      body: content === undefined ? null : JSON.stringify(content),
-    });
-    return { status: statusCode, body: fieldsOf(await body.text()) };
-  }
+  const config = new ConnectedConfig(ca, answerMs);
+  const cluster = { name: 'sandbox', server: url, caData: Buffer.from(ca).toString('base64'), skipTLSVerify: false };
+  config.loadFromClusterAndUser(cluster, { name: 'admin', token: adminToken });
+  const core = config.makeApiClient(CoreV1Api);
+  const objects = KubernetesObjectApi.makeApiClient(config);
+  const custom = config.makeApiClient(CustomObjectsApi);
 
   async function served(groupVersion: string): Promise<readonly Served[]> {
-    const { status, body } = await ask('GET', groupPath(groupVersion));
-    return status === 200 ? itemsOf(body, 'resources').flatMap(asServed) : [];
+    const [version, group] = groupVersion.split('/').toReversed() as [string, string?];
+    const asked = group === undefined ? core.getAPIResources() : custom.getAPIResources({ group, version });
+    return ((await unlessRefused(asked))?.resources ?? [])
+      .filter(({ name }) => name !== '' && !name.includes('/'))
+      .map(({ kind, name, namespaced }) => ({ kind, plural: name, namespaced }));
+  }
+
+  /** As it stands: the typed classes lose what they do not know, such as `x-kubernetes-validations` of a definition. */
+  function patched(manifest: Manifest, { plural, namespaced }: Served): Promise<unknown> {
+    const { apiVersion, metadata } = manifest;
+    const namespace = metadata.namespace ?? 'default';
+    const [version, group] = apiVersion.split('/').toReversed() as [string, string?];
+    const strategy = PatchStrategy.ServerSideApply;
+    if (group === undefined) {
+      const object = { ...manifest, metadata: { ...metadata, ...(namespaced && { namespace }) } };
+      return objects.patch(object, undefined, undefined, fieldManager, true, strategy);
+    }
+    const patch = { group, version, plural, name: metadata.name, body: manifest, fieldManager, force: true };
+    const options = setHeaderOptions('Content-Type', strategy);
+    return namespaced
+      ? custom.patchNamespacedCustomObject({ ...patch, namespace }, options)
+      : custom.patchClusterCustomObject(patch, options);
   }
 
   async function apply(manifest: Manifest): Promise<void> {
@@ -69,18 +84,19 @@ export function clusterAt({ url, ca, adminToken }: Access): Cluster {
     const known = async () => (await served(apiVersion)).find((candidate) => candidate.kind === kind);
     const found = await poll(known, { everyMs: 100, deadlineMs: 5000 });
     if (found === undefined) throw new CannotStart(`${what}: the cluster serves no ${kind} in ${apiVersion}`);
-    const namespace = found.namespaced ? `/namespaces/${metadata.namespace ?? 'default'}` : '';
-    const path = `${groupPath(apiVersion)}${namespace}/${found.plural}/${metadata.name}`;
-    const { status, body } = await ask('PATCH', `${path}?fieldManager=${fieldManager}&force=true`, manifest);
-    if (status >= 300) throw new CannotStart(`${what} is refused: ${textOf(body['message'])}`);
+    try {
+      await patched(manifest, found);
+    } catch (error) {
+      if (error instanceof ApiException) throw new CannotStart(`${what} is refused: ${messageOf(error)}`);
+      throw error;
+    }
   }
 
   async function established(names: readonly string[]): Promise<void> {
-    const path = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions';
+    const definitions = config.makeApiClient(ApiextensionsV1Api);
     const all = async () => {
-      const ready = itemsOf((await ask('GET', path)).body, 'items')
-        .filter(isEstablished)
-        .map(nameOf);
+      const { items } = await definitions.listCustomResourceDefinition();
+      const ready = items.filter(isEstablished).map(({ metadata }) => metadata?.name);
       return names.every((name) => ready.includes(name)) ? true : undefined;
     };
     if ((await poll(all, { everyMs: 100, deadlineMs: 30_000 })) === undefined) {
@@ -89,22 +105,28 @@ export function clusterAt({ url, ca, adminToken }: Access): Cluster {
   }
 
   async function list(groupVersion: string, plural: string): Promise<readonly unknown[]> {
-    const { status, body } = await ask('GET', `${groupPath(groupVersion)}/${plural}`);
-    return status === 200 ? itemsOf(body, 'items') : [];
+    const [group = '', version = ''] = groupVersion.split('/');
+    return itemsOf(await unlessRefused(custom.listClusterCustomObject({ group, version, plural })), 'items');
   }
 
-  return { apply, list, served, established, close: () => agent.destroy() };
+  return { apply, list, served, established, close: () => config.close() };
 }
 
-/** What is unknown altogether is answered with a line of text. */
-function fieldsOf(text: string): Fields {
-  if (!text.startsWith('{')) return { message: text.trim() };
-  const value: unknown = JSON.parse(text);
-  return isFields(value) ? value : {};
+/** What was answered; undefined where the API server refused. */
+async function unlessRefused<T>(answer: Promise<T>): Promise<T | undefined> {
+  try {
+    return await answer;
+  } catch (error) {
+    if (error instanceof ApiException) return undefined;
+    throw error;
+  }
 }
 
-function groupPath(groupVersion: string): string {
-  return groupVersion.includes('/') ? `/apis/${groupVersion}` : `/api/${groupVersion}`;
+/** What the API server said; what is unknown altogether is answered with a line of text. */
+function messageOf({ body }: ApiException<unknown>): string {
+  if (typeof body !== 'string') return textOf(field(body, 'message'));
+  if (!body.startsWith('{')) return body.trim();
+  return textOf(field(JSON.parse(body), 'message'));
 }
 
 type Fields = Readonly<Record<string, unknown>>;
@@ -129,18 +151,6 @@ function isFields(value: unknown): value is Fields {
   return typeof value === 'object' && value !== null;
 }
 
-function asServed(resource: unknown): readonly Served[] {
-  const plural = textOf(field(resource, 'name'));
-  if (plural === '' || plural.includes('/')) return [];
-  return [{ kind: textOf(field(resource, 'kind')), plural, namespaced: field(resource, 'namespaced') === true }];
-}
-
-function isEstablished(definition: unknown): boolean {
-  return itemsOf(definition, 'status', 'conditions').some(
-    (condition) => field(condition, 'type') === 'Established' && field(condition, 'status') === 'True',
-  );
-}
-
-function nameOf(object: unknown): string {
-  return textOf(field(object, 'metadata', 'name'));
+function isEstablished({ status }: V1CustomResourceDefinition): boolean {
+  return status?.conditions?.some(({ type, status: is }) => type === 'Established' && is === 'True') ?? false;
 }

@@ -1,4 +1,4 @@
-import { join } from 'node:path';
+import { extname, join } from 'node:path';
 import { execPath } from 'node:process';
 import { request } from 'undici';
 import { environmentWith, type SandboxSettings } from '../config.ts';
@@ -14,7 +14,8 @@ export interface Commands {
   readonly operator: readonly string[];
 }
 
-const main = join(import.meta.dirname, '..', 'main.ts');
+/** Beside us, whether we are sources or a bundle of them. */
+const main = join(import.meta.dirname, '..', `main${extname(import.meta.filename)}`);
 
 /** What the image starts Node with too: a space for new objects of a size that suits the operator. */
 export const operatorNode = ['--min-semi-space-size=4', '--max-semi-space-size=4'];

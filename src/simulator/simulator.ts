@@ -45,7 +45,7 @@ export interface SimulatorOptions {
 }
 
 /** A state from disk: the world, the request log, and what happened since both were written. */
-export interface Resumed {
+interface Resumed {
   readonly world: SavedWorld;
   readonly requests?: KeptRequests;
   readonly lines: readonly (Step | RequestLine)[];

@@ -9,7 +9,7 @@ import type { Store, World } from './store/store.ts';
 export type StartWorld = 'demo' | 'empty' | SavedWorld;
 
 /** A saved world with nothing in it. */
-export function blankWorld(now: number, seed: string): SavedWorld {
+function blankWorld(now: number, seed: string): SavedWorld {
   const settings = [{ key: 'readings', value: defaultReadings() }];
   return { format: 'apphosting-simulator', version: 1, seed, now, ledgerSeq: 0, collections: { settings }, ledger: [] };
 }

@@ -82,7 +82,7 @@ export const metricNames = {
     labels: ['endpoint'],
   },
   apphosting_service_throttled_total: { type: 'counter', help: 'Answers that asked to wait (429).', labels: [] },
-  apphosting_mirror_walks_total: {
+  apphosting_mirror_lists_total: {
     type: 'counter',
     help: 'Complete reads of a list, and why the others were not.',
     labels: ['collection', 'result'],

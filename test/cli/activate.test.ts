@@ -20,7 +20,7 @@ function aProtection(more: object = {}): Protection {
   const protection = protectionFrom({
     name: 'orders',
     namespace: 'team',
-    spec: { appEnvId: 'env_1' },
+    spec: { environmentRef: { externalId: 'env_1' } },
     status: {
       configurationId: 'cfg_1',
       source: { appName: 'orders', environmentName: 'prod' },

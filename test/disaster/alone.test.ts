@@ -16,7 +16,7 @@ import {
 
 /** The spec of a reset that names its environment by reference. */
 function aResetByReference(world: InProcess): object {
-  const { appEnvId: _id, ...spec } = aReset(world) as Readonly<Record<string, unknown>>;
+  const { environmentRef: _id, ...spec } = aReset(world) as Readonly<Record<string, unknown>>;
   return { ...spec, environmentRef: { name: 'production' } };
 }
 
@@ -61,7 +61,7 @@ describe('a request whose protection is deleted', () => {
 
   it('follows a reset to its end when its environment is deleted', async () => {
     const world = await aProtectedWorld();
-    world.apply('AppEnvironment', 'production', { appEnvId: 'env_db_prod' });
+    world.apply('AppEnvironment', 'production', { externalId: 'env_db_prod' });
     await world.run(30_000);
     world.apply('DisasterReset', 'wipe', aResetByReference(world));
     await world.run(3_000);
@@ -107,14 +107,14 @@ describe('a request whose protection is deleted', () => {
       kind: 'DisasterReset',
       spec: aResetByReference,
       path: 'reset',
-      reference: { kind: 'AppEnvironment', name: 'production', spec: { appEnvId: 'env_db_prod' } },
+      reference: { kind: 'AppEnvironment', name: 'production', spec: { externalId: 'env_db_prod' } },
       awayMs: 400_000,
       meanwhile: 'False/ReferenceNotReady',
     },
   ])('does not send a $kind again until its reference is back', async (row) => {
     const { kind, spec, path, reference, awayMs, meanwhile } = row;
     const world = await aProtectedWorld();
-    world.apply('AppEnvironment', 'production', { appEnvId: 'env_db_prod' });
+    world.apply('AppEnvironment', 'production', { externalId: 'env_db_prod' });
     await world.run(30_000);
     let sent = 0;
     world.interference = (request) => {

@@ -92,10 +92,10 @@ describe('a protection that is applied anew after a reset', () => {
 
   it('is not enrolled either where both name the environment by reference, and neither knows its id any more', async () => {
     const environmentRef = { name: 'db' };
-    const world = await aProtectedWorld({}, { appEnvId: undefined, environmentRef });
-    world.apply('AppEnvironment', 'db', { appEnvId: 'env_db_prod' });
+    const world = await aProtectedWorld({}, { environmentRef });
+    world.apply('AppEnvironment', 'db', { externalId: 'env_db_prod' });
     await world.run(900_000);
-    const reset = aReset(world, { appEnvId: undefined, environmentRef });
+    const reset = aReset(world, { environmentRef });
     world.apply('DisasterReset', 'wipe', reset);
     await world.run(300_000);
     expect(conditionOf(world, 'DisasterReset', 'wipe', 'Succeeded')).toBe('True/Succeeded');
@@ -123,9 +123,17 @@ describe('a protection that is applied anew after a reset', () => {
 
   it('is told of a reset whose configuration may never have been, and goes on when that is deleted', async () => {
     const world = await aProtectedWorld();
-    world.apply('DisasterReset', 'typo', aReset(world, { configurationId: 'drc_typo', appEnvId: 'env_web_prod' }));
+    world.apply(
+      'DisasterReset',
+      'typo',
+      aReset(world, { configurationId: 'drc_typo', environmentRef: { externalId: 'env_web_prod' } }),
+    );
     await world.run(60_000);
-    world.apply(kind, 'web', { appEnvId: 'env_web_prod', destinationRegion: 'us-east', mode: 'Cold' });
+    world.apply(kind, 'web', {
+      environmentRef: { externalId: 'env_web_prod' },
+      destinationRegion: 'us-east',
+      mode: 'Cold',
+    });
     await world.run(300_000);
     const said = sentenceOf(world, kind, 'web');
     world.delete('DisasterReset', 'typo');
@@ -139,10 +147,16 @@ describe('a protection that is applied anew after a reset', () => {
 
   it('is a new wish, too, where only another namespace names a configuration that is not there', async () => {
     const world = await aProtectedWorld();
-    const { appEnvId: _env, ...reset } = aReset(world, { configurationId: 'drc_made_up' }) as { appEnvId: string };
+    const { environmentRef: _env, ...reset } = aReset(world, { configurationId: 'drc_made_up' }) as {
+      environmentRef: object;
+    };
     world.account({}, 'elsewhere');
-    world.apply('DisasterReset', 'wipe', { ...reset, appEnvId: 'env_web_prod' }, {}, 'elsewhere');
-    world.apply(kind, 'web', { appEnvId: 'env_web_prod', destinationRegion: 'us-east', mode: 'Cold' });
+    world.apply('DisasterReset', 'wipe', { ...reset, environmentRef: { externalId: 'env_web_prod' } }, {}, 'elsewhere');
+    world.apply(kind, 'web', {
+      environmentRef: { externalId: 'env_web_prod' },
+      destinationRegion: 'us-east',
+      mode: 'Cold',
+    });
     await world.run(900_000);
 
     expect(conditionOf(world, kind, 'web', 'Ready')).toBe('True/InSync');

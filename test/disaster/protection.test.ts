@@ -23,7 +23,7 @@ describe('a protection', () => {
       await world.start();
       world.account();
       const spec = {
-        appEnvId: 'env_web_prod',
+        environmentRef: { externalId: 'env_web_prod' },
         destinationRegion: 'us-east',
         mode: 'Cold',
         snapshotIntervalSeconds: 300,
@@ -50,7 +50,10 @@ describe('a protection', () => {
       if (path === `${disaster}/configure`) count += 1;
       return undefined;
     };
-    world.apply('DisasterProtection', 'web', { appEnvId: 'env_web_prod', destinationRegion: 'nowhere' });
+    world.apply('DisasterProtection', 'web', {
+      environmentRef: { externalId: 'env_web_prod' },
+      destinationRegion: 'nowhere',
+    });
     await world.run(300_000);
 
     expect(conditionOf(world, 'DisasterProtection', 'web', 'Ready')).toBe('False/Rejected');
@@ -62,7 +65,7 @@ describe('a protection', () => {
     const world = new InProcess();
     await world.start();
     world.account();
-    const spec = { appEnvId: 'env_web_prod', destinationRegion: 'nowhere' };
+    const spec = { environmentRef: { externalId: 'env_web_prod' }, destinationRegion: 'nowhere' };
     const sent = () => world.sent.filter(({ path }) => path === `${disaster}/configure`).length;
     world.apply('DisasterProtection', 'web', spec);
     await world.run(300_000);

@@ -1,7 +1,8 @@
+import { internalOf } from '../kinds/support/world.ts';
 /** Settings whose answer was lost: what was written down says what was sent, and not what the spec says by now. */
 import { describe, expect, it } from 'vitest';
 import { InProcess } from '../support/in-process.ts';
-import { aProtectedWorld, aProtection, committed, conditionOf, disaster, statusOf } from './support.ts';
+import { aProtectedWorld, aProtection, committed, conditionOf, disaster } from './support.ts';
 
 const kind = 'DisasterProtection';
 
@@ -27,13 +28,13 @@ async function anUnprotectedWorld(): Promise<InProcess> {
   await world.start();
   world.account();
   await world.run(2_000);
-  world.apply('AppEnvironment', 'db', { appEnvId: 'env_db_prod' });
+  world.apply('AppEnvironment', 'db', { externalId: 'env_db_prod' });
   await world.run(5_000);
   return world;
 }
 
 function specOf(lifecycle: object): object {
-  const { appEnvId: _id, ...rest } = aProtection;
+  const { environmentRef: _id, ...rest } = aProtection;
   return { ...rest, environmentRef: { name: 'db' }, lifecycle };
 }
 
@@ -64,7 +65,7 @@ describe('a protection whose setting up was lost', () => {
       await world.run(900_000);
 
       expect(count).toBe(1);
-      expect(statusOf(world, kind, 'orders')['ownership']).toBe('Created');
+      expect(internalOf(world, kind, 'orders')['ownership']).toBe('Created');
       expect(conditionOf(world, kind, 'orders', 'Ready')).toBe('True/InSync');
     },
   );

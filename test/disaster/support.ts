@@ -31,7 +31,7 @@ export const target = { environmentName: 'recovered', appName: 'orders-db-recove
 
 /** The spec of the protection of the demo database. */
 export const aProtection = {
-  appEnvId: 'env_db_prod',
+  environmentRef: { externalId: 'env_db_prod' },
   destinationRegion: 'us-east',
   mode: 'Cold',
   snapshotIntervalSeconds: 300,
@@ -119,7 +119,7 @@ export function aReset(world: InProcess, more: object = {}): object {
   const { configurationId, generation } = protection(world);
   return {
     scope: 'Environment',
-    appEnvId: 'env_db_prod',
+    environmentRef: { externalId: 'env_db_prod' },
     configurationId,
     configurationGeneration: generation,
     confirmationName: 'production',

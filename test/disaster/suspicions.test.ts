@@ -1,3 +1,4 @@
+import { withInternal } from '../kinds/support/world.ts';
 /** Ways in which a request could reach what nobody approved, or be told to have ended well; each was tried once as an attack. */
 import { describe, expect, it } from 'vitest';
 import type { InProcess } from '../support/in-process.ts';
@@ -35,7 +36,11 @@ describe('a journal that somebody damaged', () => {
       world.apply(kind, 'now', spec(world));
       await world.run(5_000);
       world.kill();
-      world.tamper(kind, 'now', (status) => ({ ...status, journal: { ...(status['journal'] as object), payload } }));
+      world.tamper(
+        kind,
+        'now',
+        withInternal((internal) => ({ ...internal, journal: { ...(internal['journal'] as object), payload } })),
+      );
       const before = sent;
       await world.crash();
       await world.run(400_000);
@@ -55,17 +60,22 @@ describe('a journal that somebody damaged', () => {
       world.apply('DisasterProtection', 'orders', { ...spec, rtoTargetSeconds: 3_600 });
       await world.run(5_000);
       world.kill();
-      world.tamper('DisasterProtection', 'orders', (status) => ({
-        ...status,
-        journal: { ...(status['journal'] as object), payload },
-      }));
+      world.tamper(
+        'DisasterProtection',
+        'orders',
+        withInternal((internal) => ({ ...internal, journal: { ...(internal['journal'] as object), payload } })),
+      );
       world.interference = () => undefined;
       await world.crash();
       await world.run(400_000);
       expect(await committed(world, 'configuration.edited')).toBe(0);
       expect(conditionOf(world, 'DisasterProtection', 'orders', 'Ready')).toBe('False/JournalDamaged');
 
-      world.tamper('DisasterProtection', 'orders', ({ journal: _removed, ...status }) => status);
+      world.tamper(
+        'DisasterProtection',
+        'orders',
+        withInternal(({ journal: _removed, ...internal }) => internal),
+      );
       await world.run(400_000);
       expect(await committed(world, 'configuration.edited')).toBe(1);
       expect(conditionOf(world, 'DisasterProtection', 'orders', 'Ready')).toBe('True/InSync');
@@ -213,11 +223,11 @@ describe('an account that belongs to others too', () => {
     async (scope) => {
       const world = await aProtectedWorld({ powers: { activation: true, accountReset: true } });
       const { configurationId, generation } = protection(world);
-      world.account({ adoption: 'Never' });
+      world.account({ lifecycle: { adoption: 'Never' } });
       await world.run(30_000);
       const pinned = [{ configurationId, configurationGeneration: generation }];
       const {
-        appEnvId: _env,
+        environmentRef: _env,
         configurationId: _id,
         configurationGeneration: _generation,
         ...rest
@@ -280,7 +290,7 @@ describe('readiness', () => {
 describe('a protection', () => {
   it('follows its reference to no other environment', async () => {
     const world = await aProtectedWorld();
-    world.apply('AppEnvironment', 'web', { appEnvId: 'env_web_prod' });
+    world.apply('AppEnvironment', 'web', { externalId: 'env_web_prod' });
     await world.run(5_000);
     const spec = { environmentRef: { name: 'web' }, destinationRegion: 'us-east', mode: 'Cold' };
     world.apply('DisasterProtection', 'web', spec);
@@ -288,7 +298,7 @@ describe('a protection', () => {
     const foreign = protection(world).generation;
     world.delete('AppEnvironment', 'web');
     await world.run(5_000);
-    world.apply('AppEnvironment', 'web', { appEnvId: 'env_db_prod' });
+    world.apply('AppEnvironment', 'web', { externalId: 'env_db_prod' });
     await world.run(5_000);
     world.apply('DisasterProtection', 'web', { ...spec, rtoTargetSeconds: 86_400 });
     await world.run(120_000);

@@ -1,16 +1,8 @@
+import { internalOf } from '../kinds/support/world.ts';
 /** A validation whose answer was lost is found by what the service shows, and settings wait for that. */
 import { describe, expect, it } from 'vitest';
 import type { InProcess } from '../support/in-process.ts';
-import {
-  aProtectedWorld,
-  committed,
-  conditionOf,
-  disaster,
-  editedByHand,
-  protection,
-  sentenceOf,
-  statusOf,
-} from './support.ts';
+import { aProtectedWorld, committed, conditionOf, disaster, editedByHand, protection, sentenceOf } from './support.ts';
 
 const kind = 'RecoveryValidation';
 
@@ -57,7 +49,7 @@ describe('a validation whose answer was lost', () => {
     await world.run(900_000);
 
     expect(sent()).toBe(1);
-    expect(statusOf(world, kind, 'x')['ownership']).toBe('Presumed');
+    expect(internalOf(world, kind, 'x')['ownership']).toBe('Presumed');
     expect(conditionOf(world, kind, 'x', 'Succeeded')).toBe('True/Succeeded');
   });
 

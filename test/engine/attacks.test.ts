@@ -1,7 +1,7 @@
 /** Attempts to make the core do too much, too little, or the wrong thing to others; each is one small world. */
 import { describe, expect, it } from 'vitest';
 import type { InProcessOptions } from '../support/in-process.ts';
-import { aWorld, conditionOf, messageOf, statusOf } from '../kinds/support/world.ts';
+import { aWorld, conditionOf, messageOf, internalOf, statusOf } from '../kinds/support/world.ts';
 
 const mail = { email: { addresses: ['a@example.com'] } };
 const writes: ReadonlySet<string> = new Set(['create', 'replace', 'replaceStatus', 'patch']);
@@ -38,7 +38,7 @@ describe('what exists in the service', () => {
     'with adoption %s of the account and %s of the object, named: %s, ends %s',
     async (cap, wish, isNamed, ends) => {
       const world = await aWorld();
-      if (cap !== undefined) world.account({ adoption: cap });
+      if (cap !== undefined) world.account({ lifecycle: { adoption: cap } });
       const id = await theirs(world, 'ops');
       const lifecycle = wish === undefined ? {} : { lifecycle: { adoption: wish } };
       world.apply('ContactPoint', 'ops', { ...mail, ...lifecycle, ...(isNamed && { externalId: id }) });
@@ -60,8 +60,8 @@ const observing: readonly {
   readonly account: object;
   readonly spec: object;
 }[] = [
-  { where: 'the object', options: {}, account: {}, spec: { lifecycle: { mode: 'Observe' } } },
-  { where: 'the account', options: {}, account: { mode: 'Observe' }, spec: {} },
+  { where: 'the object', options: {}, account: {}, spec: { lifecycle: { managementPolicy: 'Observe' } } },
+  { where: 'the account', options: {}, account: { lifecycle: { managementPolicy: 'Observe' } }, spec: {} },
   { where: 'the operator', options: { readOnly: true }, account: {}, spec: {} },
 ];
 
@@ -73,10 +73,10 @@ describe('observing', () => {
     world.apply('ContactPoint', 'new', { ...mail, ...spec });
     world.apply('ContactPoint', 'bound', { ...mail, ...spec, externalId: id });
     world.apply('MetricAlert', 'cpu', {
-      appEnvId: 'env_web_prod',
+      environmentRef: { externalId: 'env_web_prod' },
       metric: 'cpu_percent',
-      operator: 'gt',
-      contactPoints: [{ contactPointId: id }],
+      operator: 'GreaterThan',
+      contactPointRefs: [{ externalId: id }],
       ...spec,
     });
     await world.run(120_000);
@@ -98,7 +98,9 @@ describe('secrets and keys', () => {
   it('a rotated Secret is one PATCH', async () => {
     const world = await aWorld();
     world.secret('hook', { url: 'https://hook.example.com/one' });
-    world.apply('ContactPoint', 'hook', { webhook: { urlFrom: { name: 'hook', key: 'url' } } });
+    world.apply('ContactPoint', 'hook', {
+      webhook: { url: { valueFrom: { secretKeyRef: { name: 'hook', key: 'url' } } } },
+    });
     await world.run(30_000);
     const before = world.sent.length;
 
@@ -113,15 +115,17 @@ describe('secrets and keys', () => {
   it('a lost key of the operator is no reason to send what is hidden again, and the new one is used from then on', async () => {
     const world = await aWorld();
     world.secret('hook', { url: 'https://hook.example.com/one' });
-    world.apply('ContactPoint', 'hook', { webhook: { urlFrom: { name: 'hook', key: 'url' } } });
+    world.apply('ContactPoint', 'hook', {
+      webhook: { url: { valueFrom: { secretKeyRef: { name: 'hook', key: 'url' } } } },
+    });
     await world.run(30_000);
-    const { applied } = statusOf(world, 'ContactPoint', 'hook');
+    const { applied } = internalOf(world, 'ContactPoint', 'hook');
     const before = world.sent.length;
     world.key = 'another key';
     await world.crash(120_000);
     await world.run(300_000);
     expect(world.sent.slice(before)).toEqual([]);
-    expect(statusOf(world, 'ContactPoint', 'hook')['applied']).not.toEqual(applied);
+    expect(internalOf(world, 'ContactPoint', 'hook')['applied']).not.toEqual(applied);
 
     world.secret('hook', { url: 'https://hook.example.com/two' });
     await world.run(30_000);
@@ -231,13 +235,13 @@ describe('rest', () => {
     const world = await aWorld();
     for (let n = 0; n < 190; n += 1) world.apply('ContactPoint', `cp-${n}`, mail);
     for (let n = 0; n < 10; n += 1) {
-      const contactPoints = [{ contactPointRef: { name: `cp-${n}` } }];
+      const contactPointRefs = [{ name: `cp-${n}` }];
       world.apply('MetricAlert', `alert-${n}`, {
-        appEnvId: 'env_web_prod',
+        environmentRef: { externalId: 'env_web_prod' },
         metric: 'cpu_percent',
-        operator: 'gt',
+        operator: 'GreaterThan',
         refreshSeconds: 0,
-        contactPoints,
+        contactPointRefs,
       });
     }
     await world.run(900_000);

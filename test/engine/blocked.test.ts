@@ -5,10 +5,10 @@ import type { InProcess } from '../support/in-process.ts';
 
 const mail = { email: { addresses: ['a@example.com'] } };
 const alert = (name: string) => ({
-  appEnvId: 'env_web_prod',
+  environmentRef: { externalId: 'env_web_prod' },
   metric: 'cpu_percent',
-  operator: 'gt',
-  contactPoints: [{ contactPointRef: { name } }],
+  operator: 'GreaterThan',
+  contactPointRefs: [{ name }],
 });
 
 /** A contact point `ops` that is deleted while an alert uses it, beside another one. */
@@ -117,7 +117,7 @@ describe('an installation that is not complete', () => {
     const sent = () => world.sent.filter(({ path }) => path.endsWith('/solutions')).length;
     expect(sent()).toBe(4);
 
-    world.apply('SolutionInstallation', 's', { ...given, inputs: { apiKey: { value: 'k' } } });
+    world.apply('SolutionInstallation', 's', { ...given, inputs: [{ name: 'apiKey', value: 'k' }] });
     await world.run(1_000);
 
     expect(sent()).toBe(5);

@@ -2,13 +2,18 @@ import { describe, expect, it } from 'vitest';
 import type { Disturbance } from '../support/disturbed-wire.ts';
 import { aWorld, conditionOf, messageOf, statusOf } from '../kinds/support/world.ts';
 
-const spec = { appEnvId: 'env_web_prod', metric: 'cpu_percent', operator: 'gt', threshold: 80 };
+const spec = {
+  environmentRef: { externalId: 'env_web_prod' },
+  metric: 'cpu_percent',
+  operator: 'GreaterThan',
+  threshold: 80,
+};
 
 /** An alert whose threshold somebody sets to 5 whenever it is another; `corrections` meet something on their way. */
 async function aFight(corrections?: Disturbance) {
   const world = await aWorld();
   world.apply('ContactPoint', 'ops', { email: { addresses: ['a@example.com'] } });
-  const applied = { ...spec, contactPoints: [{ contactPointRef: { name: 'ops' } }] };
+  const applied = { ...spec, contactPointRefs: [{ name: 'ops' }] };
   world.apply('MetricAlert', 'cpu', applied);
   await world.run(60_000);
   const { alertId } = statusOf(world, 'MetricAlert', 'cpu') as { alertId: string };

@@ -3,8 +3,8 @@ import type { InProcess } from '../support/in-process.ts';
 import { aWorld, conditionOf, messageOf, statusOf } from '../kinds/support/world.ts';
 
 const mail = { email: { addresses: ['a@example.com'] } };
-const cpu = { appEnvId: 'env_web_prod', metric: 'cpu_percent', operator: 'gt' };
-const told = (name: string) => ({ ...cpu, contactPoints: [{ contactPointRef: { name } }] });
+const cpu = { environmentRef: { externalId: 'env_web_prod' }, metric: 'cpu_percent', operator: 'GreaterThan' };
+const told = (name: string) => ({ ...cpu, contactPointRefs: [{ name }] });
 
 /** Contact points `a` and `b`, which nobody makes again, and an alert that goes to `a`. */
 async function anAlert(): Promise<InProcess> {
@@ -76,11 +76,11 @@ describe('the creation of an alert that the service refuses', () => {
     const gone = idOf(world, 'b');
     await world.request('DELETE', `/contact-point?contactPointId=${gone}`);
 
-    world.apply('MetricAlert', 'new', { ...cpu, contactPoints: [{ contactPointId: gone }] });
+    world.apply('MetricAlert', 'new', { ...cpu, contactPointRefs: [{ externalId: gone }] });
     await world.run(600_000);
 
     expect(conditionOf(world, 'MetricAlert', 'new')).toBe('False/ReferenceNotReady');
-    expect(messageOf(world, 'MetricAlert', 'new')).toContain(`contact point ${gone} of spec.contactPoints is gone`);
+    expect(messageOf(world, 'MetricAlert', 'new')).toContain(`contact point ${gone} of spec.contactPointRefs is gone`);
   });
 });
 

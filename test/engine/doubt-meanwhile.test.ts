@@ -33,7 +33,7 @@ describe('what a lost call created', () => {
     await world.run(600_000);
 
     expect([conditionOf(world, 'ContactPoint', 'on-call'), await created(world)]).toEqual(['True/InSync', 1]);
-    expect(statusOf(world, 'ContactPoint', 'on-call')).toMatchObject({ ownership: 'Presumed' });
+    expect(statusOf(world, 'ContactPoint', 'on-call')).toMatchObject({ internal: { ownership: 'Presumed' } });
   });
 
   it.each([60_000, -60_000, 3_600_000])(
@@ -49,7 +49,7 @@ describe('what a lost call created', () => {
       world.apply('ContactPoint', 'on-call', { ...mail, externalId: id });
       await world.run(60_000);
       expect(conditionOf(world, 'ContactPoint', 'on-call')).toBe('True/InSync');
-      expect(statusOf(world, 'ContactPoint', 'on-call')).toMatchObject({ ownership: 'Created' });
+      expect(statusOf(world, 'ContactPoint', 'on-call')).toMatchObject({ internal: { ownership: 'Created' } });
     },
   );
 
@@ -70,7 +70,11 @@ describe('what a lost call created', () => {
   });
 
   it.each([
-    ['its settings', { webhook: { urlFrom: { name: 'hook', key: 'url' } } }, 'False/Immutable'],
+    [
+      'its settings',
+      { webhook: { url: { valueFrom: { secretKeyRef: { name: 'hook', key: 'url' } } } } },
+      'False/Immutable',
+    ],
     ['its addresses', { email: { addresses: ['b@example.com'] } }, 'True/InSync'],
     ['its name', { ...mail, name: 'renamed' }, 'True/InSync'],
   ])('is known again though %s were edited meanwhile', async (_what, spec, expected) => {
@@ -90,7 +94,7 @@ describe('what a lost call created', () => {
     await world.run(600_000);
 
     expect([conditionOf(world, 'ContactPoint', 'on-call'), await created(world)]).toEqual(['True/InSync', 1]);
-    expect(statusOf(world, 'ContactPoint', 'on-call')).toMatchObject({ ownership: 'Created' });
+    expect(statusOf(world, 'ContactPoint', 'on-call')).toMatchObject({ internal: { ownership: 'Created' } });
   });
 
   it('stays, told of, when its resource is deleted and several could be it', async () => {
@@ -129,14 +133,17 @@ describe('an object that its resource lets go of', () => {
     world.apply('ContactPoint', 'on-call', { ...mail, externalId: contactPointId });
     await world.run(120_000);
 
-    expect(statusOf(world, 'ContactPoint', 'on-call')).toMatchObject({ contactPointId, ownership: 'Adopted' });
+    expect(statusOf(world, 'ContactPoint', 'on-call')).toMatchObject({
+      contactPointId,
+      internal: { ownership: 'Adopted' },
+    });
     const told = eventsOf(world).filter((event) => event.includes('Retained'));
     expect(told).toEqual([expect.stringContaining(`contact point ${String(before)} stays in the service`)]);
   });
 });
 
 describe('a create in doubt whose spec goes on meanwhile', () => {
-  const alert = { operator: 'gt', refreshSeconds: 0 };
+  const alert = { operator: 'GreaterThan', refreshSeconds: 0 };
 
   async function theirs(world: InProcess, name: string): Promise<string> {
     const config = { addresses: ['a@example.com'] };
@@ -169,7 +176,10 @@ describe('a create in doubt whose spec goes on meanwhile', () => {
     await world.run(300_000);
 
     const made = (await world.ledger()).filter(({ kind }) => kind === 'contactPoint.created').at(-1)?.id;
-    expect(statusOf(world, 'ContactPoint', 'on-call')).toMatchObject({ contactPointId: other, ownership: 'Adopted' });
+    expect(statusOf(world, 'ContactPoint', 'on-call')).toMatchObject({
+      contactPointId: other,
+      internal: { ownership: 'Adopted' },
+    });
     expect(statusOf(world, 'ContactPoint', 'on-call')).not.toHaveProperty('journal');
     const told = eventsOf(world).filter((event) => event.includes('Retained'));
     expect(told).toEqual([expect.stringContaining(`contact point ${String(made)} stays in the service`)]);
@@ -187,7 +197,10 @@ describe('a create in doubt whose spec goes on meanwhile', () => {
     expect(conditionOf(world, 'ContactPoint', 'on-call')).toBe('False/InDoubt');
     await world.run(300_000);
 
-    expect(statusOf(world, 'ContactPoint', 'on-call')).toMatchObject({ contactPointId: other, ownership: 'Adopted' });
+    expect(statusOf(world, 'ContactPoint', 'on-call')).toMatchObject({
+      contactPointId: other,
+      internal: { ownership: 'Adopted' },
+    });
     expect(eventsOf(world).filter((event) => event.includes('Retained'))).toEqual([]);
     expect(await created(world)).toBe(1);
   });
@@ -210,7 +223,7 @@ describe('a create in doubt whose spec goes on meanwhile', () => {
       const world = await aWorld();
       const id = await theirs(world, 'x');
       loseOne(world, '/app-env/alert', how);
-      const spec = { ...alert, appEnvId: 'env_db_prod', contactPoints: [{ contactPointId: id }] };
+      const spec = { ...alert, environmentRef: { externalId: 'env_db_prod' }, contactPointRefs: [{ externalId: id }] };
       world.apply('MetricAlert', 'cpu', { ...spec, metric: 'cpu_percent' });
       await world.run(5_000);
       world.apply('MetricAlert', 'cpu', { ...spec, metric: 'ingress_p95_latency' });

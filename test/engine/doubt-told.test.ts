@@ -16,10 +16,10 @@ const rows: readonly Row[] = [
   {
     kind: 'MetricAlert',
     spec: {
-      appEnvId: 'env_web_prod',
+      environmentRef: { externalId: 'env_web_prod' },
       metric: 'cpu_percent',
-      operator: 'gt',
-      contactPoints: [{ contactPointRef: { name: 'ops' } }],
+      operator: 'GreaterThan',
+      contactPointRefs: [{ name: 'ops' }],
     },
     path: '/app-env/alert',
   },
@@ -35,7 +35,7 @@ const rows: readonly Row[] = [
   },
   {
     kind: 'AppEnvironment',
-    spec: { appEnvId: 'env_web_prod', deploy: { image: 'registry.example.com/web:2', onBind: 'Deploy' } },
+    spec: { externalId: 'env_web_prod', deploy: { image: 'registry.example.com/web:2', onBind: 'Deploy' } },
     path: '/app-env/deploy-image',
   },
 ];
@@ -76,7 +76,7 @@ describe('a create whose answer was lost', () => {
     expect(conditionOf(world, row.kind, 'new')).toMatch(/^False/);
     expect(messageOf(world, row.kind, 'new')).toMatch(moment);
     expect(messageOf(world, row.kind, 'new')).toContain('answer');
-    expect(statusOf(world, row.kind, 'new')).toHaveProperty('journal');
+    expect(statusOf(world, row.kind, 'new')).toHaveProperty('internal.journal');
   });
 
   it.each(rows)('says until when although its account cannot be used meanwhile: $kind', async (row) => {
@@ -94,7 +94,11 @@ describe('a protection whose setting up has no answer', () => {
   it('says InDoubt, and when the same is sent again', async () => {
     const world = await aWorld();
     world.interference = ({ path }) => (path.endsWith('/configure') ? 'loseBefore' : undefined);
-    world.apply('DisasterProtection', 'prot', { appEnvId: 'env_web_prod', destinationRegion: 'us-east', mode: 'Cold' });
+    world.apply('DisasterProtection', 'prot', {
+      environmentRef: { externalId: 'env_web_prod' },
+      destinationRegion: 'us-east',
+      mode: 'Cold',
+    });
     const said = new Set<string>();
     for (let at = 0; at < 6; at += 1) {
       await world.run(20_000);

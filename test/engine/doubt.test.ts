@@ -1,3 +1,4 @@
+import { withInternal } from '../kinds/support/world.ts';
 import { describe, expect, it } from 'vitest';
 import type { Disturbance, Interference } from '../support/disturbed-wire.ts';
 import { InProcess } from '../support/in-process.ts';
@@ -64,7 +65,7 @@ describe('a create in doubt', () => {
       await world.run(600_000);
 
       expect([lateMs, await creates(world), ready(world)]).toEqual([lateMs, 1, 'True/InSync']);
-      expect(world.get('ContactPoint', 'on-call')?.status).toMatchObject({ ownership: 'Presumed' });
+      expect(world.get('ContactPoint', 'on-call')?.status).toMatchObject({ internal: { ownership: 'Presumed' } });
     }
   });
 
@@ -75,7 +76,7 @@ describe('a create in doubt', () => {
     await world.run(600_000);
 
     expect([await creates(world), ready(world)]).toEqual([1, 'True/InSync']);
-    expect(world.get('ContactPoint', 'on-call')?.status).toMatchObject({ ownership: 'Created' });
+    expect(world.get('ContactPoint', 'on-call')?.status).toMatchObject({ internal: { ownership: 'Created' } });
   });
 
   it('is remembered though somebody wipes the status', async () => {
@@ -113,7 +114,7 @@ describe('a create in doubt', () => {
     await world.run(600_000);
 
     expect([await creates(world), ready(world)]).toEqual([1, 'True/InSync']);
-    expect(world.get('ContactPoint', 'on-call')?.status).toMatchObject({ ownership: 'Created' });
+    expect(world.get('ContactPoint', 'on-call')?.status).toMatchObject({ internal: { ownership: 'Created' } });
   });
 
   it('is resolved before its resource goes, and leaves what is only presumed', async () => {
@@ -226,16 +227,21 @@ describe('a damaged journal', () => {
     world.interference = once(isCreate, { lateMs: 60_000 });
     world.apply('ContactPoint', 'on-call', mail);
     await world.run(5_000);
-    world.tamper('ContactPoint', 'on-call', (status) => ({
-      ...status,
-      journal: { ...(status['journal'] as object), [field]: value },
-    }));
+    world.tamper(
+      'ContactPoint',
+      'on-call',
+      withInternal((internal) => ({ ...internal, journal: { ...(internal['journal'] as object), [field]: value } })),
+    );
 
     await world.crash(0);
     await world.run(900_000);
 
     expect([await creates(world), ready(world)]).toEqual([1, 'False/JournalDamaged']);
-    world.tamper('ContactPoint', 'on-call', ({ journal: _journal, ...status }) => status);
+    world.tamper(
+      'ContactPoint',
+      'on-call',
+      withInternal(({ journal: _journal, ...internal }) => internal),
+    );
     await world.run(60_000);
     expect([await creates(world), ready(world)]).toEqual([1, 'False/AlreadyExists']);
   });

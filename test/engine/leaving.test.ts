@@ -116,7 +116,7 @@ describe('an account that is deleted', () => {
   it('waits for those that use it though it only observes', async () => {
     const world = new InProcess();
     await world.start();
-    world.account({ mode: 'Observe' });
+    world.account({ lifecycle: { managementPolicy: 'Observe' } });
     world.apply('ContactPoint', 'ops', email);
     await world.run(30_000);
 
@@ -137,7 +137,7 @@ describe('an account that is deleted', () => {
     await world.start();
     world.secret('shared', { baseUrl: 'http://127.0.0.1:8088', token: 'demo-admin' }, 'apphosting-system');
     const allowedNamespaces = { names: [namespace] };
-    world.apply('ClusterHostingAccount', 'shared', { ...shared, adoption: 'ById', allowedNamespaces });
+    world.apply('ClusterHostingAccount', 'shared', { ...shared, lifecycle: { adoption: 'ById' }, allowedNamespaces });
     await world.run(10_000);
     return world;
   }

@@ -6,7 +6,7 @@ import type { InProcess } from '../support/in-process.ts';
 import { aWorld, conditionOf, messageOf, statusOf } from '../kinds/support/world.ts';
 
 const paused = { 'apphosting.dev/paused': 'true' };
-const hook = { name: 'ops', webhook: { urlFrom: { name: 'hook', key: 'url' } } };
+const hook = { name: 'ops', webhook: { url: { valueFrom: { secretKeyRef: { name: 'hook', key: 'url' } } } } };
 
 /** A world in which the answer to the creation of contact point "ops" by `first` was lost. */
 async function inDoubt(what: Disturbance): Promise<InProcess> {
@@ -30,9 +30,12 @@ async function created(world: InProcess): Promise<number> {
 const hold: Readonly<Record<string, (world: InProcess) => void>> = {
   'is paused': (world: InProcess) => void world.apply('ContactPoint', 'first', hook, paused),
   'is only observed by now': (world: InProcess) =>
-    void world.apply('ContactPoint', 'first', { ...hook, lifecycle: { mode: 'Observe' } }),
+    void world.apply('ContactPoint', 'first', { ...hook, lifecycle: { managementPolicy: 'Observe' } }),
   'lacks its Secret by now': (world: InProcess) =>
-    void world.apply('ContactPoint', 'first', { name: 'ops', webhook: { urlFrom: { name: 'other', key: 'url' } } }),
+    void world.apply('ContactPoint', 'first', {
+      name: 'ops',
+      webhook: { url: { valueFrom: { secretKeyRef: { name: 'other', key: 'url' } } } },
+    }),
   'is paused and being deleted': (world: InProcess) => {
     world.apply('ContactPoint', 'first', hook, { ...paused, 'apphosting.dev/on-delete': 'Retain' });
     world.delete('ContactPoint', 'first');
@@ -51,7 +54,7 @@ describe.each(Object.entries(hold))('a create in doubt whose resource %s', (_how
     await world.run(600_000);
 
     expect(conditionOf(world, 'ContactPoint', 'second')).toBe('True/InSync');
-    expect(statusOf(world, 'ContactPoint', 'first')).not.toHaveProperty('journal');
+    expect(statusOf(world, 'ContactPoint', 'first')).not.toHaveProperty('internal.journal');
     expect(await created(world)).toBe(1);
   });
 
@@ -62,7 +65,7 @@ describe.each(Object.entries(hold))('a create in doubt whose resource %s', (_how
 
     await world.run(600_000);
 
-    expect(statusOf(world, 'ContactPoint', 'first')).toMatchObject({ ownership: 'Presumed' });
+    expect(statusOf(world, 'ContactPoint', 'first')).toMatchObject({ internal: { ownership: 'Presumed' } });
     expect(conditionOf(world, 'ContactPoint', 'first')).not.toContain('InDoubt');
     expect(world.sent).toHaveLength(sent);
     expect(await created(world)).toBe(1);
@@ -81,12 +84,12 @@ describe.each(Object.entries(hold))(
           : undefined;
       await world.crash();
       await world.run(600_000);
-      expect(statusOf(world, 'ContactPoint', 'first')).toHaveProperty('journal');
+      expect(statusOf(world, 'ContactPoint', 'first')).toHaveProperty('internal.journal');
 
       world.interference = () => undefined;
       await world.run(400_000);
 
-      expect(statusOf(world, 'ContactPoint', 'first')).not.toHaveProperty('journal');
+      expect(statusOf(world, 'ContactPoint', 'first')).not.toHaveProperty('internal.journal');
     });
   },
 );
@@ -160,12 +163,12 @@ describe('an alert whose creation is in doubt', () => {
       return what;
     };
     world.apply('ContactPoint', 'ops', { email: { addresses: ['a@example.com'] } });
-    world.apply('AppEnvironment', 'web', { appEnvId: 'env_web_prod' });
+    world.apply('AppEnvironment', 'web', { externalId: 'env_web_prod' });
     world.apply('MetricAlert', 'cpu', {
       environmentRef: { name: 'web' },
       metric: 'cpu_percent',
-      operator: 'gt',
-      contactPoints: [{ contactPointRef: { name: 'ops' } }],
+      operator: 'GreaterThan',
+      contactPointRefs: [{ name: 'ops' }],
     });
     await world.run(5_000);
     world.interference = () => undefined;
@@ -210,12 +213,15 @@ describe('an alert whose creation is in doubt', () => {
     const world = await anAlert('loseAnswer');
     world.delete('AppEnvironment', 'web');
     await world.run(1_000);
-    world.apply('AppEnvironment', 'web', { appEnvId: 'env_web_staging' });
+    world.apply('AppEnvironment', 'web', { externalId: 'env_web_staging' });
 
     await world.run(900_000);
 
     expect((await world.ledger()).filter(({ kind }) => kind === 'alert.created')).toHaveLength(1);
-    expect(statusOf(world, 'MetricAlert', 'cpu')).toMatchObject({ ownership: 'Created', appEnvId: 'env_web_prod' });
+    expect(statusOf(world, 'MetricAlert', 'cpu')).toMatchObject({
+      internal: { ownership: 'Created' },
+      appEnvId: 'env_web_prod',
+    });
     expect(conditionOf(world, 'MetricAlert', 'cpu')).toBe('False/Immutable');
   });
 
@@ -223,7 +229,7 @@ describe('an alert whose creation is in doubt', () => {
     const world = await anAlert('loseBefore');
     world.delete('AppEnvironment', 'web');
     await world.run(1_000);
-    world.apply('AppEnvironment', 'web', { appEnvId: 'env_web_staging' });
+    world.apply('AppEnvironment', 'web', { externalId: 'env_web_staging' });
 
     await world.run(900_000);
 

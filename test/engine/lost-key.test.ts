@@ -4,10 +4,10 @@ import type { InProcess } from '../support/in-process.ts';
 import { aWorld, conditionOf, statusOf } from '../kinds/support/world.ts';
 
 const spec = {
-  appEnvId: 'env_web_prod',
+  environmentRef: { externalId: 'env_web_prod' },
   metric: 'cpu_percent',
-  operator: 'gt',
-  contactPoints: [{ contactPointRef: { name: 'ops' } }],
+  operator: 'GreaterThan',
+  contactPointRefs: [{ name: 'ops' }],
 };
 
 /** A world whose operator died while it created alert "cpu", and lost its key. */
@@ -40,7 +40,7 @@ describe('an alert whose creation was lost together with the key of the operator
 
     expect(await made(world)).toBe(1);
     expect(conditionOf(world, 'MetricAlert', 'cpu')).toBe('True/InSync');
-    expect(statusOf(world, 'MetricAlert', 'cpu')).toMatchObject({ ownership: 'Presumed' });
+    expect(statusOf(world, 'MetricAlert', 'cpu')).toMatchObject({ internal: { ownership: 'Presumed' } });
   });
 
   it('is made where the lost call made nothing', async () => {
@@ -48,6 +48,6 @@ describe('an alert whose creation was lost together with the key of the operator
     await world.run(900_000);
 
     expect(await made(world)).toBe(1);
-    expect(statusOf(world, 'MetricAlert', 'cpu')).toMatchObject({ ownership: 'Created' });
+    expect(statusOf(world, 'MetricAlert', 'cpu')).toMatchObject({ internal: { ownership: 'Created' } });
   });
 });

@@ -101,7 +101,8 @@ describe('what Kubernetes forbids', () => {
       names.includes(name)
         ? Promise.reject(new KubeError('forbidden', `getting secret ${name}: no`))
         : get(resource, namespace, name);
-    for (const name of names) world.apply('ContactPoint', name, { webhook: { urlFrom: { name, key: 'url' } } });
+    for (const name of names)
+      world.apply('ContactPoint', name, { webhook: { url: { valueFrom: { secretKeyRef: { name, key: 'url' } } } } });
     await world.run(3_600_000);
 
     const errors = logged(world, from).filter((line) => line.startsWith('error a pass failed'));
@@ -136,7 +137,10 @@ describe('a pass that keeps failing by a mistake of ours', () => {
     const fails = (message: string) => {
       world.kube.get = () => Promise.reject(new Error(message));
       world.secret('hook', { url: 'https://hook.example.com/one' });
-      world.apply('ContactPoint', 'ops', { webhook: { urlFrom: { name: 'hook', key: 'url' } }, name: message });
+      world.apply('ContactPoint', 'ops', {
+        webhook: { url: { valueFrom: { secretKeyRef: { name: 'hook', key: 'url' } } } },
+        name: message,
+      });
     };
 
     fails('boom');

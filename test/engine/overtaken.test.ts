@@ -30,13 +30,13 @@ describe('an edit that comes while a call for the spec before it is under way', 
     const world = await aWorld();
     world.apply('ContactPoint', 'ops', { email: { addresses: ['a@example.com'] } });
     const alert = {
-      appEnvId: 'env_web_prod',
+      environmentRef: { externalId: 'env_web_prod' },
       metric: 'cpu_percent',
-      operator: 'gt',
+      operator: 'GreaterThan',
       threshold: 80,
       enabled: false,
       refreshSeconds: 0,
-      contactPoints: [{ contactPointRef: { name: 'ops' } }],
+      contactPointRefs: [{ name: 'ops' }],
     };
     await world.run(10_000);
     const said: unknown[] = [];
@@ -54,7 +54,7 @@ describe('an edit that comes while a call for the spec before it is under way', 
     expect(said).toEqual([1]);
     expect(conditionOf(world, 'MetricAlert', 'cpu')).toBe('True/InSync');
     const { alertId, ...status } = statusOf(world, 'MetricAlert', 'cpu');
-    expect(status).toMatchObject({ observedGeneration: 2, applied: { generation: 2 } });
+    expect(status).toMatchObject({ observedGeneration: 2, internal: { applied: { generation: 2 } } });
     const { body } = await world.request('GET', '/app-env/alerts?appEnvId=env_web_prod');
     const shown = (body as { alerts: readonly { alertId: string }[] }).alerts.find((one) => one.alertId === alertId);
     expect(shown).toMatchObject({ threshold: 90, enabled: false });

@@ -3,12 +3,12 @@ import { aWorld, commits, conditionOf } from '../kinds/support/world.ts';
 
 const mail = { name: 'on call', email: { addresses: ['a@example.com'] } };
 const alert = {
-  appEnvId: 'env_web_staging',
+  environmentRef: { externalId: 'env_web_staging' },
   metric: 'cpu_percent',
-  operator: 'gt',
-  contactPoints: [{ contactPointRef: { name: 'on-call' } }],
+  operator: 'GreaterThan',
+  contactPointRefs: [{ name: 'on-call' }],
 };
-const deployment = { appEnvId: 'env_web_staging', powerState: 'Running' };
+const deployment = { externalId: 'env_web_staging', powerState: 'Running' };
 const app = { externalId: 'app_web', name: 'web', port: 3000, image: { reference: 'r/x:1' }, applyImmediately: true };
 
 describe('what this process wrote, before the watch tells it', () => {

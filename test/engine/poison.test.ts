@@ -97,7 +97,7 @@ describe('an object whose pass always throws', () => {
     world.apply('ContactPoint', 'on-call', mail);
     await world.run(10_000);
     expect(world.get('ContactPoint', 'on-call')?.status).toMatchObject({
-      ownership: 'Created',
+      internal: { ownership: 'Created' },
       contactPointId: expect.any(String),
     });
 

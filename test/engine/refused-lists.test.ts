@@ -6,11 +6,11 @@ async function withAlert(): Promise<InProcess> {
   const world = await aWorld();
   world.apply('ContactPoint', 'on-call', { email: { addresses: ['a@example.com'] } });
   world.apply('MetricAlert', 'cpu', {
-    appEnvId: 'env_web_staging',
+    environmentRef: { externalId: 'env_web_staging' },
     metric: 'cpu_percent',
-    operator: 'gt',
+    operator: 'GreaterThan',
     refreshSeconds: 0,
-    contactPoints: [{ contactPointRef: { name: 'on-call' } }],
+    contactPointRefs: [{ name: 'on-call' }],
   });
   await world.run(60_000);
   expect(conditionOf(world, 'MetricAlert', 'cpu')).toBe('True/InSync');

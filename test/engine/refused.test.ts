@@ -20,7 +20,7 @@ describe('what the service refused', () => {
   it('is sent at once when the spec is corrected, though only in a part of the request', async () => {
     const world = await aWorld();
     await fromSource(world);
-    const build = (more: object) => ({ appEnvId: 'env_src', deploy: { build: { revision: 'a', ...more } } });
+    const build = (more: object) => ({ externalId: 'env_src', deploy: { build: { revision: 'a', ...more } } });
     world.apply('AppEnvironment', 'e', build({ rebuildFrom: 'nope' }));
     await world.run(10_000);
     expect(conditionOf(world, 'AppEnvironment', 'e')).toBe('False/Rejected');

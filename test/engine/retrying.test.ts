@@ -5,7 +5,7 @@
  * tries of them.
  */
 import { describe, expect, it } from 'vitest';
-import { aWorld, conditionOf, statusOf } from '../kinds/support/world.ts';
+import { aWorld, conditionOf, internalOf, statusOf } from '../kinds/support/world.ts';
 import type { Disturbance, Interference } from '../support/disturbed-wire.ts';
 import type { InProcess } from '../support/in-process.ts';
 
@@ -34,7 +34,9 @@ const renamedPoint: Arrange = (world) => {
 
 const rotatedSecret: Arrange = (world) => {
   world.secret('hook', { url: 'https://hook.example.com/one' });
-  world.apply('ContactPoint', 'cp', { webhook: { urlFrom: { name: 'hook', key: 'url' } } });
+  world.apply('ContactPoint', 'cp', {
+    webhook: { url: { valueFrom: { secretKeyRef: { name: 'hook', key: 'url' } } } },
+  });
   return Promise.resolve(() => world.secret('hook', { url: 'https://hook.example.com/two' }));
 };
 
@@ -46,9 +48,9 @@ const deletedPoint: Arrange = (world) => {
 };
 
 const stopped: Arrange = (world) => {
-  world.apply('AppEnvironment', 'prod', { appEnvId: 'env_web_prod', powerState: 'Running' });
+  world.apply('AppEnvironment', 'prod', { externalId: 'env_web_prod', powerState: 'Running' });
   return Promise.resolve(
-    () => void world.apply('AppEnvironment', 'prod', { appEnvId: 'env_web_prod', powerState: 'Stopped' }),
+    () => void world.apply('AppEnvironment', 'prod', { externalId: 'env_web_prod', powerState: 'Stopped' }),
   );
 };
 
@@ -56,7 +58,7 @@ const deployed: Arrange = () =>
   Promise.resolve(
     (world) =>
       void world.apply('AppEnvironment', 'prod', {
-        appEnvId: 'env_web_prod',
+        externalId: 'env_web_prod',
         deploy: { image: 'registry.example.com/web:2', onBind: 'Deploy' },
       }),
   );
@@ -65,13 +67,13 @@ const restricted: Arrange = () =>
   Promise.resolve(
     (world) =>
       void world.apply('MemberAccess', 'dev', {
-        membershipId: 'mem_demo',
+        externalId: 'mem_demo',
         access: 'Restricted',
-        environments: [{ appEnvId: 'env_web_prod' }],
+        environmentRefs: [{ externalId: 'env_web_prod' }],
       }),
   );
 
-const protection = { appEnvId: 'env_web_prod', destinationRegion: 'us-east', mode: 'Cold' };
+const protection = { environmentRef: { externalId: 'env_web_prod' }, destinationRegion: 'us-east', mode: 'Cold' };
 
 const isProtected: Arrange = () =>
   Promise.resolve((world) => void world.apply('DisasterProtection', 'prot', protection));
@@ -79,11 +81,11 @@ const isProtected: Arrange = () =>
 const drifted: Arrange = async (world) => {
   world.apply('ContactPoint', 'cp', mail);
   world.apply('MetricAlert', 'cpu', {
-    appEnvId: 'env_web_prod',
+    environmentRef: { externalId: 'env_web_prod' },
     metric: 'cpu_percent',
-    operator: 'gt',
+    operator: 'GreaterThan',
     refreshSeconds: 0,
-    contactPoints: [{ contactPointRef: { name: 'cp' } }],
+    contactPointRefs: [{ name: 'cp' }],
   });
   await world.run(60_000);
   const { alertId } = statusOf(world, 'MetricAlert', 'cpu');
@@ -339,7 +341,7 @@ describe('the pause after a call that failed', () => {
     const world = await aWorld();
     const happen = await editedApp(world);
     await world.run(130_000);
-    const known = statusOf(world, 'HostedApp', 'web')['applied'] as { prints: object };
+    const known = internalOf(world, 'HostedApp', 'web')['applied'] as { prints: object };
     world.interference = () => 'refuseConnection';
     await happen(world);
     await world.run(300_000);
@@ -350,7 +352,7 @@ describe('the pause after a call that failed', () => {
     await world.run(130_000);
 
     expect(world.sent.slice(from)).toEqual([]);
-    expect(statusOf(world, 'HostedApp', 'web')['applied']).toMatchObject({ prints: known.prints });
+    expect(internalOf(world, 'HostedApp', 'web')['applied']).toMatchObject({ prints: known.prints });
     expect(conditionOf(world, 'HostedApp', 'web')).toBe('True/InSync');
   });
 });

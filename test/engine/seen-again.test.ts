@@ -50,7 +50,7 @@ describe('an object that a look does not find on one day, and another look on an
     const theirs = { accountId: 'acc_demo', name: 'theirs', type: 'email', config: { addresses: ['a@example.com'] } };
     const { body } = await world.request('POST', '/contact-point', theirs);
     const { contactPointId } = (body as { contactPoint: { contactPointId: string } }).contactPoint;
-    const hook = { chatB: { webhookUrlFrom: { name: 'hook', key: 'url' } } };
+    const hook = { chatB: { webhookUrl: { valueFrom: { secretKeyRef: { name: 'hook', key: 'url' } } } } };
     world.apply('ContactPoint', 'theirs', { ...hook, externalId: contactPointId });
     await world.run(130_000);
 
@@ -64,10 +64,10 @@ describe('an object that a look does not find on one day, and another look on an
 
   it('is not gone either where it was paused in between, and nobody looked', async () => {
     const world = await aWorld();
-    const spec = { appId: 'app_web', environmentName: 'staging' };
+    const spec = { appRef: { externalId: 'app_web' }, environmentName: 'staging' };
     world.apply('AppEnvironment', 'web', spec);
     // What is paused asks for nothing: somebody else keeps the list coming.
-    world.apply('AppEnvironment', 'other', { appId: 'app_web', environmentName: 'production' });
+    world.apply('AppEnvironment', 'other', { appRef: { externalId: 'app_web' }, environmentName: 'production' });
     await world.run(130_000);
     anotherOnce(world);
     await world.run(70_000);
@@ -90,7 +90,7 @@ describe('an object that a look does not find on one day, and another look on an
 
   it('is not gone either where only lists show it', async () => {
     const world = await aWorld();
-    world.apply('AppEnvironment', 'web', { appId: 'app_web', environmentName: 'staging' });
+    world.apply('AppEnvironment', 'web', { appRef: { externalId: 'app_web' }, environmentName: 'staging' });
     await world.run(130_000);
     await world.control('PATCH', '/environments/env_web_staging', { name: 'renamed' });
     await world.run(130_000);

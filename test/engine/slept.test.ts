@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { InProcess } from '../support/in-process.ts';
-import { aWorld, conditionOf, statusOf } from '../kinds/support/world.ts';
+import { aWorld, conditionOf, internalOf } from '../kinds/support/world.ts';
 
 const names = ['a', 'b', 'c', 'd', 'e', 'f'];
 
@@ -8,7 +8,8 @@ const names = ['a', 'b', 'c', 'd', 'e', 'f'];
 function delays(world: InProcess): readonly number[] {
   const written = new Map<string, number[]>();
   for (const { object } of world.cluster.changesAfter(0)) {
-    const { journal } = (object.status ?? {}) as { journal?: { startedAt: string } };
+    const { internal } = (object.status ?? {}) as { internal?: { journal?: { startedAt: string } } };
+    const journal = internal?.journal;
     if (journal === undefined || object.kind !== 'ContactPoint') continue;
     const { name } = object.metadata;
     written.set(name, [...(written.get(name) ?? []), Date.parse(journal.startedAt)]);
@@ -27,7 +28,7 @@ describe('a machine that slept', () => {
     await world.run(5_000);
     for (const name of names) world.apply('ContactPoint', name, { email: { addresses: ['a@example.com'] } });
     await world.run(3_000);
-    const open = names.filter((name) => statusOf(world, 'ContactPoint', name)['journal']);
+    const open = names.filter((name) => internalOf(world, 'ContactPoint', name)['journal']);
     expect(open.length).toBeGreaterThan(1);
 
     world.sleep(3_600_000);

@@ -11,7 +11,7 @@ async function aWorld(options: ConstructorParameters<typeof InProcess>[0] = {}):
   return world;
 }
 
-const webhook = { webhook: { urlFrom: { name: 'hook', key: 'url' } } };
+const webhook = { webhook: { url: { valueFrom: { secretKeyRef: { name: 'hook', key: 'url' } } } } };
 
 async function contactPoints(world: InProcess): Promise<readonly { contactPointId: string; name: string }[]> {
   const { body } = await world.request('GET', '/contact-points?accountId=acc_demo');
@@ -31,7 +31,7 @@ describe('a contact point', () => {
     expect(await contactPoints(world)).toHaveLength(1);
     expect(before?.status).toMatchObject({
       contactPointId: expect.any(String),
-      ownership: 'Created',
+      internal: { ownership: 'Created' },
       observedGeneration: 1,
     });
     expect(before && flawsOf(before)).toEqual([]);

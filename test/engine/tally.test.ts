@@ -6,10 +6,10 @@ import { aWorld, statusOf } from '../kinds/support/world.ts';
 
 const mail = { email: { addresses: ['a@example.com'] } };
 const alert = {
-  appEnvId: 'env_web_prod',
+  environmentRef: { externalId: 'env_web_prod' },
   metric: 'cpu_percent',
-  operator: 'gt',
-  contactPoints: [{ contactPointRef: { name: 'ops' } }],
+  operator: 'GreaterThan',
+  contactPointRefs: [{ name: 'ops' }],
 };
 const alertResource = { group: 'apphosting.dev', version: 'v1alpha1', plural: 'metricalerts', namespaced: true };
 
@@ -17,7 +17,7 @@ async function aUsedAccount(): Promise<InProcess> {
   const world = await aWorld();
   world.apply('ContactPoint', 'ops', mail);
   for (const name of ['cpu', 'lost']) world.apply('MetricAlert', name, alert);
-  world.apply('MetricAlert', 'waits', { ...alert, contactPoints: [{ contactPointRef: { name: 'missing' } }] });
+  world.apply('MetricAlert', 'waits', { ...alert, contactPointRefs: [{ name: 'missing' }] });
   await world.run(60_000);
   return world;
 }
@@ -80,7 +80,7 @@ describe('an account', () => {
       name: 'theirs',
       description: theirs,
       metric: 'cpu_percent',
-      operator: 'gt',
+      operator: 'GreaterThan',
       threshold: 5,
       duration: '5m',
       contactPointIds: [contactPointId],

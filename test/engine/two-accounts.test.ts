@@ -4,7 +4,12 @@ import { aWorld, conditionOf, messageOf, statusOf } from '../kinds/support/world
 import type { InProcess } from '../support/in-process.ts';
 
 const mail = { email: { addresses: ['a@example.com'] } };
-const cpu = { appEnvId: 'env_web_prod', metric: 'cpu_percent', operator: 'gt', refreshSeconds: 0 };
+const cpu = {
+  environmentRef: { externalId: 'env_web_prod' },
+  metric: 'cpu_percent',
+  operator: 'GreaterThan',
+  refreshSeconds: 0,
+};
 
 /** An account in the namespace `team`, and one in the namespace `other`. */
 async function twoAccounts(): Promise<InProcess> {
@@ -32,9 +37,12 @@ const contested: readonly { kind: string; spec: object }[] = [
     kind: 'HostedApp',
     spec: { externalId: 'app_web', name: 'web', port: 8080, image: { reference: 'r.example.com/w:1' } },
   },
-  { kind: 'AppEnvironment', spec: { appEnvId: 'env_web_prod' } },
-  { kind: 'MemberAccess', spec: { membershipId: 'mem_demo', access: 'Full' } },
-  { kind: 'DisasterProtection', spec: { appEnvId: 'env_web_prod', destinationRegion: 'us-east', mode: 'Cold' } },
+  { kind: 'AppEnvironment', spec: { externalId: 'env_web_prod' } },
+  { kind: 'MemberAccess', spec: { externalId: 'mem_demo', access: 'Full' } },
+  {
+    kind: 'DisasterProtection',
+    spec: { environmentRef: { externalId: 'env_web_prod' }, destinationRegion: 'us-east', mode: 'Cold' },
+  },
 ];
 
 describe('two account resources for one account of the service', () => {
@@ -76,7 +84,7 @@ describe('two account resources for one account of the service', () => {
     const world = await twoAccounts();
     for (const within of ['team', 'other']) {
       world.apply('ContactPoint', `ops-${within}`, mail, {}, within);
-      const told = { ...cpu, contactPoints: [{ contactPointRef: { name: `ops-${within}` } }] };
+      const told = { ...cpu, contactPointRefs: [{ name: `ops-${within}` }] };
       world.apply('MetricAlert', `cpu-${within}`, told, {}, within);
     }
 
@@ -95,7 +103,13 @@ describe('two account resources for one account of the service', () => {
     world.apply('HostedApp', 'web', { ...app, ...image(1) });
     const deploy = { image: 'registry.example.com/web:9' };
     const paused = { 'apphosting.dev/paused': 'true' };
-    world.apply('AppEnvironment', 'prod', { appId: 'app_web', environmentName: 'production', deploy }, paused, 'other');
+    world.apply(
+      'AppEnvironment',
+      'prod',
+      { appRef: { externalId: 'app_web' }, environmentName: 'production', deploy },
+      paused,
+      'other',
+    );
     await world.run(130_000);
     const from = world.sent.length;
 
@@ -110,7 +124,7 @@ describe('two account resources for one account of the service', () => {
     world.apply('ContactPoint', 'ops', mail);
     await world.run(10_000);
     const { contactPointId } = statusOf(world, 'ContactPoint', 'ops') as { contactPointId: string };
-    world.apply('MetricAlert', 'cpu', { ...cpu, contactPoints: [{ contactPointId }] }, {}, 'other');
+    world.apply('MetricAlert', 'cpu', { ...cpu, contactPointRefs: [{ externalId: contactPointId }] }, {}, 'other');
     await world.run(60_000);
 
     world.delete('ContactPoint', 'ops');

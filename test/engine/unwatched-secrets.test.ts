@@ -11,7 +11,9 @@ async function withoutWatch(): Promise<InProcess> {
 describe('where Secrets may not be watched', () => {
   it('one that is made after its contact point is found within a minute or so', async () => {
     const world = await withoutWatch();
-    world.apply('ContactPoint', 'on-call', { webhook: { urlFrom: { name: 'hook', key: 'url' } } });
+    world.apply('ContactPoint', 'on-call', {
+      webhook: { url: { valueFrom: { secretKeyRef: { name: 'hook', key: 'url' } } } },
+    });
     await world.run(300_000);
     expect(conditionOf(world, 'ContactPoint', 'on-call')).toBe('False/SecretMissing');
 
@@ -24,7 +26,9 @@ describe('where Secrets may not be watched', () => {
   it('a value that is rotated is sent within a minute or so, once', async () => {
     const world = await withoutWatch();
     world.secret('hook', hook('one'));
-    world.apply('ContactPoint', 'on-call', { webhook: { urlFrom: { name: 'hook', key: 'url' } } });
+    world.apply('ContactPoint', 'on-call', {
+      webhook: { url: { valueFrom: { secretKeyRef: { name: 'hook', key: 'url' } } } },
+    });
     await world.run(300_000);
     const from = world.sent.length;
 

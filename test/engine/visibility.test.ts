@@ -2,12 +2,12 @@ import { describe, expect, it } from 'vitest';
 import { aWorld, conditionOf, messageOf, statusOf } from '../kinds/support/world.ts';
 
 const mail = { email: { addresses: ['a@example.com'] } };
-const alert = { appEnvId: 'env_web_prod', metric: 'cpu_percent', operator: 'gt' };
+const alert = { environmentRef: { externalId: 'env_web_prod' }, metric: 'cpu_percent', operator: 'GreaterThan' };
 
 async function anAlert() {
   const world = await aWorld();
   world.apply('ContactPoint', 'ops', mail);
-  world.apply('MetricAlert', 'cpu', { ...alert, contactPoints: [{ contactPointRef: { name: 'ops' } }] });
+  world.apply('MetricAlert', 'cpu', { ...alert, contactPointRefs: [{ name: 'ops' }] });
   await world.run(200_000);
   const { alertId } = statusOf(world, 'MetricAlert', 'cpu') as { alertId: string };
   return { world, remove: () => world.request('DELETE', `/alert?alertId=${alertId}`) };
@@ -27,7 +27,7 @@ describe('an owned object that no longer shows', () => {
 
   it('does not freeze the account for good while its resource waits for what could not be made then', async () => {
     const { world, remove } = await anAlert();
-    world.apply('MetricAlert', 'cpu', { ...alert, contactPoints: [{ contactPointRef: { name: 'late' } }] });
+    world.apply('MetricAlert', 'cpu', { ...alert, contactPointRefs: [{ name: 'late' }] });
     await world.run(10_000);
     expect(conditionOf(world, 'MetricAlert', 'cpu')).toBe('False/ReferenceNotReady');
 
@@ -42,8 +42,8 @@ describe('an owned object that no longer shows', () => {
 
   it('does not freeze the account for good when it is not to be made again', async () => {
     const { world, remove } = await anAlert();
-    const contactPoints = [{ contactPointRef: { name: 'ops' } }];
-    world.apply('MetricAlert', 'cpu', { ...alert, contactPoints, lifecycle: { onMissing: 'Stall' } });
+    const contactPointRefs = [{ name: 'ops' }];
+    world.apply('MetricAlert', 'cpu', { ...alert, contactPointRefs, lifecycle: { onMissing: 'Stall' } });
     await world.run(10_000);
 
     await remove();

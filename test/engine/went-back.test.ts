@@ -17,7 +17,11 @@ async function overtaken(): Promise<InProcess> {
   await world.run(5_000);
   const backup = world.cluster.snapshot();
   world.apply('ContactPoint', 'ops', { name: 'ops', email: { addresses: ['b@example.com'] } });
-  world.apply('MetricAlert', 'lost', { appEnvId: 'env_web_staging', metric: 'cpu_percent', operator: 'gt' });
+  world.apply('MetricAlert', 'lost', {
+    environmentRef: { externalId: 'env_web_staging' },
+    metric: 'cpu_percent',
+    operator: 'GreaterThan',
+  });
   await world.run(5_000);
   world.cluster.restore(backup);
   world.cluster.skipVersions(1_000);

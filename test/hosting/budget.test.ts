@@ -156,7 +156,7 @@ describe('the budget', () => {
     void ask('d');
     await settle();
 
-    expect(refusals).toEqual(['b: throttled', 'c: throttled']);
+    expect(refusals.toSorted()).toEqual(['b: throttled', 'c: throttled']);
     expect(grants).toHaveLength(1);
     await clock.advance(5000);
     expect(grants.map(({ name }) => name)).toEqual(['a', 'd']);
@@ -230,7 +230,7 @@ describe('the budget', () => {
     void ask('c', 'edit', 0, leaving.signal);
     await clock.advance(5000);
 
-    expect(refusals).toEqual(['b: stopped', 'c: stopped']);
+    expect(refusals.toSorted()).toEqual(['b: stopped', 'c: stopped']);
     expect(grants.map(({ name }) => name)).toEqual(['a']);
   });
 

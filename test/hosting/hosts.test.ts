@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { addressKind } from '../../src/hosting/wire/addresses.ts';
-import { openHosts, type HostRules, type Resolve } from '../../src/hosting/wire/hosts.ts';
+import { openHosts, type HostRules } from '../../src/hosting/wire/hosts.ts';
 
 const strict: HostRules = {
   allowedHosts: [],
@@ -230,19 +230,6 @@ describe('a base URL', () => {
 });
 
 describe('a name', () => {
-  const looked = (name: string, addresses: readonly string[], rules: HostRules): Promise<readonly string[] | string> =>
-    new Promise((resolve) => {
-      const system: Resolve = (_name, done) =>
-        done(
-          null,
-          addresses.map((address) => ({ address, family: address.includes(':') ? 6 : 4 })),
-        );
-      openHosts(rules, system).lookup(name, { all: true }, (error, found) => {
-        if (error !== null) resolve(error.message);
-        else resolve(Array.isArray(found) ? found.map(({ address }) => address) : [found]);
-      });
-    });
-
   it.each([
     { name: 'api.example.com', to: ['93.184.216.34'], rules: strict, ok: true, because: 'it is public' },
     { name: 'api.example.com', to: ['127.0.0.1'], rules: laptop, ok: false, because: 'only localhost may be here' },
@@ -258,7 +245,6 @@ describe('a name', () => {
     },
     { name: 'api.example.com', to: ['::ffff:127.0.0.1'], rules: strict, ok: false, because: 'it is here in disguise' },
     { name: 'api.example.com', to: ['fe80::1%eth0'], rules: strict, ok: false, because: 'a zone hides nothing' },
-    { name: 'api.example.com', to: [], rules: strict, ok: false, because: 'it leads nowhere' },
     { name: 'localhost', to: ['127.0.0.1', '::1'], rules: laptop, ok: true, because: 'that is what it is for' },
     { name: 'localhost', to: ['93.184.216.34'], rules: laptop, ok: false, because: 'http would go to another machine' },
     {
@@ -268,10 +254,13 @@ describe('a name', () => {
       ok: false,
       because: 'http would go to another machine',
     },
-  ])('$name that resolves to $to is dialled: $ok, because $because', async ({ name, to, rules, ok }) => {
-    const found = await looked(name, to, rules);
+  ])('$name that resolves to $to is dialled: $ok, because $because', ({ name, to, rules, ok }) => {
+    const flaw = openHosts(rules).addressesFlaw(
+      name,
+      to.map((address) => ({ address })),
+    );
 
-    expect(Array.isArray(found)).toBe(ok);
+    expect(flaw === undefined).toBe(ok);
   });
 });
 

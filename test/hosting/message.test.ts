@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { errorTextOf, sanitised } from '../../src/hosting/wire/message.ts';
+import { errorTextOf, wordsFrom } from '../../src/hosting/wire/message.ts';
 import { retryAfterMs } from '../../src/hosting/wire/retry-after.ts';
 
 describe('the short text of an error body', () => {
@@ -28,15 +28,13 @@ describe('text of the service', () => {
     { text: 'a\u0000b\u001b[31mc\nd', safe: 'a b [31mc d', because: 'control characters' },
     { text: 'see https://h.example/x?token=1 or ftp://y', safe: 'see [url] or [url]', because: 'URLs' },
     { text: 'HTTP://H/x!', safe: '[url]', because: 'URLs in capitals' },
-    { text: 'bad key s3cret value!', safe: 'bad key [secret]!', because: 'a known secret' },
-    { text: 'bad s3cret\u0007value', safe: 'bad [secret]', because: 'a secret that only control characters cut' },
     { text: 'abc\u202Edef\u200Bghi', safe: 'abc def ghi', because: 'characters that only steer' },
   ])('loses $because', ({ text, safe }) => {
-    expect(sanitised(text, (plain) => plain.replaceAll('s3cret value', '[secret]'))).toBe(safe);
+    expect(wordsFrom(text)).toBe(safe);
   });
 
   it('is cut at 200 characters, never inside of a character', () => {
-    const cut = sanitised('😀'.repeat(300), (plain) => plain);
+    const cut = wordsFrom('😀'.repeat(300));
 
     expect(cut.length).toBeLessThanOrEqual(200);
     expect(cut.isWellFormed()).toBe(true);

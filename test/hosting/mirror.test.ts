@@ -216,12 +216,12 @@ describe('the mirror', () => {
     await clock.advance(400_000);
 
     expect((requests.length - before) / 400).toBeLessThanOrEqual(1.06);
-    expect(mirror.pace.pollIntervalMs()).toBe(40_000);
-    expect(mirror.pace.forecastPerHour()).toBe(3600);
+    expect(mirror.schedule.pollIntervalMs()).toBe(40_000);
+    expect(mirror.schedule.forecastPerHour()).toBe(3600);
   });
 
   it('runs no more walks at once than it may, the wanted ones first', async () => {
-    const { clock, mirror, requests, world } = mirrorOfSmallWorld({ walksAtOnce: 2, requestsPerSecond: 100 });
+    const { clock, mirror, requests, world } = mirrorOfSmallWorld({ listsAtOnce: 2, requestsPerSecond: 100 });
     world.latencyMs = 1000;
     for (let index = 0; index < 10; index += 1) mirror.follow(alertsOf(`env_${index}`));
     mirror.want(points, -1);

@@ -41,7 +41,7 @@ async function exchanged(
   caBundle: string | undefined,
   rules: HostRules = loopbackRules,
 ): Promise<{ readonly outcome: WireResponse | WireFailure; readonly started: boolean }> {
-  const open = openUndiciWire(openHosts(rules, (_name, done) => done(null, [{ address: '127.0.0.1', family: 4 }])));
+  const open = openUndiciWire(openHosts(rules), () => Promise.resolve([{ address: '127.0.0.1', family: 4 }]));
   closers.push(() => open.close());
   let started = false;
   const outcome = await open.wire({

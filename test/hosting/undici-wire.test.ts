@@ -3,8 +3,10 @@ import { createServer, type AddressInfo, type Server, type Socket } from 'node:n
 import { gzipSync } from 'node:zlib';
 import { afterEach, describe, expect, it } from 'vitest';
 import { openHosts } from '../../src/hosting/wire/hosts.ts';
+import { openNames, type Resolve } from '../../src/hosting/wire/names.ts';
 import { openUndiciWire, type OpenWire } from '../../src/hosting/wire/undici-wire.ts';
 import type { WireFailure, WireRequest, WireResponse } from '../../src/hosting/wire/wire.ts';
+import { realClock } from '../support/real-time.ts';
 import { loopbackRules } from './support/around.ts';
 
 const closers: (() => Promise<void>)[] = [];
@@ -43,7 +45,7 @@ async function server(
 }
 
 function opened(): OpenWire {
-  const wire = openUndiciWire(openHosts(loopbackRules));
+  const wire = openUndiciWire(openHosts(loopbackRules), openNames({ clock: realClock }));
   closers.push(() => wire.close());
   return wire;
 }
@@ -213,8 +215,8 @@ describe('the wire', () => {
 
   it('dials nothing when a name leads to where it must not', async () => {
     const { origin, sockets } = await server(respond('{}'));
-    const hosts = openHosts(loopbackRules, (_name, done) => done(null, [{ address: '127.0.0.1', family: 4 }]));
-    const wire = openUndiciWire(hosts);
+    const here: Resolve = () => Promise.resolve([{ address: '127.0.0.1', family: 4 }]);
+    const wire = openUndiciWire(openHosts(loopbackRules), here);
     closers.push(() => wire.close());
 
     const { outcome, started } = await exchanged(wire, origin.replace('127.0.0.1', 'rebound.example.com'));

@@ -4,11 +4,11 @@ import { aWorld, statusOf } from './support/world.ts';
 
 function alerting(world: InProcess, refreshSeconds: number): void {
   world.apply('MetricAlert', 'cpu', {
-    appEnvId: 'env_web_prod',
+    environmentRef: { externalId: 'env_web_prod' },
     metric: 'cpu_percent',
-    operator: 'gt',
+    operator: 'GreaterThan',
     refreshSeconds,
-    contactPoints: [{ contactPointRef: { name: 'cp' } }],
+    contactPointRefs: [{ name: 'cp' }],
   });
 }
 

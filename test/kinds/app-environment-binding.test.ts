@@ -8,7 +8,7 @@ const bindings: readonly Row[] = [
   { because: 'its cliEnvName', spec: { cliEnvName: 'mine-prod' }, shown: shown(), comesTo: 'ready InSync' },
   {
     because: 'its name in an app',
-    spec: { appId: 'app_1', environmentName: 'prod' },
+    spec: { appRef: { externalId: 'app_1' }, environmentName: 'prod' },
     shown: shown(),
     comesTo: 'ready InSync',
   },
@@ -31,13 +31,13 @@ const bindings: readonly Row[] = [
   },
   {
     because: 'an id that is not there',
-    spec: { appEnvId: 'env_9' },
+    spec: { externalId: 'env_9' },
     shown: shown(),
     comesTo: 'wait EnvironmentNotFound',
   },
   {
     because: 'a name that two have',
-    spec: { appId: 'app_1', environmentName: 'prod' },
+    spec: { appRef: { externalId: 'app_1' }, environmentName: 'prod' },
     shown: [shows(list, [anEnvironment(), anEnvironment({ appEnvId: 'env_2' })])],
     comesTo: 'stall Ambiguous',
   },
@@ -64,14 +64,14 @@ const bindings: readonly Row[] = [
   },
   {
     because: 'one that is called otherwise by now',
-    spec: { appId: 'app_1', environmentName: 'prod' },
+    spec: { appRef: { externalId: 'app_1' }, environmentName: 'prod' },
     memory: fresh,
     shown: shown({ name: 'old' }),
     comesTo: 'stall EnvironmentChanged',
   },
   {
     because: 'one that moved to another app',
-    spec: { appId: 'app_1', environmentName: 'prod' },
+    spec: { appRef: { externalId: 'app_1' }, environmentName: 'prod' },
     memory: fresh,
     shown: shown({ appId: 'app_2' }),
     comesTo: 'stall EnvironmentChanged',
@@ -85,7 +85,7 @@ const bindings: readonly Row[] = [
   },
   {
     because: 'one that is proved gone, with a successor of its name',
-    spec: { appId: 'app_1', environmentName: 'prod' },
+    spec: { appRef: { externalId: 'app_1' }, environmentName: 'prod' },
     memory: { ...fresh, facts: { deploy: { revision: 'r/x:0' } } },
     shown: [shows(list, [anEnvironment({ appEnvId: 'env_2' })], 70_000)],
     with: { notes: { missedAt: 5_000 } },

@@ -7,9 +7,9 @@ import { aWorld, conditionOf, environmentOf, messageOf, statusOf } from './suppo
 const kind = 'AppEnvironment';
 const name = 'staging';
 const env = [{ name: 'TOKEN', valueFrom: { secretKeyRef: { name: 'app', key: 'token' } } }];
-const first = { appEnvId: 'env_web_staging', env, deploy: { image: 'r/x:1', onBind: 'Deploy' } };
+const first = { externalId: 'env_web_staging', env, deploy: { image: 'r/x:1', onBind: 'Deploy' } };
 const second = { ...first, deploy: { image: 'r/x:2', onBind: 'Deploy' } };
-const older = { appEnvId: 'env_web_staging', powerState: 'Running' };
+const older = { externalId: 'env_web_staging', powerState: 'Running' };
 const app = { externalId: 'app_web', name: 'web', port: 3000, image: { reference: 'r/x:1' }, applyImmediately: true };
 const paused = { 'apphosting.dev/paused': 'true' };
 
@@ -53,7 +53,7 @@ const holds: Readonly<Record<string, Hold>> = {
     letGo: (world) => void world.apply(kind, name, second),
   },
   'is only observed': {
-    hold: (world) => void world.apply(kind, name, { ...second, lifecycle: { mode: 'Observe' } }),
+    hold: (world) => void world.apply(kind, name, { ...second, lifecycle: { managementPolicy: 'Observe' } }),
     letGo: (world) => void world.apply(kind, name, second),
   },
   'lacks its Secret': {
@@ -132,8 +132,8 @@ describe('a deployment in doubt', () => {
 });
 
 describe('a deployment that waits for its environment to run', () => {
-  const running = { appEnvId: 'env_web_staging', powerState: 'Running' };
-  const stopped = { appEnvId: 'env_web_staging', powerState: 'Stopped' };
+  const running = { externalId: 'env_web_staging', powerState: 'Running' };
+  const stopped = { externalId: 'env_web_staging', powerState: 'Stopped' };
   const edit = (world: InProcess) =>
     Promise.resolve(world.apply(kind, name, { ...stopped, deploy: { image: 'r/x:2' } }));
   const lose = (world: InProcess) => {
@@ -173,7 +173,7 @@ describe('a startup override that waits for the next build', () => {
     await world.run(10_000);
     const { appId } = statusOf(world, 'HostedApp', 'built');
     await world.control('POST', '/environments', { appEnvId: 'env_b', appId, name: 'b', region: 'eu-west' });
-    const build = { appEnvId: 'env_b', deploy: { build: { revision: 'one' } }, startup: { command: 'a' } };
+    const build = { externalId: 'env_b', deploy: { build: { revision: 'one' } }, startup: { command: 'a' } };
     world.apply(kind, 'b', build);
     await world.run(120_000);
     world.apply(kind, 'b', { ...build, startup: { command: 'b' } });

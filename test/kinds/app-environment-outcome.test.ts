@@ -3,7 +3,7 @@ import { aWorld, statusOf } from './support/world.ts';
 
 const kind = 'AppEnvironment';
 const name = 'staging';
-const spec = (image: string) => ({ appEnvId: 'env_web_staging', deploy: { image, onBind: 'Deploy' } });
+const spec = (image: string) => ({ externalId: 'env_web_staging', deploy: { image, onBind: 'Deploy' } });
 
 describe('how a deployment ended', () => {
   it('is not told by a word on the way to that', async () => {

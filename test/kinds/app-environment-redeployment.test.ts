@@ -4,7 +4,7 @@ import { aWorld, conditionOf, newestRequest, writesSince } from './support/world
 const kind = 'AppEnvironment';
 const name = 'staging';
 const annotation = 'apphosting.dev/redeploy-at';
-const spec = { appEnvId: 'env_web_staging', deploy: { image: 'r/x:1', onBind: 'Deploy' } };
+const spec = { externalId: 'env_web_staging', deploy: { image: 'r/x:1', onBind: 'Deploy' } };
 
 describe('a redeployment that an annotation asks for', () => {
   it.each([

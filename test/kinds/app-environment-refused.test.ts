@@ -15,7 +15,11 @@ async function stateOf(world: InProcess): Promise<unknown> {
 }
 
 describe('a deployment that the service refuses', () => {
-  const wants = (image: string) => ({ appEnvId, powerState: 'Running', deploy: { image, onBind: 'Deploy' } });
+  const wants = (image: string) => ({
+    externalId: appEnvId,
+    powerState: 'Running',
+    deploy: { image, onBind: 'Deploy' },
+  });
 
   it('does not keep down what somebody stopped and the spec wants running', async () => {
     const world = await aWorld();
@@ -53,7 +57,7 @@ describe('a deployment that the service refuses', () => {
   it('is what is said of an environment that was never deployed', async () => {
     const world = await aWorld();
     const id = await neverDeployed(world);
-    world.apply(kind, name, { ...wants('R X'), appEnvId: id });
+    world.apply(kind, name, { ...wants('R X'), externalId: id });
     await world.run(700_000);
 
     expect(conditionOf(world, kind, name)).toBe('False/Rejected');
@@ -64,7 +68,7 @@ describe('a deployment that the service refuses', () => {
 describe('a roll-back to the version that runs', () => {
   it('does not stand in the way of a redeployment where it was only assumed', async () => {
     const world = await aWorld();
-    const spec = { appEnvId, deploy: { contentId: await current(world) } };
+    const spec = { externalId: appEnvId, deploy: { contentId: await current(world) } };
     world.apply(kind, name, spec);
     await world.run(60_000);
     world.apply(kind, name, spec, { 'apphosting.dev/redeploy-at': 'now' });
@@ -76,7 +80,7 @@ describe('a roll-back to the version that runs', () => {
 
   it('does not keep an environment down that was stopped when its status was lost', async () => {
     const world = await aWorld();
-    const spec = { appEnvId, deploy: { contentId: await current(world) } };
+    const spec = { externalId: appEnvId, deploy: { contentId: await current(world) } };
     world.apply(kind, name, { ...spec, powerState: 'Stopped' });
     await world.run(60_000);
     world.delete(kind, name);

@@ -13,7 +13,7 @@ import {
   neverDeployed,
 } from './support/world.ts';
 
-const spec = { appEnvId: 'env_web_staging', powerState: 'Running' };
+const spec = { externalId: 'env_web_staging', powerState: 'Running' };
 const kind = 'AppEnvironment';
 const name = 'staging';
 
@@ -47,7 +47,7 @@ async function aDeployedWorld(options: Parameters<typeof aWorld>[0] = {}): Promi
 describe('an AppEnvironment in a world', () => {
   it('waits for an environment that does not exist yet and deploys to it within a poll of its coming', async () => {
     const world = await aWorld();
-    world.apply(kind, name, { appId: 'app_web', environmentName: 'beta', deploy: { image: 'r/x:1' } });
+    world.apply(kind, name, { appRef: { externalId: 'app_web' }, environmentName: 'beta', deploy: { image: 'r/x:1' } });
     await world.run(5_000);
     const waiting = conditionOf(world, kind, name);
     await world.control('POST', '/environments', { appId: 'app_web', name: 'beta', region: 'eu-west' });
@@ -232,7 +232,7 @@ describe('an AppEnvironment in a world', () => {
     await world.run(700_000);
     const given = conditionOf(world, kind, name);
     world.interference = () => undefined;
-    await world.request('POST', '/app-env/redeploy', { appEnvId: spec.appEnvId });
+    await world.request('POST', '/app-env/redeploy', { appEnvId: spec.externalId });
     await world.run(200_000);
     const later = conditionOf(world, kind, name);
     world.apply(kind, name, { ...spec, ...change }, { 'apphosting.dev/redeploy-at': 'again' });
@@ -295,11 +295,19 @@ describe('an AppEnvironment in a world', () => {
 
   it('stops at an environment that was renamed, and says what it is called now', async () => {
     const world = await aWorld();
-    world.apply(kind, name, { appId: 'app_web', environmentName: 'staging', deploy: { image: 'r/x:1' } });
+    world.apply(kind, name, {
+      appRef: { externalId: 'app_web' },
+      environmentName: 'staging',
+      deploy: { image: 'r/x:1' },
+    });
     await world.run(5_000);
     await world.control('PATCH', '/environments/env_web_staging', { name: 'old' });
     await world.run(70_000);
-    world.apply(kind, name, { appId: 'app_web', environmentName: 'staging', deploy: { image: 'r/x:2' } });
+    world.apply(kind, name, {
+      appRef: { externalId: 'app_web' },
+      environmentName: 'staging',
+      deploy: { image: 'r/x:2' },
+    });
     await world.run(70_000);
 
     expect(conditionOf(world, kind, name)).toBe('False/EnvironmentChanged');
@@ -309,7 +317,11 @@ describe('an AppEnvironment in a world', () => {
 
   it('takes up the successor of an environment that was deleted and made again', async () => {
     const world = await aWorld();
-    world.apply(kind, name, { appId: 'app_web', environmentName: 'staging', deploy: { image: 'r/x:1' } });
+    world.apply(kind, name, {
+      appRef: { externalId: 'app_web' },
+      environmentName: 'staging',
+      deploy: { image: 'r/x:1' },
+    });
     await world.run(5_000);
     await world.control('DELETE', '/environments/env_web_staging');
     await world.run(200_000);
@@ -331,7 +343,7 @@ describe('an AppEnvironment in a world', () => {
 
   it('only observes in mode Observe, and says what it would do', async () => {
     const world = await aDeployedWorld();
-    world.apply(kind, name, { ...spec, deploy: { image: 'r/x:2' }, lifecycle: { mode: 'Observe' } });
+    world.apply(kind, name, { ...spec, deploy: { image: 'r/x:2' }, lifecycle: { managementPolicy: 'Observe' } });
     await world.run(70_000);
 
     expect(conditionOf(world, kind, name)).toBe('True/Observed');
@@ -341,7 +353,7 @@ describe('an AppEnvironment in a world', () => {
 
   it('never starts what was never deployed', async () => {
     const world = await aWorld();
-    world.apply(kind, name, { appEnvId: await neverDeployed(world), powerState: 'Running' });
+    world.apply(kind, name, { externalId: await neverDeployed(world), powerState: 'Running' });
     await world.run(70_000);
 
     expect(conditionOf(world, kind, name)).toBe('False/NeverDeployed');
@@ -414,9 +426,9 @@ describe('an AppEnvironment in a world', () => {
 
   it('remembers what it learned between a refusal and its repetition', async () => {
     const world = await aDeployedWorld();
-    const { appEnvId } = spec;
-    const runs = { appEnvId, deploy: { image: 'r/x:1' } };
-    const refused = { appEnvId, deploy: { image: 'r/x:2' }, env: [{ name: 'A', value: '2' }] };
+    const { externalId } = spec;
+    const runs = { externalId, deploy: { image: 'r/x:1' } };
+    const refused = { externalId, deploy: { image: 'r/x:2' }, env: [{ name: 'A', value: '2' }] };
     const power = { powerState: 'Running', lifecycle: { drift: 'Report' } };
     world.interference = ({ path }) =>
       path.endsWith('/deploy-image') ? { insteadOf: { status: 400, text: '{"message":"no"}' } } : undefined;

@@ -40,7 +40,13 @@ async function theirApp(world: InProcess): Promise<string> {
 }
 
 function onAlert(contactPointId: string, more: object): object {
-  return { metric: 'cpu_percent', operator: 'gt', refreshSeconds: 0, contactPoints: [{ contactPointId }], ...more };
+  return {
+    metric: 'cpu_percent',
+    operator: 'GreaterThan',
+    refreshSeconds: 0,
+    contactPointRefs: [{ externalId: contactPointId }],
+    ...more,
+  };
 }
 
 describe('what belongs to another account of the same token', () => {
@@ -88,7 +94,7 @@ describe('what belongs to another account of the same token', () => {
     await theirApp(world);
     const id = await theirContactPoint(world);
 
-    world.apply('MetricAlert', 'cpu', onAlert(id, { appEnvId: 'env_theirs' }));
+    world.apply('MetricAlert', 'cpu', onAlert(id, { environmentRef: { externalId: 'env_theirs' } }));
     await world.run(180_000);
 
     expect(conditionOf(world, 'MetricAlert', 'cpu')).toBe('False/EnvironmentNotFound');
@@ -102,8 +108,16 @@ describe('what belongs to another account of the same token', () => {
     const body = await made(world, '/app-env/alert', { appEnvId: 'env_theirs', ...alert, contactPointIds: [id] });
     const { alertId } = body['alert'] as { alertId: string };
 
-    world.apply('MetricAlert', 'here', onAlert(id, { appEnvId: 'env_web_prod', externalId: alertId }));
-    world.apply('MetricAlert', 'there', onAlert(id, { appEnvId: 'env_theirs', externalId: alertId }));
+    world.apply(
+      'MetricAlert',
+      'here',
+      onAlert(id, { environmentRef: { externalId: 'env_web_prod' }, externalId: alertId }),
+    );
+    world.apply(
+      'MetricAlert',
+      'there',
+      onAlert(id, { environmentRef: { externalId: 'env_theirs' }, externalId: alertId }),
+    );
     await world.run(180_000);
 
     expect(conditionOf(world, 'MetricAlert', 'there')).toBe('False/EnvironmentNotFound');
@@ -114,11 +128,11 @@ describe('what belongs to another account of the same token', () => {
   it('is no environment to bind or to give access to', async () => {
     await theirApp(world);
 
-    world.apply('AppEnvironment', 'taken', { appEnvId: 'env_theirs', powerState: 'Stopped' });
+    world.apply('AppEnvironment', 'taken', { externalId: 'env_theirs', powerState: 'Stopped' });
     world.apply('MemberAccess', 'some', {
-      membershipId: 'mem_demo',
+      externalId: 'mem_demo',
       access: 'Restricted',
-      environments: [{ appEnvId: 'env_theirs' }],
+      environmentRefs: [{ externalId: 'env_theirs' }],
     });
     await world.run(180_000);
 
@@ -130,14 +144,18 @@ describe('what belongs to another account of the same token', () => {
 
 describe('an environment that this namespace did not make', () => {
   it.each([
-    { because: 'the account allows no adoption', account: { adoption: 'Never' }, lifecycle: {} },
+    { because: 'the account allows no adoption', account: { lifecycle: { adoption: 'Never' } }, lifecycle: {} },
     { because: 'the alert itself does without', account: {}, lifecycle: { adoption: 'Never' } },
   ])('gets no alert by its id where $because', async ({ account, lifecycle }) => {
     const world = await aWorld();
     world.account(account);
     const contactPointId = await theirContactPoint(world, 'acc_demo').catch(() => 'cp_any');
 
-    world.apply('MetricAlert', 'cpu', onAlert(contactPointId, { appEnvId: 'env_web_prod', lifecycle }));
+    world.apply(
+      'MetricAlert',
+      'cpu',
+      onAlert(contactPointId, { environmentRef: { externalId: 'env_web_prod' }, lifecycle }),
+    );
     await world.run(60_000);
 
     expect(conditionOf(world, 'MetricAlert', 'cpu')).toBe('False/AdoptionNotAllowed');
@@ -147,12 +165,12 @@ describe('an environment that this namespace did not make', () => {
   it('keeps the alerts that were put on it before the account said so', async () => {
     const world = await aWorld();
     world.apply('ContactPoint', 'on-call', mail);
-    const contactPoints = [{ contactPointRef: { name: 'on-call' } }];
-    const alert = { ...onAlert('', { appEnvId: 'env_web_prod' }), contactPoints };
+    const contactPointRefs = [{ name: 'on-call' }];
+    const alert = { ...onAlert('', { environmentRef: { externalId: 'env_web_prod' } }), contactPointRefs };
     world.apply('MetricAlert', 'cpu', alert);
     await world.run(60_000);
 
-    world.account({ adoption: 'Never' });
+    world.account({ lifecycle: { adoption: 'Never' } });
     world.apply('MetricAlert', 'cpu', { ...alert, threshold: 50 });
     await world.run(60_000);
     const seen = conditionOf(world, 'MetricAlert', 'cpu');

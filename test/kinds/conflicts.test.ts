@@ -3,7 +3,7 @@ import type { Disturbance } from '../support/disturbed-wire.ts';
 import type { InProcess } from '../support/in-process.ts';
 import { aWorld, commits, conditionOf, messageOf, neverDeployed, statusOf } from './support/world.ts';
 
-const spec = { appEnvId: 'env_web_staging', powerState: 'Running' };
+const spec = { externalId: 'env_web_staging', powerState: 'Running' };
 const kind = 'AppEnvironment';
 const name = 'staging';
 const text = '{"error":"another deployment runs"}';
@@ -92,7 +92,7 @@ describe('a no', () => {
       const { contentId } = statusOf(world, kind, name)['deploy'] as { contentId: string };
       world.apply(kind, name, { ...spec, deploy: { image: 'r/x:2' } });
       await world.run(70_000);
-      await world.request('POST', '/app-env/rollback', { appEnvId: spec.appEnvId, targetContentId: contentId });
+      await world.request('POST', '/app-env/rollback', { appEnvId: spec.externalId, targetContentId: contentId });
       await world.run(70_000);
       world.apply(kind, name, { ...spec, deploy: { contentId } });
       await bustle(world, 100_000);
@@ -106,7 +106,7 @@ describe('a no', () => {
     'to a first start is NeverDeployed, with whatever status: %s',
     async (status) => {
       const world = await aWorld({ readings: { 'rejection.status': status } });
-      world.apply(kind, name, { appEnvId: await neverDeployed(world), powerState: 'Running' });
+      world.apply(kind, name, { externalId: await neverDeployed(world), powerState: 'Running' });
       await world.run(70_000);
 
       expect(conditionOf(world, kind, name)).toBe('False/NeverDeployed');

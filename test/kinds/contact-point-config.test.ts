@@ -3,7 +3,7 @@ import type { InProcess } from '../support/in-process.ts';
 import { aWorld, commits, conditionOf, messageOf, statusOf } from './support/world.ts';
 
 const kind = 'ContactPoint';
-const webhook = { urlFrom: { name: 'hook', key: 'url' }, httpMethod: 'POST' };
+const webhook = { url: { valueFrom: { secretKeyRef: { name: 'hook', key: 'url' } } }, httpMethod: 'POST' };
 
 /** A world with a contact point whose settings are read back. */
 async function aVerifiedWorld(): Promise<InProcess> {
@@ -75,9 +75,15 @@ describe('the Secrets of a contact point', () => {
       password: 'with a line end\n',
     });
     const from = (key: string) => ({ name: 'files', key });
-    world.apply(kind, 'hook', { webhook: { urlFrom: from('url'), username: 'us', passwordFrom: from('password') } });
-    world.apply(kind, 'chat', { chatB: { webhookUrlFrom: from('url') } });
-    world.apply(kind, 'duty', { incident: { integrationKeyFrom: from('key') } });
+    world.apply(kind, 'hook', {
+      webhook: {
+        url: { valueFrom: { secretKeyRef: from('url') } },
+        username: 'us',
+        password: { valueFrom: { secretKeyRef: from('password') } },
+      },
+    });
+    world.apply(kind, 'chat', { chatB: { webhookUrl: { valueFrom: { secretKeyRef: from('url') } } } });
+    world.apply(kind, 'duty', { incident: { integrationKey: { valueFrom: { secretKeyRef: from('key') } } } });
     await world.run(30_000);
 
     const configs = world.sent.map(({ body }) => (JSON.parse(body) as { config: object }).config);
@@ -97,12 +103,14 @@ describe('a contact point of a chat that takes https only', () => {
     async (way) => {
       const world = await aWorld();
       world.secret('hook', { url: 'http://planted.example.com/x' });
-      world.apply(kind, 'chat', { [way]: { webhookUrlFrom: { name: 'hook', key: 'url' } } });
+      world.apply(kind, 'chat', {
+        [way]: { webhookUrl: { valueFrom: { secretKeyRef: { name: 'hook', key: 'url' } } } },
+      });
       await world.run(30_000);
 
       expect(conditionOf(world, kind, 'chat')).toBe('False/Rejected');
       expect(messageOf(world, kind, 'chat')).toBe(
-        `spec.${way}.webhookUrlFrom: key "url" of Secret hook does not hold an https URL`,
+        `spec.${way}.webhookUrl: key "url" of Secret hook does not hold an https URL`,
       );
       expect(world.sent).toEqual([]);
 
@@ -118,10 +126,10 @@ describe('a contact point that is deleted while an alert uses it', () => {
     const world = await aWorld();
     world.apply(kind, 'on-call', { email: { addresses: ['a@example.com'] } });
     world.apply('MetricAlert', 'cpu', {
-      appEnvId: 'env_web_prod',
+      environmentRef: { externalId: 'env_web_prod' },
       metric: 'cpu_percent',
-      operator: 'gt',
-      contactPoints: [{ contactPointRef: { name: 'on-call' } }],
+      operator: 'GreaterThan',
+      contactPointRefs: [{ name: 'on-call' }],
     });
     await world.run(60_000);
     world.delete(kind, 'on-call');

@@ -28,7 +28,9 @@ describe('a contact point', () => {
     async (value, flaw) => {
       const world = await aWorld();
       world.secret('hook', { url: 'https://hook.example.com/one' });
-      world.apply('ContactPoint', 'hook', { webhook: { urlFrom: { name: 'hook', key: 'url' } } });
+      world.apply('ContactPoint', 'hook', {
+        webhook: { url: { valueFrom: { secretKeyRef: { name: 'hook', key: 'url' } } } },
+      });
       await world.run(30_000);
       const sent = world.sent.length;
 
@@ -36,9 +38,7 @@ describe('a contact point', () => {
       await world.run(1_800_000);
 
       expect(conditionOf(world, 'ContactPoint', 'hook')).toBe('False/Rejected');
-      expect(messageOf(world, 'ContactPoint', 'hook')).toContain(
-        `spec.webhook.urlFrom: key "url" of Secret hook ${flaw}`,
-      );
+      expect(messageOf(world, 'ContactPoint', 'hook')).toContain(`spec.webhook.url: key "url" of Secret hook ${flaw}`);
       expect(world.sent.slice(sent)).toEqual([]);
 
       world.secret('hook', { url: 'https://hook.example.com/two' });
@@ -54,11 +54,11 @@ describe('a contact point', () => {
   it('whose deletion was blocked goes as soon as the alert that used it uses another one', async () => {
     const world = await aWorld();
     const spec = (name: string) => ({
-      appEnvId: 'env_web_prod',
+      environmentRef: { externalId: 'env_web_prod' },
       metric: 'cpu_percent',
-      operator: 'gt',
+      operator: 'GreaterThan',
       refreshSeconds: 0,
-      contactPoints: [{ contactPointRef: { name } }],
+      contactPointRefs: [{ name }],
     });
     for (const name of ['old', 'new']) world.apply('ContactPoint', name, mail);
     world.apply('MetricAlert', 'cpu', spec('old'));
@@ -119,7 +119,7 @@ describe('a contact point', () => {
     await world.run(60_000);
 
     expect([before, conditionOf(world, 'ContactPoint', 'ops')]).toEqual(['False/ObjectGone', 'True/InSync']);
-    expect(statusOf(world, 'ContactPoint', 'ops')).toMatchObject({ ownership: 'Created' });
+    expect(statusOf(world, 'ContactPoint', 'ops')).toMatchObject({ internal: { ownership: 'Created' } });
   });
 
   it('keeps the answer to a request to look again when the request is taken back', async () => {
@@ -139,7 +139,7 @@ describe('a contact point', () => {
 describe('a contact point that is only observed', () => {
   it('is not called synced while it would be created', async () => {
     const world = await aWorld();
-    world.apply('ContactPoint', 'new', { ...mail, lifecycle: { mode: 'Observe' } });
+    world.apply('ContactPoint', 'new', { ...mail, lifecycle: { managementPolicy: 'Observe' } });
     await world.run(120_000);
 
     expect(statusOf(world, 'ContactPoint', 'new')['wouldDo']).toBe('create contact point "new"');
@@ -150,10 +150,10 @@ describe('a contact point that is only observed', () => {
   it('is not called synced while a rotated Secret would be sent, and is when it is the old one again', async () => {
     const world = await aWorld();
     world.secret('hook', { url: 'https://hook.example.com/one' });
-    const spec = { webhook: { urlFrom: { name: 'hook', key: 'url' } } };
+    const spec = { webhook: { url: { valueFrom: { secretKeyRef: { name: 'hook', key: 'url' } } } } };
     world.apply('ContactPoint', 'hook', spec);
     await world.run(30_000);
-    world.apply('ContactPoint', 'hook', { ...spec, lifecycle: { mode: 'Observe' } });
+    world.apply('ContactPoint', 'hook', { ...spec, lifecycle: { managementPolicy: 'Observe' } });
     await world.run(30_000);
 
     world.secret('hook', { url: 'https://hook.example.com/two' });

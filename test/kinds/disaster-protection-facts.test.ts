@@ -6,7 +6,12 @@ import { aConfiguration, aPass, noMemory } from './support/disaster-pass.ts';
 /** A pass over a protection that remembers these operations. */
 function aProtectionPass(operations: readonly object[]): ProtectionPass {
   const memory = { ...noMemory, id: 'cfg_1', facts: { operations } };
-  return { ...aPass(), spec: { appEnvId: 'env_1' }, memory, related: () => [] } as unknown as ProtectionPass;
+  return {
+    ...aPass(),
+    spec: { environmentRef: { externalId: 'env_1' } },
+    memory,
+    related: () => [],
+  } as unknown as ProtectionPass;
 }
 
 describe('the operations of a protection', () => {

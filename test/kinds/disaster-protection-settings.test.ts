@@ -4,7 +4,7 @@ import type { Spec } from '../../src/kinds/disaster-protection/schema.ts';
 import { aConfiguration, aPass, noMemory } from './support/disaster-pass.ts';
 
 function aProtectionPass(spec: Partial<Spec>): ProtectionPass {
-  return { ...aPass(), spec: { appEnvId: 'env_1', ...spec }, memory: noMemory };
+  return { ...aPass(), spec: { environmentRef: { externalId: 'env_1' }, ...spec }, memory: noMemory };
 }
 
 const saved = { envName: 'recovered', appName: 'orders-recovered', createNewApp: true };

@@ -19,7 +19,7 @@ const discard = {
 };
 const reset = {
   scope: 'Environment',
-  appEnvId: 'env_1',
+  environmentRef: { externalId: 'env_1' },
   configurationId: 'cfg_1',
   configurationGeneration: 3,
   confirmationName: 'prod',
@@ -118,7 +118,7 @@ describe('a reset', () => {
 
   const whole = {
     scope: 'Account',
-    appEnvId: undefined,
+    environmentRef: undefined,
     configurationId: undefined,
     configurationGeneration: undefined,
     configurations: [{ configurationId: 'cfg_1', configurationGeneration: 3 }],

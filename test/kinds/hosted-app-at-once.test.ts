@@ -122,12 +122,12 @@ describe('an app whose environments an AppEnvironment deploys an image to', () =
 });
 
 describe('what goes along with a change of an app', () => {
-  const dockerfileFrom = { name: 'files', key: 'Dockerfile' };
-  const spec = { ...source, source: { ...source.source, dockerfileFrom } };
+  const dockerfile = { valueFrom: { configMapKeyRef: { name: 'files', key: 'Dockerfile' } } };
+  const spec = { ...source, source: { ...source.source, dockerfile } };
   const inUse = { ...git, customDockerfileContentInUse: true, dockerfilePath: undefined };
   const options = {
     configMaps: { 'files/Dockerfile': 'FROM scratch' },
-    memory: bound({ port: 8080, useImage: false, 'source.dockerfileFrom': 'FROM scratch' }),
+    memory: bound({ port: 8080, useImage: false, 'source.dockerfile': 'FROM scratch' }),
   };
   const body = { dockerPreset: 'CUSTOM', customDockerfileContent: 'FROM scratch' };
 
@@ -137,7 +137,7 @@ describe('what goes along with a change of an app', () => {
     const second = sentUntilRest({ ...edited, memory: first.memory }, [inUse, inUse]);
 
     expect(first.sent).toEqual([body]);
-    expect(first.memory.facts?.pendingChanges).toEqual(['preset', 'source.dockerfileFrom']);
+    expect(first.memory.facts?.pendingChanges).toEqual(['preset', 'source.dockerfile']);
     expect(second.sent).toEqual([{ ...body, applyImmediately: true }]);
     expect(second.memory.facts?.pendingChanges).toBeUndefined();
   });
@@ -147,7 +147,7 @@ describe('what goes along with a change of an app', () => {
       settledStep(hostedApp, { ...options, spec, shown: shownApp({ ...inUse, dockerPreset: 'NEXT_JS' }) }),
     );
 
-    expect(call.meanwhile?.facts?.pendingChanges).toEqual(['preset', 'source.dockerfileFrom']);
+    expect(call.meanwhile?.facts?.pendingChanges).toEqual(['preset', 'source.dockerfile']);
   });
 });
 
@@ -168,7 +168,11 @@ describe('an app that is taken over with applyImmediately', () => {
     const edited = { ...atOnce, healthCheck: { path: '/' } };
     const next = sentUntilRest({ spec: edited, memory, subject: { generation: 2 } }, [{}, {}, {}]);
 
-    expect(memory.facts).toEqual({ pendingChanges: ['image.reference'], takenOverAt: 1, environmentsAffected: 1 });
+    expect(memory.facts).toEqual({
+      pendingChanges: ['image.reference'],
+      takenOverGeneration: 1,
+      environmentsAffected: 1,
+    });
     expect(step).toMatchObject({
       is: 'ready',
       message:

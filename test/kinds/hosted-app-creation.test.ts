@@ -21,7 +21,7 @@ const creations: readonly Row[] = [
     spec: {
       name: 'Mine',
       preset: 'NEXT_JS',
-      presetVersion: 'NEXT_JS_NODE_JS_22',
+      atCreation: { presetVersion: 'NEXT_JS_NODE_JS_22' },
       port: 3000,
       source: {
         git: { namespace: 'team', repo: 'mine', installationId: '7' },
@@ -47,7 +47,13 @@ const creations: readonly Row[] = [
   },
   {
     because: "a source that the service's command line pushes, with a Dockerfile from a ConfigMap",
-    spec: { port: 80, source: { cliDeployment: true, dockerfileFrom: { name: 'files', key: 'Dockerfile' } } },
+    spec: {
+      port: 80,
+      source: {
+        cliDeployment: true,
+        dockerfile: { valueFrom: { configMapKeyRef: { name: 'files', key: 'Dockerfile' } } },
+      },
+    },
     configMaps: { 'files/Dockerfile': 'FROM scratch' },
     body: {
       name: 'mine',
@@ -63,7 +69,9 @@ const creations: readonly Row[] = [
     spec: {
       preset: 'POSTGRESQL',
       port: 5432,
-      database: { containers: 2, disk: 20, withPersistence: true, settings: { max_connections: '200', ssl: 'true' } },
+      atCreation: {
+        database: { containers: 2, disk: 20, withPersistence: true, settings: { max_connections: '200', ssl: 'true' } },
+      },
     },
     body: {
       name: 'mine',
@@ -80,7 +88,12 @@ const creations: readonly Row[] = [
     spec: {
       preset: 'JOB',
       image: { reference: 'r/mine:1' },
-      job: { command: 'migrate', shell: true, backoffLimit: 2, concurrency: { key: 'concurrencyPolicy', value: '1' } },
+      job: {
+        command: 'migrate',
+        shell: true,
+        backoffLimit: 2,
+        concurrency: { settingName: 'concurrencyPolicy', value: '1' },
+      },
     },
     body: {
       name: 'mine',
@@ -106,13 +119,18 @@ describe('an app', () => {
     'tells what only creation takes as unverified, since it never shows (%s)',
     (ownership) => {
       const database = { containers: 3, disk: 500, settings: { max_connections: '900' } };
-      const spec = { preset: 'POSTGRESQL', presetVersion: 'POSTGRESQL_9', port: 5432, database };
+      const spec = { preset: 'POSTGRESQL', port: 5432, atCreation: { presetVersion: 'POSTGRESQL_9', database } };
       const memory = { ...bound({ port: 5432 }), ownership };
       const shown = shownApp({ dockerPreset: 'POSTGRESQL', port: 5432 });
 
       const { unverified } = hostedApp.show(aPass(hostedApp, { spec, memory, shown }));
 
-      expect(unverified).toEqual(['database.containers', 'database.disk', 'database.settings', 'presetVersion']);
+      expect(unverified).toEqual([
+        'atCreation.database.containers',
+        'atCreation.database.disk',
+        'atCreation.database.settings',
+        'atCreation.presetVersion',
+      ]);
     },
   );
 });

@@ -40,7 +40,7 @@ describe('a change of an app that is applied at once, and whose answer is lost',
     expect(await updates(world, from)).toBe(2);
     expect(conditionOf(world, 'HostedApp', 'web', 'Stalled')).toBe('True/ApplyInDoubt');
     expect(messageOf(world, 'HostedApp', 'web')).toContain('image.reference was lost 2 times');
-    expect(statusOf(world, 'HostedApp', 'web')).toMatchObject({ applyInDoubt: { calls: 2 } });
+    expect(statusOf(world, 'HostedApp', 'web')).toMatchObject({ internal: { applyInDoubt: { calls: 2 } } });
   });
 
   it.each([
@@ -72,7 +72,7 @@ describe('a change of an app that is applied at once, and whose answer is lost',
 
     expect(await updates(world, from)).toBe(3);
     expect(conditionOf(world, 'HostedApp', 'web')).toBe('True/InSync');
-    expect(statusOf(world, 'HostedApp', 'web')).not.toHaveProperty('applyInDoubt');
+    expect(statusOf(world, 'HostedApp', 'web')).not.toHaveProperty('internal.applyInDoubt');
   });
 
   it('is sent until it shows where the service shows it', async () => {
@@ -85,7 +85,7 @@ describe('a change of an app that is applied at once, and whose answer is lost',
 
     expect(await updates(world, from)).toBe(1);
     expect(conditionOf(world, 'HostedApp', 'web')).toBe('True/InSync');
-    expect(statusOf(world, 'HostedApp', 'web')).not.toHaveProperty('applyInDoubt');
+    expect(statusOf(world, 'HostedApp', 'web')).not.toHaveProperty('internal.applyInDoubt');
   });
 
   it('is sent twice and not a third time where it was pending before', async () => {

@@ -17,7 +17,7 @@ describe('HostedApp in a world', () => {
     ]);
   });
 
-  it('is not refused for a preset of a catalogue that cannot be read', async () => {
+  it('is not refused for a preset of a catalog that cannot be read', async () => {
     const world = await aWorld();
     world.interference = ({ path }) =>
       path.includes('/database-presets') ? { insteadOf: { status: 503 } } : undefined;
@@ -153,7 +153,10 @@ describe('HostedApp in a world', () => {
     world.apply('HostedApp', 'api', image);
     await world.run(10_000);
 
-    expect(statusOf(world, 'HostedApp', 'api')).toMatchObject({ ownership: 'Presumed', appId: expect.any(String) });
+    expect(statusOf(world, 'HostedApp', 'api')).toMatchObject({
+      internal: { ownership: 'Presumed' },
+      appId: expect.any(String),
+    });
     expect((await commits(world)).map(({ kind }) => kind)).toEqual(['app.created', 'app.updated']);
   });
 
@@ -178,8 +181,8 @@ describe('HostedApp in a world', () => {
 
   it.each([
     { cliEnvName: 'web-staging' },
-    { appEnvId: 'env_web_staging' },
-    { appId: 'app_web', environmentName: 'staging' },
+    { externalId: 'env_web_staging' },
+    { appRef: { externalId: 'app_web' }, environmentName: 'staging' },
   ])(
     'leaves the image to an AppEnvironment that comes with it and names %j, and after that has gone',
     async (names) => {

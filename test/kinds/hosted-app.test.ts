@@ -46,12 +46,18 @@ const changes: readonly Row[] = [
   {
     because: 'a health check that is wanted no longer is cleared as the interface clears it',
     spec: image,
-    memory: bound({ ...imageApplied, 'healthCheck.path': '/', 'healthCheck.headersFrom': { a: 'b' } }),
+    memory: bound({ ...imageApplied, 'healthCheck.path': '/', 'healthCheck.headers': { a: 'b' } }),
     body: { healthCheckPath: '', healthCheckHeaders: {} },
   },
   {
     because: 'a Dockerfile from a ConfigMap in the place of a path',
-    spec: { ...source, source: { ...source.source, dockerfileFrom: { name: 'files', key: 'Dockerfile' } } },
+    spec: {
+      ...source,
+      source: {
+        ...source.source,
+        dockerfile: { valueFrom: { configMapKeyRef: { name: 'files', key: 'Dockerfile' } } },
+      },
+    },
     configMaps: { 'files/Dockerfile': 'FROM scratch' },
     shown: shownApp(git),
     memory: bound({ port: 8080 }),
@@ -61,7 +67,7 @@ const changes: readonly Row[] = [
     because: 'back to a path',
     spec: { ...source, source: { ...source.source, dockerfilePath: 'Dockerfile.prod' } },
     shown: shownApp({ ...git, customDockerfileContentInUse: true, dockerfilePath: undefined }),
-    memory: bound({ port: 8080, 'source.dockerfileFrom': 'FROM scratch' }),
+    memory: bound({ port: 8080, 'source.dockerfile': 'FROM scratch' }),
     body: { dockerfilePath: 'Dockerfile.prod' },
   },
   {
@@ -96,10 +102,16 @@ const changes: readonly Row[] = [
   },
   {
     because: 'to CUSTOM: the Dockerfile goes along, or the usual path would take its place',
-    spec: { ...source, source: { ...source.source, dockerfileFrom: { name: 'files', key: 'Dockerfile' } } },
+    spec: {
+      ...source,
+      source: {
+        ...source.source,
+        dockerfile: { valueFrom: { configMapKeyRef: { name: 'files', key: 'Dockerfile' } } },
+      },
+    },
     configMaps: { 'files/Dockerfile': 'FROM scratch' },
     shown: shownApp({ ...git, dockerPreset: 'NEXT_JS', customDockerfileContentInUse: true, dockerfilePath: undefined }),
-    memory: bound({ port: 8080, 'source.dockerfileFrom': 'FROM scratch' }),
+    memory: bound({ port: 8080, 'source.dockerfile': 'FROM scratch' }),
     body: { dockerPreset: 'CUSTOM', customDockerfileContent: 'FROM scratch' },
   },
   {
@@ -289,9 +301,9 @@ describe('an app', () => {
       'refers to the app, and whose environment is still to come',
       { appRef: { name: 'mine' }, environmentName: 'next' },
     ],
-    ['names the app and the environment', { appId: 'app_1', environmentName: anEnvironment().name }],
+    ['names the app and the environment', { appRef: { externalId: 'app_1' }, environmentName: anEnvironment().name }],
     ['names the environment alone', { cliEnvName: anEnvironment().cliEnvName }],
-    ['names its id', { appEnvId: anEnvironment().appEnvId }],
+    ['names its id', { externalId: anEnvironment().appEnvId }],
   ])('counts its image as sent where an AppEnvironment deploys one of its own that %s', (_which, names) => {
     const options = {
       spec: otherImage,
@@ -302,7 +314,7 @@ describe('an app', () => {
     const step = settledStep(hostedApp, { ...options, with: { inAccount } });
     expect(inShort(step)).toBe('ready InSync');
 
-    const observes = () => [{ ...theirs, spec: { ...names, ...meant, lifecycle: { mode: 'Observe' } } }];
+    const observes = () => [{ ...theirs, spec: { ...names, ...meant, lifecycle: { managementPolicy: 'Observe' } } }];
     expect(inShort(settledStep(hostedApp, { ...options, with: { inAccount: observes } }))).toContain('PATCH /app');
     if ('appRef' in names) return;
     const holder = () => [taken];
@@ -341,7 +353,9 @@ describe('an app', () => {
     ],
     [
       'that may not adopt what it names',
-      { spec: { appId: 'app_1', environmentName: 'next', lifecycle: { adoption: 'Never' }, ...meant } },
+      {
+        spec: { appRef: { externalId: 'app_1' }, environmentName: 'next', lifecycle: { adoption: 'Never' }, ...meant },
+      },
     ],
     ['of a component of a solution', { spec: { solutionRef: { name: 'shop' }, component: 'web', ...meant } }],
   ])('sends its image past an AppEnvironment %s', (_which, other) => {

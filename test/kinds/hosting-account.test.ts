@@ -18,7 +18,7 @@ function conditionOf(world: InProcess, kind: string, name: string, type: string)
 }
 
 describe('an account', () => {
-  it('is Ready with its endpoint and catalogue once the service accepts the token', async () => {
+  it('is Ready with its endpoint and catalog once the service accepts the token', async () => {
     const world = await aReadyAccount();
 
     const account = world.get('HostingAccount', 'default');
@@ -121,7 +121,7 @@ describe('an account', () => {
 
     expect(world.get('HostingAccount', 'default')?.status).toMatchObject({ endpoint: '127.0.0.2:8088' });
     expect(world.get('ContactPoint', 'on-call')?.status).toMatchObject({
-      binding: { endpoint: '127.0.0.2:8088' },
+      internal: { binding: { endpoint: '127.0.0.2:8088' } },
       conditions: expect.arrayContaining([expect.objectContaining({ type: 'Ready', status: 'True' })]),
     });
   });
@@ -181,12 +181,12 @@ describe('an account', () => {
   it('is heard at once by what uses it when it goes from Observe to Manage', async () => {
     const world = new InProcess();
     await world.start();
-    world.account({ mode: 'Observe' });
+    world.account({ lifecycle: { managementPolicy: 'Observe' } });
     world.apply('ContactPoint', 'on-call', { email: { addresses: ['a@example.com'] } });
     await world.run(60_000);
     expect(world.sent).toEqual([]);
 
-    world.account({ mode: 'Manage' });
+    world.account({ lifecycle: { managementPolicy: 'Manage' } });
     await world.run(10_000);
 
     expect(conditionOf(world, 'ContactPoint', 'on-call', 'Ready')).toMatchObject({ status: 'True', reason: 'InSync' });

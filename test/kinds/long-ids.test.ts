@@ -1,6 +1,7 @@
+import { z } from 'zod';
 import { describe, expect, it } from 'vitest';
 import { fit } from '../../src/engine/kind/schema/fit.ts';
-import { CommonStatus } from '../../src/engine/kind/schema/status.ts';
+import { InternalStatus } from '../../src/engine/kind/schema/status.ts';
 import { Facts as MemberFacts } from '../../src/kinds/member-access/schema.ts';
 import { Facts as SolutionFacts } from '../../src/kinds/solution-installation/schema.ts';
 import { aWorld, conditionOf, statusOf } from './support/world.ts';
@@ -14,7 +15,7 @@ describe('an id of the service that is as long as ids may be', () => {
     const appEnvId = long('env');
     await world.control('POST', '/environments', { appEnvId, appId: 'app_web', name: 'long', region: 'eu-west' });
     world.apply('AppEnvironment', 'e', {
-      appId: 'app_web',
+      appRef: { externalId: 'app_web' },
       environmentName: 'long',
       deploy: { image: 'r/x:1', onBind: 'Deploy' },
     });
@@ -48,6 +49,6 @@ describe('an id of the service that is as long as ids may be', () => {
       create,
     };
 
-    expect(CommonStatus.safeParse({ journal }).success).toBe(true);
+    expect(z.object(InternalStatus).safeParse({ journal }).success).toBe(true);
   });
 });

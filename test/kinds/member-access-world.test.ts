@@ -31,7 +31,7 @@ async function lists(world: InProcess): Promise<readonly unknown[]> {
 }
 
 describe('MemberAccess in a world', () => {
-  const spec = { membershipId: 'mem_demo', access: 'Restricted', environments: [{ appEnvId: 'env_web_prod' }] };
+  const spec = { externalId: 'mem_demo', access: 'Restricted', environmentRefs: [{ externalId: 'env_web_prod' }] };
 
   it('restricts once, shows it, and says nothing more', async () => {
     const world = await aWorld();
@@ -72,7 +72,7 @@ describe('MemberAccess in a world', () => {
       createdBy: 'demo-member',
     });
     await world.run(70_000);
-    world.apply('MemberAccess', 'm', { ...spec, environments: [{ appEnvId: 'env_web_staging' }] });
+    world.apply('MemberAccess', 'm', { ...spec, environmentRefs: [{ externalId: 'env_web_staging' }] });
     await world.run(10_000);
 
     const last = (await commits(world)).findLast(({ kind }) => kind === 'memberAccess.updated');
@@ -82,8 +82,8 @@ describe('MemberAccess in a world', () => {
 
   it('stays restricted while it is paused, while its environment goes, and when it is deleted', async () => {
     const world = await aWorld();
-    const referring = { ...spec, environments: [{ environmentRef: { name: 'web' } }] };
-    world.apply('AppEnvironment', 'web', { appEnvId: 'env_web_prod' });
+    const referring = { ...spec, environmentRefs: [{ name: 'web' }] };
+    world.apply('AppEnvironment', 'web', { externalId: 'env_web_prod' });
     world.apply('MemberAccess', 'm', referring);
     await world.run(5_000);
     world.apply(
@@ -120,7 +120,7 @@ describe('MemberAccess in a world', () => {
 
   it('says that a membership does not exist, and sends nothing', async () => {
     const world = await aWorld();
-    world.apply('MemberAccess', 'm', { ...spec, membershipId: 'mem_none' });
+    world.apply('MemberAccess', 'm', { ...spec, externalId: 'mem_none' });
     await world.run(70_000);
 
     expect(conditionOf(world, 'MemberAccess', 'm')).toBe('False/NotFound');
@@ -155,13 +155,16 @@ describe('MemberAccess in a world', () => {
     ['PATCH', '/member/env-access', { status: 500, text: '' }],
   ])('sends no shorter list when %s %s fails in part (%j)', async (method, path, insteadOf) => {
     const world = await aWorld();
-    const both = { ...spec, environments: [{ appEnvId: 'env_web_prod' }, { environmentRef: { name: 'web' } }] };
-    world.apply('AppEnvironment', 'web', { appEnvId: 'env_web_staging' });
+    const both = { ...spec, environmentRefs: [{ externalId: 'env_web_prod' }, { name: 'web' }] };
+    world.apply('AppEnvironment', 'web', { externalId: 'env_web_staging' });
     world.apply('MemberAccess', 'm', both);
     await world.run(5_000);
     world.interference = (request) =>
       request.method === method && request.path.endsWith(path) ? { insteadOf } : undefined;
-    world.apply('MemberAccess', 'm', { ...both, environments: [...both.environments, { appEnvId: 'env_db_prod' }] });
+    world.apply('MemberAccess', 'm', {
+      ...both,
+      environmentRefs: [...both.environmentRefs, { externalId: 'env_db_prod' }],
+    });
     await world.run(200_000);
     world.interference = () => undefined;
     await world.run(305_000);
@@ -172,9 +175,9 @@ describe('MemberAccess in a world', () => {
   });
 
   it.each([
-    ['an empty list', { ...spec, environments: [] }],
-    ['no list', { ...spec, environments: undefined }],
-    ['no word on access', { membershipId: 'mem_demo', environments: [] }],
+    ['an empty list', { ...spec, environmentRefs: [] }],
+    ['no list', { ...spec, environmentRefs: undefined }],
+    ['no word on access', { externalId: 'mem_demo', environmentRefs: [] }],
     ['nothing at all', {}],
   ])('sends nothing for a spec with %s, should one get past the API server', async (_what, empty) => {
     const world = await aWorld();
@@ -189,8 +192,8 @@ describe('MemberAccess in a world', () => {
 
   it('sends nothing while it is deleted though a reference does not resolve any more', async () => {
     const world = await aWorld();
-    world.apply('AppEnvironment', 'web', { appEnvId: 'env_web_prod' });
-    world.apply('MemberAccess', 'm', { ...spec, environments: [{ environmentRef: { name: 'web' } }] });
+    world.apply('AppEnvironment', 'web', { externalId: 'env_web_prod' });
+    world.apply('MemberAccess', 'm', { ...spec, environmentRefs: [{ name: 'web' }] });
     await world.run(5_000);
     world.delete('AppEnvironment', 'web');
     world.delete('MemberAccess', 'm');
@@ -204,7 +207,7 @@ describe('MemberAccess in a world', () => {
     const world = await aWorld();
     world.apply('MemberAccess', 'm', {
       ...spec,
-      environments: [{ appEnvId: 'env_web_prod' }, { appEnvId: 'env_web_staging' }],
+      environmentRefs: [{ externalId: 'env_web_prod' }, { externalId: 'env_web_staging' }],
     });
     await world.run(5_000);
     await world.control('PATCH', '/accounts/acc_demo', { memberEnvAccess: true });
@@ -234,7 +237,11 @@ describe('MemberAccess in a world', () => {
 });
 
 describe('a MemberAccess that is edited while its answer is lost', () => {
-  const on = (appEnvId: string) => ({ membershipId: 'mem_demo', access: 'Restricted', environments: [{ appEnvId }] });
+  const on = (appEnvId: string) => ({
+    externalId: 'mem_demo',
+    access: 'Restricted',
+    environmentRefs: [{ externalId: appEnvId }],
+  });
 
   it.each(['loseBefore', 'loseAnswer', 'hangAfter', { lateMs: 100_000 }] as const)(
     'ends with what the spec names and nothing else: %j',
@@ -285,11 +292,11 @@ describe('a MemberAccess that is edited while its answer is lost', () => {
 
 describe('a MemberAccess after another', () => {
   const both = {
-    membershipId: 'mem_demo',
+    externalId: 'mem_demo',
     access: 'Restricted',
-    environments: [{ appEnvId: 'env_web_prod' }, { appEnvId: 'env_web_staging' }],
+    environmentRefs: [{ externalId: 'env_web_prod' }, { externalId: 'env_web_staging' }],
   };
-  const less = { ...both, environments: [{ appEnvId: 'env_web_prod' }] };
+  const less = { ...both, environmentRefs: [{ externalId: 'env_web_prod' }] };
 
   it('takes away what the one before it set, when it is renamed as GitOps does: applied, then pruned', async () => {
     const world = await aWorld();
@@ -310,7 +317,7 @@ describe('a MemberAccess after another', () => {
     await world.run(5_000);
     world.apply('MemberAccess', 'theirs', both, {}, 'other');
     await world.run(5_000);
-    world.apply('MemberAccess', 'ours', { ...both, environments: [{ appEnvId: 'env_fn_prod' }] });
+    world.apply('MemberAccess', 'ours', { ...both, environmentRefs: [{ externalId: 'env_fn_prod' }] });
     await world.run(30_000);
 
     expect(conditionOf(world, 'MemberAccess', 'ours')).toBe('False/Claimed');
@@ -372,15 +379,15 @@ describe('a MemberAccess after another', () => {
 });
 
 describe('a MemberAccess whose reference changes', () => {
-  const spec = { membershipId: 'mem_demo', access: 'Restricted', environments: [{ environmentRef: { name: 'web' } }] };
+  const spec = { externalId: 'mem_demo', access: 'Restricted', environmentRefs: [{ name: 'web' }] };
 
   it('gives nobody another environment before its own spec is edited', async () => {
     const world = await aWorld();
-    world.apply('AppEnvironment', 'web', { appEnvId: 'env_web_staging' });
+    world.apply('AppEnvironment', 'web', { externalId: 'env_web_staging' });
     world.apply('MemberAccess', 'm', spec);
     await world.run(5_000);
     world.delete('AppEnvironment', 'web');
-    world.apply('AppEnvironment', 'web', { appEnvId: 'env_db_prod' });
+    world.apply('AppEnvironment', 'web', { externalId: 'env_db_prod' });
     await world.run(130_000);
     const held = [conditionOf(world, 'MemberAccess', 'm'), await reach(world)];
     world.apply('MemberAccess', 'm', { ...spec, serviceAdds: 'Keep' });
@@ -393,12 +400,12 @@ describe('a MemberAccess whose reference changes', () => {
 
   it('goes on by itself when the reference means the same environment again', async () => {
     const world = await aWorld();
-    world.apply('AppEnvironment', 'web', { appEnvId: 'env_web_staging' });
+    world.apply('AppEnvironment', 'web', { externalId: 'env_web_staging' });
     world.apply('MemberAccess', 'm', spec);
     await world.run(5_000);
     world.delete('AppEnvironment', 'web');
     await world.run(5_000);
-    world.apply('AppEnvironment', 'web', { appEnvId: 'env_web_staging' });
+    world.apply('AppEnvironment', 'web', { externalId: 'env_web_staging' });
     await world.run(30_000);
 
     expect(conditionOf(world, 'MemberAccess', 'm')).toBe('True/InSync');
@@ -422,9 +429,9 @@ describe('a MemberAccess beside what is gone', () => {
     });
     await world.control('DELETE', '/environments/env_own');
     world.apply('MemberAccess', 'm', {
-      membershipId: 'mem_demo',
+      externalId: 'mem_demo',
       access: 'Restricted',
-      environments: [{ appEnvId: 'env_web_prod' }],
+      environmentRefs: [{ externalId: 'env_web_prod' }],
     });
     await world.run(10_000);
     const said = messageOf(world, 'MemberAccess', 'm');

@@ -21,9 +21,9 @@ function allowed(...ids: readonly string[]): Shown {
 }
 
 const restricted = (...ids: readonly string[]) => ({
-  membershipId: 'mem_1',
+  externalId: 'mem_1',
   access: 'Restricted',
-  environments: ids.map((appEnvId) => ({ appEnvId })),
+  environmentRefs: ids.map((externalId) => ({ externalId })),
 });
 
 /** What is remembered after these ids were applied for the spec of a generation. */
@@ -52,14 +52,14 @@ interface Row extends PassOptions<Facts> {
 const neverWider: readonly Row[] = [
   {
     because: 'a reference does not resolve',
-    spec: { ...restricted('a'), environments: [{ appEnvId: 'a' }, { environmentRef: { name: 'later' } }] },
+    spec: { ...restricted('a'), environmentRefs: [{ externalId: 'a' }, { name: 'later' }] },
     shown: [environments('a', 'b'), allowed('a', 'b')],
     memory: applied(0, 'a', 'b'),
     comesTo: 'wait ReferenceNotReady',
   },
   {
     because: 'no reference resolves and the member has full access that we never restricted',
-    spec: { membershipId: 'mem_1', access: 'Restricted', environments: [{ environmentRef: { name: 'later' } }] },
+    spec: { externalId: 'mem_1', access: 'Restricted', environmentRefs: [{ name: 'later' }] },
     shown: [environments('a'), allowed()],
     comesTo: 'wait ReferenceNotReady',
   },
@@ -86,7 +86,7 @@ const neverWider: readonly Row[] = [
   },
   {
     because: 'a resource that was referred to has another id now, and the spec was not edited',
-    spec: { membershipId: 'mem_1', access: 'Restricted', environments: [{ environmentRef: { name: 'web' } }] },
+    spec: { externalId: 'mem_1', access: 'Restricted', environmentRefs: [{ name: 'web' }] },
     referred: { 'AppEnvironment/web': { id: 'new', facts: {} } },
     shown: [environments('old', 'new'), allowed('old')],
     memory: applied(1, 'old'),
@@ -95,9 +95,9 @@ const neverWider: readonly Row[] = [
   {
     because: 'two references mean the same environment now',
     spec: {
-      membershipId: 'mem_1',
+      externalId: 'mem_1',
       access: 'Restricted',
-      environments: [{ environmentRef: { name: 'web' } }, { appEnvId: 'a' }],
+      environmentRefs: [{ name: 'web' }, { externalId: 'a' }],
     },
     referred: { 'AppEnvironment/web': { id: 'a', facts: {} } },
     shown: [environments('a', 'b'), allowed('a', 'b')],
@@ -218,7 +218,7 @@ const closing: readonly Row[] = [
   },
   {
     because: 'a reference means another environment since then, and the known one is there',
-    spec: { ...restricted('a'), environments: [{ appEnvId: 'a' }, { environmentRef: { name: 'web' } }] },
+    spec: { ...restricted('a'), environmentRefs: [{ externalId: 'a' }, { name: 'web' }] },
     referred: { 'AppEnvironment/web': { id: 'new', facts: {} } },
     shown: [environments('a', 'new'), allowed()],
     memory: applied(1, 'a', 'old'),
@@ -226,7 +226,7 @@ const closing: readonly Row[] = [
   },
   {
     because: 'the only reference means another environment since then, which is less than all',
-    spec: { membershipId: 'mem_1', access: 'Restricted', environments: [{ environmentRef: { name: 'web' } }] },
+    spec: { externalId: 'mem_1', access: 'Restricted', environmentRefs: [{ name: 'web' }] },
     referred: { 'AppEnvironment/web': { id: 'new', facts: {} } },
     shown: [environments('a', 'new'), allowed()],
     memory: applied(1, 'old'),
@@ -234,7 +234,7 @@ const closing: readonly Row[] = [
   },
   {
     because: 'a reference does not resolve any more: the rest closes it',
-    spec: { ...restricted('a'), environments: [{ appEnvId: 'a' }, { environmentRef: { name: 'gone' } }] },
+    spec: { ...restricted('a'), environmentRefs: [{ externalId: 'a' }, { name: 'gone' }] },
     shown: [environments('a'), allowed()],
     memory: applied(1, 'a', 'x'),
     comesTo: patch('a'),
@@ -244,7 +244,7 @@ const closing: readonly Row[] = [
 const open: readonly Row[] = [
   {
     because: 'the spec says Full',
-    spec: { membershipId: 'mem_1', access: 'Full' },
+    spec: { externalId: 'mem_1', access: 'Full' },
     shown: [allowed('a')],
     comesTo: patch(),
   },
@@ -279,7 +279,7 @@ const left: readonly Row[] = [
     spec: { ...restricted('a'), lifecycle: { onDelete: 'GrantFullAccess' } },
     shown: [environments('a'), allowed('a')],
     subject: { deleting: true },
-    account: { mode: 'Observe' },
+    account: { managementPolicy: 'Observe' },
     memory: applied(1, 'a'),
     comesTo: 'release',
   },
@@ -378,7 +378,7 @@ describe('the access of a member', () => {
   it('is not taken for applied when only the rest of it closes what the service lifted', () => {
     const call = callIn(
       settledStep(memberAccess, {
-        spec: { ...restricted('a'), environments: [{ appEnvId: 'a' }, { environmentRef: { name: 'later' } }] },
+        spec: { ...restricted('a'), environmentRefs: [{ externalId: 'a' }, { name: 'later' }] },
         shown: [environments('a'), allowed()],
         subject: { generation: 2 },
         memory: applied(1, 'x'),
@@ -401,7 +401,7 @@ describe('the access of a member', () => {
 
   it('asks for nothing while it is only observed', () => {
     const step = settledStep(memberAccess, {
-      spec: { ...restricted('a', 'b'), lifecycle: { mode: 'Observe' } },
+      spec: { ...restricted('a', 'b'), lifecycle: { managementPolicy: 'Observe' } },
       shown: [environments('a', 'b'), allowed('a')],
     });
 
@@ -435,7 +435,7 @@ describe('the access of a member', () => {
 
   it('says which reference means another environment than before', () => {
     const step = settledStep(memberAccess, {
-      spec: { membershipId: 'mem_1', access: 'Restricted', environments: [{ environmentRef: { name: 'web' } }] },
+      spec: { externalId: 'mem_1', access: 'Restricted', environmentRefs: [{ name: 'web' }] },
       referred: { 'AppEnvironment/web': { id: 'new', facts: {} } },
       shown: [environments('old', 'new'), allowed('old')],
       memory: applied(1, 'old'),

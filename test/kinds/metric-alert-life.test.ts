@@ -40,8 +40,8 @@ describe('a metric alert', () => {
   });
 
   it.each([
-    ['it', { lifecycle: { mode: 'Observe' } }, {}],
-    ['its account', {}, { mode: 'Observe' }],
+    ['it', { lifecycle: { managementPolicy: 'Observe' } }, {}],
+    ['its account', {}, { lifecycle: { managementPolicy: 'Observe' } }],
   ])('sends nothing, not even to refresh its state, while %s only observes', async (_what, spec, account) => {
     const world = await aReadyAlert();
     world.apply('MetricAlert', 'cpu', Object.assign({}, world.get('MetricAlert', 'cpu')?.spec, spec));
@@ -77,7 +77,7 @@ describe('a metric alert', () => {
 
     await world.run(30_000);
 
-    expect(statusOf(world)).toMatchObject({ alertId: before.alertId, ownership: 'Created' });
+    expect(statusOf(world)).toMatchObject({ alertId: before.alertId, internal: { ownership: 'Created' } });
     expect(await life?.made(world)).toEqual([before.alertId]);
   });
 
@@ -104,7 +104,7 @@ describe('a metric alert', () => {
 
     expect(before).not.toHaveProperty('leftover');
     expect(world.get('MetricAlert', 'theirs')?.status).toMatchObject({
-      ownership: 'Adopted',
+      internal: { ownership: 'Adopted' },
       leftover: ['description'],
     });
   });
@@ -123,10 +123,10 @@ describe('a metric alert', () => {
   it('says at once that an ingress metric is not there for a database', async () => {
     const world = await aReadyAlert();
     world.apply('MetricAlert', 'latency', {
-      appEnvId: 'env_db_prod',
+      environmentRef: { externalId: 'env_db_prod' },
       metric: 'ingress_p95_latency',
-      operator: 'gt',
-      contactPoints: [{ contactPointRef: { name: 'ops' } }],
+      operator: 'GreaterThan',
+      contactPointRefs: [{ name: 'ops' }],
     });
 
     await world.run(70_000);

@@ -3,11 +3,11 @@ import type { InProcess, InProcessOptions } from '../support/in-process.ts';
 import { aWorld, conditionOf, messageOf, statusOf } from './support/world.ts';
 
 const spec = {
-  appEnvId: 'env_web_prod',
+  environmentRef: { externalId: 'env_web_prod' },
   metric: 'cpu_percent',
-  operator: 'gt',
+  operator: 'GreaterThan',
   duration: '1m',
-  contactPoints: [{ contactPointRef: { name: 'ops' } }],
+  contactPointRefs: [{ name: 'ops' }],
 };
 
 /** A world with one alert that was looked at. */
@@ -169,6 +169,6 @@ describe('an alert whose description holds a text like a mark', () => {
     await world.run(600_000);
 
     expect(conditionOf(world, 'MetricAlert', 'cpu')).toBe('True/InSync');
-    expect(statusOf(world, 'MetricAlert', 'cpu')).toMatchObject({ alertId, ownership: 'Created' });
+    expect(statusOf(world, 'MetricAlert', 'cpu')).toMatchObject({ alertId, internal: { ownership: 'Created' } });
   });
 });

@@ -20,7 +20,7 @@ const discard = {
 };
 const reset = {
   scope: 'Environment',
-  appEnvId: 'env_1',
+  environmentRef: { externalId: 'env_1' },
   configurationId,
   configurationGeneration: 3,
   confirmationName: 'prod',

@@ -362,7 +362,12 @@ describe('the status of a protection', () => {
     let facts: ProtectionPass['memory']['facts'] = {};
     for (const shown of looks) {
       const memory = { ...noMemory, id: configurationId, facts };
-      const pass = { ...aPass(), spec: { appEnvId: 'env_1' }, memory, related: () => [] } as unknown as ProtectionPass;
+      const pass = {
+        ...aPass(),
+        spec: { environmentRef: { externalId: 'env_1' } },
+        memory,
+        related: () => [],
+      } as unknown as ProtectionPass;
       const configuration = aConfiguration(shown);
       facts = protectionFacts(pass, { appEnvId: 'env_1', configuration, source: undefined, points: undefined });
     }

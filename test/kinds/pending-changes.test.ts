@@ -69,7 +69,7 @@ describe('what waits in the environments of an app', () => {
     await world.run(130_000);
 
     expect(before).toEqual(['port']);
-    expect(statusOf(world, 'HostedApp', 'api')).toMatchObject({ appId, ownership: 'Adopted' });
+    expect(statusOf(world, 'HostedApp', 'api')).toMatchObject({ appId, internal: { ownership: 'Adopted' } });
     expect(pending(world)).toBeUndefined();
   });
 

@@ -2,13 +2,15 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import { alertBodies } from '../../src/hosting/requests/alerts.ts';
-import { appBodies } from '../../src/hosting/requests/apps.ts';
-import { contactPointBodies } from '../../src/hosting/requests/contact-points.ts';
-import { environmentBodies } from '../../src/hosting/requests/environments.ts';
-import { memberAccessBodies } from '../../src/hosting/requests/member-access.ts';
-import { solutionBodies } from '../../src/hosting/requests/solutions.ts';
+import { alertBodies } from '../../src/hosting/api/alerts.ts';
+import { appBodies } from '../../src/hosting/api/apps.ts';
+import { contactPointBodies } from '../../src/hosting/api/contact-points.ts';
+import { environmentBodies } from '../../src/hosting/api/environments.ts';
+import { memberAccessBodies } from '../../src/hosting/api/member-access.ts';
+import { solutionBodies } from '../../src/hosting/api/solutions.ts';
 import { anchorsOf } from '../support/documents.ts';
+import { structural, type Structural } from '../../src/crd/structural.ts';
+import { identities } from '../../src/kinds/identities.ts';
 import { allEdits } from './support/edits/index.ts';
 import { nodesOf } from './support/edits/nodes.ts';
 
@@ -26,6 +28,9 @@ const bodies: Readonly<Record<string, z.ZodType>> = {
 /** A field that is not said by a spec: known from what is bound, or left out by a rule, named as `page#heading`. */
 type Place = string | { readonly from: 'account' | 'status' | 'annotation' } | { readonly rule: string };
 
+/** How something is said to the service, and not what. */
+const ways = new Set(['type', 'config', 'isRebuild', 'replaceStartupConfig', 'clearStartupConfig']);
+
 const bound = { from: 'status' } as const;
 const account = { from: 'account' } as const;
 const byId = { rule: 'ownership.md#calls-name-objects-by-id' } as const;
@@ -42,7 +47,7 @@ const places: Readonly<Record<string, Readonly<Record<string, Place>>>> = {
     accountId: account,
     port: 'HostedApp port',
     dockerPreset: 'HostedApp preset',
-    dockerPresetVersion: 'HostedApp presetVersion',
+    dockerPresetVersion: 'HostedApp atCreation.presetVersion',
     useImage: 'HostedApp image',
     gitNamespace: 'HostedApp source.git.namespace',
     gitRepo: 'HostedApp source.git.repo',
@@ -51,18 +56,18 @@ const places: Readonly<Record<string, Readonly<Record<string, Place>>>> = {
     buildArgs: 'HostedApp source.buildArgs',
     contextDir: 'HostedApp source.contextDir',
     dockerfilePath: 'HostedApp source.dockerfilePath',
-    customDockerfileContent: 'HostedApp source.dockerfileFrom',
+    customDockerfileContent: 'HostedApp source.dockerfile',
     isCliDeployment: 'HostedApp source.cliDeployment',
     jobConfig: 'HostedApp job',
-    containers: 'HostedApp database.containers',
-    disk: 'HostedApp database.disk',
-    withPersistence: 'HostedApp database.withPersistence',
-    databaseSettings: 'HostedApp database.settings',
+    containers: 'HostedApp atCreation.database.containers',
+    disk: 'HostedApp atCreation.database.disk',
+    withPersistence: 'HostedApp atCreation.database.withPersistence',
+    databaseSettings: 'HostedApp atCreation.database.settings',
   },
   'PATCH /app': {
     appId: bound,
     dockerfilePath: 'HostedApp source.dockerfilePath',
-    customDockerfileContent: 'HostedApp source.dockerfileFrom',
+    customDockerfileContent: 'HostedApp source.dockerfile',
     dockerPreset: 'HostedApp preset',
     port: 'HostedApp port',
     builder: 'HostedApp builder',
@@ -72,7 +77,7 @@ const places: Readonly<Record<string, Readonly<Record<string, Place>>>> = {
     image: 'HostedApp image.reference',
     healthCheckPath: 'HostedApp healthCheck.path',
     healthCheckPort: 'HostedApp healthCheck.port',
-    healthCheckHeaders: 'HostedApp healthCheck.headersFrom',
+    healthCheckHeaders: 'HostedApp healthCheck.headers',
     imagePullAccountSecretId: 'HostedApp image.pullSecretId',
     buildPullAccountSecretId: 'HostedApp buildPullSecretId',
     jobConfig: 'HostedApp job',
@@ -103,13 +108,13 @@ const places: Readonly<Record<string, Readonly<Record<string, Place>>>> = {
     solutionSlug: 'SolutionInstallation solution',
     appName: 'SolutionInstallation appName',
     region: 'SolutionInstallation region',
-    installationId: 'SolutionInstallation installationId',
+    installationId: 'SolutionInstallation externalId',
     inputs: 'SolutionInstallation inputs',
   },
   'PATCH /member/env-access': {
     accountId: account,
-    membershipId: 'MemberAccess membershipId',
-    allowedAppEnvIds: 'MemberAccess environments',
+    membershipId: 'MemberAccess externalId',
+    allowedAppEnvIds: 'MemberAccess environmentRefs',
   },
   'POST /contact-point': {
     accountId: account,
@@ -119,7 +124,7 @@ const places: Readonly<Record<string, Readonly<Record<string, Place>>>> = {
   },
   'PATCH /contact-point': { contactPointId: bound, name: 'ContactPoint name', config: 'ContactPoint email' },
   'POST /app-env/alert': {
-    appEnvId: 'MetricAlert appEnvId',
+    appEnvId: 'MetricAlert environmentRef.externalId',
     envName: byId,
     name: 'MetricAlert name',
     description: 'MetricAlert description',
@@ -129,7 +134,7 @@ const places: Readonly<Record<string, Readonly<Record<string, Place>>>> = {
     duration: 'MetricAlert duration',
     aggregation: 'MetricAlert aggregation',
     queryRange: 'MetricAlert queryRange',
-    contactPointIds: 'MetricAlert contactPoints',
+    contactPointIds: 'MetricAlert contactPointRefs',
     contactPointNames: byId,
   },
   'PATCH /alert': {
@@ -142,7 +147,7 @@ const places: Readonly<Record<string, Readonly<Record<string, Place>>>> = {
     duration: 'MetricAlert duration',
     aggregation: 'MetricAlert aggregation',
     queryRange: 'MetricAlert queryRange',
-    contactPointIds: 'MetricAlert contactPoints',
+    contactPointIds: 'MetricAlert contactPointRefs',
     enabled: 'MetricAlert enabled',
   },
   'POST /alert/toggle': { alertId: bound, enabled: 'MetricAlert enabled' },
@@ -150,6 +155,34 @@ const places: Readonly<Record<string, Readonly<Record<string, Place>>>> = {
 };
 
 const known = new Set(allEdits.flatMap(({ kind, schema }) => nodesOf(schema).map(({ path }) => `${kind} ${path}`)));
+/** What `kubectl explain` says of a place, and of what is around it. */
+function explained(place: string): string {
+  const [kind, path = ''] = place.split(' ');
+  const root = identities.find((one) => one.kind === kind);
+  if (root === undefined) return '';
+  const nodes = path.split('.').reduce<readonly Structural[]>(
+    (way, name) => {
+      const node = way.at(-1);
+      const child = node?.properties?.[name];
+      return child === undefined ? way : [...way, child];
+    },
+    [structural(root.spec, 'spec')],
+  );
+  return nodes
+    .slice(1)
+    .map(({ description }) => description)
+    .join(' ');
+}
+
+/** The fields whose own name is not that of the interface, and whose description does not have it either. */
+function unexplained(fields: Readonly<Record<string, Place>>): readonly string[] {
+  return Object.entries(fields).flatMap(([word, place]) => {
+    if (typeof place !== 'string' || ways.has(word)) return [];
+    const isSaid = place.split('.').at(-1)?.split(' ').at(-1) === word || explained(place).includes(word);
+    return isSaid ? [] : [`${place}: ${word}`];
+  });
+}
+
 const rules = join(import.meta.dirname, '../../docs/design');
 
 /** Why a place is none; undefined when a user can say it there, or something else knows it. */
@@ -173,5 +206,9 @@ describe('what the interface takes', () => {
       Object.keys(fields).toSorted(),
     );
     expect(Object.values(fields).flatMap((place) => flawOf(place) ?? [])).toEqual([]);
+  });
+
+  it.each(Object.entries(places))('is found by its own word in what explains the fields: %s', (_endpoint, fields) => {
+    expect(unexplained(fields)).toEqual([]);
   });
 });

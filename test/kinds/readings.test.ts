@@ -28,7 +28,7 @@ const app = {
   healthCheck: { path: '/healthz' },
 };
 const database = { preset: 'POSTGRESQL', port: 5432 };
-const access = { membershipId: 'mem_demo', access: 'Restricted', environments: [{ appEnvId: 'env_web_prod' }] };
+const access = { externalId: 'mem_demo', access: 'Restricted', environmentRefs: [{ externalId: 'env_web_prod' }] };
 
 describe('an app, a database and a restricted member', () => {
   it.each(readings)('are Ready, with nothing lost or doubled, when %s is %s', async (reading, value) => {
@@ -38,7 +38,7 @@ describe('an app, a database and a restricted member', () => {
     world.apply('MemberAccess', 'm', access);
     await world.run(130_000);
     world.apply('HostedApp', 'api', { ...app, port: 9090, healthCheck: undefined });
-    world.apply('MemberAccess', 'm', { ...access, environments: [{ appEnvId: 'env_db_prod' }] });
+    world.apply('MemberAccess', 'm', { ...access, environmentRefs: [{ externalId: 'env_db_prod' }] });
     await world.run(250_000);
 
     for (const [kind, name] of [

@@ -9,7 +9,10 @@ const mode = 'PERSONAL_SUBSCRIPTION';
 const base = { solution: 'sandbox-agent', appName: 'agent', region: 'eu-west' };
 const agent = (image: number) => ({
   ...base,
-  inputs: { agentAuthenticationMode: { value: mode }, agentImage: { value: `svc/sandbox-agent:${image}` } },
+  inputs: [
+    { name: 'agentAuthenticationMode', value: mode },
+    { name: 'agentImage', value: `svc/sandbox-agent:${image}` },
+  ],
 });
 const hour = 3_600_000;
 
@@ -74,7 +77,7 @@ describe('a complete installation that the spec names', () => {
     const world = await aWorld();
     const { installationId, control } = await byHand(world);
     disturb(world, '/solutions', lost, { times: Number.POSITIVE_INFINITY });
-    world.apply(kind, 'agent', { ...agent(2), installationId });
+    world.apply(kind, 'agent', { ...agent(2), externalId: installationId });
     await world.run(60_000);
     const doubt = conditionOf(world, kind, 'agent');
     await world.run(hour);
@@ -93,7 +96,7 @@ describe('a complete installation that the spec names', () => {
     const { installationId, control } = await byHand(world);
     world.interference = ({ method, path, body }) =>
       method === 'POST' && path.endsWith('/solutions') && body?.includes('agentImage') === true ? lost : undefined;
-    world.apply(kind, 'agent', { ...agent(2), installationId });
+    world.apply(kind, 'agent', { ...agent(2), externalId: installationId });
     await world.run(hour);
     await world.crash(200_000);
     await world.run(hour);
@@ -149,7 +152,7 @@ describe('an installation that failed half way', () => {
 
 describe('an installation whose components are not known yet', () => {
   const own = (appEnvId: string, image: number) => ({
-    appEnvId,
+    externalId: appEnvId,
     deploy: { image: `r/own:${image}`, onBind: 'Deploy' },
   });
 
@@ -161,7 +164,7 @@ describe('an installation whose components are not known yet', () => {
     disturb(world, '/deploy-image', 'loseBefore');
     world.apply('AppEnvironment', 'control', own(control, 2));
     await world.run(5_000);
-    world.apply(kind, 'agent', { ...agent(2), installationId });
+    world.apply(kind, 'agent', { ...agent(2), externalId: installationId });
     await world.run(5_000);
     const waiting = conditionOf(world, kind, 'agent');
     await world.run(600_000);
@@ -178,7 +181,7 @@ describe('an installation whose components are not known yet', () => {
     world.apply('AppEnvironment', 'control', own(control, 1));
     await world.run(130_000);
     disturb(world, '/solutions', { lateMs: 100_000 });
-    world.apply(kind, 'agent', { ...agent(2), installationId });
+    world.apply(kind, 'agent', { ...agent(2), externalId: installationId });
     await world.run(2_000);
     world.apply('AppEnvironment', 'control', own(control, 2));
     await world.run(20_000);

@@ -14,7 +14,7 @@ import {
 } from '../../src/hosting/requests.ts';
 import { aPass, callIn, inShort, print, settledStep, shows, type PassOptions, type Shown } from './support/pass.ts';
 
-const catalogue = shows(solutionsOf('acc_1'), [
+const catalog = shows(solutionsOf('acc_1'), [
   { solutionSlug: 'queue-worker', requiredInputs: [], components: ['queue', 'api'] },
   { solutionSlug: 'agent', requiredInputs: ['llmProviderKeyId', 'agentPrimaryModel'], components: [] },
 ] as unknown as readonly SolutionItem[]);
@@ -32,9 +32,9 @@ const environment = shows(appEnvsOf('acc_1'), running);
 const updating = shows(appEnvsOf('acc_1'), [
   { appEnvId: 'env_1', appId: 'app_worker-api', name: 'production', status: 'UPDATING' } as AppEnvItem,
 ]);
-const calm = [catalogue, apps('coworkers'), noEnvironments];
+const calm = [catalog, apps('coworkers'), noEnvironments];
 /** The apps of an installation are there. */
-const there = [catalogue, apps('worker-api', 'coworkers'), environment];
+const there = [catalog, apps('worker-api', 'coworkers'), environment];
 const spec = { solution: 'queue-worker', appName: 'worker', region: 'eu-west' };
 
 /** What is remembered of a complete installation. */
@@ -80,21 +80,21 @@ function madeBy(kind: string): Related {
 const deploying = { name: 'AppEnvironment team/api', id: 'env_1', inDoubt: true } as Related;
 
 const imageChanged = {
-  spec: { ...spec, inputs: { agentImage: { value: 'svc/agent:2' } } },
+  spec: { ...spec, inputs: [{ name: 'agentImage', value: 'svc/agent:2' }] },
   memory: complete({ ...asApplied, 'inputs.agentImage': 'svc/agent:1' }),
 };
 
 const rows: readonly (PassOptions<Facts> & { because: string; comesTo: string })[] = [
   { because: 'it is new', spec, comesTo: `POST /solutions ${body()}` },
   {
-    because: 'the catalogue has no such solution',
+    because: 'the catalog has no such solution',
     spec: { ...spec, solution: 'que-worker' },
     comesTo: 'stall UnknownSolution',
   },
   { because: 'an input is missing', spec: { ...spec, solution: 'agent' }, comesTo: 'stall InvalidSpec' },
   {
     because: 'a personal subscription needs none of the inputs of a key',
-    spec: { ...spec, solution: 'agent', inputs: { agentAuthenticationMode: { value: 'PERSONAL_SUBSCRIPTION' } } },
+    spec: { ...spec, solution: 'agent', inputs: [{ name: 'agentAuthenticationMode', value: 'PERSONAL_SUBSCRIPTION' }] },
     comesTo: `POST /solutions ${JSON.stringify({
       accountId: 'acc_1',
       solutionSlug: 'agent',
@@ -111,12 +111,12 @@ const rows: readonly (PassOptions<Facts> & { because: string; comesTo: string })
   },
   {
     because: 'the spec names an installation that was begun before',
-    spec: { ...spec, installationId: 'inst_7' },
+    spec: { ...spec, externalId: 'inst_7' },
     comesTo: `POST /solutions ${body({ installationId: 'inst_7' })}`,
   },
   {
     because: 'the account does not allow to take one up',
-    spec: { ...spec, installationId: 'inst_7' },
+    spec: { ...spec, externalId: 'inst_7' },
     account: { adoption: 'Never' },
     comesTo: 'stall AdoptionNotAllowed',
   },
@@ -143,7 +143,7 @@ const rows: readonly (PassOptions<Facts> & { because: string; comesTo: string })
   {
     because: 'the answer to the first call was lost and an app of its name shows, whatever its clock says',
     spec,
-    shown: [catalogue, { ...apps('coworkers', 'workerQueue1'), begunAt: 195_000 }],
+    shown: [catalog, { ...apps('coworkers', 'workerQueue1'), begunAt: 195_000 }],
     memory: { journal: doubt('install') },
     with: late,
     comesTo: 'stall InstallationIdUnknown',
@@ -151,7 +151,7 @@ const rows: readonly (PassOptions<Facts> & { because: string; comesTo: string })
   {
     because: 'the answer to the first call was lost and nothing shows',
     spec,
-    shown: [catalogue, { ...apps('coworkers'), begunAt: 195_000 }, noEnvironments],
+    shown: [catalog, { ...apps('coworkers'), begunAt: 195_000 }, noEnvironments],
     memory: { journal: doubt('install') },
     with: late,
     comesTo: `POST /solutions ${body()}`,
@@ -159,20 +159,20 @@ const rows: readonly (PassOptions<Facts> & { because: string; comesTo: string })
   { because: 'it is complete', spec, shown: there, memory: complete(asApplied), comesTo: 'ready InSync' },
   {
     because: 'the spec of a complete one names another installation',
-    spec: { ...spec, installationId: 'inst_7' },
+    spec: { ...spec, externalId: 'inst_7' },
     shown: there,
     memory: complete(asApplied),
     comesTo: 'stall Immutable',
   },
   {
     because: 'the spec of one that failed halfway names another installation',
-    spec: { ...spec, installationId: 'inst_7' },
+    spec: { ...spec, externalId: 'inst_7' },
     memory: { id: 'inst_1', ownership: 'Created', facts: { complete: false } },
     comesTo: 'stall Immutable',
   },
   {
     because: 'the spec named a wrong installation, which no answer knew, and names another now',
-    spec: { ...spec, installationId: 'inst_7' },
+    spec: { ...spec, externalId: 'inst_7' },
     memory: { id: 'inst_1', ownership: 'Adopted' },
     comesTo: `POST /solutions ${body({ installationId: 'inst_7' })}`,
   },
@@ -193,13 +193,13 @@ const rows: readonly (PassOptions<Facts> & { because: string; comesTo: string })
   {
     because: 'the agent image of a complete one is changed',
     shown: there,
-    spec: { ...spec, inputs: { agentImage: { value: 'svc/agent:2' } } },
+    spec: { ...spec, inputs: [{ name: 'agentImage', value: 'svc/agent:2' }] },
     memory: complete({ ...asApplied, 'inputs.agentImage': 'svc/agent:1' }),
     comesTo: `POST /solutions ${body({ installationId: 'inst_1', inputs: { agentImage: 'svc/agent:2' } })}`,
   },
   {
     because: 'the agent image of a complete one is changed while a component is being updated',
-    shown: [catalogue, apps('worker-api', 'coworkers'), updating],
+    shown: [catalog, apps('worker-api', 'coworkers'), updating],
     ...imageChanged,
     comesTo: 'wait Updating',
   },
@@ -221,27 +221,27 @@ const rows: readonly (PassOptions<Facts> & { because: string; comesTo: string })
     because: 'the agent image of a complete one is changed, and a deployment to a component is in doubt for too long',
     shown: there,
     with: { related: (kind) => (kind === 'AppEnvironment' ? [deploying] : []), notes: { besideSince: -180_000 } },
-    spec: { ...spec, inputs: { agentImage: { value: 'svc/agent:2' } } },
+    spec: { ...spec, inputs: [{ name: 'agentImage', value: 'svc/agent:2' }] },
     memory: complete({ ...asApplied, 'inputs.agentImage': 'svc/agent:1' }),
     comesTo: `POST /solutions ${body({ installationId: 'inst_1', inputs: { agentImage: 'svc/agent:2' } })}`,
   },
   {
     because: 'the answer to an upgrade was lost and it may still arrive',
-    spec: { ...spec, inputs: { agentImage: { value: 'svc/agent:1' } } },
+    spec: { ...spec, inputs: [{ name: 'agentImage', value: 'svc/agent:1' }] },
     memory: complete({ ...asApplied, 'inputs.agentImage': 'svc/agent:1' }, { journal: doubt('upgrade') }),
     comesTo: 'wait InDoubt',
   },
   {
     because: 'the answer to an upgrade was lost and it was taken back meanwhile',
-    spec: { ...spec, inputs: { agentImage: { value: 'svc/agent:1' } } },
-    shown: [catalogue, apps('worker-api', 'coworkers'), shows(appEnvsOf('acc_1'), running, late.askedAt)],
+    spec: { ...spec, inputs: [{ name: 'agentImage', value: 'svc/agent:1' }] },
+    shown: [catalog, apps('worker-api', 'coworkers'), shows(appEnvsOf('acc_1'), running, late.askedAt)],
     memory: complete({ ...asApplied, 'inputs.agentImage': 'svc/agent:1' }, { journal: doubt('upgrade') }),
     with: late,
     comesTo: `POST /solutions ${body({ installationId: 'inst_1', inputs: { agentImage: 'svc/agent:1' } })}`,
   },
   {
     because: 'the service answered to an upgrade with a conflict',
-    spec: { ...spec, inputs: { agentImage: { value: 'svc/agent:2' } } },
+    spec: { ...spec, inputs: [{ name: 'agentImage', value: 'svc/agent:2' }] },
     memory: complete(
       { ...asApplied, 'inputs.agentImage': 'svc/agent:1' },
       { journal: { ...doubt('upgrade'), conflicted: 'busy' } },
@@ -259,7 +259,7 @@ const rows: readonly (PassOptions<Facts> & { because: string; comesTo: string })
   {
     because: 'the agent image is changed and the id was never shown',
     shown: there,
-    spec: { ...spec, inputs: { agentImage: { value: 'svc/agent:2' } } },
+    spec: { ...spec, inputs: [{ name: 'agentImage', value: 'svc/agent:2' }] },
     memory: complete({ ...asApplied, 'inputs.agentImage': 'svc/agent:1' }, { id: undefined }),
     comesTo: 'stall InstallationIdUnknown',
   },
@@ -267,7 +267,7 @@ const rows: readonly (PassOptions<Facts> & { because: string; comesTo: string })
     because:
       'the agent image is changed, the id was never shown, no component either, and somebody puts the id into the spec',
     shown: calm,
-    spec: { ...spec, installationId: 'inst_7', inputs: { agentImage: { value: 'svc/agent:2' } } },
+    spec: { ...spec, externalId: 'inst_7', inputs: [{ name: 'agentImage', value: 'svc/agent:2' }] },
     account: { adoption: 'Never' },
     memory: complete(
       { ...asApplied, 'inputs.agentImage': 'svc/agent:1' },
@@ -279,7 +279,7 @@ const rows: readonly (PassOptions<Facts> & { because: string; comesTo: string })
     because: 'a component is proved gone',
     spec,
     memory: complete(asApplied),
-    shown: [catalogue, shows(appsOf('acc_1'), [], 70_000), shows(appOf('app_worker-api'), [], 70_000)],
+    shown: [catalog, shows(appsOf('acc_1'), [], 70_000), shows(appOf('app_worker-api'), [], 70_000)],
     with: { notes: { 'app_worker-api': 5_000 } },
     comesTo: 'stall ObjectGone',
   },
@@ -287,28 +287,28 @@ const rows: readonly (PassOptions<Facts> & { because: string; comesTo: string })
     because: 'another component was missed long ago',
     spec,
     memory: complete(asApplied),
-    shown: [catalogue, shows(appsOf('acc_1'), [], 70_000), shows(appOf('app_worker-api'), [], 70_000)],
+    shown: [catalog, shows(appsOf('acc_1'), [], 70_000), shows(appOf('app_worker-api'), [], 70_000)],
     with: { notes: { 'app_worker-queue': 5_000 } },
     comesTo: 'wait ObjectMissing',
   },
   {
     because: 'the environment of a component does not show for the first time',
     spec,
-    shown: [catalogue, apps('worker-api'), shows(appEnvsOf('acc_1'), [] as AppEnvItem[], 70_000)],
+    shown: [catalog, apps('worker-api'), shows(appEnvsOf('acc_1'), [] as AppEnvItem[], 70_000)],
     memory: complete(asApplied),
     comesTo: 'wait ObjectMissing',
   },
   {
     because: 'the environment of a component is proved gone, and its app is there',
     spec,
-    shown: [catalogue, apps('worker-api'), shows(appEnvsOf('acc_1'), [] as AppEnvItem[], 70_000)],
+    shown: [catalog, apps('worker-api'), shows(appEnvsOf('acc_1'), [] as AppEnvItem[], 70_000)],
     memory: complete(asApplied),
     with: { notes: { env_1: 5_000 } },
     comesTo: 'stall ObjectGone',
   },
   {
     because: 'the operator has just taken over, and the agent image is changed',
-    spec: { ...spec, inputs: { agentImage: { value: 'svc/agent:2' } } },
+    spec: { ...spec, inputs: [{ name: 'agentImage', value: 'svc/agent:2' }] },
     shown: there,
     memory: complete({ ...asApplied, 'inputs.agentImage': 'svc/agent:1' }),
     with: { quarantineMs: 1_000 },
@@ -324,7 +324,7 @@ const rows: readonly (PassOptions<Facts> & { because: string; comesTo: string })
   {
     because: 'the answer to the first call was lost, its components show, and it has another name by now',
     spec: { ...spec, appName: 'other' },
-    shown: [catalogue, { ...apps('worker-api'), begunAt: 195_000 }, noEnvironments],
+    shown: [catalog, { ...apps('worker-api'), begunAt: 195_000 }, noEnvironments],
     memory: { journal: doubt('install') },
     with: late,
     comesTo: 'stall InstallationIdUnknown',
@@ -332,7 +332,7 @@ const rows: readonly (PassOptions<Facts> & { because: string; comesTo: string })
   {
     because: 'the answer to the first call was lost, nothing shows, and it has another name by now',
     spec: { ...spec, appName: 'coworkers' },
-    shown: [catalogue, { ...apps('coworkers'), begunAt: 195_000 }, noEnvironments],
+    shown: [catalog, { ...apps('coworkers'), begunAt: 195_000 }, noEnvironments],
     memory: { journal: doubt('install') },
     with: late,
     comesTo: 'stall AlreadyExists',
@@ -341,7 +341,7 @@ const rows: readonly (PassOptions<Facts> & { because: string; comesTo: string })
     because: 'a component is proved gone and is to be made again',
     spec: { ...spec, lifecycle: { onMissing: 'Recreate' } },
     memory: complete(asApplied),
-    shown: [catalogue, shows(appsOf('acc_1'), [], 70_000), noEnvironments, shows(appOf('app_worker-api'), [], 70_000)],
+    shown: [catalog, shows(appsOf('acc_1'), [], 70_000), noEnvironments, shows(appOf('app_worker-api'), [], 70_000)],
     with: { notes: { 'app_worker-api': 5_000 } },
     comesTo: `POST /solutions ${body({ installationId: 'inst_1' })}`,
   },
@@ -365,7 +365,7 @@ describe('an installation', () => {
 
   it('writes down an upgrade before it is sent, since the image is never shown', () => {
     const memory = complete({ ...asApplied, 'inputs.agentImage': 'svc/agent:1' });
-    const inputs = { agentImage: { value: 'svc/agent:2' } };
+    const inputs = [{ name: 'agentImage', value: 'svc/agent:2' }];
     const call = callIn(settledStep(solutionInstallation, { spec: { ...spec, inputs }, memory, shown: there }));
 
     expect(call.journal).toMatchObject({ operation: 'upgrade', attempt: 1 });
@@ -413,7 +413,7 @@ describe('an installation', () => {
     const pass = aPass(solutionInstallation, {
       spec,
       memory: complete(asApplied, { facts: { complete: true, components } }),
-      shown: [catalogue, apps('worker-queue', 'worker-api', 'worker-extra'), shows(appEnvsOf('acc_1'), environments)],
+      shown: [catalog, apps('worker-queue', 'worker-api', 'worker-extra'), shows(appEnvsOf('acc_1'), environments)],
     });
     const step = solutionInstallation.step(pass);
 

@@ -7,6 +7,7 @@ import type { Disturbance } from '../support/disturbed-wire.ts';
 import type { InProcess } from '../support/in-process.ts';
 import { Draw } from '../properties/whole-subjects.ts';
 import { aWorld, conditionOf, environmentOf, messageOf, statusOf } from './support/world.ts';
+import { drawnFrom } from '../support/draw.ts';
 
 const seeds = Array.from({ length: 40 }, (_, index) => index + 1);
 
@@ -77,7 +78,7 @@ async function live(seed: number): Promise<{ world: InProcess; app: AppSpec; env
     if (draw.below(2) === 0) app = anApp(draw);
     if (draw.below(2) === 0) environment = anEnvironment(draw);
     world.apply('HostedApp', 'api', app);
-    world.apply('AppEnvironment', 'prod', { appEnvId: 'env_api', powerState: 'Running', ...environment });
+    world.apply('AppEnvironment', 'prod', { externalId: 'env_api', powerState: 'Running', ...environment });
     await world.run(draw.of([200, 3_000, 40_000, 200_000]));
     await world.crash(draw.below(2) * 120_000);
   }
@@ -95,7 +96,7 @@ async function heldApp(world: InProcess): Promise<Readonly<Record<string, unknow
 }
 
 describe('an app and its environment, edited while everything goes wrong', () => {
-  it.each(seeds)('are in the end as their specs say, seen or not (life %i)', async (seed) => {
+  it.each(drawnFrom(seeds))('are in the end as their specs say, seen or not (life %i)', async (seed) => {
     const { world, app, environment } = await live(seed);
 
     expect([conditionOf(world, 'HostedApp', 'api'), messageOf(world, 'HostedApp', 'api')]).toEqual([

@@ -2,13 +2,16 @@
 import { describe, expect, it } from 'vitest';
 import type { Disturbance } from '../support/disturbed-wire.ts';
 import type { InProcess } from '../support/in-process.ts';
-import { aWorld, conditionOf, statusOf } from './support/world.ts';
+import { aWorld, conditionOf, internalOf } from './support/world.ts';
 
 const agent = (agentImage: string) => ({
   solution: 'sandbox-agent',
   appName: 'agent',
   region: 'eu-west',
-  inputs: { agentAuthenticationMode: { value: 'PERSONAL_SUBSCRIPTION' }, agentImage: { value: agentImage } },
+  inputs: [
+    { name: 'agentAuthenticationMode', value: 'PERSONAL_SUBSCRIPTION' },
+    { name: 'agentImage', value: agentImage },
+  ],
 });
 const control = (image: string) => ({ solutionRef: { name: 's' }, component: 'control', deploy: { image } });
 
@@ -32,7 +35,7 @@ async function aWorldWith(path: string, what: Disturbance): Promise<{ world: InP
     if (request.method !== 'POST') return undefined;
     const others = request.path.endsWith('/solutions') ? ['AppEnvironment', 'control'] : ['SolutionInstallation', 's'];
     const [kind = '', name = ''] = others;
-    const { startedAt } = (statusOf(world, kind, name)['journal'] ?? {}) as { startedAt?: string };
+    const { startedAt } = (internalOf(world, kind, name)['journal'] ?? {}) as { startedAt?: string };
     const isOpen = startedAt !== undefined && world.clock.wall() - Date.parse(startedAt) < longestMs;
     calls.push({ path: request.path, open: isOpen ? [kind] : [] });
     return request.path.endsWith(path) && calls.filter((call) => call.path.endsWith(path)).length === 1

@@ -4,9 +4,11 @@
  */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type KubeApi, KubeError, type KubeObject, type KubeReason, type WatchEvent } from '../../src/engine/ports.ts';
-import { hold, release } from '../../src/kube/write/finalizers.ts';
+import { KubeObjectWriter } from '../../src/kube/write/object-writer.ts';
 import { leaseResource } from '../../src/kube/lease/lease-spec.ts';
 import { compareVersions, isVersion } from '../../src/base/resource-version.ts';
+import { CollectedLog } from '../support/collected-log.ts';
+import { realClock, realEntropy } from '../support/real-time.ts';
 import { present, thing, things } from './example.ts';
 
 /** A cluster that has the `things` of `example.ts`, and a namespace in it that is empty. */
@@ -15,8 +17,6 @@ export interface OpenedCluster {
   readonly namespace: string;
   readonly close: () => Promise<void>;
 }
-
-const finalizer = 'contract.apphosting.dev/hold';
 
 /** The reason for which a call is refused. */
 async function reasonOf(call: Promise<unknown>): Promise<KubeReason | 'done'> {
@@ -221,29 +221,41 @@ export function describeKubeContract(open: () => Promise<OpenedCluster>): void {
   });
 
   describe('a finalizer', () => {
+    const writer = () =>
+      new KubeObjectWriter({
+        api: cluster.api,
+        clock: realClock,
+        entropy: realEntropy,
+        log: new CollectedLog(),
+        resourceOf: () => things,
+      });
+
     it('keeps a deleted object until it is released', async () => {
       const made = await create('held');
-      await hold(cluster.api, things, made, finalizer);
+      await writer().hold(made);
 
       await cluster.api.delete(things, cluster.namespace, 'held');
 
       const going = present(await get('held'));
       expect(going.metadata.deletionTimestamp).toBeDefined();
       expect(going.metadata.generation).toBe(2);
-      expect((await release(cluster.api, things, going, finalizer)).is).toBe('written');
+      expect((await writer().release(going)).is).toBe('written');
       expect(await get('held')).toBeUndefined();
     });
 
     it('is not added to an object that is being deleted', async () => {
       const made = await create('late');
-      await hold(cluster.api, things, made, finalizer);
+      await writer().hold(made);
       await cluster.api.delete(things, cluster.namespace, 'late');
       const going = present(await get('late'));
 
-      const added = hold(cluster.api, things, going, `${finalizer}-2`);
+      const another = [...(going.metadata.finalizers ?? []), 'contract.apphosting.dev/hold'];
+      const added = cluster.api.patch(things, cluster.namespace, 'late', [
+        { op: 'add', path: '/metadata/finalizers', value: another },
+      ]);
 
       expect(await reasonOf(added)).toBe('invalid');
-      await release(cluster.api, things, going, finalizer);
+      await writer().release(going);
     });
 
     it('is written only over the form that was seen', async () => {
@@ -251,9 +263,9 @@ export function describeKubeContract(open: () => Promise<OpenedCluster>): void {
       const edited = { ...made, spec: { size: 2 } };
       await cluster.api.replace(things, cluster.namespace, 'moved', edited);
 
-      expect((await hold(cluster.api, things, made, finalizer)).is).toBe('conflict');
+      expect((await writer().hold(made)).is).toBe('conflict');
       await cluster.api.delete(things, cluster.namespace, 'moved');
-      expect((await hold(cluster.api, things, made, finalizer)).is).toBe('gone');
+      expect((await writer().hold(made)).is).toBe('gone');
     });
   });
 

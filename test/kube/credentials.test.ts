@@ -1,10 +1,11 @@
-import { chmod, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { chmod, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { inspect } from 'node:util';
-import { describe, expect, it, onTestFinished } from 'vitest';
+import { afterEach, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { CredentialsError } from '../../src/kube/credentials/access.ts';
 import { findCredentials } from '../../src/kube/credentials/credentials.ts';
+import { certificate } from '../hosting/support/certificate.ts';
 import { VirtualClock } from '../support/virtual-clock.ts';
 
 async function folder(): Promise<string> {
@@ -31,17 +32,28 @@ async function written(text: string, name = 'config'): Promise<string> {
 
 const base64 = (text: string): string => Buffer.from(text).toString('base64');
 
+/** What a search for credentials ends with. */
+async function problem(found: Promise<unknown>): Promise<CredentialsError> {
+  const error: unknown = await found.then(
+    () => undefined,
+    (thrown: unknown) => thrown,
+  );
+  if (!(error instanceof CredentialsError)) throw new Error(`ended with ${String(error)}`);
+  expect(error.message).not.toContain('\n');
+  return error;
+}
+
 describe('a kubeconfig', () => {
   it('says where the cluster is and what to show there', async () => {
     const user = {
       token: 't-1',
       as: 'ann',
       'as-groups': ['a', 'b'],
-      'client-certificate-data': base64('cert'),
+      'client-certificate-data': base64(certificate),
       'client-key-data': base64('key'),
     };
     const cluster = {
-      'certificate-authority-data': base64('ca'),
+      'certificate-authority-data': base64(certificate),
       'tls-server-name': 'inside',
       'proxy-url': 'http://proxy:8080',
     };
@@ -55,7 +67,7 @@ describe('a kubeconfig', () => {
     const access = await credentials.access();
     expect(access.authorization?.reveal()).toBe('Bearer t-1');
     expect(access.impersonation).toEqual({ 'impersonate-user': 'ann', 'impersonate-group': ['a', 'b'] });
-    expect(access.tls).toMatchObject({ ca: 'ca', cert: 'cert', serverName: 'inside', insecure: false });
+    expect(access.tls).toMatchObject({ ca: certificate, cert: certificate, serverName: 'inside', insecure: false });
     expect(access.tls.key?.reveal()).toBe('key');
     expect(inspect(access, { depth: 9, showHidden: true })).not.toContain('t-1');
     expect(await credentials.access()).toBe(access);
@@ -63,7 +75,7 @@ describe('a kubeconfig', () => {
 
   it('in YAML, with paths next to it, is read as well', async () => {
     const dir = await folder();
-    await writeFile(join(dir, 'ca.pem'), 'ca text\n');
+    await writeFile(join(dir, 'ca.pem'), certificate);
     await writeFile(join(dir, 'token'), 't-file\n');
     const text = [
       'clusters: [{name: c, cluster: {server: "https://a", certificate-authority: ca.pem, insecure-skip-tls-verify: true}}]',
@@ -77,7 +89,7 @@ describe('a kubeconfig', () => {
 
     const access = await credentials.access();
     expect(access.authorization?.reveal()).toBe('Bearer t-file');
-    expect(access.tls).toMatchObject({ ca: 'ca text', insecure: true });
+    expect(access.tls).toMatchObject({ ca: certificate, insecure: true });
     expect(credentials.namespace).toBeUndefined();
   });
 
@@ -94,52 +106,162 @@ describe('a kubeconfig', () => {
     expect((await chosen.access()).authorization?.reveal()).toBe('Bearer second');
   });
 
-  const mistakes: readonly (readonly [string, string, string])[] = [
-    ['no file', '', 'is not as expected'],
-    ['not YAML', '{{', 'is not YAML'],
-    ['a list', '[]', 'is not as expected'],
-    ['no context', '{}', 'has no current context'],
-    ['an unknown context', '{"current-context":"x"}', 'has no context "x"'],
+  const exec = { apiVersion: 'v1', command: 'login' };
+  const mistakes: readonly (readonly [because: string, text: string, told: string])[] = [
+    ['no YAML', 'users:\n  - {token: planted-secret\n', 'FILE is not YAML (line 3)'],
+    ['nothing in it', '', 'FILE has no contexts, clusters and users'],
+    ['a list', '[planted-secret]', 'FILE has no contexts, clusters and users'],
+    ['no context', '{}', 'FILE: current-context is not set: choose one of its contexts with --context'],
+    ['an unknown context', '{"current-context":"x"}', 'FILE: current-context has no context "x"'],
     [
       'an unknown cluster',
       '{"current-context":"x","contexts":[{"name":"x","context":{"cluster":"c","user":"u"}}]}',
-      'has no cluster "c"',
+      'FILE: contexts["x"] has no cluster "c", or it has no server',
     ],
-    ['a server that is no URL', config({ token: 'planted' }, { server: 'not a url' }), 'is not an http or https URL'],
+    [
+      'an unknown user',
+      config({}).replace('"user":"x"', '"user":"planted"'),
+      'FILE: contexts["x"] has no user "planted"',
+    ],
+    [
+      'a server that is no URL',
+      config({ token: 'planted-secret' }, { server: 'planted-secret' }),
+      'FILE: clusters["x"].server is not an http or https URL',
+    ],
+    [
+      'a proxy that is no URL',
+      config({}, { 'proxy-url': 'ann:planted-secret@proxy' }),
+      'FILE: clusters["x"].proxy-url is not an http, https or socks5 URL',
+    ],
+    [
+      'a file that is not there',
+      config({ 'client-certificate': '/nowhere/cert', 'client-key-data': base64('planted-secret') }),
+      'FILE: users["x"].client-certificate: /nowhere/cert cannot be read (ENOENT)',
+    ],
+    [
+      'a token that is not there',
+      config({ tokenFile: '/nowhere/token' }),
+      'FILE: users["x"].tokenFile: /nowhere/token cannot be read (ENOENT)',
+    ],
+    [
+      'a certificate that is none',
+      config({ 'client-certificate-data': base64('planted-secret') }),
+      'FILE: users["x"].client-certificate-data is not a certificate',
+    ],
+    [
+      'an authority that is none',
+      config({ token: 'planted-secret' }, { 'certificate-authority-data': base64('planted-secret') }),
+      'FILE: clusters["x"].certificate-authority-data is not a certificate',
+    ],
     [
       'a program that wants a terminal',
-      config({ exec: { apiVersion: 'v1', command: 'login', interactiveMode: 'Always' } }),
-      'wants a terminal',
+      config({ exec: { ...exec, interactiveMode: 'Always' } }),
+      'FILE: users["x"].exec.interactiveMode wants a terminal for login',
+    ],
+    [
+      'a program that is not there',
+      config({ exec: { ...exec, command: '/nowhere/login' } }),
+      'FILE: users["x"].exec: the program /nowhere/login cannot be started (ENOENT)',
+    ],
+    [
+      'an issuer that is not named',
+      config({ 'auth-provider': { name: 'oidc', config: { 'id-token': 'planted-secret' } } }),
+      'FILE: users["x"].auth-provider gave no token',
     ],
   ];
 
-  it.for(mistakes)('with a mistake (%s) says which', async ([, text, said]) => {
+  it.for(mistakes)('with a mistake (%s) says in one line where it is', async ([, text, told]) => {
     const kubeconfig = await written(text);
 
-    const found = findCredentials({ clock: new VirtualClock(), env: {}, kubeconfig });
+    const error = await problem(findCredentials({ clock: new VirtualClock(), env: process.env, kubeconfig }));
 
-    await expect(found).rejects.toThrow(CredentialsError);
-    await expect(found).rejects.toThrow(said);
+    expect(error.message).toBe(`kubeconfig ${told.replace('FILE', kubeconfig)}`);
+    expect(inspect(error, { depth: 9, showHidden: true })).not.toContain('planted-secret');
+  });
+
+  it.for([
+    ['of the user', {}, { 'client-certificate-data': base64(certificate) }, 'users["x"].client-certificate-data'],
+    [
+      'of the cluster',
+      { 'certificate-authority-data': base64(certificate) },
+      { token: 't' },
+      'clusters["x"].certificate-authority-data',
+    ],
+  ] as const)('with a certificate %s that has expired says which', async ([, cluster, user, field]) => {
+    const kubeconfig = await written(config(user, cluster));
+    const clock = new VirtualClock(Date.UTC(2121, 0, 1));
+
+    const error = await problem(findCredentials({ clock, env: {}, kubeconfig }));
+
+    expect(error.message).toBe(
+      `kubeconfig ${kubeconfig}: ${field}: the certificate expired on 2120-01-01T00:00:00.000Z`,
+    );
+  });
+
+  it('of which another context is wrong is used', async () => {
+    const text = config({ token: 'right' }).replace('"users":[', '"users":[{"user":{}},null,');
+    const kubeconfig = await written(text);
+
+    const credentials = await findCredentials({ clock: new VirtualClock(), env: {}, kubeconfig });
+
+    expect((await credentials.access()).authorization?.reveal()).toBe('Bearer right');
+  });
+
+  it('may be of another context than its current one, and says when it has none of that name', async () => {
+    const kubeconfig = await written(config({ token: 't' }));
+
+    const error = await problem(findCredentials({ clock: new VirtualClock(), env: {}, kubeconfig, context: 'y' }));
+
+    expect(error.message).toBe(`kubeconfig ${kubeconfig}: contexts has no context "y"`);
+  });
+
+  it('with a name and a password shows both', async () => {
+    const kubeconfig = await written(config({ username: 'ann', password: 'made-up' }));
+
+    const credentials = await findCredentials({ clock: new VirtualClock(), env: {}, kubeconfig });
+
+    expect((await credentials.access()).authorization?.reveal()).toBe(`Basic ${base64('ann:made-up')}`);
+  });
+
+  it('whose token is replaced is read again after a minute, and one that cannot be read just now stays', async () => {
+    const kubeconfig = await written(config({ token: 'one' }));
+    const clock = new VirtualClock();
+    const credentials = await findCredentials({ clock, env: {}, kubeconfig });
+    const token = async () => (await credentials.access()).authorization?.reveal();
+    await writeFile(kubeconfig, config({ token: 'two' }));
+
+    expect(await token()).toBe('Bearer one');
+    await clock.advance(61_000);
+    expect(await token()).toBe('Bearer two');
+    await writeFile(kubeconfig, '{');
+    await clock.advance(61_000);
+    expect(await token()).toBe('Bearer two');
   });
 
   it('that is nowhere is missed with a sentence', async () => {
-    const found = findCredentials({ clock: new VirtualClock(), env: { HOME: await folder() } });
-
-    await expect(found).rejects.toThrow('there is no cluster: no kubeconfig is given, and this is not a pod');
+    const nothing = await problem(findCredentials({ clock: new VirtualClock(), env: { HOME: await folder() } }));
     const explicit = findCredentials({ clock: new VirtualClock(), env: {}, kubeconfig: '/nowhere/config' });
-    await expect(explicit).rejects.toThrow('kubeconfig /nowhere/config cannot be read');
+
+    expect(nothing.message).toMatch(/^there is no cluster: no kubeconfig is given, and this is not a pod/);
+    expect((await problem(explicit)).message).toBe('kubeconfig /nowhere/config cannot be read (ENOENT)');
   });
 });
 
 describe('in a pod', () => {
+  afterEach(() => vi.unstubAllEnvs());
+
   async function pod() {
-    const dir = await folder();
+    const podRoot = await folder();
+    const dir = join(podRoot, 'var/run/secrets/kubernetes.io/serviceaccount');
+    await mkdir(dir, { recursive: true });
     await writeFile(join(dir, 'token'), 'one\n');
-    await writeFile(join(dir, 'ca.crt'), 'ca');
+    await writeFile(join(dir, 'ca.crt'), certificate);
     await writeFile(join(dir, 'namespace'), 'operators\n');
     const clock = new VirtualClock();
-    const env = { KUBERNETES_SERVICE_HOST: 'fd00::1', KUBERNETES_SERVICE_PORT: '443', HOME: '/nowhere' };
-    const credentials = await findCredentials({ clock, env, serviceAccountFolder: dir });
+    // client-node reads them where they are.
+    vi.stubEnv('KUBERNETES_SERVICE_HOST', 'fd00::1');
+    vi.stubEnv('KUBERNETES_SERVICE_PORT', '443');
+    const credentials = await findCredentials({ clock, env: process.env, podRoot });
     const token = async (): Promise<string | undefined> => (await credentials.access()).authorization?.reveal();
     return { dir, clock, credentials, token };
   }
@@ -184,7 +306,7 @@ describe('in a pod', () => {
     await writeFile(join(dir, 'token'), 'two');
     await clock.advance(61_000);
     const second = await credentials.access();
-    await writeFile(join(dir, 'ca.crt'), 'other');
+    await writeFile(join(dir, 'ca.crt'), `${certificate}${certificate}`);
     await clock.advance(61_000);
     const third = await credentials.access();
 
@@ -195,7 +317,7 @@ describe('in a pod', () => {
 });
 
 describe('a program of the kubeconfig', () => {
-  /** A program that counts its runs, and prints what `print` makes of the count. */
+  /** A kubeconfig with a program that counts its runs, and prints what `print` makes of the count. */
   async function program(print: string, extra: object = {}) {
     const dir = await folder();
     const script = [
@@ -214,10 +336,17 @@ describe('a program of the kubeconfig', () => {
       args: ['get'],
       env: [{ name: 'MINE', value: 'yes' }],
     };
-    await writeFile(join(dir, 'config'), config({ exec: { ...entry, ...extra } }));
-    const clock = new VirtualClock();
-    const env = { PATH: process.env['PATH'] };
-    const credentials = await findCredentials({ clock, env, kubeconfig: join(dir, 'config') });
+    const kubeconfig = join(dir, 'config');
+    await writeFile(kubeconfig, config({ exec: { ...entry, ...extra } }));
+    // client-node looks at the machine's own clock.
+    const clock = new VirtualClock(Date.now());
+    return { dir, kubeconfig, clock, found: findCredentials({ clock, env: process.env, kubeconfig }) };
+  }
+
+  /** The same, whose program gives a credential. */
+  async function loggedIn(print: string, extra: object = {}) {
+    const { dir, clock, found } = await program(print, extra);
+    const credentials = await found;
     const runs = async (): Promise<number> => Number(await readFile(join(dir, 'count'), 'utf8'));
     const info = (): Promise<string> => readFile(join(dir, 'info'), 'utf8');
     const token = async (): Promise<string | undefined> => (await credentials.access()).authorization?.reveal();
@@ -228,8 +357,8 @@ describe('a program of the kubeconfig', () => {
     `console.log(JSON.stringify({ kind: 'ExecCredential', apiVersion: 'client.authentication.k8s.io/v1', status: ${status} }));`;
 
   it('is run once for as long as its credential lasts, and again a minute before it expires', async () => {
-    const { clock, token, runs, info } = await program(
-      printed("{ token: 't-' + count, expirationTimestamp: '2026-01-01T00:10:00Z' }"),
+    const { clock, token, runs, info } = await loggedIn(
+      printed("{ token: 't-' + count, expirationTimestamp: new Date(Date.now() + 600_000) }"),
       { provideClusterInfo: true },
     );
 
@@ -243,7 +372,7 @@ describe('a program of the kubeconfig', () => {
   });
 
   it('is run again when the API server refuses its credential', async () => {
-    const { credentials, token } = await program(printed("{ token: 't-' + count }"));
+    const { credentials, token } = await loggedIn(printed("{ token: 't-' + count }"));
     const refused = await credentials.access();
 
     expect(await credentials.renew(refused)).toBe(true);
@@ -251,29 +380,60 @@ describe('a program of the kubeconfig', () => {
   });
 
   it('may show a certificate instead of a token', async () => {
-    const { credentials } = await program(printed("{ clientCertificateData: 'cert', clientKeyData: 'key' }"));
+    const status = JSON.stringify({ clientCertificateData: certificate, clientKeyData: 'key' });
+    const { credentials } = await loggedIn(printed(status));
 
     const access = await credentials.access();
 
     expect(access.authorization).toBeUndefined();
-    expect(access.tls.cert).toBe('cert');
+    expect(access.tls.cert).toBe(certificate);
     expect(access.tls.key?.reveal()).toBe('key');
   });
 
   const failures: readonly (readonly [string, string, string])[] = [
-    ['fails', "console.error('planted-token'); process.exit(3);", 'ended with 3 (install it)'],
+    ['fails', "console.error('planted-token'); process.exit(3);", 'ended with 3'],
+    ['is killed', "console.log('planted-token'); process.kill(process.pid, 'SIGTERM');", 'was ended by SIGTERM'],
     ['prints something else', "console.log('planted-token');", 'printed something that is not an ExecCredential'],
-    ['prints too much', "process.stdout.write('planted-token'.repeat(200_000));", 'ended with'],
+    ['prints nothing', '', 'printed something that is not an ExecCredential'],
+    [
+      'prints another object',
+      'console.log(\'{"token":"planted-token"}\');',
+      'printed something that is not an ExecCredential',
+    ],
+    ['gives nothing', printed('{}'), 'printed neither a token nor a certificate'],
+    ['gives a certificate that is none', printed("{ clientCertificateData: 'planted-token' }"), 'is not a certificate'],
+    [
+      'prints without end',
+      "setInterval(() => process.stdout.write('planted-token'.repeat(10_000)), 1);",
+      'printed more than 1048576 bytes',
+    ],
   ];
 
-  it.for(failures)('that %s is told without a word of what it printed', async ([, print, said]) => {
-    const { credentials } = await program(print, { installHint: 'install it' });
+  it.for(failures)('that %s is told in one line, without a word of what it printed', async ([, print, told]) => {
+    const { found, kubeconfig } = await program(print, { installHint: 'install\nit' });
 
-    const error: unknown = await credentials.access().catch((thrown: unknown) => thrown);
+    const error = await problem(found);
 
-    expect(error).toBeInstanceOf(CredentialsError);
-    expect(String(error)).toContain(said);
+    expect(error.message).toMatch(`kubeconfig ${kubeconfig}: users["x"].exec`);
+    expect(error.message).toContain(told);
     expect(inspect(error, { depth: 9, showHidden: true })).not.toContain('planted-token');
+  });
+
+  it('that hangs is ended with all that it has started', async () => {
+    const sleeper = "const child = require('node:child_process').spawn('sleep', ['600'], { stdio: 'inherit' });";
+    const { found, kubeconfig, clock, dir } = await program(
+      `${sleeper} child.once('spawn', () => fs.writeFileSync(__dirname + '/child', '')); setInterval(() => {}, 1_000);`,
+    );
+    const ended = problem(found);
+    await vi.waitFor(() => readFile(join(dir, 'child')), { timeout: 20_000 });
+
+    await clock.advance(60_000);
+
+    // Only when everything that holds the pipe is gone.
+    const { message } = await ended;
+    expect(message).toBe(
+      `kubeconfig ${kubeconfig}: users["x"].exec: the program ${join(dir, 'login')} did not end within 60 s`,
+    );
   });
 });
 

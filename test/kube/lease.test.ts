@@ -1,5 +1,8 @@
 import { describe, expect, it } from 'vitest';
+import { leasePaceOf } from '../../src/kube/lease/lease-options.ts';
 import { leaseResource } from '../../src/kube/lease/lease-spec.ts';
+import { MemoryCluster } from '../support/memory-cluster.ts';
+import { VirtualClock } from '../support/virtual-clock.ts';
 import { present } from './example.ts';
 import { candidate, holderIn, leaders, name, namespace, scene, settled } from './lease-scene.ts';
 
@@ -50,6 +53,26 @@ describe('a lease', () => {
     await clock.advance(8_000);
 
     expect(second.heard).toEqual(['took over']);
+  });
+
+  it('of another length is renewed, lost and taken over in the same proportions', async () => {
+    const clock = new VirtualClock();
+    const cluster = new MemoryCluster(clock);
+    const pace = leasePaceOf(3_000);
+    const [first, second] = [candidate(cluster, { seed: 1, pace }), candidate(cluster, { seed: 2, pace })];
+    first.election.start();
+    await clock.advance(1_000);
+    second.election.start();
+    await clock.advance(1_000);
+
+    first.api.cut = true;
+    await clock.advance(2_000);
+    expect(first.heard).toEqual(['acquired', 'lost: the lease was not renewed in time']);
+    expect(second.election.mayAct()).toBeDefined();
+    await clock.advance(1_600);
+
+    expect(second.heard).toEqual(['took over']);
+    expect(cluster.get(leaseResource, namespace, name)?.spec).toMatchObject({ leaseDurationSeconds: 3 });
   });
 
   it('is lost in the very tick in which a suspended machine wakes up', async () => {

@@ -1,39 +1,224 @@
 import { describe, expect, it } from 'vitest';
-import { KubeError, type KubeObject, type ObjectWriter } from '../../src/engine/ports.ts';
-import { ResourceWriter } from '../../src/kube/write/object-writer.ts';
+import { KubeError, type KubeObject, type KubeReason, type ObjectWriter } from '../../src/engine/ports.ts';
+import { mostSpecSize, withinSize } from '../../src/kube/watch/within-size.ts';
+import { sameJson } from '../../src/base/json.ts';
+import { KubeObjectWriter } from '../../src/kube/write/object-writer.ts';
 import { CollectedLog } from '../support/collected-log.ts';
 import { MemoryCluster } from '../support/memory-cluster.ts';
 import { MemoryKube } from '../support/memory-kube.ts';
 import { SeededEntropy, VirtualClock } from '../support/virtual-clock.ts';
-import { thing, things } from './example.ts';
+import { present, thing, things } from './example.ts';
 
-const held = 'apphosting.dev/hosting';
+async function scene() {
+  const clock = new VirtualClock();
+  const cluster = new MemoryCluster(clock);
+  const admin = new MemoryKube(cluster);
+  const api = new MemoryKube(cluster);
+  const log = new CollectedLog();
+  const resourceOf = () => things;
+  const writer = new KubeObjectWriter({ api, clock, entropy: new SeededEntropy(), log, resourceOf });
+  const made = await admin.create(things, 'a', thing('one'));
+  const statusNow = (): unknown => cluster.get(things, 'a', 'one')?.status;
+  const edit = async (): Promise<void> => {
+    const live = present(await admin.get(things, 'a', 'one'));
+    await admin.replace(things, 'a', 'one', { ...live, spec: { size: cluster.version } });
+  };
+  return { clock, cluster, admin, api, log, writer, made, statusNow, edit };
+}
+
+describe('a write of status', () => {
+  it('costs nothing where the status is there already', async () => {
+    const { writer, api, made } = await scene();
+    const written = await writer.writeStatus(made, { phase: 'Ready', none: undefined });
+    if (written.is !== 'written') throw new Error('it is not written');
+
+    const again = await writer.writeStatus(written.object, { none: undefined, phase: 'Ready' });
+
+    expect(again).toEqual(written);
+    expect(api.calls).toHaveLength(1);
+  });
+
+  it('never overwrites what the writer did not see', async () => {
+    const { writer, made, edit, statusNow } = await scene();
+    await edit();
+
+    expect((await writer.writeStatus(made, { phase: 'Ready' })).is).toBe('conflict');
+    expect(statusNow()).toBeUndefined();
+  });
+
+  it('throws what the caller cannot expect', async () => {
+    const { writer, api, made } = await scene();
+    api.inject({ effect: 'after', outcome: 'unavailable' });
+
+    await expect(writer.writeStatus(made, { phase: 'Ready' })).rejects.toMatchObject({ reason: 'unavailable' });
+  });
+
+  it('ends in time on an API server that never answers', async () => {
+    const { writer, api, made, clock } = await scene();
+    api.inject({ effect: 'before', outcome: 'hang' });
+
+    const written = writer.writeStatus(made, { phase: 'Ready' }).catch((error: unknown) => error);
+    await clock.advance(60_000);
+
+    expect(await written).toMatchObject({ name: 'DeadlineError' });
+  });
+});
+
+describe('committing an id', () => {
+  const faults: readonly { readonly outcome: KubeReason | 'hang'; readonly effect: 'before' | 'after' }[] = [
+    { outcome: 'conflict', effect: 'before' },
+    { outcome: 'unavailable', effect: 'before' },
+    { outcome: 'unavailable', effect: 'after' },
+    { outcome: 'throttled', effect: 'before' },
+    { outcome: 'unauthorized', effect: 'before' },
+    { outcome: 'forbidden', effect: 'before' },
+    { outcome: 'hang', effect: 'before' },
+    { outcome: 'hang', effect: 'after' },
+  ];
+
+  it.for(faults)('goes on until it is there when calls end with $outcome $effect the effect', async (fault) => {
+    const { writer, api, made, clock, statusNow, edit } = await scene();
+    api.inject({ ...fault, times: 7 });
+    await edit();
+
+    const committed = writer.commitStatus(made, () => ({ id: 'env-1' }));
+    await clock.advance(600_000);
+
+    expect((await committed).is).toBe('written');
+    expect(statusNow()).toEqual({ id: 'env-1' });
+    expect(await writer.drain(0)).toBe(0);
+  });
+
+  it('writes over the newest form, with what the caller makes of it', async () => {
+    const { writer, made, edit, statusNow } = await scene();
+    await edit();
+
+    const statusOver = ({ spec }: { spec?: unknown }): object => ({ id: 'env-1', of: spec });
+    await writer.commitStatus(made, statusOver);
+
+    expect(statusNow()).toMatchObject({ id: 'env-1', of: { size: expect.any(Number) } });
+  });
+
+  it('ends where the journal is not its own any more, or the object is another one', async () => {
+    const { writer, made, admin, statusNow } = await scene();
+
+    expect((await writer.commitStatus(made, () => undefined)).is).toBe('conflict');
+    await admin.delete(things, 'a', 'one');
+    const gone = writer.commitStatus(made, () => ({ id: 'env-1' }));
+    expect((await gone).is).toBe('gone');
+    await admin.create(things, 'a', thing('one'));
+    const namesake = writer.commitStatus(made, () => ({ id: 'env-1' }));
+    expect((await namesake).is).toBe('gone');
+    expect(statusNow()).toBeUndefined();
+  });
+
+  it('gives up on a status that the schema refuses, and says why', async () => {
+    const { writer, api, made, clock } = await scene();
+    api.inject({ verb: 'replaceStatus', times: 100, effect: 'before', outcome: 'invalid' });
+
+    const committed = writer.commitStatus(made, () => ({ id: 'env-1' })).catch(String);
+    await clock.advance(120_000);
+
+    expect(await committed).toMatch(/^Error: an id cannot be written to status: .*invalid/);
+  });
+
+  it('is waited for when the process ends, and abandoned only then', async () => {
+    const { writer, api, made, clock } = await scene();
+    api.inject({ times: 1_000, effect: 'before', outcome: 'unavailable' });
+    let isOver = false;
+    const committed = writer.commitStatus(made, () => ({ id: 'env-1' })).finally(() => (isOver = true));
+
+    const drained = writer.drain(20_000);
+    await clock.advance(19_000);
+    expect(isOver).toBe(false);
+    await clock.advance(1_000);
+
+    expect(await drained).toBe(1);
+    expect((await committed).is).toBe('conflict');
+  });
+
+  it('lets a mistake of its caller be seen', async () => {
+    const { writer, made } = await scene();
+    const statusOver = (): never => {
+      throw new TypeError('a mistake');
+    };
+
+    await expect(writer.commitStatus(made, statusOver)).rejects.toThrow('a mistake');
+    expect(await writer.drain(0)).toBe(0);
+  });
+});
+
+describe('a finalizer', () => {
+  it('keeps those of others, and costs nothing where it is there or gone already', async () => {
+    const { api, admin, writer } = await scene();
+    const made = await admin.create(things, 'a', thing('two', {}, { finalizers: ['example.com/a', 'example.com/b'] }));
+
+    const held = await writer.hold(made);
+    if (held.is !== 'written') throw new Error('it is not held');
+    expect(held.object.metadata.finalizers).toEqual(['example.com/a', 'example.com/b', 'apphosting.dev/hosting']);
+    expect(await writer.hold(held.object)).toEqual(held);
+    const released = await writer.release(held.object);
+    expect(released).toMatchObject({ object: { metadata: { finalizers: ['example.com/a', 'example.com/b'] } } });
+    expect(await writer.release(made)).toEqual({ is: 'written', object: made });
+    expect(api.calls).toHaveLength(2);
+  });
+});
+
+const finalizer = 'apphosting.dev/hosting';
 const asked: readonly (readonly [string, (writer: ObjectWriter, object: KubeObject) => Promise<unknown>])[] = [
   ['reading it live', (writer, object) => writer.readLive(object)],
   ['writing its status', (writer, object) => writer.writeStatus(object, { state: 'new' })],
   ['putting the finalizer on', (writer, object) => writer.hold(object)],
   [
     'taking the finalizer off',
-    (writer, object) => writer.release({ ...object, metadata: { ...object.metadata, finalizers: [held] } }),
+    (writer, object) => writer.release({ ...object, metadata: { ...object.metadata, finalizers: [finalizer] } }),
   ],
 ];
 
 describe('what is asked of Kubernetes about an object', () => {
   it.each(asked)('comes to an end though no answer ever arrives: %s', async (_what, ask) => {
-    const clock = new VirtualClock();
-    const cluster = new MemoryCluster(clock);
-    const api = new MemoryKube(cluster);
-    const object = await new MemoryKube(cluster).create(things, 'a', thing('one'));
-    const entropy = new SeededEntropy(1);
-    const writer = new ResourceWriter({ api, clock, entropy, log: new CollectedLog(), resourceOf: () => things });
+    const { clock, api, writer, made } = await scene();
     api.inject({ effect: 'before', outcome: 'hang' });
 
-    const ended = ask(writer, object).then(
+    const ended = ask(writer, made).then(
       () => 'answered',
       (error: unknown) => error instanceof KubeError && error.reason,
     );
     await clock.advance(60_000);
 
     expect(await Promise.race([ended, Promise.resolve('nothing')])).toBe('unavailable');
+  });
+
+  it.each(asked)('is answered without a spec that is too large to be kept: %s', async (_what, ask) => {
+    const { writer, admin } = await scene();
+    const made = await admin.create(things, 'a', thing('large', { text: 'x'.repeat(mostSpecSize) }));
+    if (_what === 'taking the finalizer off') await writer.hold(made);
+    const live = withinSize(present(await admin.get(things, 'a', 'large')));
+
+    const answer = JSON.stringify(await ask(writer, live));
+
+    expect(answer.length).toBeLessThan(2_000);
+    expect(answer).toContain('is larger than');
+  });
+});
+
+describe('the same JSON', () => {
+  const pairs: readonly (readonly [unknown, unknown, boolean])[] = [
+    [{ a: 1, b: 2 }, { b: 2, a: 1 }, true],
+    [{ a: undefined }, {}, true],
+    [{ a: null }, {}, false],
+    [[1, 2], [2, 1], false],
+    [[undefined], [null], true],
+    [{}, [], false],
+    [undefined, {}, false],
+    ['1', 1, false],
+    [{ a: { b: [1, { c: 'x' }] } }, { a: { b: [1, { c: 'x' }] } }, true],
+    [{ a: { b: [1, { c: 'x' }] } }, { a: { b: [1, { c: 'y' }] } }, false],
+    [{ a: 1 }, { b: 1 }, false],
+  ];
+
+  it.for(pairs)('%j and %j: %s', ([a, b, same]) => {
+    expect(sameJson(a, b)).toBe(same);
+    expect(sameJson(b, a)).toBe(same);
   });
 });

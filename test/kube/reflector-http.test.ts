@@ -3,7 +3,7 @@ import { openKube } from '../../src/kube/client/client.ts';
 import { Reflector } from '../../src/kube/watch/reflector.ts';
 import { CollectedLog } from '../support/collected-log.ts';
 import { eventually, realClock, realEntropy, tokenCredentials } from '../support/real-time.ts';
-import { json, scriptedServer } from '../support/scripted-server.ts';
+import { scriptedServer } from '../support/scripted-server.ts';
 import { things } from './example.ts';
 import { bookmark, line, lists, one, rows, says, type Script, type Step, two, wire } from './watch-faults.ts';
 
@@ -103,28 +103,6 @@ describe('a reflector over HTTP', () => {
 
     expect(log.bugs).toHaveLength(2);
     expect(requests).toEqual(['list', 'watch 10']);
-  });
-
-  it('takes a list of two hundred thousand objects', async () => {
-    const many = Array.from({ length: 200_000 }, (_, at) => ({
-      metadata: { name: `n${at}`, namespace: 'a', uid: `u${at}`, resourceVersion: '5' },
-    }));
-    const { reflector } = await played({
-      lists: [
-        (response) =>
-          json(response, 200, {
-            kind: 'ThingList',
-            apiVersion: 'v1',
-            metadata: { resourceVersion: '10' },
-            items: many,
-          }),
-      ],
-      watches: [says()],
-    });
-
-    await reflector.synced;
-
-    expect(reflector.size).toBe(200_000);
   });
 
   it('takes ten thousand events in one go, in order', async () => {

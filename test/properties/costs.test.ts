@@ -34,8 +34,8 @@ function alertSpec(at: number): object {
   return {
     environmentRef: { name: `environment-${at % shares.AppEnvironment}` },
     metric: 'cpu_percent',
-    operator: 'gt',
-    contactPoints: [{ contactPointRef: { name: `point-${at % shares.ContactPoint}` } }],
+    operator: 'GreaterThan',
+    contactPointRefs: [{ name: `point-${at % shares.ContactPoint}` }],
   };
 }
 
@@ -52,7 +52,7 @@ async function applyAll(world: InProcess): Promise<void> {
   }
   for (let at = 0; at < shares.AppEnvironment; at += 1) {
     const deploy = { image: 'registry.example.com/team/web:1' };
-    world.apply('AppEnvironment', `environment-${at}`, { appEnvId: `env_${at}`, powerState: 'Running', deploy });
+    world.apply('AppEnvironment', `environment-${at}`, { externalId: `env_${at}`, powerState: 'Running', deploy });
   }
   for (let at = 0; at < shares.ContactPoint; at += 1) {
     world.apply('ContactPoint', `point-${at}`, { email: { addresses: [`p${at}@example.com`] } });
@@ -144,15 +144,15 @@ describe('thirty alerts of one environment, each with a contact point of its own
     await world.start();
     world.account({ pollSeconds: 3_600, budget: { requestsPerSecond: 2, concurrency: 1 } });
     await world.control('POST', '/metrics', { appEnvId: 'env_web_prod', metric: 'cpu_percent', value: 10 });
-    world.apply('AppEnvironment', 'web', { appEnvId: 'env_web_prod', powerState: 'Running' });
+    world.apply('AppEnvironment', 'web', { externalId: 'env_web_prod', powerState: 'Running' });
     await world.run(30_000);
     for (let at = 0; at < 30; at += 1) {
       world.apply('ContactPoint', `point-${at}`, { email: { addresses: [`p${at}@example.com`] } });
       world.apply('MetricAlert', `alert-${at}`, {
         environmentRef: { name: 'web' },
         metric: 'cpu_percent',
-        operator: 'gt',
-        contactPoints: [{ contactPointRef: { name: `point-${at}` } }],
+        operator: 'GreaterThan',
+        contactPointRefs: [{ name: `point-${at}` }],
       });
     }
 

@@ -64,12 +64,15 @@ export const everydayLives: readonly Life[] = [
     arrange: async (world) => world.secret('hook', { url: hookUrl, password: hookPassword }),
     spec: {
       webhook: {
-        urlFrom: { name: 'hook', key: 'url' },
+        url: { valueFrom: { secretKeyRef: { name: 'hook', key: 'url' } } },
         username: 'us',
-        passwordFrom: { name: 'hook', key: 'password' },
+        password: { valueFrom: { secretKeyRef: { name: 'hook', key: 'password' } } },
       },
     },
-    edited: { name: 'on-call', webhook: { urlFrom: { name: 'hook', key: 'url' }, httpMethod: 'PUT' } },
+    edited: {
+      name: 'on-call',
+      webhook: { url: { valueFrom: { secretKeyRef: { name: 'hook', key: 'url' } } }, httpMethod: 'PUT' },
+    },
     made: (world) => named(world, 'contactPoints', 'contactPointId', 'on-call'),
     planted: [hookUrl, hookPassword],
   },
@@ -91,18 +94,18 @@ export const everydayLives: readonly Life[] = [
       });
     },
     spec: {
-      appEnvId: 'env_web_prod',
+      environmentRef: { externalId: 'env_web_prod' },
       metric: 'cpu_percent',
-      operator: 'gt',
-      contactPoints: [{ contactPointRef: { name: 'ops' } }],
+      operator: 'GreaterThan',
+      contactPointRefs: [{ name: 'ops' }],
     },
     edited: {
-      appEnvId: 'env_web_prod',
+      environmentRef: { externalId: 'env_web_prod' },
       metric: 'cpu_percent',
-      operator: 'gt',
+      operator: 'GreaterThan',
       threshold: 95,
       enabled: false,
-      contactPoints: [{ contactPointRef: { name: 'ops' } }],
+      contactPointRefs: [{ name: 'ops' }],
     },
     made: (world) => named(world, 'alerts', 'alertId', 'cpu'),
     planted: [],
@@ -116,7 +119,7 @@ export const everydayLives: readonly Life[] = [
       port: 8080,
       healthCheck: {
         path: '/healthz',
-        headersFrom: [{ name: 'X-Probe', valueFrom: { secretKeyRef: { name: 'probe', key: 'token' } } }],
+        headers: [{ name: 'X-Probe', valueFrom: { secretKeyRef: { name: 'probe', key: 'token' } } }],
       },
       lifecycle: { onDelete: 'Delete' },
     },
@@ -134,13 +137,13 @@ export const everydayLives: readonly Life[] = [
     name: 'staging',
     arrange: async (world) => world.secret('db', { password: 'planted-Db-passw0rd' }),
     spec: {
-      appEnvId: 'env_web_staging',
+      externalId: 'env_web_staging',
       powerState: 'Running',
       deploy: { image: 'registry.example.com/shop:1', onBind: 'Deploy' },
       env: [{ name: 'PASSWORD', valueFrom: { secretKeyRef: { name: 'db', key: 'password' } } }],
     },
     edited: {
-      appEnvId: 'env_web_staging',
+      externalId: 'env_web_staging',
       powerState: 'Running',
       deploy: { image: 'registry.example.com/shop:2' },
       startup: { command: 'node server.js' },
@@ -169,11 +172,11 @@ export const everydayLives: readonly Life[] = [
     kind: 'MemberAccess',
     name: 'contractor',
     arrange: async () => undefined,
-    spec: { membershipId: 'mem_demo', access: 'Restricted', environments: [{ appEnvId: 'env_web_staging' }] },
+    spec: { externalId: 'mem_demo', access: 'Restricted', environmentRefs: [{ externalId: 'env_web_staging' }] },
     edited: {
-      membershipId: 'mem_demo',
+      externalId: 'mem_demo',
       access: 'Restricted',
-      environments: [{ appEnvId: 'env_web_prod' }, { appEnvId: 'env_db_prod' }],
+      environmentRefs: [{ externalId: 'env_web_prod' }, { externalId: 'env_db_prod' }],
     },
     made: async (world) => {
       const { collections } = (await world.control('GET', '/world')) as {

@@ -5,7 +5,7 @@ import type { Life } from './lives.ts';
 
 const dangerousToken = 'planted-dangerous-token';
 const powers = { activation: true, accountReset: false };
-const protection = { appEnvId: 'env_web_prod', destinationRegion: 'us-east', mode: 'Cold' };
+const protection = { environmentRef: { externalId: 'env_web_prod' }, destinationRegion: 'us-east', mode: 'Cold' };
 
 /** A protected database that is ready for recovery, in an account with a credential of its own for what is dangerous. */
 async function protectedDatabase(world: InProcess): Promise<void> {
@@ -18,7 +18,7 @@ async function protectedDatabase(world: InProcess): Promise<void> {
   world.account({ dangerousCredentialsRef: { name: 'dangerous' } });
   world.apply('DisasterProtection', 'orders', {
     ...protection,
-    appEnvId: 'env_db_prod',
+    environmentRef: { externalId: 'env_db_prod' },
     target: { environmentName: 'recovered', appName: 'orders-db-recovered', createNewApp: true },
   });
   for (let waited = 0; waited < 300_000 && !isEnrolled(world); waited += 10_000) await world.run(10_000);
@@ -126,7 +126,7 @@ export const recoveryLives: readonly Life[] = [
     arrange: protectedDatabase,
     spec: (world) => ({
       scope: 'Environment',
-      appEnvId: 'env_db_prod',
+      environmentRef: { externalId: 'env_db_prod' },
       configurationId: protectionOf(world).configurationId,
       configurationGeneration: protectionOf(world).generation,
       confirmationName: 'production',

@@ -1,8 +1,8 @@
 import { afterAll, describe, expect, it } from 'vitest';
-import type { Disturbance } from '../support/disturbed-wire.ts';
 import type { InProcess } from '../support/in-process.ts';
+import { deathsAtCallsOf, faultsOfWritesOf, lifeWith, outcomesOf, planInWords } from './faults.ts';
 import { lives, type Life } from './lives.ts';
-import { arranged, bringIn, callsOf, everythingWritten, readiness, sampled, wholeLife, type Plan } from './walk.ts';
+import { arranged, bringIn, everythingWritten, readiness, sampled, wholeLife, type Plan } from './walk.ts';
 
 const counted = { plans: 0, possible: 0, transitions: 0 };
 
@@ -23,25 +23,6 @@ function writesIn(world: InProcess, life: Life): readonly object[] {
   const writes = world.kube.calls.filter(({ verb }) => ['create', 'replace', 'replaceStatus', 'patch'].includes(verb));
   return life.movesOn === true ? writes.filter(({ name }) => name === life.name) : writes;
 }
-
-/** Everything that can happen to one call to the service. */
-const disturbances: readonly { readonly name: string; readonly is: Disturbance }[] = [
-  { name: 'refused connection', is: 'refuseConnection' },
-  { name: 'lost before it arrived', is: 'loseBefore' },
-  { name: 'answer lost', is: 'loseAnswer' },
-  { name: 'never answered, not done', is: 'hangBefore' },
-  { name: 'never answered, done', is: 'hangAfter' },
-  { name: '500, not done', is: { insteadOf: { status: 500, text: '{"error":"boom"}' } } },
-  { name: '500, done', is: { afterwards: { status: 500, text: '{"error":"boom"}' } } },
-  { name: '502 of a proxy, done', is: { afterwards: { status: 502, text: '<html>bad gateway</html>' } } },
-  { name: '408, not done', is: { insteadOf: { status: 408 } } },
-  { name: '429 with a time', is: { insteadOf: { status: 429, headers: { 'retry-after': '7' } } } },
-  { name: '429 without', is: { insteadOf: { status: 429 } } },
-  { name: '401 once', is: { insteadOf: { status: 401, text: '{"error":"no"}' } } },
-  { name: 'garbage, done', is: { afterwards: { status: 200, text: '{"oops' } } },
-  { name: 'garbage, not done', is: { insteadOf: { status: 200, text: '<html>sign in</html>' } } },
-  { name: 'an empty answer, done', is: { afterwards: { status: 200, text: '' } } },
-];
 
 describe.each(lives)('$kind', (life) => {
   const chosenFrom = <Kind extends Plan>(plans: readonly Kind[]): readonly Kind[] => {
@@ -77,76 +58,22 @@ describe.each(lives)('$kind', (life) => {
     expect(await life.made(world)).toHaveLength(life.stays === true ? 1 : 0);
   });
 
-  it('survives every outcome of every single call to the service', async () => {
-    const plans = (await callsOf(life)).flatMap(({ nth, isWrite }) =>
-      disturbances.map(({ name, is }) => ({ nth, name, is, matters: isWrite })),
-    );
-    const wrong: string[] = [];
-    for (const { nth, name, is } of chosenFrom(plans)) {
-      const world = await arranged(life);
-      let where = '';
-      world.interference = ({ count, method, path }) => {
-        if (count !== nth) return undefined;
-        where = `${method} ${path}`;
-        return is;
-      };
-      const flaws = await wholeLife(world, life);
-      wrong.push(...flaws.map((flaw) => `call ${nth} (${where}), ${name}: ${flaw}`));
-    }
-    expect(wrong).toEqual([]);
-  }, 300_000);
-
-  it('survives the death of the process before and after every single call to the service', async () => {
-    const plans = (await callsOf(life)).flatMap(({ nth, isWrite }) =>
-      (['hangBefore', 'hangAfter'] as const).map((is) => ({ nth, is, matters: isWrite })),
-    );
-    const wrong: string[] = [];
-    for (const { nth, is } of chosenFrom(plans)) {
-      const world = await arranged(life);
-      let hit = '';
-      world.interference = ({ count, method, path }) => {
-        if (count !== nth) return undefined;
-        hit = `${method} ${path}`;
-        return is;
-      };
-      const flaws = await wholeLife(world, life, async () => {
-        if (hit === '') return;
-        world.interference = () => undefined;
-        if (!hit.endsWith(' crashed')) await world.crash(120_000);
-        hit = `${hit} crashed`;
-      });
-      wrong.push(...flaws.map((flaw) => `call ${nth} (${hit}), ${is}: ${flaw}`));
-    }
-    expect(wrong).toEqual([]);
-  }, 300_000);
-
-  it('survives the death of the process before and after every single write to Kubernetes', async () => {
-    const isWrite = (verb: string) => ['create', 'replace', 'replaceStatus', 'patch', 'get'].includes(verb);
-    const quiet = await arranged(life);
-    const first = quiet.kube.calls.filter(({ verb }) => isWrite(verb)).length;
-    await wholeLife(quiet, life);
-    const writes = quiet.kube.calls.filter(({ verb }) => isWrite(verb)).slice(first);
-    const plans = writes.flatMap(({ name }, nth) =>
-      (['before', 'after'] as const).flatMap((effect) =>
-        (['hang', 'unavailable', 'conflict'] as const)
-          .filter((outcome) => outcome !== 'conflict' || effect === 'before')
-          .map((outcome) => ({ nth, effect, outcome, matters: name === life.name })),
-      ),
-    );
-    const wrong: string[] = [];
-    for (const { nth, effect, outcome } of chosenFrom(plans)) {
-      const world = await arranged(life);
-      let isDead = false;
-      world.kube.inject({ after: nth, effect, outcome, times: 1 });
-      const flaws = await wholeLife(world, life, async () => {
-        if (outcome !== 'hang' || isDead) return;
-        isDead = true;
-        await world.crash(120_000);
-      });
-      wrong.push(...flaws.map((flaw) => `write ${nth}, ${effect} ${outcome}: ${flaw}`));
-    }
-    expect(wrong).toEqual([]);
-  }, 300_000);
+  it.each([
+    ['every outcome of every single call to the service', outcomesOf],
+    ['the death of the process before and after every single call to the service', deathsAtCallsOf],
+    ['the death of the process before and after every single write to Kubernetes', faultsOfWritesOf],
+  ])(
+    'survives %s',
+    async (_what, plansOf) => {
+      const wrong: string[] = [];
+      for (const plan of chosenFrom(await plansOf(life))) {
+        const lived = await lifeWith(life, plan);
+        wrong.push(...lived.wrong.map((flaw) => `${planInWords(plan)} (${lived.met.join(', ')}): ${flaw}`));
+      }
+      expect(wrong).toEqual([]);
+    },
+    300_000,
+  );
 
   it('never leaks: no planted secret is written anywhere', async () => {
     const world = await arranged(life);

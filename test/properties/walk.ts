@@ -1,4 +1,5 @@
 import { isRecord } from '../../src/base/json.ts';
+import { drawn } from '../support/draw.ts';
 import { InProcess, type InProcessOptions } from '../support/in-process.ts';
 import { flawsOf } from '../support/status-checker.ts';
 import { SeededEntropy } from '../support/virtual-clock.ts';
@@ -74,7 +75,8 @@ export async function wholeLife(
     if (!(await until(world, holds))) wrong.push(`${name}: does not come to rest: ${readiness(world, life)}`);
     const object = world.get(life.kind, life.name);
     if (object !== undefined) wrong.push(...flawsOf(object).map((flaw) => `${name}: ${flaw}`));
-    if (isRecord(object?.status) && object.status['ownership'] === 'Presumed') presumed = true;
+    const internal = isRecord(object?.status) ? object.status['internal'] : undefined;
+    if (isRecord(internal) && internal['ownership'] === 'Presumed') presumed = true;
     if (object !== undefined) unsent = endsWith(world, life, life.unsentWith);
     const count = (await life.made(world)).length;
     const expected = unsent || (name === 'delete' && !presumed && life.stays !== true) ? 0 : 1;
@@ -104,13 +106,26 @@ export interface Plan {
   readonly matters: boolean;
 }
 
-/** All plans, or those that matter and a sample of the others: the same one in every run. */
+/** All plans, or those that matter and a sample of the others; of these what is drawn: the same in every run. */
 export function sampled<Kind extends Plan>(life: Life, plans: readonly Kind[]): readonly Kind[] {
-  if (life.sample === undefined) return plans;
+  const usual =
+    life.sample === undefined
+      ? plans
+      : [...plans.filter(({ matters }) => matters), ...someOf(plans, ({ matters }) => !matters, life.sample)];
+  return drawn(usual.length) < usual.length ? someOf(usual, () => true, drawn(usual.length)) : usual;
+}
+
+function someOf<Kind extends Plan>(
+  plans: readonly Kind[],
+  isMeant: (plan: Kind) => boolean,
+  count: number,
+): readonly Kind[] {
   const entropy = new SeededEntropy(plans.length);
-  const others = plans.filter(({ matters }) => !matters).map((plan) => ({ plan, place: entropy.fraction() }));
-  const chosen = others.toSorted((a, b) => a.place - b.place).slice(0, life.sample);
-  return [...plans.filter(({ matters }) => matters), ...chosen.map(({ plan }) => plan)];
+  const placed = plans.filter(isMeant).map((plan) => ({ plan, place: entropy.fraction() }));
+  return placed
+    .toSorted((a, b) => a.place - b.place)
+    .slice(0, count)
+    .map(({ plan }) => plan);
 }
 
 /** The calls to the service of an undisturbed life, in their order. */

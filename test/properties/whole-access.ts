@@ -18,21 +18,21 @@ export const accessSubjects: readonly Subject[] = [
     solution: 'sandbox-agent',
     appName: 'agent',
     region: 'eu-west',
-    inputs: {
-      agentAuthenticationMode: { value: 'PERSONAL_SUBSCRIPTION' },
-      agentImage: { value: `svc/sandbox-agent:${1 + draw.below(2)}` },
-    },
+    inputs: [
+      { name: 'agentAuthenticationMode', value: 'PERSONAL_SUBSCRIPTION' },
+      { name: 'agentImage', value: `svc/sandbox-agent:${1 + draw.below(2)}` },
+    ],
   })),
   {
     kind: 'MemberAccess',
     name: 'contractor',
     within: 'side',
     spec: (draw) => ({
-      membershipId: 'mem_demo',
+      externalId: 'mem_demo',
       access: 'Restricted',
-      environments: draw.of([
-        [{ appEnvId: 'env_web_prod' }],
-        [{ appEnvId: 'env_web_staging' }, { appEnvId: 'env_db_prod' }],
+      environmentRefs: draw.of([
+        [{ externalId: 'env_web_prod' }],
+        [{ externalId: 'env_web_staging' }, { externalId: 'env_db_prod' }],
       ]),
     }),
   },
@@ -43,10 +43,10 @@ export function differencesOfSolution(object: KubeObject, service: Service, isRe
   const { installationId } = (object.status ?? {}) as { installationId?: string };
   const row = service['installations']?.find((one) => one['installationId'] === installationId);
   if (row === undefined) return [`${installationId} is not in the service`];
-  const { solution, inputs } = object.spec as { solution: string; inputs?: { agentImage?: { value: string } } };
+  const { solution, inputs } = object.spec as { solution: string; inputs?: readonly { name: string; value: string }[] };
   const components = row['components'] as readonly unknown[];
   const expected = solution === 'queue-worker' ? 3 : 2;
-  const wanted = inputs?.agentImage?.value;
+  const wanted = inputs?.find(({ name }) => name === 'agentImage')?.value;
   const { agentImage } = row['inputs'] as { agentImage?: string };
   return [
     ...(components.length === expected ? [] : [`it has ${components.length} components`]),
@@ -81,10 +81,10 @@ export function componentApps(service: Service): ReadonlySet<string> {
 
 /** Where a member may reach what the spec does not name and status does not tell. */
 export function differencesOfAccess(object: KubeObject, service: Service): readonly string[] {
-  const spec = object.spec as { membershipId: string; environments: readonly { appEnvId: string }[] };
-  const row = service['memberships']?.find(({ membershipId }) => membershipId === spec.membershipId);
+  const spec = object.spec as { externalId: string; environmentRefs: readonly { externalId: string }[] };
+  const row = service['memberships']?.find(({ membershipId }) => membershipId === spec.externalId);
   const has = (row?.['allowedAppEnvIds'] ?? []) as readonly string[];
-  const wanted = spec.environments.map(({ appEnvId }) => appEnvId);
+  const wanted = spec.environmentRefs.map(({ externalId }) => externalId);
   const { serviceAddedAppEnvIds = [] } = (object.status ?? {}) as { serviceAddedAppEnvIds?: readonly string[] };
   const untold = has.filter((id) => !wanted.includes(id) && !serviceAddedAppEnvIds.includes(id));
   return [

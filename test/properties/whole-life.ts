@@ -63,7 +63,7 @@ export class WholeLife {
 
   async begin(): Promise<void> {
     await this.world.start();
-    const spec = { adoption: 'ByName', budget: { requestsPerSecond: 20, concurrency: 8 } };
+    const spec = { lifecycle: { adoption: 'ByName' }, budget: { requestsPerSecond: 20, concurrency: 8 } };
     for (const within of ['team', 'side']) this.world.account(spec, within);
     this.#rotate();
     await this.world.run(5_000);

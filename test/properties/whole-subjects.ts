@@ -62,7 +62,12 @@ function lifecycle(draw: Draw, spec: object): object {
 function contactPoint(within: string, name: string, isHook: boolean): Subject {
   const way = (draw: Draw) =>
     isHook
-      ? { webhook: { urlFrom: { name: 'hook', key: 'url' }, username: draw.of(['us', 'them']) } }
+      ? {
+          webhook: {
+            url: { valueFrom: { secretKeyRef: { name: 'hook', key: 'url' } } },
+            username: draw.of(['us', 'them']),
+          },
+        }
       : { email: { addresses: [`a${draw.below(3)}@example.com`] } };
   const names = [`${within}-${name}`, `${within}-${name}-too`, 'shared'];
   const spec = (draw: Draw) => lifecycle(draw, { name: draw.of(names), ...way(draw) });
@@ -74,10 +79,10 @@ function alert(within: string, name: string, appEnvId: string, points: readonly 
     lifecycle(draw, {
       appEnvId,
       metric: 'cpu_percent',
-      operator: 'gt',
+      operator: 'GreaterThan',
       threshold: 50 + draw.below(5),
       enabled: draw.chance(0.8),
-      contactPoints: [{ contactPointRef: { name: draw.of(points) } }],
+      contactPointRefs: [{ name: draw.of(points) }],
     });
   return { kind: 'MetricAlert', name, within, spec };
 }
@@ -107,7 +112,7 @@ export const subjects: readonly Subject[] = [
     name: 'staging',
     within: 'team',
     spec: (draw) => ({
-      appEnvId: 'env_web_staging',
+      externalId: 'env_web_staging',
       powerState: draw.of(['Running', 'Running', 'Stopped']),
       deploy: { image: `registry.example.com/web:${draw.below(3)}`, onBind: 'Deploy' },
     }),

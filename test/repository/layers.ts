@@ -28,10 +28,14 @@ const layers: Readonly<Record<string, Layer>> = {
     packages: [],
     node: pure,
   },
-  'hosting/': { sees: ['hosting/', 'engine/ports.ts', 'base/'], packages: ['undici', 'p-queue'], node: 'all' },
+  'hosting/': {
+    sees: ['hosting/', 'engine/ports.ts', 'base/'],
+    packages: ['undici', 'p-queue', 'ipaddr.js'],
+    node: 'all',
+  },
   'kube/': {
     sees: ['kube/', 'engine/ports.ts', 'base/'],
-    packages: ['undici', '@kubernetes/client-node', 'yaml'],
+    packages: ['undici', '@kubernetes/client-node', 'p-queue', 'yaml'],
     node: 'all',
   },
   'crd/': { sees: ['crd/', 'kinds/', 'engine/kind/', 'base/'], packages: ['yaml'], node: 'all' },
@@ -90,7 +94,7 @@ function isAllowed(path: string, name: string, layer: Layer, { from, typesOnly }
   if (from.startsWith('node:')) return layer.node === 'all' || layer.node.includes(from);
   if (layer.packages === 'all') return true;
   if (from === 'zod') return !withoutZod.has(name);
-  return layer.packages.includes(from);
+  return layer.packages.some((allowed) => from === allowed || from.startsWith(`${allowed}/`));
 }
 
 function readsEnvironment(path: string, source: string): boolean {

@@ -10,7 +10,12 @@ describe('the operator of the sandbox', () => {
     const env = /^ENV ((?:.*\\\n)*.*)$/mu.exec(dockerfile)?.[1]?.split(/[\s\\]+/u);
     const entrypoint: unknown = JSON.parse(/^ENTRYPOINT (.*)$/mu.exec(dockerfile)?.[1] ?? '');
 
-    expect(env).toEqual(['NODE_ENV=production', ...Object.entries(operatorMemory).map((pair) => pair.join('='))]);
-    expect(entrypoint).toEqual(['node', ...operatorNode, '/app/src/main.ts']);
+    expect(env).toEqual([
+      'PATH=/usr/local/bin',
+      'HOME=/',
+      'NODE_ENV=production',
+      ...Object.entries(operatorMemory).map((pair) => pair.join('=')),
+    ]);
+    expect(entrypoint).toEqual(['node', ...operatorNode, '/app/main.mjs']);
   });
 });

@@ -1,13 +1,12 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { startHostingService, type Commit, type HostingService } from './support/hosting-service.ts';
 import { connect, eventually, sharedKubernetes } from './support/kubernetes.ts';
-import { aPost, startOperator, type OperatorProcess, type Post } from './support/operator-process.ts';
+import { aPost, startOperator, withoutLease, type OperatorProcess, type Post } from './support/operator-process.ts';
 import { Tenant } from './support/tenant.ts';
 
 /* Apps, environments, solutions and members at the edges: one operator, one service, and a tenant for each scenario. */
 
 const patience = 120_000;
-const flags = ['--leader-elect', 'off', '--horizon-seconds', '5'];
 
 const api = connect(sharedKubernetes());
 let service: HostingService;
@@ -16,7 +15,7 @@ let operator: OperatorProcess;
 
 beforeAll(async () => {
   [service, post] = await Promise.all([startHostingService(), aPost(sharedKubernetes(), api, 'cluster-wide')]);
-  operator = await startOperator(post, ...flags);
+  operator = await startOperator(post, ...withoutLease);
 });
 
 afterAll(async () => {
@@ -83,15 +82,17 @@ describe.concurrent('an app', () => {
     expect(await tenant.commits('app.deleted')).toBe(0);
     await service.control('PATCH', `/apps/${String(appId)}`, { sandboxTermination: 'pending' });
     await service.control('PATCH', `/environments/${appEnvId}`, { preventDestroy: false });
+    await tenant.lookAt('HostedApp', 'web');
     const saysTermination = async () =>
       (await tenant.condition('HostedApp', 'web', 'Ready'))?.message.includes('sandbox') === true;
     await eventually('its message speaks of sandboxes', saysTermination, patience);
     await service.control('PATCH', `/apps/${String(appId)}`, { sandboxTermination: 'failed' });
+    await tenant.lookAt('HostedApp', 'web');
     const saysFailed = async () =>
       (await tenant.condition('HostedApp', 'web', 'Ready'))?.message.includes('fail') === true;
     await eventually('its message speaks of a failure', saysFailed, patience);
     await service.control('PATCH', `/apps/${String(appId)}`, { sandboxTermination: 'done' });
-    await tenant.apply('HostedApp', 'web', deletable, { 'apphosting.dev/reconcile-at': 'now' });
+    await tenant.lookAt('HostedApp', 'web');
 
     await tenant.goes('HostedApp', 'web', patience);
     expect(await tenant.commits('app.deleted')).toBe(1);
@@ -115,8 +116,7 @@ describe.concurrent('an environment', () => {
     await anEnvironment(tenant);
     await tenant.apply('AppEnvironment', 'older', { ...at, deploy: { image: 'r/web:2' } });
     await tenant.becomes('AppEnvironment', 'older', 'True/InSync', patience);
-    // Creation times have whole seconds.
-    await new Promise((resolve) => setTimeout(resolve, 1_100));
+    await tenant.isOlder('AppEnvironment', 'older');
 
     await tenant.apply('AppEnvironment', 'younger', { ...at, deploy: { image: 'r/web:3', onBind: 'Deploy' } });
     const message = await tenant.becomes('AppEnvironment', 'younger', 'False/Claimed', patience);
@@ -139,7 +139,7 @@ describe.concurrent('an environment', () => {
     await tenant.secret('db', { password: 'planted-two' });
     await eventually('it is deployed', async () => (await done(tenant, 'deploy-image')) > 1, patience);
     await tenant.becomes('AppEnvironment', 'prod', 'True/InSync', patience);
-    await new Promise((resolve) => setTimeout(resolve, 12_000));
+    await tenant.isLookedAt('AppEnvironment', 'prod');
 
     expect(await done(tenant, 'deploy-image')).toBe(2);
     expect(await service.control('GET', `/environments/${appEnvId}`)).toMatchObject({
@@ -190,7 +190,7 @@ describe.concurrent('the access of a member', () => {
     await tenant.apply('MemberAccess', 'member', {
       membershipId,
       access: 'Restricted',
-      environments: [{ environmentRef: { name: 'prod' } }, { appEnvId: two }],
+      environmentRefs: [{ name: 'prod' }, { externalId: two }],
     });
     await tenant.becomes('MemberAccess', 'member', 'True/InSync', patience);
 
@@ -220,8 +220,8 @@ describe('an operator that is killed', () => {
     await eventually('the call has arrived', async () => (await done(tenant, 'deploy-image')) > 0, patience);
     operator.signal('SIGKILL');
     await operator.ended;
-    expect(await tenant.status('AppEnvironment', 'prod', 'journal')).toBeDefined();
-    operator = await startOperator(post, ...flags);
+    expect(await tenant.internal('AppEnvironment', 'prod', 'journal')).toBeDefined();
+    operator = await startOperator(post, ...withoutLease);
 
     await tenant.becomes('AppEnvironment', 'prod', 'True/InSync', patience);
     expect(await done(tenant, 'deploy-image')).toBe(1);

@@ -1,14 +1,13 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import { aBreakableStage, loseEtcd } from './support/breakable-stage.ts';
+import { poll } from '../../src/sandbox/control-plane/deadline.ts';
 import { eventually } from './support/kubernetes.ts';
 import { Tenant } from './support/tenant.ts';
 
 /* Faults that the other tests know one by one come together, on an operator that is started again when it ends. */
 
 const email = { email: { addresses: ['ops@example.com'] } };
-const stage = aBreakableStage('--horizon-seconds', '5');
-
-const sleep = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
+const stage = aBreakableStage();
 
 /** What may happen to a call that changes something. */
 const effects: readonly object[] = [
@@ -24,25 +23,53 @@ const effects: readonly object[] = [
   { delayMs: 1_500 },
 ];
 
-/** Meets calls with trouble until it is told to stop: each kind of it in turn, for writes and for reads. */
-async function trouble(isOn: () => boolean): Promise<void> {
-  for (let turn = 0; isOn(); turn += 1) {
-    const effect = effects[turn % effects.length];
-    const match = turn % 3 === 2 ? { method: 'GET' } : { method: 'POST' };
-    await stage().service.control('POST', '/faults', { match: { ...match, skip: turn % 4, count: 1 }, effect });
-    await sleep(400);
+/** Trouble for calls, each kind of it in turn, for writes and for reads; the next one when the one before has been met. */
+class Trouble {
+  #turn = 0;
+  #isOver = false;
+  readonly #running: Promise<void>;
+
+  constructor() {
+    this.#running = this.#run();
   }
-  await stage().service.control('DELETE', '/faults');
+
+  /** Waits until calls have met as many troubles since. */
+  async metMore(count: number): Promise<void> {
+    const from = this.#turn;
+    await eventually(`${count} more troubles are met`, async () => this.#turn >= from + count);
+  }
+
+  async end(): Promise<void> {
+    if (this.#isOver) return;
+    this.#isOver = true;
+    await this.#running;
+    await stage().service.control('DELETE', '/faults');
+  }
+
+  async #run(): Promise<void> {
+    for (; !this.#isOver; this.#turn += 1) {
+      const turn = this.#turn;
+      const effect = effects[turn % effects.length];
+      const match = turn % 3 === 2 ? { method: 'GET' } : { method: 'POST' };
+      await stage().service.control('POST', '/faults', { match: { ...match, skip: turn % 4, count: 1 }, effect });
+      // Where nothing is created any more nobody meets what waits for a POST.
+      await poll(async () => (this.#isOver || (await isMet()) ? true : undefined), { everyMs: 50, deadlineMs: 500 });
+    }
+  }
 }
 
-/** Cuts every connection to Kubernetes every few seconds. */
-async function cuts(isOn: () => boolean): Promise<void> {
-  while (isOn()) {
-    await sleep(3_000);
-    stage().gate.cut();
-    await sleep(300);
-    stage().gate.open();
-  }
+async function isMet(): Promise<boolean> {
+  const { items } = (await stage().service.control('GET', '/faults')) as { items: readonly unknown[] };
+  return items.length === 0;
+}
+
+/** Cuts every connection to Kubernetes, until the operator has tried in vain to open new ones. */
+async function cut(): Promise<void> {
+  const { gate } = stage();
+  const before = gate.refused();
+  gate.cut();
+  await eventually('the operator has noticed', async () => gate.refused() > before + 5);
+  gate.open();
 }
 
 /** Who was created more than once, and who is there more than once. */
@@ -54,26 +81,32 @@ async function doubled(tenant: Tenant): Promise<readonly string[]> {
 describe('an operator that everything happens to at once', () => {
   it('makes everything once, and says so in the end', async () => {
     const tenant = await Tenant.arrive(stage().api, stage().service);
-    await tenant.openAccount({ pollSeconds: 10, budget: { requestsPerSecond: 50, concurrency: 8 } });
+    await tenant.openAccount({ budget: { requestsPerSecond: 50, concurrency: 8 } });
     await tenant.becomes('HostingAccount', 'default', 'True/InSync');
-    let isOn = true;
-    const chaos = [trouble(() => isOn), cuts(() => isOn)];
+    const trouble = new Trouble();
+    onTestFinished(() => trouble.end());
     const count = 26;
 
     for (let n = 0; n < count; n += 1) {
       await tenant.apply('ContactPoint', `cp-${n}`, email);
-      const contactPoints = [{ contactPointRef: { name: `cp-${n}` } }];
-      const spec = { appEnvId: tenant.appEnvId, metric: 'cpu_percent', operator: 'gt', contactPoints };
+      const contactPointRefs = [{ name: `cp-${n}` }];
+      const spec = {
+        environmentRef: { externalId: tenant.appEnvId },
+        metric: 'cpu_percent',
+        operator: 'GreaterThan',
+        contactPointRefs,
+      };
       await tenant.apply('MetricAlert', `alert-${n}`, spec);
       if (n === 6) await tenant.removeSecret('hosting-credentials');
-      if (n === 9) await tenant.openAccount({ pollSeconds: 10, budget: { requestsPerSecond: 50, concurrency: 8 } });
-      if (n === 12) await loseEtcd(stage(), 2_000);
+      if (n === 9) await tenant.openAccount({ budget: { requestsPerSecond: 50, concurrency: 8 } });
+      if (n === 12) await loseEtcd(stage());
       if (n === 18) stage().operator.current.signal('SIGKILL');
-      await sleep(300);
+      if (n % 6 === 4) await cut();
+      await trouble.metMore(1);
     }
-    await sleep(10_000);
-    isOn = false;
-    await Promise.all(chaos);
+    await cut();
+    await trouble.metMore(effects.length);
+    await trouble.end();
 
     for (let n = 0; n < count; n += 1) {
       await tenant.becomes('ContactPoint', `cp-${n}`, 'True/InSync', 200_000);
@@ -86,22 +119,26 @@ describe('an operator that everything happens to at once', () => {
 
   it('leaves nothing behind without a word when a namespace goes in the middle of it', async () => {
     const tenant = await Tenant.arrive(stage().api, stage().service);
-    await tenant.openAccount({ pollSeconds: 10, budget: { requestsPerSecond: 50, concurrency: 8 } });
+    await tenant.openAccount({ budget: { requestsPerSecond: 50, concurrency: 8 } });
     await tenant.becomes('HostingAccount', 'default', 'True/InSync');
-    let isOn = true;
-    const chaos = trouble(() => isOn);
-    await tenant.apply('AppEnvironment', 'prod', { appEnvId: tenant.appEnvId });
+    const trouble = new Trouble();
+    onTestFinished(() => trouble.end());
+    await tenant.apply('AppEnvironment', 'prod', { externalId: tenant.appEnvId });
     for (let n = 0; n < 25; n += 1) {
       await tenant.apply('ContactPoint', `cp-${n}`, email);
-      const contactPoints = [{ contactPointRef: { name: `cp-${n}` } }];
-      const spec = { environmentRef: { name: 'prod' }, metric: 'cpu_percent', operator: 'gt', contactPoints };
+      const contactPointRefs = [{ name: `cp-${n}` }];
+      const spec = {
+        environmentRef: { name: 'prod' },
+        metric: 'cpu_percent',
+        operator: 'GreaterThan',
+        contactPointRefs,
+      };
       await tenant.apply('MetricAlert', `alert-${n}`, spec);
     }
 
     await tenant.leave();
-    await sleep(5_000);
-    isOn = false;
-    await chaos;
+    await trouble.metMore(effects.length);
+    await trouble.end();
 
     await eventually('the namespace has gone', () => tenant.hasLeft(), 300_000);
     expect(await tenant.commits('alert.deleted')).toBe(await tenant.commits('alert.created'));

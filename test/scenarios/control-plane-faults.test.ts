@@ -4,14 +4,14 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import process from 'node:process';
 import { createInterface } from 'node:readline';
-import { describe, expect, it, onTestFinished } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { startControlPlane } from '../../src/sandbox/control-plane/control-plane.ts';
 import { belongsTo } from '../../src/sandbox/control-plane/leftovers.ts';
 import { isRunning, processTable } from '../../src/sandbox/control-plane/process-table.ts';
 import { field, itemsOf, textOf } from '../../src/sandbox/cluster.ts';
 import { temporaryFolder } from '../../src/sandbox/data-folder.ts';
-import { apiOf, eventually, ownControlPlane, sharedKubernetes } from './support/kubernetes.ts';
-import type { Api } from './support/kubernetes.ts';
+import { apiOf, barePlane, eventually, sharedKubernetes } from './support/kubernetes.ts';
+import type { Api, OwnPlane } from './support/kubernetes.ts';
 
 const maps = '/api/v1/namespaces/default/configmaps';
 
@@ -24,9 +24,18 @@ async function runningIn(dir: string): Promise<number> {
   return (await processTable()).filter((row) => belongsTo(dir, row)).length;
 }
 
+/* The first four break one control plane, one after the other; the last of them ends it. */
 describe('a control plane of its own', () => {
+  const ended: string[] = [];
+  let plane: OwnPlane;
+
+  beforeAll(async () => {
+    plane = await barePlane({ onEnded: (part) => ended.push(part) });
+  });
+
+  afterAll(() => plane.stop());
+
   it('keeps its objects and its address while its API server is started again', async () => {
-    const plane = await ownControlPlane();
     const api = apiOf(plane);
     await api.post(maps, { metadata: { name: 'kept' } });
     const before = plane.pids().apiserver;
@@ -38,21 +47,18 @@ describe('a control plane of its own', () => {
   });
 
   it('answers again after its etcd was killed and started', async () => {
-    const ended: string[] = [];
-    const plane = await ownControlPlane({ onEnded: (part) => ended.push(part) });
     const api = apiOf(plane);
-    await api.post(maps, { metadata: { name: 'kept' } });
+    await api.post(maps, { metadata: { name: 'kept-too' } });
 
     process.kill(plane.pids().etcd ?? 0, 'SIGKILL');
     await eventually('the end of etcd is noticed', async () => ended.includes('etcd'));
     await plane.startEtcd();
 
     await eventually('it answers', async () => (await api.get(maps)).status === 200);
-    expect(await namesOf(api)).toContain('kept');
+    expect(await namesOf(api)).toContain('kept-too');
   });
 
   it('goes back to a copy of its data', async () => {
-    const plane = await ownControlPlane();
     const folder = await temporaryFolder('tests');
     onTestFinished(folder.release);
     const api = apiOf(plane);
@@ -71,7 +77,6 @@ describe('a control plane of its own', () => {
   });
 
   it('leaves no process when it is stopped', async () => {
-    const plane = await ownControlPlane();
     const pids = Object.values(plane.pids());
 
     await plane.stop();
@@ -94,11 +99,11 @@ describe('a control plane of its own', () => {
 
     const said: string[] = [];
     const { binaries } = sharedKubernetes();
-    const plane = await startControlPlane({ dir: folder.dir, binaries, say: (text) => said.push(text) });
-    onTestFinished(plane.stop);
+    const again = await startControlPlane({ dir: folder.dir, binaries, say: (text) => said.push(text) });
+    onTestFinished(again.stop);
 
     expect(said).toEqual([expect.stringContaining('ended 3 processes')]);
-    expect(await namesOf(apiOf(plane))).toContain('from-before');
+    expect(await namesOf(apiOf(again))).toContain('from-before');
     expect(await runningIn(folder.dir)).toBe(3);
     expect(existsSync(join(folder.dir, 'kubeconfig'))).toBe(true);
   });

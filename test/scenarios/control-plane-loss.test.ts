@@ -5,13 +5,14 @@ import { request } from 'undici';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { aBreakableStage, answering, loseEtcd } from './support/breakable-stage.ts';
 import { eventually } from './support/kubernetes.ts';
+import { withoutLease } from './support/operator-process.ts';
 import { Tenant } from './support/tenant.ts';
 
 /* One operator lives through everything that can happen to a control plane; like a pod it is started again when it ends. */
 
 const email = { email: { addresses: ['ops@example.com'] } };
 /** At first without a lease, so that nothing but the test ends it. */
-const stage = aBreakableStage('--horizon-seconds', '2', '--leader-elect', 'off');
+const stage = aBreakableStage(...withoutLease);
 let tenant: Tenant;
 
 beforeAll(async () => {
@@ -79,8 +80,8 @@ describe('the operator', () => {
     expect(stage().operator.starts).toBe(1);
   });
 
-  it('is cut off for 30 s in the middle of a create, and creates nothing twice', async () => {
-    stage().operator.flags = ['--horizon-seconds', '2'];
+  it('is cut off past its lease in the middle of a create, and creates nothing twice', async () => {
+    stage().operator.flags = [];
     stage().operator.current.signal('SIGTERM');
     await eventually(
       'it runs with a lease',
@@ -91,12 +92,13 @@ describe('the operator', () => {
     await tenant.apply('ContactPoint', 'cut-off', email);
     await eventually(
       'the create is journalled',
-      async () => (await tenant.status('ContactPoint', 'cut-off', 'journal')) !== undefined,
+      async () => (await tenant.internal('ContactPoint', 'cut-off', 'journal')) !== undefined,
     );
 
     const apiServer = stage().plane.pids().apiserver ?? 0;
+    const holder = stage().operator.current;
     process.kill(apiServer, 'SIGSTOP');
-    await new Promise((resolve) => setTimeout(resolve, 30_000));
+    await eventually('it has lost its lease', async () => holder.output().includes('the lease is lost'));
     process.kill(apiServer, 'SIGCONT');
 
     await answering(stage());
@@ -108,8 +110,13 @@ describe('the operator', () => {
 
   it('creates nothing twice when etcd is restored from an older copy', async () => {
     stage().operator.current.signal('SIGSTOP');
-    const contactPoints = [{ contactPointRef: { name: 'watched' } }];
-    const alert = { appEnvId: tenant.appEnvId, metric: 'cpu_percent', operator: 'gt', contactPoints };
+    const contactPointRefs = [{ name: 'watched' }];
+    const alert = {
+      environmentRef: { externalId: tenant.appEnvId },
+      metric: 'cpu_percent',
+      operator: 'GreaterThan',
+      contactPointRefs,
+    };
     await tenant.apply('ContactPoint', 'restored', email);
     await tenant.apply('MetricAlert', 'restored', alert);
     const copy = join(await mkdtemp(join(stage().dir, 'copy-')), 'etcd');

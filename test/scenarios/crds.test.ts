@@ -69,7 +69,7 @@ describe('the definitions', () => {
     ['metricalert.spec.threshold', 'Default: 80 for percentages of CPU and memory'],
     ['disasterprotection.status.recoveryPoints', 'The newest recovery points.'],
     ['recoveryactivation.spec.validUntil', 'After this moment nothing is sent'],
-    ['hostedapp.status.journal', 'a call that was begun and must not happen twice'],
+    ['hostedapp.status.internal.journal', 'a call that was begun and must not happen twice'],
   ])('explain %s in plain words', async (path, words) => {
     const text = await kubectl(sharedKubernetes(), 'explain', path);
 
@@ -106,7 +106,7 @@ describe('the definitions', () => {
   });
 
   it('can be filtered by the fields that people filter by', async () => {
-    const alert = { metric: 'cpu_percent', operator: 'gt', contactPoints: [{ contactPointId: 'cp' }] };
+    const alert = { metric: 'cpu_percent', operator: 'GreaterThan', contactPointRefs: [{ externalId: 'cp' }] };
     await create('MetricAlert', { ...alert, environmentRef: { name: 'web' } }, 'one');
     await create('MetricAlert', { ...alert, environmentRef: { name: 'db' } }, 'two');
 
@@ -127,7 +127,7 @@ describe('the definitions', () => {
   });
 
   it('show how an object is in columns', async () => {
-    await create('DisasterProtection', { appEnvId: 'env_db_prod', mode: 'Cold' }, 'db');
+    await create('DisasterProtection', { externalId: 'env_db_prod', mode: 'Cold' }, 'db');
     await setStatus('DisasterProtection', 'db', [condition('RecoveryReady', 'False'), condition('Ready', 'True')]);
 
     const [head, row] = (await kubectl(sharedKubernetes(), 'get', 'dprot', '-n', namespace)).split('\n');

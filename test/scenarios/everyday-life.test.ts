@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { connect, eventually, sharedKubernetes } from './support/kubernetes.ts';
 import { startHostingService, type HostingService } from './support/hosting-service.ts';
-import { aPost, startOperator, type OperatorProcess, type Post } from './support/operator-process.ts';
+import { aPost, startOperator, withoutLease, type OperatorProcess, type Post } from './support/operator-process.ts';
 import { Tenant } from './support/tenant.ts';
 
 /* One operator for the whole cluster, one service, and a tenant for each scenario: they all live at the same time. */
@@ -15,7 +15,7 @@ let operator: OperatorProcess;
 
 beforeAll(async () => {
   [service, post] = await Promise.all([startHostingService(), aPost(sharedKubernetes(), api, 'cluster-wide')]);
-  operator = await startOperator(post, '--horizon-seconds', '5');
+  operator = await startOperator(post, ...withoutLease);
 });
 
 afterAll(async () => {
@@ -71,12 +71,17 @@ describe('a contact point', () => {
     const specs = {
       email,
       webhook: {
-        webhook: { urlFrom: from('hook'), httpMethod: 'PUT', username: 'us', passwordFrom: from('password') },
+        webhook: {
+          url: { valueFrom: { secretKeyRef: from('hook') } },
+          httpMethod: 'PUT',
+          username: 'us',
+          password: { valueFrom: { secretKeyRef: from('password') } },
+        },
       },
-      'chat-a': { chatA: { webhookUrlFrom: from('a'), channel: '#ops' } },
-      'chat-b': { chatB: { webhookUrlFrom: from('b') } },
-      'chat-c': { chatC: { webhookUrlFrom: from('c') } },
-      incident: { incident: { integrationKeyFrom: from('key'), severity: 'critical' } },
+      'chat-a': { chatA: { webhookUrl: { valueFrom: { secretKeyRef: from('a') } }, channel: '#ops' } },
+      'chat-b': { chatB: { webhookUrl: { valueFrom: { secretKeyRef: from('b') } } } },
+      'chat-c': { chatC: { webhookUrl: { valueFrom: { secretKeyRef: from('c') } } } },
+      incident: { incident: { integrationKey: { valueFrom: { secretKeyRef: from('key') } }, severity: 'critical' } },
     };
 
     await Promise.all(Object.entries(specs).map(([name, spec]) => tenant.apply('ContactPoint', name, spec)));
@@ -122,20 +127,24 @@ describe('a contact point', () => {
   it.concurrent('costs exactly one PATCH when its Secret is rotated', async () => {
     const tenant = await aTenant();
     await tenant.secret('hook', { url: secretly('https://hook.example.com/planted-before') });
-    await tenant.apply('ContactPoint', 'hook', { webhook: { urlFrom: { name: 'hook', key: 'url' } } });
+    await tenant.apply('ContactPoint', 'hook', {
+      webhook: { url: { valueFrom: { secretKeyRef: { name: 'hook', key: 'url' } } } },
+    });
     await tenant.becomes('ContactPoint', 'hook', 'True/InSync');
 
     await tenant.secret('hook', { url: secretly('https://hook.example.com/planted-after') });
 
     await eventually('the new URL is sent', async () => (await patches(tenant)) > 0);
-    await new Promise((resolve) => setTimeout(resolve, 12_000));
+    await tenant.isLookedAt('ContactPoint', 'hook');
     expect(await patches(tenant)).toBe(1);
   });
 
   it.concurrent('waits for its Secret, and goes on when the Secret comes back', async () => {
     const tenant = await aTenant();
     await tenant.secret('hook', { url: secretly('https://hook.example.com/planted-gone') });
-    await tenant.apply('ContactPoint', 'hook', { webhook: { urlFrom: { name: 'hook', key: 'url' } } });
+    await tenant.apply('ContactPoint', 'hook', {
+      webhook: { url: { valueFrom: { secretKeyRef: { name: 'hook', key: 'url' } } } },
+    });
     await tenant.becomes('ContactPoint', 'hook', 'True/InSync');
 
     await tenant.removeSecret('hook');
@@ -156,7 +165,7 @@ describe('a contact point', () => {
     expect(message).toContain(`set spec.externalId: ${id}`);
     await tenant.apply('ContactPoint', 'by-hand', { ...email, externalId: id });
     await tenant.becomes('ContactPoint', 'by-hand', 'True/InSync');
-    expect(await tenant.status('ContactPoint', 'by-hand', 'ownership')).toBe('Adopted');
+    expect(await tenant.internal('ContactPoint', 'by-hand', 'ownership')).toBe('Adopted');
     await tenant.delete('ContactPoint', 'by-hand');
     await tenant.goes('ContactPoint', 'by-hand');
 
@@ -166,7 +175,7 @@ describe('a contact point', () => {
   });
 
   it.concurrent('is adopted by its name where account and resource allow that', async () => {
-    const tenant = await aTenant({ adoption: 'ByName' });
+    const tenant = await aTenant({ lifecycle: { adoption: 'ByName' } });
     const id = await madeByHand(tenant, 'by-hand');
 
     await tenant.apply('ContactPoint', 'by-hand', { ...email, lifecycle: { adoption: 'ByName' } });
@@ -179,7 +188,7 @@ describe('a contact point', () => {
   it.concurrent('that is only observed says what it would do, and does not', async () => {
     const tenant = await aTenant();
 
-    await tenant.apply('ContactPoint', 'ops', { ...email, lifecycle: { mode: 'Observe' } });
+    await tenant.apply('ContactPoint', 'ops', { ...email, lifecycle: { managementPolicy: 'Observe' } });
     await tenant.becomes('ContactPoint', 'ops', 'True/Observed');
 
     expect(await tenant.status('ContactPoint', 'ops', 'wouldDo')).toBe('create contact point "ops"');
@@ -196,7 +205,11 @@ describe('a contact point', () => {
     await tenant.apply('ContactPoint', 'ops', { ...email, name: 'second' }, { 'apphosting.dev/paused': 'true' });
     await tenant.becomes('ContactPoint', 'ops', 'Unknown/Paused');
     await tenant.delete('ContactPoint', 'ops');
-    await new Promise((resolve) => setTimeout(resolve, 3_000));
+    // What was applied later was looked at since.
+    await tenant.apply('ContactPoint', 'later', email);
+    await tenant.becomes('ContactPoint', 'later', 'True/InSync');
+    await tenant.delete('ContactPoint', 'later');
+    await tenant.goes('ContactPoint', 'later');
     expect(await tenant.contactPoints()).toMatchObject([{ name: 'first' }]);
     await tenant.apply('ContactPoint', 'ops', { ...email, name: 'second' });
 
@@ -233,10 +246,10 @@ describe('a contact point', () => {
 
 describe('a metric alert', () => {
   const alert = (appEnvId: string) => ({
-    appEnvId,
+    environmentRef: { externalId: appEnvId },
     metric: 'cpu_percent',
-    operator: 'gt',
-    contactPoints: [{ contactPointRef: { name: 'ops' } }],
+    operator: 'GreaterThan',
+    contactPointRefs: [{ name: 'ops' }],
   });
 
   it.concurrent('is created, changed, switched off, set right and deleted', async () => {
@@ -319,7 +332,7 @@ describe('an account', () => {
       await other.control('POST', '/accounts', { accountId: tenant.accountId, name: 'moved' });
       const memberships = [{ accountId: tenant.accountId, role: 'admin' }];
       await other.control('POST', '/tokens', { token: tenant.token, memberships });
-      const spec = { accountId: tenant.accountId, credentialsRef: { name: 'hosting-credentials' }, pollSeconds: 10 };
+      const spec = { accountId: tenant.accountId, credentialsRef: { name: 'hosting-credentials' } };
       await tenant.apply('HostingAccount', 'default', spec, { 'apphosting.dev/accept-endpoint': other.endpoint });
 
       await tenant.becomes('HostingAccount', 'default', 'True/InSync');

@@ -118,7 +118,7 @@ async function finalStatuses(): Promise<ReadonlyMap<string, object>> {
   await other.run(1_500_000);
   world.apply('DisasterReset', 'now', {
     scope: 'Environment',
-    appEnvId: 'env_db_prod',
+    environmentRef: { externalId: 'env_db_prod' },
     confirmationName: 'production',
     acknowledgement: 'DeletesProtectionAndLeftovers',
     ...pinned(),

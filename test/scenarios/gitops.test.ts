@@ -150,12 +150,12 @@ describe.concurrent('every sample', () => {
       kind: 'MetricAlert',
       metadata: { name: 'web-cpu' },
       spec: {
-        appEnvId: 'env_web_prod',
+        environmentRef: { externalId: 'env_web_prod' },
         metric: 'cpu_percent',
-        operator: 'gt',
+        operator: 'GreaterThan',
         threshold,
         duration: '10m',
-        contactPoints: [{ contactPointRef: { name: 'on-call' } }],
+        contactPointRefs: [{ name: 'on-call' }],
       },
     });
     const [before, after] = [await team.folder([written(85)]), await team.folder([written(90)])];

@@ -8,7 +8,7 @@ import { temporaryFolder } from '../../src/sandbox/data-folder.ts';
 import { SeededEntropy } from '../support/virtual-clock.ts';
 import { startHostingService, type HostingService } from './support/hosting-service.ts';
 import { connect, eventually, kubectl, sharedKubernetes } from './support/kubernetes.ts';
-import { aPost, startOperator, type OperatorProcess, type Post } from './support/operator-process.ts';
+import { aPost, startOperator, withoutLease, type OperatorProcess, type Post } from './support/operator-process.ts';
 import { Tenant, type TenantKind } from './support/tenant.ts';
 
 /* The folder of the golden path, applied by several teams at once, each in an order of its own, to a service that fails. */
@@ -44,7 +44,7 @@ const faults = [
 beforeAll(async () => {
   [service, post] = await Promise.all([startHostingService(), aPost(sharedKubernetes(), api, 'cluster-wide')]);
   scratch = await temporaryFolder('tests');
-  operator = await startOperator(post, '--horizon-seconds', '5');
+  operator = await startOperator(post, ...withoutLease);
 });
 
 afterAll(async () => {
@@ -75,12 +75,7 @@ class Team {
       (text, [word, value]) => text.replaceAll(word, value),
       JSON.stringify(await manifestsIn(folder)),
     );
-    const manifests = (JSON.parse(filled) as readonly Manifest[]).map((manifest) =>
-      manifest.kind === 'HostingAccount'
-        ? { ...manifest, spec: { ...(manifest['spec'] as object), pollSeconds: 10 } }
-        : manifest,
-    );
-    return new Team(tenant, manifests);
+    return new Team(tenant, JSON.parse(filled) as readonly Manifest[]);
   }
 
   /** Has kubectl apply these manifests, in their order. */
@@ -106,6 +101,15 @@ class Team {
     const appIdOf = () => this.tenant.status('HostedApp', app, 'appId');
     await eventually(`${app} is created`, async () => (await appIdOf()) !== undefined, patience);
     await service.control('POST', '/environments', { appId: await appIdOf(), name: 'production', region: 'eu-west' });
+  }
+
+  /** Waits until the operator has looked at each of these. */
+  async isBegun(manifests: readonly Manifest[]): Promise<void> {
+    for (const { kind, metadata } of manifests.filter((one) => one.kind !== 'Secret')) {
+      const looked = async () =>
+        (await this.tenant.condition(kind as TenantKind, metadata.name, 'Ready')) !== undefined;
+      await eventually(`${kind} ${metadata.name} is looked at`, looked, patience);
+    }
   }
 
   async settles(): Promise<void> {
@@ -178,7 +182,8 @@ describe('the golden path', () => {
         const order = shuffled(team.manifests, entropy);
         const cut = Math.floor(entropy.fraction() * order.length);
         if (cut > 0) await team.apply('first', order.slice(0, cut));
-        await new Promise((resolve) => setTimeout(resolve, entropy.fraction() * 3_000));
+        // Some begin while nothing is there but what came first.
+        if (entropy.fraction() < 0.5) await team.isBegun(order.slice(0, cut));
         await team.apply('second', order.slice(cut));
         await Promise.all(['shop', 'shop-db'].map((app) => team.createEnvironment(app)));
         await team.settles();

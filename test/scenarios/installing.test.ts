@@ -5,9 +5,10 @@ import { delimiter, dirname, join } from 'node:path';
 import process from 'node:process';
 import { promisify } from 'node:util';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { bundle } from '../../deploy/bundle.ts';
+import { archive, bundle } from '../../deploy/bundle.ts';
 import { overlays } from './support/deployed.ts';
 import { apiOf, kubectl, ownControlPlane, sharedKubernetes } from './support/kubernetes.ts';
+import { startProgram } from './support/running.ts';
 
 const run = promisify(execFile);
 const strict = { 'pod-security.kubernetes.io/enforce': 'restricted', 'pod-security.kubernetes.io/warn': 'restricted' };
@@ -24,9 +25,15 @@ const overlaysAndNamespaces = [
 ] as const;
 
 describe('every overlay', () => {
-  it('is taken whole by an API server, and its pods by the strictest Pod Security', async () => {
+  it('is missed by the operator, taken whole by an API server, and its pods by the strictest Pod Security', async () => {
     const plane = await ownControlPlane();
     const api = apiOf(plane);
+    // Before anything is installed, the operator says in one line what to do.
+    const running = startProgram(['run', '--metrics-listen', '127.0.0.1:0', '--kubeconfig', plane.kubeconfigPath]);
+    onTestFinished(running.end);
+    expect(await running.ended).toBe(1);
+    expect(running.output()).toMatch(/^apphosting run: [^\n]+kubectl apply -f crds\/[^\n]*\n$/u);
+
     const apply = (overlay: string, ...flags: readonly string[]) =>
       kubectl(plane, 'apply', '--server-side', '--warnings-as-errors', ...flags, '-k', join(overlays, overlay));
     for (const name of new Set(overlaysAndNamespaces.map(([, namespace]) => namespace)))
@@ -59,7 +66,10 @@ describe('the archive for laptops', () => {
   it('runs from an empty folder with nothing but Node, also as a plugin of kubectl', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'apphosting-archive-'));
     onTestFinished(() => rm(folder, { recursive: true }));
-    await run('tar', ['-xzf', bundle(folder), '-C', folder, '--strip-components=1']);
+    const made = join(folder, 'made');
+    await bundle(made);
+    await run('tar', ['-xzf', archive(made, folder), '-C', folder, '--strip-components=1']);
+    await rm(made, { recursive: true });
     // The only Node there is on PATH, and no other program.
     const env = { PATH: [join(folder, 'bin'), dirname(process.execPath)].join(delimiter) };
     const { binaries } = sharedKubernetes();

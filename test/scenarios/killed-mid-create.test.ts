@@ -1,13 +1,14 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { connect, eventually, sharedKubernetes } from './support/kubernetes.ts';
 import { startHostingService, type HostingService } from './support/hosting-service.ts';
-import { aPost, startOperator } from './support/operator-process.ts';
+import { aPost, startOperator, withoutLease } from './support/operator-process.ts';
 import { Tenant } from './support/tenant.ts';
 
 /* Several operators, each alone in its namespace, are killed again and again while they create. */
 
 const lanes = 5;
-const killsEach = 10;
+/** All operators together die in each way with each kind twice. */
+const killsEach = 4;
 
 const api = connect(sharedKubernetes());
 let service: HostingService;
@@ -50,9 +51,8 @@ class Lane {
   static async open(): Promise<Lane> {
     const post = await aPost(sharedKubernetes(), api, 'namespaced');
     const tenant = await Tenant.arrive(api, service, post.namespace);
-    await tenant.openAccount({ pollSeconds: 10 });
-    const flags = ['--namespace', post.namespace, '--leader-elect', 'off', '--horizon-seconds', '3'];
-    const lane = new Lane(tenant, () => startOperator(post, ...flags));
+    await tenant.openAccount();
+    const lane = new Lane(tenant, () => startOperator(post, '--namespace', post.namespace, ...withoutLease));
     await lane.restart();
     await tenant.becomes('HostingAccount', 'default', 'True/InSync');
     await lane.apply('ContactPoint', 'shared');
@@ -66,8 +66,13 @@ class Lane {
 
   async apply(kind: 'ContactPoint' | 'MetricAlert', name: string): Promise<void> {
     this.made.push({ kind, name });
-    const contactPoints = [{ contactPointRef: { name: 'shared' } }];
-    const alert = { appEnvId: this.tenant.appEnvId, metric: 'cpu_percent', operator: 'gt', contactPoints };
+    const contactPointRefs = [{ name: 'shared' }];
+    const alert = {
+      environmentRef: { externalId: this.tenant.appEnvId },
+      metric: 'cpu_percent',
+      operator: 'GreaterThan',
+      contactPointRefs,
+    };
     await this.tenant.apply(kind, name, kind === 'ContactPoint' ? { email: { addresses: ['a@example.com'] } } : alert);
   }
 
@@ -96,7 +101,7 @@ class Lane {
 
   /** A call may be over before anybody has seen that it was begun. */
   async #begun(kind: 'ContactPoint' | 'MetricAlert', name: string): Promise<boolean> {
-    return (await this.tenant.status(kind, name, 'journal')) !== undefined;
+    return (await this.tenant.internal(kind, name, 'journal')) !== undefined;
   }
 
   async close(): Promise<void> {
@@ -109,8 +114,8 @@ describe('an operator that is killed while it creates', () => {
     const open = await Promise.all(Array.from({ length: lanes }, () => Lane.open()));
     try {
       await Promise.all(
-        open.map(async (lane) => {
-          for (let nth = 0; nth < killsEach; nth += 1) await lane.dieCreating(nth);
+        open.map(async (lane, at) => {
+          for (let nth = at * killsEach; nth < (at + 1) * killsEach; nth += 1) await lane.dieCreating(nth);
         }),
       );
       await Promise.all(

@@ -1,12 +1,13 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { request } from 'undici';
-import { describe, expect, it, onTestFinished } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import type { ControlPlane } from '../../src/sandbox/control-plane/control-plane.ts';
 import { temporaryFolder } from '../../src/sandbox/data-folder.ts';
 import type { KubeObject } from '../../src/engine/ports.ts';
 import type { KubeClient } from '../../src/kube/client/client.ts';
 import { LeaseElection } from '../../src/kube/lease/lease.ts';
+import { leaseResource } from '../../src/kube/lease/lease-spec.ts';
 import { Reflector } from '../../src/kube/watch/reflector.ts';
 import type { ListReason } from '../../src/kube/watch/reflector-options.ts';
 import type { Limits } from '../../src/kube/client/transport.ts';
@@ -14,7 +15,7 @@ import { present, thing, things } from '../kube/example.ts';
 import { CollectedLog } from '../support/collected-log.ts';
 import { realClock, realEntropy } from '../support/real-time.ts';
 import { definitions, defineThings, kubeAt, kubeconfigText, ownNamespace } from './support/kube.ts';
-import { eventually, ownControlPlane, sharedKubernetes } from './support/kubernetes.ts';
+import { definedPlane, eventually, sharedKubernetes, type OwnPlane } from './support/kubernetes.ts';
 import { type TcpGate, tcpGate } from './support/tcp-gate.ts';
 
 /** What a scene needs to know of a control plane. */
@@ -29,6 +30,8 @@ interface Scene {
   readonly log: CollectedLog;
   readonly rewinds: () => number;
   readonly create: (name: string) => Promise<KubeObject>;
+  /** Waits until the reflector says that something is wrong. */
+  readonly noticed: () => Promise<void>;
   /** Whether the reflector holds exactly what is there. */
   readonly agrees: () => Promise<boolean>;
 }
@@ -77,12 +80,21 @@ async function sceneOn(plane: Plane, limits: Partial<Limits> = {}): Promise<Scen
         .join();
     return versions(reflector.values()) === versions(items);
   };
-  return { namespace, admin, gate, reflector, lists, log, rewinds: () => rewinds, create, agrees };
+  const noticed = () => eventually('it has noticed', async () => reflector.problem() !== undefined);
+  return { namespace, admin, gate, reflector, lists, log, rewinds: () => rewinds, create, noticed, agrees };
 }
+
+/** What the tests of this file break, one after the other. */
+let plane: OwnPlane;
+
+beforeAll(async () => {
+  plane = await definedPlane();
+});
+
+afterAll(() => plane.stop());
 
 /** The same on a control plane that the test may break, with a copy of its data as of now. */
 async function ownScene(): Promise<Scene & { readonly plane: ControlPlane; readonly copy: string }> {
-  const plane = await ownControlPlane();
   const scene = await sceneOn(plane);
   const folder = await temporaryFolder('tests');
   onTestFinished(folder.release);
@@ -114,17 +126,17 @@ async function compact(plane: ControlPlane, revision: string): Promise<void> {
 
 describe('the reflector on a control plane that fails', () => {
   it('goes on after the API server was killed, and then etcd', async () => {
-    const { plane, create, lists, log, agrees } = await ownScene();
+    const { create, lists, log, agrees, noticed } = await ownScene();
 
     await plane.killPart('apiserver');
-    await new Promise((resolve) => setTimeout(resolve, 2_000));
+    await noticed();
     await plane.start('apiserver');
     await create('after-the-api-server');
     await eventually('it agrees', agrees);
     // A new API server remembers nothing from before its start.
     expect(['start', 'start,gone']).toContain(lists.join());
     await plane.killPart('etcd');
-    await new Promise((resolve) => setTimeout(resolve, 2_000));
+    await eventually('the API server has noticed', async () => !(await succeeds(create('without-etcd'))));
     await plane.startEtcd();
     await eventually('writes work', () => succeeds(create('after-etcd')));
 
@@ -188,7 +200,9 @@ describe('the reflector on a control plane that fails', () => {
     const one = present(await admin.get(things, namespace, 'one'));
     await admin.replace(things, namespace, 'one', { ...one, spec: { size: 2 } });
     await eventually('it agrees', agrees);
-    await new Promise((resolve) => setTimeout(resolve, 1_500));
+    const renewed = async () => (await admin.get(leaseResource, namespace, 'leader'))?.metadata.resourceVersion;
+    const before = await renewed();
+    await eventually('the lease is renewed since the copy', async () => (await renewed()) !== before);
 
     await plane.restoreEtcd(join(folder.dir, 'copy'));
 
@@ -200,11 +214,12 @@ describe('the reflector on a control plane that fails', () => {
 
 describe('the reflector on a network that fails', () => {
   it('gives up a connection that froze, and catches up', async () => {
-    const { create, gate, lists, agrees } = await sceneOn(sharedKubernetes(), { silenceMs: 2_000, requestMs: 2_000 });
+    const limits = { silenceMs: 1_000, requestMs: 1_000 };
+    const { create, gate, lists, agrees, noticed } = await sceneOn(sharedKubernetes(), limits);
 
     gate.freeze();
     await create('unseen');
-    await new Promise((resolve) => setTimeout(resolve, 3_000));
+    await noticed();
     gate.open();
 
     await eventually('it agrees', agrees);
@@ -219,7 +234,8 @@ describe('the reflector on a network that fails', () => {
       await create(`round-${round}`);
       if (round > 0) await admin.delete(things, namespace, `round-${round - 1}`);
       gate.open();
-      await new Promise((resolve) => setTimeout(resolve, 150));
+      // Every second time it is cut again before it has caught up.
+      if (round % 2 === 0) await eventually('it agrees', agrees);
     }
 
     await eventually('it agrees', agrees);
@@ -227,11 +243,11 @@ describe('the reflector on a network that fails', () => {
   });
 
   it('is quiet while a definition is removed and comes back', async () => {
-    const { admin, create, reflector, log, agrees } = await sceneOn(sharedKubernetes());
+    const { admin, create, reflector, log, agrees, noticed } = await ownScene();
 
     await admin.delete(definitions, undefined, 'things.contract.apphosting.dev');
     await eventually('the kind is gone', async () => !(await succeeds(admin.list(things, { limit: 1 }))));
-    await new Promise((resolve) => setTimeout(resolve, 1_500));
+    await noticed();
     await defineThings(admin);
     await eventually('writes work', () => succeeds(create('back')));
 

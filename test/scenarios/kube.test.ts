@@ -4,27 +4,32 @@ import type { KubeClient } from '../../src/kube/client/client.ts';
 import { EventPublisher, eventResource } from '../../src/kube/events/events.ts';
 import { LeaseElection } from '../../src/kube/lease/lease.ts';
 import { leaseResource, leaseSpecOf } from '../../src/kube/lease/lease-spec.ts';
-import { KubeMaterial, secretResource } from '../../src/kube/material/material.ts';
+import { configMapResource, KubeMaterial, secretResource } from '../../src/kube/material/material.ts';
 import { Reflector } from '../../src/kube/watch/reflector.ts';
-import { StatusWriter } from '../../src/kube/write/status-writer.ts';
+import { withinSize } from '../../src/kube/watch/within-size.ts';
+import { KubeObjectWriter } from '../../src/kube/write/object-writer.ts';
 import { present, thing, things } from '../kube/example.ts';
 import { CollectedLog } from '../support/collected-log.ts';
 import { realClock, realEntropy } from '../support/real-time.ts';
 import { defineThings, kubeAt, ownNamespace } from './support/kube.ts';
 import { eventually, kubectl, sharedKubernetes } from './support/kubernetes.ts';
+import { Witness } from './support/witness.ts';
 
+/** The client under test. */
 let api: KubeClient;
+let witness: Witness;
 let namespace: { readonly name: string; readonly remove: () => Promise<void> };
 
 beforeAll(async () => {
   api = await kubeAt(sharedKubernetes().kubeconfigPath);
+  witness = new Witness(sharedKubernetes());
   await defineThings(api);
   namespace = await ownNamespace(api);
 });
 
 afterAll(async () => {
   await namespace.remove();
-  await api.close();
+  await Promise.all([api.close(), witness.close()]);
 });
 
 const log = new CollectedLog();
@@ -33,8 +38,8 @@ const common = { clock: realClock, entropy: realEntropy, log };
 /** A change of what is there, whoever else is at it. */
 async function edit(resource: Resource, name: string, change: (object: KubeObject) => object): Promise<void> {
   await eventually(`${name} is edited`, async () => {
-    const object = present(await api.get(resource, namespace.name, name));
-    return api.replace(resource, namespace.name, name, { ...object, ...change(object) }).then(
+    const object = present(await witness.get(resource, namespace.name, name));
+    return witness.replace(resource, namespace.name, name, { ...object, ...change(object) }).then(
       () => true,
       () => false,
     );
@@ -57,7 +62,7 @@ describe('the reflector', () => {
     });
     onTestFinished(() => reflector.stop());
     const many = Array.from({ length: 220 }, (_, at) => `churn-${at}`);
-    await Promise.all(many.map((name) => api.create(things, namespace.name, thing(name))));
+    await Promise.all(many.map((name) => witness.create(things, namespace.name, thing(name))));
     reflector.start();
     await reflector.synced;
     expect(reflector.size).toBe(220);
@@ -65,13 +70,13 @@ describe('the reflector', () => {
     const writers = Array.from({ length: 10 }, async (_, writer) => {
       for (let round = 0; round < 20; round += 1) {
         const name = `churn-${writer * 20 + round}`;
-        if (round % 3 === 0) await api.delete(things, namespace.name, name);
-        if (round % 6 === 0) await api.create(things, namespace.name, thing(name, { size: round }));
+        if (round % 3 === 0) await witness.delete(things, namespace.name, name);
+        if (round % 6 === 0) await witness.create(things, namespace.name, thing(name, { size: round }));
         if (round % 3 === 1) await edit(things, name, () => ({ spec: { size: 100 + round } }));
       }
     });
     await Promise.all(writers);
-    const marker = await api.create(things, namespace.name, thing('churn-end'));
+    const marker = await witness.create(things, namespace.name, thing('churn-end'));
     await eventually('the last change is seen', async () => seen.get('churn-end') === marker.metadata.resourceVersion);
 
     const { items } = await api.list(things, { namespace: namespace.name, limit: 1_000 });
@@ -80,6 +85,39 @@ describe('the reflector', () => {
     );
     expect(seen).toEqual(new Map(items.map((o) => [o.metadata.name, o.metadata.resourceVersion])));
     expect(log.bugs).toEqual([]);
+  });
+
+  it('lists what is too large for one page: 290 ConfigMaps of 250 kB, and 20 things of 1.4 MB', async () => {
+    const own = await ownNamespace(api);
+    onTestFinished(own.remove);
+    const annotations = { note: 'x'.repeat(250_000) };
+    const objects = [
+      ...Array.from({ length: 290 }, (_, at) => {
+        const metadata = { name: `map-${at}`, annotations };
+        return () => witness.create(configMapResource, own.name, { apiVersion: 'v1', kind: 'ConfigMap', metadata });
+      }),
+      ...Array.from({ length: 20 }, (_, at) => {
+        const large = thing(`large-${at}`, { text: 'x'.repeat(1_400_000) });
+        return () => witness.create(things, own.name, large);
+      }),
+    ].values();
+    const work = async () => {
+      for (const create of objects) await create();
+    };
+    await Promise.all(Array.from({ length: 4 }, work));
+    const around = { ...common, api, namespace: own.name, onEvent: () => undefined };
+    const maps = new Reflector({ ...around, resource: configMapResource, metadataOnly: true });
+    const large = new Reflector({ ...around, resource: things, keep: withinSize });
+    onTestFinished(async () => void (await Promise.all([maps.stop(), large.stop()])));
+
+    maps.start();
+    large.start();
+    await Promise.all([maps.synced, large.synced]);
+
+    // Each namespace has a ConfigMap of the cluster's authority.
+    expect(maps.size).toBeGreaterThanOrEqual(290);
+    expect(large.size).toBe(20);
+    expect(large.get(own.name, 'large-7')).toMatchObject({ spec: {}, tooLarge: expect.stringContaining('512 kB') });
   });
 
   it('ends in time though a watch is open', async () => {
@@ -94,42 +132,44 @@ describe('the reflector', () => {
   });
 });
 
-describe('the status writer', () => {
-  const writerOf = (): StatusWriter => new StatusWriter({ ...common, api });
+describe('the object writer', () => {
+  const writerOf = () => new KubeObjectWriter({ ...common, api, resourceOf: () => things });
 
   it('writes over what it saw, once', async () => {
     const writer = writerOf();
-    const made = await api.create(things, namespace.name, thing('status'));
+    const made = await witness.create(things, namespace.name, thing('status'));
 
-    const written = await writer.write(things, made, { phase: 'Ready', list: [1, { a: undefined, b: 2 }] });
+    const written = await writer.writeStatus(made, { phase: 'Ready', list: [1, { a: undefined, b: 2 }] });
 
     expect(written.is).toBe('written');
-    const live = present(await api.get(things, namespace.name, 'status'));
-    expect((await writer.write(things, live, { phase: 'Ready', list: [1, { b: 2 }] })).is).toBe('unchanged');
-    expect((await writer.write(things, made, { phase: 'Other' })).is).toBe('conflict');
-    await api.delete(things, namespace.name, 'status');
-    expect((await writer.write(things, live, { phase: 'Other' })).is).toBe('gone');
+    const live = present(await witness.get(things, namespace.name, 'status'));
+    expect(await writer.writeStatus(live, { phase: 'Ready', list: [1, { b: 2 }] })).toEqual({
+      is: 'written',
+      object: live,
+    });
+    expect((await writer.writeStatus(made, { phase: 'Other' })).is).toBe('conflict');
+    await witness.delete(things, namespace.name, 'status');
+    expect((await writer.writeStatus(live, { phase: 'Other' })).is).toBe('gone');
   });
 
   it('commits an id against a writer who is always faster, and never into a namesake', async () => {
     const writer = writerOf();
-    const made = await api.create(things, namespace.name, thing('id'));
+    const made = await witness.create(things, namespace.name, thing('id'));
     let busy = true;
     const rival = (async () => {
       for (let size = 0; busy; size += 1) await edit(things, 'id', () => ({ spec: { size } }));
     })();
 
-    const { signal } = new AbortController();
-    const committed = await writer.commit(things, made, { statusOver: () => ({ id: 'env-1' }), signal });
+    const committed = await writer.commitStatus(made, () => ({ id: 'env-1' }));
     busy = false;
     await rival;
 
     expect(committed.is).toBe('written');
-    expect((await api.get(things, namespace.name, 'id'))?.status).toEqual({ id: 'env-1' });
-    await api.delete(things, namespace.name, 'id');
-    await api.create(things, namespace.name, thing('id'));
-    expect((await writer.commit(things, made, { statusOver: () => ({ id: 'env-1' }), signal })).is).toBe('gone');
-    expect((await api.get(things, namespace.name, 'id'))?.status).toBeUndefined();
+    expect((await witness.get(things, namespace.name, 'id'))?.status).toEqual({ id: 'env-1' });
+    await witness.delete(things, namespace.name, 'id');
+    await witness.create(things, namespace.name, thing('id'));
+    expect((await writer.commitStatus(made, () => ({ id: 'env-1' }))).is).toBe('gone');
+    expect((await witness.get(things, namespace.name, 'id'))?.status).toBeUndefined();
     expect(await writer.drain(1_000)).toBe(0);
   });
 });
@@ -154,19 +194,19 @@ describe('the lease', () => {
     one.start();
     await eventually('one leads', async () => one.mayAct() === undefined);
     two.start();
-    const lease = present(await api.get(leaseResource, namespace.name, 'leader'));
+    const lease = present(await witness.get(leaseResource, namespace.name, 'leader'));
     expect(lease.spec).toMatchObject({ renewTime: expect.stringMatching(/\.\d{6}Z$/) });
     expect(leaseSpecOf(lease).holder).toBe(one.identity);
 
-    await api.delete(leaseResource, namespace.name, 'leader');
+    await witness.delete(leaseResource, namespace.name, 'leader');
     await eventually('it is restored', async () => {
-      const live = await api.get(leaseResource, namespace.name, 'leader');
+      const live = await witness.get(leaseResource, namespace.name, 'leader');
       return live !== undefined && leaseSpecOf(live).holder === one.identity;
     });
     await one.stop();
     await eventually('two leads', async () => two.mayAct() === undefined, 120_000);
-    const own = present(await api.get(leaseResource, namespace.name, 'leader'));
-    await api.replace(leaseResource, namespace.name, 'leader', {
+    const own = present(await witness.get(leaseResource, namespace.name, 'leader'));
+    await witness.replace(leaseResource, namespace.name, 'leader', {
       ...own,
       spec: { holderIdentity: 'stranger', leaseDurationSeconds: 3, renewTime: '2026-01-01T00:00:00.000000Z' },
     });
@@ -175,7 +215,7 @@ describe('the lease', () => {
     await two.stop();
 
     expect(heard).toEqual(['one acquired', 'two acquired', 'two lost', 'two took over']);
-    expect(leaseSpecOf(present(await api.get(leaseResource, namespace.name, 'leader'))).holder).toBe('');
+    expect(leaseSpecOf(present(await witness.get(leaseResource, namespace.name, 'leader'))).holder).toBe('');
   });
 });
 
@@ -189,7 +229,7 @@ describe('events', () => {
       instance: 'operator-0',
       onDrop: (why) => drops.push(why),
     });
-    const regarding = await api.create(things, namespace.name, thing('noted'));
+    const regarding = await witness.create(things, namespace.name, thing('noted'));
     const event = { regarding, type: 'Warning', reason: 'Contested', action: 'Update' } as const;
 
     for (let times = 0; times < 3; times += 1) publisher.record({ ...event, note: 'Field "name" was changed back.' });
@@ -209,7 +249,7 @@ describe('events', () => {
   it('about objects of the whole cluster stand in the default namespace', async () => {
     const publisher = new EventPublisher({ ...common, api, controller: 'apphosting.dev/operator', instance: 'a' });
     const spaces = { group: '', version: 'v1', plural: 'namespaces', namespaced: false };
-    const regarding = present(await api.get(spaces, undefined, namespace.name));
+    const regarding = present(await witness.get(spaces, undefined, namespace.name));
 
     publisher.record({ regarding, type: 'Normal', reason: 'Seen', action: 'Look', note: 'It is there.' });
     await publisher.close(10_000);
@@ -237,17 +277,17 @@ describe('Secrets', () => {
       metadata: { name: 'credentials' },
       data: { token: Buffer.from(token).toString('base64') },
     });
-    await api.create(secretResource, namespace.name, secret('first'));
+    await witness.create(secretResource, namespace.name, secret('first'));
     material.start();
     await Promise.all(material.reflectors.map(({ synced }) => synced));
     const read = async (): Promise<string | undefined> =>
       (await material.secret(namespace.name, 'credentials'))?.get('token')?.reveal();
 
     expect(await Promise.all([read(), read(), read()])).toEqual(['first', 'first', 'first']);
-    await api.replace(secretResource, namespace.name, 'credentials', secret('second'));
+    await witness.replace(secretResource, namespace.name, 'credentials', secret('second'));
     await eventually('the change is told', async () => changes.includes('Secret credentials'));
     expect(await read()).toBe('second');
-    await api.delete(secretResource, namespace.name, 'credentials');
+    await witness.delete(secretResource, namespace.name, 'credentials');
     await eventually('the deletion is told', async () => changes.length >= 2);
     expect(await material.secret(namespace.name, 'credentials')).toBeUndefined();
     const kept = [...material.reflectors].flatMap((reflector) => [...reflector.values()]);

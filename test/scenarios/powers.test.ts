@@ -1,10 +1,16 @@
 /** Who may do what: real tokens, the roles and the policies as they are installed, and the requests themselves. */
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { startControlPlane, type ControlPlane } from '../../src/sandbox/control-plane/control-plane.ts';
-import { temporaryFolder } from '../../src/sandbox/data-folder.ts';
-import { connect, eventually, kubectl, sharedKubernetes, type Answer, type Api } from './support/kubernetes.ts';
-import { applyDefinitions } from './support/shared-control-plane.ts';
+import type { ControlPlane } from '../../src/sandbox/control-plane/control-plane.ts';
+import {
+  connect,
+  definedPlane,
+  eventually,
+  kubectl,
+  sharedKubernetes,
+  type Answer,
+  type Api,
+} from './support/kubernetes.ts';
 
 const deploy = join(import.meta.dirname, '..', '..', 'deploy', 'kustomize');
 const group = '/apis/apphosting.dev/v1alpha1/namespaces/team';
@@ -24,7 +30,7 @@ type Person = keyof typeof people;
 const configured = { configurationId: 'drc_1', configurationGeneration: 1 };
 const later = new Date(Date.now() + 3_600_000).toISOString();
 const specs: Readonly<Record<string, object>> = {
-  disasterprotections: { appEnvId: 'env_1', destinationRegion: 'us-east' },
+  disasterprotections: { environmentRef: { externalId: 'env_1' }, destinationRegion: 'us-east' },
   recoveryvalidations: { protectionRef: { name: 'orders' } },
   recoveryactivations: {
     protectionRef: { name: 'orders' },
@@ -48,14 +54,14 @@ const specs: Readonly<Record<string, object>> = {
   },
   disasterresets: {
     scope: 'Environment',
-    appEnvId: 'env_1',
+    environmentRef: { externalId: 'env_1' },
     ...configured,
     confirmationName: 'prod',
     acknowledgement: 'DeletesProtectionAndLeftovers',
     validUntil: later,
   },
   hostingaccounts: { accountId: 'acc_1', credentialsRef: { name: 'credentials' } },
-  memberaccesses: { membershipId: 'mem_1', access: 'Full' },
+  memberaccesses: { externalId: 'mem_1', access: 'Full' },
   contactpoints: { email: { addresses: ['ops@example.com'] } },
 };
 const kinds: Readonly<Record<string, string>> = {
@@ -125,10 +131,8 @@ async function canI(name: string, ...asked: readonly string[]): Promise<boolean>
 }
 
 beforeAll(async () => {
-  const folder = await temporaryFolder('tests');
-  plane = await startControlPlane({ dir: folder.dir, binaries: sharedKubernetes().binaries, say: () => {} });
-  closing.push(plane.stop, folder.release);
-  await applyDefinitions(plane);
+  plane = await definedPlane();
+  closing.push(plane.stop);
   root = connect(plane);
   closing.unshift(root.close);
   await kubectl(plane, 'apply', '-k', join(deploy, 'roles'));
@@ -335,32 +339,48 @@ describe('the policy for references to Secrets', () => {
   const using: readonly (readonly [plural: string, spec: (secret: string) => object, without: object | undefined])[] = [
     ['hostingaccounts', (name) => ({ accountId: 'acc_1', credentialsRef: { name } }), undefined],
     ['hostingaccounts', (name) => ({ ...specs['hostingaccounts'], dangerousCredentialsRef: { name } }), undefined],
-    ['contactpoints', (name) => ({ webhook: { urlFrom: { name, key: 'token' } } }), undefined],
-    ['contactpoints', (name) => ({ incident: { integrationKeyFrom: { name, key: 'token' } } }), undefined],
+    [
+      'contactpoints',
+      (name) => ({ webhook: { url: { valueFrom: { secretKeyRef: { name, key: 'token' } } } } }),
+      undefined,
+    ],
+    [
+      'contactpoints',
+      (name) => ({ incident: { integrationKey: { valueFrom: { secretKeyRef: { name, key: 'token' } } } } }),
+      undefined,
+    ],
     [
       'appenvironments',
       (name) => ({
-        appEnvId: 'env_1',
+        externalId: 'env_1',
         deploy: { image: 'i:1' },
         env: [
           { name: 'A', value: 'b' },
           { name: 'B', ...from(name) },
         ],
       }),
-      { appEnvId: 'env_1', deploy: { image: 'i:1' } },
+      { externalId: 'env_1', deploy: { image: 'i:1' } },
     ],
     [
       'hostedapps',
       (name) => ({
         image: { reference: 'i:1' },
         port: 80,
-        healthCheck: { path: '/', headersFrom: [{ name: 'X', ...from(name) }] },
+        healthCheck: { path: '/', headers: [{ name: 'X', ...from(name) }] },
       }),
       { image: { reference: 'i:1' }, port: 80 },
     ],
     [
       'solutioninstallations',
-      (name) => ({ solution: 's', appName: 'a', region: 'r', inputs: { a: { value: 'b' }, b: from(name) } }),
+      (name) => ({
+        solution: 's',
+        appName: 'a',
+        region: 'r',
+        inputs: [
+          { name: 'a', value: 'b' },
+          { name: 'b', ...from(name) },
+        ],
+      }),
       { solution: 's', appName: 'a', region: 'r' },
     ],
   ];
@@ -404,7 +424,7 @@ describe('the policy for references to Secrets', () => {
 
   it('can afford the longest list', async () => {
     const env = Array.from({ length: 500 }, (_, index) => ({ name: `N${index}`, ...from(`secret-${index}`) }));
-    const spec = { appEnvId: 'env_1', deploy: { image: 'i:1' }, env };
+    const spec = { externalId: 'env_1', deploy: { image: 'i:1' }, env };
     await made(root.post(`${group}/appenvironments`, manifest('appenvironments', 'long', spec)));
     const other = [...env.slice(1), { name: 'N0', ...from('another') }];
 

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { poll } from '../../src/sandbox/control-plane/deadline.ts';
 import { connect, eventually, sharedKubernetes } from './support/kubernetes.ts';
 import { startHostingService, type HostingService } from './support/hosting-service.ts';
-import { aPost, startOperator, type OperatorProcess, type Post } from './support/operator-process.ts';
+import { aPost, startOperator, withoutLease, type OperatorProcess, type Post } from './support/operator-process.ts';
 import { Protection, targetOf } from './support/protection.ts';
 import { Tenant } from './support/tenant.ts';
 
@@ -26,7 +26,7 @@ beforeAll(async () => {
     startHostingService(...minimal.flatMap((reading) => ['--reading', reading])),
     aPost(sharedKubernetes(), api, 'cluster-wide'),
   ]);
-  operator = await startOperator(post, '--horizon-seconds', '2', '--enable-activation', '--leader-elect', 'off');
+  operator = await startOperator(post, '--enable-activation', ...withoutLease);
 });
 
 afterAll(async () => {

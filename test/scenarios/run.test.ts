@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { kubeconfigFor } from '../../src/sandbox/control-plane/credentials.ts';
 import { temporaryFolder } from '../../src/sandbox/data-folder.ts';
-import { apiOf, connect, eventually, ownControlPlane, sharedKubernetes } from './support/kubernetes.ts';
+import { apiOf, connect, eventually, sharedKubernetes } from './support/kubernetes.ts';
 import { startHostingService, type HostingService } from './support/hosting-service.ts';
 import { aPost, startOperator } from './support/operator-process.ts';
 import { startProgram } from './support/running.ts';
@@ -79,16 +79,6 @@ describe('apphosting run', () => {
     expect(output).toContain('renew the kubeconfig');
   });
 
-  it('says in one line that the CRDs are missing', async () => {
-    const plane = await ownControlPlane();
-
-    const { code, output } = await ran('--kubeconfig', plane.kubeconfigPath);
-
-    expect(code).toBe(1);
-    expect(output).toMatch(oneLine);
-    expect(output).toContain('kubectl apply -f crds/');
-  });
-
   it.each([
     ['of all that it watches', async () => {}],
     [
@@ -128,7 +118,7 @@ describe('apphosting run', () => {
     await tenant.apply('ContactPoint', 'ops', { email: { addresses: ['ops@example.com'] } });
     await eventually(
       'the create is under way',
-      async () => (await tenant.status('ContactPoint', 'ops', 'journal')) !== undefined,
+      async () => (await tenant.internal('ContactPoint', 'ops', 'journal')) !== undefined,
     );
 
     const [leader, standby] = first.output().includes('this replica acts') ? [first, second] : [second, first];

@@ -1,13 +1,17 @@
 import { mkdtemp } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { startControlPlane, type ControlPlane } from '../../src/sandbox/control-plane/control-plane.ts';
-import { temporaryFolder } from '../../src/sandbox/data-folder.ts';
 import { startHostingService, type HostingService } from './support/hosting-service.ts';
-import { connect, eventually, sharedKubernetes } from './support/kubernetes.ts';
-import { aPost, postIn, startOperator, type OperatorProcess, type Post } from './support/operator-process.ts';
+import { connect, definedPlane, eventually, type OwnPlane } from './support/kubernetes.ts';
+import {
+  aPost,
+  postIn,
+  startOperator,
+  withoutLease,
+  type OperatorProcess,
+  type Post,
+} from './support/operator-process.ts';
 import { Protection } from './support/protection.ts';
-import { applyDefinitions } from './support/shared-control-plane.ts';
 import { Tenant, type TenantKind } from './support/tenant.ts';
 
 /* Two clusters with an etcd and an API server each, and one account of the service: what is approved in the one reaches the other. */
@@ -20,27 +24,23 @@ let here: Cluster;
 let there: Cluster;
 
 interface Cluster {
-  readonly plane: ControlPlane;
+  readonly plane: OwnPlane;
   readonly api: ReturnType<typeof connect>;
-  readonly folder: string;
 }
 
 async function aCluster(): Promise<Cluster> {
-  const folder = await temporaryFolder('tests');
-  const plane = await startControlPlane({ dir: folder.dir, binaries: sharedKubernetes().binaries, say: () => {} });
+  const plane = await definedPlane();
   const api = connect(plane);
   cleanups.push(async () => {
     await api.close();
     await plane.stop();
-    await folder.release();
   });
-  await applyDefinitions(plane);
-  return { plane, api, folder: folder.dir };
+  return { plane, api };
 }
 
 /** An operator that may activate. It outlives nothing: a test ends it before its cluster is put back. */
 async function anOperator(post: Post, ...flags: readonly string[]): Promise<OperatorProcess> {
-  const scope = ['--namespace', post.namespace, '--horizon-seconds', '2', '--enable-activation'];
+  const scope = ['--namespace', post.namespace, '--enable-activation'];
   const operator = await startOperator(post, ...scope, ...flags);
   let isEnded = false;
   const end = async () => {
@@ -87,7 +87,7 @@ describe('an activation that reaches a second cluster', slow, () => {
     const post = await aPost(there.plane, there.api, 'namespaced');
     const other = tenant.elsewhere(there.api, post.namespace);
     await other.openAccount();
-    await anOperator(post, '--leader-elect', 'off');
+    await anOperator(post, ...withoutLease);
     await tenant.apply(activation, 'now', protection.activation());
     await isAccepted(protection);
 
@@ -115,7 +115,7 @@ describe('an activation that reaches a second cluster', slow, () => {
     await tenant.apply(activation, 'now', protection.activation());
     await isAccepted(protection);
     await tenant.apply(activation, 'later', protection.activation({ attempt: 2 }));
-    const copy = join(await mkdtemp(join(here.folder, 'copy-')), 'etcd');
+    const copy = join(await mkdtemp(join(here.plane.dir, 'copy-')), 'etcd');
     await here.plane.copyEtcd(copy);
     operator.signal('SIGKILL');
     await operator.ended;
@@ -123,7 +123,7 @@ describe('an activation that reaches a second cluster', slow, () => {
     await there.plane.restoreEtcd(copy);
     const other = tenant.elsewhere(there.api, tenant.namespace);
     await eventually('the namespace is there', async () => (await other.get(activation, 'now')) !== undefined, 60_000);
-    expect(await other.status(activation, 'now', 'journal')).toBeDefined();
+    expect(await other.internal(activation, 'now', 'journal')).toBeDefined();
     expect(await other.status(activation, 'now', 'operationId')).toBeUndefined();
     await anOperator(await postIn(there.plane, there.api, tenant.namespace));
     await protection.tell({ setPhase: 'succeeded' });

@@ -22,7 +22,7 @@ describe('two operators', () => {
   it('create nothing twice when the one that acts is held past its lease with calls in hand, and goes on', async () => {
     const post = await aPost(sharedKubernetes(), api, 'namespaced');
     const start = async () => {
-      const operator = await startOperator(post, '--namespace', post.namespace, '--horizon-seconds', '2');
+      const operator = await startOperator(post, '--namespace', post.namespace);
       running.push(operator);
       return operator;
     };
@@ -35,7 +35,7 @@ describe('two operators', () => {
     await tenant.becomes('HostingAccount', 'default', 'True/InSync');
     const names = Array.from({ length: 10 }, (_none, nth) => `turn-${nth}`);
     const email = { email: { addresses: ['ops@example.com'] } };
-    const begun = async () => Promise.all(names.map((name) => tenant.status('ContactPoint', name, 'journal')));
+    const begun = async () => Promise.all(names.map((name) => tenant.internal('ContactPoint', name, 'journal')));
 
     await Promise.all(names.map((name) => tenant.apply('ContactPoint', name, email)));
     await eventually('several creates are in hand', async () => {

@@ -120,6 +120,17 @@ describe('try a request', () => {
     await send(page);
   });
 
+  it('fills in from another world when there is one', async () => {
+    const page = await opened();
+    await choose(page, 'DELETE /app');
+    expect(await page.value(`byId('t-field-appId').value`)).toBe('app_job');
+
+    await sim('POST', '/reset', { world: 'empty' });
+
+    await page.until(`${textOf('#t-lacks')}.includes('This needs an app')`);
+    await page.until(`byId('t-token').value === ''`);
+  });
+
   it('sends a body as it was written, also one that is no JSON', async () => {
     const page = await opened();
     await choose(page, 'POST /app');

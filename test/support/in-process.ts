@@ -28,6 +28,8 @@ export interface InProcessOptions {
   readonly world?: 'demo' | 'empty';
   readonly seed?: number;
   readonly horizonMs?: number;
+  readonly callMs?: number;
+  readonly pollMs?: number;
   /** How many objects are looked at in parallel; 8 unless given. */
   readonly workers?: number;
   readonly readOnly?: boolean;
@@ -343,6 +345,7 @@ export class InProcess {
       log,
       metrics,
       hostRules: { allowedHosts: [], allowInsecureLoopback: true, allowPrivateAddresses: false, proxy: undefined },
+      callMs: options.callMs ?? 30_000,
       wire: this.#wire(),
     });
     return createOperator({
@@ -365,6 +368,8 @@ export class InProcess {
       readOnly: options.readOnly ?? false,
       powers: this.#standing(),
       horizonMs: options.horizonMs ?? 120_000,
+      callMs: options.callMs ?? 30_000,
+      pollMs: options.pollMs ?? 60_000,
       workers: options.workers ?? 8,
     });
   }

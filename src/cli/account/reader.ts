@@ -68,8 +68,16 @@ export function addressOf({ path, query = {} }: Pick<Request, 'path' | 'query'>)
 export function openAccount(access: AccountAccess, around: Around): AccountReader | { readonly refused: string } {
   const { clock, entropy } = around;
   const { hostRules, ...settings } = access;
-  const wire = openReadingWire(openHosts(hostRules));
-  const hosting = openHosting({ clock, entropy, log: silent, metrics: unmeasured, hostRules, wire: wire.wire });
+  const wire = openReadingWire(openHosts(hostRules), clock);
+  const hosting = openHosting({
+    clock,
+    entropy,
+    callMs: 30_000,
+    log: silent,
+    metrics: unmeasured,
+    hostRules,
+    wire: wire.wire,
+  });
   const service = hosting.open({ caBundle: undefined, pollSeconds: 3_600, ...settings }, () => undefined);
   if ('refused' in service) return service;
   const asked = new Map<string, Promise<Reading>>();

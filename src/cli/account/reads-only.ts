@@ -1,5 +1,7 @@
 /** The only wire of the commands that look at the service: it carries GET and nothing else. */
+import type { Clock } from '../../base/clock.ts';
 import type { Hosts } from '../../hosting/wire/hosts.ts';
+import { openNames } from '../../hosting/wire/names.ts';
 import { openUndiciWire, type OpenWire } from '../../hosting/wire/undici-wire.ts';
 import type { Wire } from '../../hosting/wire/wire.ts';
 
@@ -12,7 +14,7 @@ export function readsOnly(wire: Wire): Wire {
 }
 
 /** Opens such a wire to wherever the host rules allow. */
-export function openReadingWire(hosts: Hosts): OpenWire {
-  const open = openUndiciWire(hosts);
+export function openReadingWire(hosts: Hosts, clock: Clock): OpenWire {
+  const open = openUndiciWire(hosts, openNames({ clock }));
   return { wire: readsOnly(open.wire), close: () => open.close() };
 }

@@ -30,9 +30,6 @@ export interface FolderContent {
   readonly paths: ReadonlyMap<string, string>;
 }
 
-/** The fields by which a resource says which object of the service it is about. */
-const idFields = ['externalId', 'appEnvId', 'membershipId'];
-
 /** Reads a folder; one that is not there is empty. */
 export async function readFolder(folder: string): Promise<FolderContent | { readonly problem: string }> {
   const files = new Map<string, string>();
@@ -54,15 +51,19 @@ export async function readFolder(folder: string): Promise<FolderContent | { read
       const value: unknown = document.toJS();
       if (!isRecord(value) || !isRecord(value['metadata']) || !isRecord(value['spec'])) continue;
       const { name } = value['metadata'];
-      const field = idFields.find((one) => isRecord(value['spec']) && typeof value['spec'][one] === 'string');
-      if (typeof name !== 'string' || field === undefined) continue;
-      const id = String(value['spec'][field]);
-      if (value['kind'] === 'MetricAlert' && field === 'appEnvId') continue;
+      const id = idIn(value['kind'], value['spec']);
+      if (typeof name !== 'string' || id === undefined) continue;
       names.set(id, name);
       paths.set(`${String(value['kind'])}/${id}`, path);
     }
   }
   return { files, names, paths };
+}
+
+/** Which object of the service a resource says that it is about. */
+function idIn(kind: unknown, spec: Readonly<Record<string, unknown>>): string | undefined {
+  const { externalId } = spec;
+  return typeof externalId === 'string' && typeof kind === 'string' ? externalId : undefined;
 }
 
 /** What the folder becomes. */
@@ -133,7 +134,7 @@ function newText({ kind, name, spec, observed }: Draft, namespace: string | unde
 }
 
 function observe(spec: Draft['spec']): object {
-  return { ...(isRecord(spec['lifecycle']) ? spec['lifecycle'] : {}), mode: 'Observe' };
+  return { ...(isRecord(spec['lifecycle']) ? spec['lifecycle'] : {}), managementPolicy: 'Observe' };
 }
 
 /** The document of this draft in a text, with only its own fields as the service has them. */

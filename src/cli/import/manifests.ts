@@ -33,6 +33,10 @@ export interface Skipped {
   readonly reason: string;
 }
 
+/** The words of the spec for those of the service. */
+const operators = { GreaterThan: 'gt', LessThan: 'lt' } as const;
+const aggregations = { Mean: 'mean', Max: 'max', Min: 'min', Last: 'last' } as const;
+
 const mark = /\s*apphosting:[a-z2-7]{16}$/;
 
 /** The resources of an account; `taken` are the names that a folder has for ids already. */
@@ -62,7 +66,7 @@ export function draftsOf(
   );
   const onEnvironment = (appEnvId: string) => {
     const name = environmentNames.get(appEnvId);
-    return name === undefined ? { appEnvId } : { environmentRef: { name } };
+    return name === undefined ? { externalId: appEnvId } : { name };
   };
   const drafts: Draft[] = [];
   for (const app of apps) {
@@ -75,10 +79,8 @@ export function draftsOf(
   for (const { appEnvId, appId } of environments) {
     const name = environmentNames.get(appEnvId) ?? '';
     const app = apps.some((one) => one.appId === appId && one.record !== undefined) ? appNames.get(appId) : undefined;
-    const spec = {
-      ...(app === undefined ? { appId } : { appRef: { name: app } }),
-      appEnvId,
-    } satisfies AppEnvironmentSpec;
+    const appRef = app === undefined ? { externalId: appId } : { name: app };
+    const spec = { appRef, externalId: appEnvId } satisfies AppEnvironmentSpec;
     drafts.push({ kind: 'AppEnvironment', name, id: appEnvId, folder: 'environments', spec, own: [], secrets: [] });
   }
   for (const point of contactPoints) drafts.push(contactPointDraft(point, pointNames.get(point.contactPointId) ?? ''));
@@ -86,21 +88,22 @@ export function draftsOf(
     const name = alertNames.get(alert.alertId) ?? '';
     const receivers = (alert.contactPointIds ?? []).map((id) => {
       const point = pointNames.get(id);
-      return point === undefined ? { contactPointId: id } : { contactPointRef: { name: point } };
+      return point === undefined ? { externalId: id } : { name: point };
     });
     const threshold = (thresholds as Readonly<Record<string, number>>)[alert.metric];
     const description = alert.description?.replace(mark, '');
     const spec = {
-      ...onEnvironment(alert.appEnvId ?? ''),
+      environmentRef: onEnvironment(alert.appEnvId ?? ''),
       ...(alert.name !== name && { name: alert.name }),
       ...(description !== undefined && description !== '' && { description }),
       metric: alert.metric,
-      operator: alert.operator,
+      operator: wordOf(operators, alert.operator),
       ...(alert.threshold !== threshold && { threshold: alert.threshold }),
       ...(alert.duration !== '5m' && { duration: alert.duration }),
-      ...(alert.aggregation !== undefined && alert.aggregation !== 'mean' && { aggregation: alert.aggregation }),
+      ...(alert.aggregation !== undefined &&
+        alert.aggregation !== 'mean' && { aggregation: wordOf(aggregations, alert.aggregation) }),
       ...(alert.queryRange !== undefined && alert.queryRange !== '10m' && { queryRange: alert.queryRange }),
-      contactPoints: receivers,
+      contactPointRefs: receivers,
       ...(alert.enabled === false && { enabled: false }),
       externalId: alert.alertId,
     } satisfies Loose<MetricAlertSpec>;
@@ -118,7 +121,7 @@ export function draftsOf(
       'duration',
       'aggregation',
       'queryRange',
-      'contactPoints',
+      'contactPointRefs',
       'enabled',
     ];
     const isTheirs = mark.test(alert.description ?? '');
@@ -144,7 +147,7 @@ export function draftsOf(
       skipped.push({ what: `protection ${id}`, code: 'NotExpressible', reason });
       continue;
     }
-    const spec = { ...onEnvironment(sourceAppEnvId), ...protectionSpec(protection) };
+    const spec = { environmentRef: onEnvironment(sourceAppEnvId), ...protectionSpec(protection) };
     const name = taken.get(id) ?? environmentNames.get(sourceAppEnvId) ?? namesOf([{ id, name: id }]).get(id) ?? '';
     const own = Object.keys(protectionSpec(protection));
     drafts.push({ kind: 'DisasterProtection', name, id, folder: 'protections', spec, own, secrets: [] });
@@ -156,9 +159,9 @@ export function draftsOf(
   for (const { membershipId, allowedAppEnvIds } of members) {
     const isFull = allowedAppEnvIds.length === 0;
     const spec = {
-      membershipId,
+      externalId: membershipId,
       access: isFull ? 'Full' : 'Restricted',
-      ...(!isFull && { environments: allowedAppEnvIds.map((id) => onEnvironment(id)) }),
+      ...(!isFull && { environmentRefs: allowedAppEnvIds.map((id) => onEnvironment(id)) }),
     } satisfies MemberAccessSpec;
     const name = memberNames.get(membershipId) ?? '';
     drafts.push({
@@ -167,11 +170,16 @@ export function draftsOf(
       id: membershipId,
       folder: 'members',
       spec,
-      own: ['access', 'environments'],
+      own: ['access', 'environmentRefs'],
       secrets: [],
     });
   }
   return { drafts, skipped };
+}
+
+/** The word of the spec for one of the service; a word that nobody knows stays, and the definitions refuse it. */
+function wordOf(words: Readonly<Record<string, string>>, theirs: string): string {
+  return Object.entries(words).find(([, word]) => word === theirs)?.[0] ?? theirs;
 }
 
 /** A spec whose closed choices are any text yet: the definitions check them. */
@@ -223,7 +231,7 @@ type PointContent = NonNullable<AccountContent['contactPoints']>[number];
 
 function contactPointDraft({ contactPointId: id, name: shown, type, config }: PointContent, name: string): Draft {
   const secretName = `contact-point-${name}`;
-  const key = (field: string) => ({ name: secretName, key: field });
+  const key = (field: string) => ({ valueFrom: { secretKeyRef: { name: secretName, key: field } } });
   const open = (field: string) => openText(config?.[field]);
   const needed: Record<string, string> = {};
   const secret = (field: string, what: string) => {
@@ -247,30 +255,30 @@ function contactPointDraft({ contactPointId: id, name: shown, type, config }: Po
         return {
           ...common,
           webhook: {
-            urlFrom: secret('url', 'the URL that is called'),
+            url: secret('url', 'the URL that is called'),
             ...optional('httpMethod'),
             ...userOf(config),
             ...(config?.['password'] !== undefined &&
-              config['password'] !== null && { passwordFrom: secret('password', 'the password') }),
+              config['password'] !== null && { password: secret('password', 'the password') }),
           },
         };
       case 'chat_webhook_a':
         return {
           ...common,
           chatA: {
-            webhookUrlFrom: secret('webhookUrl', 'the incoming webhook'),
+            webhookUrl: secret('webhookUrl', 'the incoming webhook'),
             ...optional('channel'),
             ...optional('mentionUsers'),
           },
         };
       case 'chat_webhook_b':
-        return { ...common, chatB: { webhookUrlFrom: secret('webhookUrl', 'the workflow webhook') } };
+        return { ...common, chatB: { webhookUrl: secret('webhookUrl', 'the workflow webhook') } };
       case 'chat_webhook_c':
-        return { ...common, chatC: { webhookUrlFrom: secret('webhookUrl', 'the incoming webhook') } };
+        return { ...common, chatC: { webhookUrl: secret('webhookUrl', 'the incoming webhook') } };
       case 'incident_service':
         return {
           ...common,
-          incident: { integrationKeyFrom: secret('integrationKey', 'the integration key'), ...optional('severity') },
+          incident: { integrationKey: secret('integrationKey', 'the integration key'), ...optional('severity') },
         };
       default:
         return undefined;
@@ -311,7 +319,7 @@ function protectionSpec({
   settings,
   warmDestination,
   plannedDestination,
-}: ProtectionContent): Omit<ProtectionSpec, 'environmentRef' | 'appEnvId'> {
+}: ProtectionContent): Omit<ProtectionSpec, 'environmentRef'> {
   const seconds = (milliseconds: number | undefined) =>
     milliseconds === undefined || milliseconds % 1_000 !== 0 ? undefined : milliseconds / 1_000;
   const given = {

@@ -51,7 +51,7 @@ function objectOf({ kind, name, spec, observed }: Draft): {
   readonly spec: Draft['spec'];
   readonly whole: Draft['spec'];
 } {
-  const final = observed === undefined ? spec : { ...spec, lifecycle: { mode: 'Observe' } };
+  const final = observed === undefined ? spec : { ...spec, lifecycle: { managementPolicy: 'Observe' } };
   return { spec: final, whole: { apiVersion: `${group}/${version}`, kind, metadata: { name }, spec: final } };
 }
 

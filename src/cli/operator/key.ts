@@ -1,3 +1,5 @@
+import type { V1Secret } from '@kubernetes/client-node';
+import type { Wire } from '../../kube/client/wire.ts';
 import { randomBytes } from 'node:crypto';
 import { OperatorKey } from '../../engine/objects/fingerprint.ts';
 import { KubeError, type KubeApi, type Resource } from '../../engine/ports.ts';
@@ -15,13 +17,14 @@ export async function operatorKey(api: KubeApi, namespace: string): Promise<Oper
     if (secret !== undefined)
       throw new Error(`Secret ${namespace}/${secretName} has no key "key"; restore it from a backup`);
     try {
-      await api.create(secrets, namespace, {
+      const made: Wire<V1Secret> = {
         apiVersion: 'v1',
         kind: 'Secret',
         metadata: { name: secretName, namespace, labels: { 'app.kubernetes.io/name': 'apphosting-operator' } },
         type: 'Opaque',
         data: { key: randomBytes(32).toString('base64') },
-      });
+      };
+      await api.create(secrets, namespace, made);
     } catch (error) {
       if (!(error instanceof KubeError && error.reason === 'exists')) throw error;
     }

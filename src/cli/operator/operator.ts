@@ -14,8 +14,9 @@ import type { Hosting, KubeApi, KubeObject, Leadership, Log, Metrics, Resource }
 import { EventPublisher } from '../../kube/events/events.ts';
 import { complaintsOf, type Listener } from '../../kube/watch/health.ts';
 import { KubeMaterial } from '../../kube/material/material.ts';
-import { ResourceWriter } from '../../kube/write/object-writer.ts';
+import { KubeObjectWriter } from '../../kube/write/object-writer.ts';
 import { Reflector } from '../../kube/watch/reflector.ts';
+import { withinSize } from '../../kube/watch/within-size.ts';
 
 export interface OperatorOptions {
   readonly kinds: readonly AnyKind[];
@@ -38,6 +39,10 @@ export interface OperatorOptions {
   /** The recovery requests that this process may send; none without it. */
   readonly powers?: Powers;
   readonly horizonMs: number;
+  /** How long a call that changes something may take before it counts as lost. */
+  readonly callMs: number;
+  /** How often an account is read that does not say. */
+  readonly pollMs: number;
   readonly workers: number;
 }
 
@@ -85,7 +90,7 @@ export function createOperator(options: OperatorOptions): Operator {
     instance: options.instance,
     onDrop: (why) => options.metrics.count('apphosting_events_dropped_total', { why }),
   });
-  const writer = new ResourceWriter({ ...around, resourceOf: (object) => resourceOfObject(kinds, object) });
+  const writer = new KubeObjectWriter({ ...around, resourceOf: (object) => resourceOfObject(kinds, object) });
   const material = new KubeMaterial({
     ...around,
     ...scope,
@@ -114,6 +119,8 @@ export function createOperator(options: OperatorOptions): Operator {
     labelsOf: (name) => labels?.get(undefined, name)?.metadata.labels ?? (labels === undefined ? undefined : {}),
     settings: {
       horizonMs: options.horizonMs,
+      callMs: options.callMs,
+      pollMs: options.pollMs,
       workers: options.workers,
       readOnly: options.readOnly,
       seesAll: options.selector === undefined,
@@ -127,6 +134,7 @@ export function createOperator(options: OperatorOptions): Operator {
         ...around,
         ...scope,
         resource: resourceOf(kind),
+        keep: withinSize,
         ...(options.selector !== undefined && { labelSelector: options.selector }),
         onEvent: (event) => engine.observe(event),
         onRewind: rewound,

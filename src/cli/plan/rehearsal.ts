@@ -135,6 +135,7 @@ class Stage {
       hosting: this.#watched(
         openHosting({
           ...around,
+          callMs: 30_000,
           // Nothing is connected to: the wire ends in this process.
           hostRules: { allowedHosts: [], allowInsecureLoopback: true, allowPrivateAddresses: true, proxy: undefined },
           wire: async (request) => {
@@ -146,6 +147,8 @@ class Stage {
           },
         }),
       ),
+      callMs: 30_000,
+      pollMs: 60_000,
       leadership: { mayAct: () => undefined },
       key: new OperatorKey(new Secret('a key that no operator has, for a plan')),
       instance: 'plan',
@@ -201,8 +204,9 @@ class Stage {
     for (const actor of actors.filter(({ presumed }) => presumed === true)) {
       const resource = resourceOf(kindOf(actor.kind));
       const known = this.#cluster.get(resource, this.#placeOf(actor), actor.name);
-      if (known === undefined || !isRecord(known.status) || known.status['ownership'] !== 'Adopted') continue;
-      const status = { ...known.status, ownership: 'Created' };
+      const internal = isRecord(known?.status) ? known.status['internal'] : undefined;
+      if (known === undefined || !isRecord(internal) || internal['ownership'] !== 'Adopted') continue;
+      const status = { ...(known.status as object), internal: { ...internal, ownership: 'Created' } };
       this.#cluster.update(resource, known.metadata.namespace, actor.name, { ...known, status }, 'status');
     }
   }
@@ -248,9 +252,8 @@ class Stage {
   /** The same hosting layer, with every call written down. */
   #watched(hosting: Hosting): Hosting {
     return {
-      secretsInUse: () => hosting.secretsInUse(),
-      open: (settings, onWalk) => {
-        const service = hosting.open(settings, (event) => onWalk({ ...event, service: outer }));
+      open: (settings, onWalk, onThrottled) => {
+        const service = hosting.open(settings, (event) => onWalk({ ...event, service: outer }), onThrottled);
         if ('refused' in service) return service;
         const outer: Service = {
           ...service,

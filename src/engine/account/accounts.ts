@@ -18,11 +18,9 @@ import {
   specOf,
   type AccountSpec,
   type Closed,
-  type SettingsSources,
 } from './settings.ts';
 import { isAllowed } from './allowed-namespaces.ts';
-import type { Hosting, KnownSecrets, Material, Service, ServiceSettings, WalkListener } from '../ports.ts';
-import type { Secret } from '../../base/secret.ts';
+import type { Hosting, Material, Service, ServiceSettings, ThrottleListener, WalkListener } from '../ports.ts';
 import type { AccountView } from '../kind/contract/pass.ts';
 import type { Memory } from '../kind/contract/step.ts';
 
@@ -73,9 +71,12 @@ export interface AccountsOptions {
   readonly material: Material;
   readonly print: (value: Json) => string;
   readonly onWalk: WalkListener;
+  readonly onThrottled: ThrottleListener;
   readonly operatorNamespace: string;
   readonly labelsOf: (namespace: string) => Readonly<Record<string, string>> | undefined;
   readonly readOnly: boolean;
+  /** How often an account is read that does not say. */
+  readonly pollMs: number;
 }
 
 export class Accounts {
@@ -83,10 +84,6 @@ export class Accounts {
   readonly #sessions = new Map<string, Session>();
   /** The settings that each account was opened with last, and when its Secret was found gone. */
   readonly #last = new Map<string, { readonly settings: ServiceSettings; readonly goneAt: number | undefined }>();
-  /** The secret values that the objects of each account send to the service. */
-  readonly #secrets = new Map<string, KnownSecrets>();
-  /** Accounts whose objects' Secrets were read once at start. */
-  readonly #learned = new Set<string>();
   /** Services that were closed and may still have calls under way. */
   readonly #ending = new Set<Promise<void>>();
   /** Why an account could not be opened when that was tried last. */
@@ -110,14 +107,6 @@ export class Accounts {
     return this.#sessions;
   }
 
-  hasLearned(key: string): boolean {
-    return this.#learned.has(key);
-  }
-
-  learns(key: string): void {
-    this.#learned.add(key);
-  }
-
   /** Why an account is not open, where that was tried. */
   whyClosed(key: string): Closed | undefined {
     return this.#closed.get(key);
@@ -132,7 +121,7 @@ export class Accounts {
   }
 
   async #open(stored: Stored): Promise<Session | Closed> {
-    const current = await settingsOf(stored, specOf(stored).credentialsRef.name, this.#around(stored));
+    const current = await settingsOf(stored, specOf(stored).credentialsRef.name, this.#options);
     const farewell = 'reason' in current ? this.#farewell(stored, current) : undefined;
     if ('reason' in current && farewell === undefined) {
       await this.close(stored.key);
@@ -141,9 +130,7 @@ export class Accounts {
     const settings = farewell?.settings ?? current;
     if ('reason' in settings) return settings;
     if (farewell === undefined) this.#last.set(stored.key, { settings, goneAt: undefined });
-    const special = await dangerousSettingsOf(stored, settings, this.#around(stored));
-    const tokens = special === undefined || 'reason' in special ? [settings.token] : [settings.token, special.token];
-    this.know(stored.key, 'the account itself', tokens, true);
+    const special = await dangerousSettingsOf(stored, settings, this.#options);
     const print = this.#options.print([printable(settings), special === undefined ? null : printable(special)]);
     const known = this.#sessions.get(stored.key);
     const spec = specOf(stored);
@@ -192,21 +179,9 @@ export class Accounts {
     return ending;
   }
 
-  /** What an object of an account passes on is not said of any answer to this account. */
-  know(account: string, user: string, secrets: readonly Secret[], isToken = false): void {
-    this.#secretsOf(account).know(user, secrets, isToken);
-  }
-
-  /** The object has gone, and passes nothing on any more. */
-  unlearn(account: string, user: string): void {
-    this.#secrets.get(account)?.forget(user);
-  }
-
   /** The account has gone: nothing of it is kept. */
   async forget(key: string): Promise<void> {
-    this.#secrets.delete(key);
     this.#last.delete(key);
-    this.#learned.delete(key);
     this.#closed.delete(key);
     await this.close(key);
   }
@@ -223,13 +198,13 @@ export class Accounts {
     return {
       endpoint: service.endpoint,
       accountId: service.accountId,
-      mode: this.#options.readOnly ? 'Observe' : (spec.mode ?? 'Manage'),
-      adoption: spec.adoption ?? (session.scope === 'Namespaced' ? 'ById' : 'Never'),
-      pollMs: (spec.pollSeconds ?? 60) * 1_000,
+      managementPolicy: this.#options.readOnly ? 'Observe' : (spec.lifecycle?.managementPolicy ?? 'Manage'),
+      adoption: spec.lifecycle?.adoption ?? (session.scope === 'Namespaced' ? 'ById' : 'Never'),
+      pollMs: spec.pollSeconds === undefined ? this.#options.pollMs : spec.pollSeconds * 1_000,
       inEffect: { pollMs: pollIntervalMs, roundMs },
       answeredAt,
       budget: { ...allowanceOf(spec), forecastPerHour },
-      isThrottled: throttledMs !== undefined && throttledMs > 0,
+      ...(throttledMs !== undefined && throttledMs > 0 && { throttledMs }),
       frozen: session.frozen,
       acceptedMissing: session.acceptedMissing,
     };
@@ -242,14 +217,14 @@ export class Accounts {
 
   /** The view of an account that cannot be used, for an object that was bound in it. */
   viewWithout(account: Stored | undefined, { binding }: Memory<unknown>): AccountView {
-    const mode = account === undefined ? undefined : specOf(account).mode;
+    const policy = account === undefined ? undefined : specOf(account).lifecycle?.managementPolicy;
     return {
       endpoint: binding?.endpoint ?? '',
       accountId: binding?.accountId ?? '',
-      mode: this.#options.readOnly ? 'Observe' : (mode ?? 'Manage'),
+      managementPolicy: this.#options.readOnly ? 'Observe' : (policy ?? 'Manage'),
       adoption: 'Never',
-      pollMs: 60_000,
-      inEffect: { pollMs: 60_000, roundMs: undefined },
+      pollMs: this.#options.pollMs,
+      inEffect: { pollMs: this.#options.pollMs, roundMs: undefined },
       frozen: undefined,
     };
   }
@@ -260,18 +235,8 @@ export class Accounts {
     return isAllowed(specOf(account).allowedNamespaces, namespace, this.#options.labelsOf(namespace));
   }
 
-  #around(stored: Stored): SettingsSources {
-    return { ...this.#options, secrets: this.#secretsOf(stored.key) };
-  }
-
-  #secretsOf(account: string): KnownSecrets {
-    const known = this.#secrets.get(account) ?? this.#options.hosting.secretsInUse();
-    this.#secrets.set(account, known);
-    return known;
-  }
-
   async #openPinned(stored: Stored, settings: ServiceSettings): Promise<Service | Closed> {
-    const service = this.#options.hosting.open(settings, this.#options.onWalk);
+    const service = this.#options.hosting.open(settings, this.#options.onWalk, this.#options.onThrottled);
     if ('refused' in service) return { reason: 'HostNotAllowed', message: service.refused };
     const mismatch = pinned(stored, service.endpoint);
     if (mismatch !== undefined) await service.close();

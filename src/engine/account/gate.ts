@@ -65,6 +65,13 @@ export class AccountGate {
     else queue.enqueue(account, urgencies.resync, tallyMs);
   }
 
+  /** Lets the account report a long pause that any request with its credential met. */
+  heldBack(service: Service): void {
+    const account = this.#parts.accounts.keyOf(service);
+    const until = service.health().throttledUntil;
+    if (account !== undefined && until !== undefined) this.throttled(account, until - this.#parts.clock.monotonic());
+  }
+
   /** Lets the account report a long pause, and take it back when it is over. */
   throttled(account: string, ms: number): void {
     const session = this.#parts.accounts.session(account);
@@ -135,8 +142,8 @@ export class AccountGate {
       queue.enqueue(stored.key, urgencies.resync, afterMs);
     }
     if (session !== undefined) {
-      const { mode, adoption, allowedNamespaces } = session.spec;
-      const rules = JSON.stringify([mode, adoption, allowedNamespaces]);
+      const { lifecycle, allowedNamespaces } = session.spec;
+      const rules = JSON.stringify([lifecycle, allowedNamespaces]);
       session.admission = { admitted, reason: verdict.reason ?? 'InSync', message: verdict.message ?? '', rules };
     }
     const isSame = before?.admitted === admitted && before.rules === session?.admission?.rules;

@@ -5,16 +5,15 @@ import { storedInWords, type Stored } from '../objects/object-index.ts';
 import type { Adoption } from '../kind/contract/pass.ts';
 import type { Reason } from '../kind/contract/reasons.ts';
 import { accountLabel, annotations, partsOfKey } from '../objects/names.ts';
-import type { KnownSecrets, Material, ServiceSettings } from '../ports.ts';
+import type { Material, ServiceSettings } from '../ports.ts';
 
 /** The fields of an account's spec that opening the service needs. */
 export interface AccountSpec {
   readonly accountId: string;
   readonly credentialsRef: { readonly name: string };
   readonly dangerousCredentialsRef?: { readonly name: string };
-  readonly mode?: 'Manage' | 'Observe';
   readonly pollSeconds?: number;
-  readonly adoption?: Adoption;
+  readonly lifecycle?: { readonly managementPolicy?: 'Manage' | 'Observe'; readonly adoption?: Adoption };
   readonly budget?: { readonly requestsPerSecond?: number; readonly concurrency?: number };
   readonly allowedNamespaces?: AllowedNamespaces;
 }
@@ -29,14 +28,15 @@ export interface Closed {
 export interface SettingsSources {
   readonly material: Material;
   readonly operatorNamespace: string;
-  readonly secrets: KnownSecrets;
+  /** How often an account is read that does not say. */
+  readonly pollMs: number;
 }
 
 /** What a Secret says that an account names, together with the account's own spec. */
 export async function settingsOf(
   stored: Stored,
   name: string,
-  { material, operatorNamespace, secrets }: SettingsSources,
+  { material, operatorNamespace, pollMs }: SettingsSources,
 ): Promise<ServiceSettings | Closed> {
   if (stored.spec.is === 'invalid') return { reason: 'InvalidSpec', message: stored.spec.message };
   const spec = specOf(stored);
@@ -58,10 +58,9 @@ export async function settingsOf(
     token,
     caBundle: secret.get('caBundle')?.reveal(),
     accountId: spec.accountId,
-    pollSeconds: spec.pollSeconds ?? 60,
+    pollSeconds: spec.pollSeconds ?? pollMs / 1_000,
     ...allowanceOf(spec),
     name: accountLabel(stored.object.metadata),
-    secrets,
   };
 }
 
@@ -99,7 +98,7 @@ export function allowanceOf({ budget }: AccountSpec): Pick<ServiceSettings, 'req
 /** Settings as JSON, to take a fingerprint of. */
 export function printable(settings: ServiceSettings | Closed): Json {
   if ('reason' in settings) return settings.message;
-  const { caBundle, secrets: _, ...rest } = settings;
+  const { caBundle, ...rest } = settings;
   return { ...rest, caBundle: caBundle ?? '' };
 }
 

@@ -28,6 +28,7 @@ export function usageOf(around: UsageSources, account: Stored, session: Session 
   const searched = around.settings.seesAll ? session : undefined;
   return {
     counts: usesOf(around.objects, account),
+    throttled: throttledOf(around.objects, account),
     orphans: searched === undefined ? [] : around.kinds.flatMap((kind) => orphansOf(around, searched, kind)),
   };
 }
@@ -42,6 +43,13 @@ function usesOf(objects: ObjectIndex, account: Stored): readonly Use[] {
     uses.set(kind, { kind, total: total + 1, ready: ready + (isReady(stored) ? 1 : 0) });
   }
   return [...uses.values()].toSorted((a, b) => (a.kind < b.kind ? -1 : 1));
+}
+
+/** How many resources wait for the end of a pause that the service asked for, as their status says. */
+function throttledOf(objects: ObjectIndex, account: Stored): number {
+  const waits = (key: string): boolean =>
+    objects.get(key)?.status.conditions.some(({ type, reason }) => type === 'Ready' && reason === 'Throttled') === true;
+  return objects.tiedBy(tie.account(account.key)).filter((key) => key !== account.key && waits(key)).length;
 }
 
 /** Whether a resource is Ready, as its status says. */

@@ -25,10 +25,8 @@ import { conclude } from '../status/conditions.ts';
 import type { ExclusiveLocks } from './exclusive-locks.ts';
 import { interpretOutcome, slowedDown } from './interpret-outcome.ts';
 
-/** The whole call ends this long after its decision, its wait for the budget included. */
-const deadlineSeconds = 30;
-/** The least time an answer is given; a call that waited so long that less is left is not sent. */
-const answerMs = 10_000;
+/** The least part of its time that an answer is given; a call that waited so long that less is left is not sent. */
+const answerPart = 1 / 3;
 /** The account was closed meanwhile, or opened as another. */
 const reopenedMs = 1_000;
 /** A call that would wait longer for the budget is not journalled: it is requeued. */
@@ -67,7 +65,7 @@ export class OutgoingCall {
     this.#call = call;
     this.#locks = locks;
     this.#digest = requestDigest(pass.print, call.request);
-    this.#deadline = pass.monotonicMs + deadlineSeconds * 1_000;
+    this.#deadline = pass.monotonicMs + pass.callMs;
   }
 
   async perform(): Promise<Performed> {
@@ -194,7 +192,8 @@ export class OutgoingCall {
     const no = leadership.mayAct();
     if (no !== undefined) return no;
     // A machine that slept stops the monotonic clock; the wall clock goes on.
-    const latestWallMs = this.#pass.wallMs + deadlineSeconds * 1_000 - answerMs;
+    const answerMs = this.#pass.callMs * answerPart;
+    const latestWallMs = this.#pass.wallMs + this.#pass.callMs - answerMs;
     this.#isLate = clock.monotonic() > this.#deadline - answerMs || clock.wall() > latestWallMs;
     if (this.#isLate) return 'waited too long in the queue';
     if (this.#call.confirm !== 'live' || this.#context.stillWants(this.#pass, this.#call)) return undefined;
@@ -333,7 +332,7 @@ async function enter(
     endpoint: pass.account.endpoint,
     accountId: pass.account.accountId,
     startedAt: isoSeconds(pass.wallMs),
-    deadlineSeconds,
+    deadlineSeconds: pass.callMs / 1_000,
   };
   if (!context.reserve(entry, pass)) return false;
   context.remember({ journal: entry });

@@ -1,4 +1,5 @@
 /** What a kind decides on, put together from the context of a reconcile. */
+import { isRecord } from '../../base/json.ts';
 import type { AnyKind } from '../kind/contract/define.ts';
 import type { AccountView, Pass, View } from '../kind/contract/pass.ts';
 import { contested, markOf, seenJournal, writtenTo } from '../objects/in-process.ts';
@@ -47,6 +48,7 @@ export function buildPass(context: ReadableContext, view: View, given: Given): P
     ...(newSince > parts.quarantinedUntil() && { newSince }),
     quarantineMs: Math.max(0, parts.quarantinedUntil() - now.monotonic),
     horizonMs: settings.horizonMs,
+    callMs: settings.callMs,
     marker: markOf(inProcess, key, account, stored.object.metadata.uid),
     print: (value) => key.print(value),
     contested: contested(inProcess, stored.object.metadata.generation ?? 0, now.monotonic),
@@ -63,11 +65,11 @@ export function passAgain(now: Pass<unknown, unknown>, before: Pass<unknown, unk
 
 /** True when nothing may be written to the service for this object: the account or its own spec says so. */
 export function isObserving(kind: AnyKind, pass: Pass<unknown, unknown>): boolean {
-  return pass.account.mode === 'Observe' || modeOf(kind, pass.spec) === 'Observe';
+  return pass.account.managementPolicy === 'Observe' || policyOf(kind, pass.spec) === 'Observe';
 }
 
-function modeOf(kind: AnyKind, spec: unknown): unknown {
+function policyOf(kind: AnyKind, spec: unknown): unknown {
   if (kind.life !== 'long' || typeof spec !== 'object' || spec === null || !('lifecycle' in spec)) return undefined;
   const { lifecycle } = spec;
-  return typeof lifecycle === 'object' && lifecycle !== null && 'mode' in lifecycle ? lifecycle.mode : undefined;
+  return isRecord(lifecycle) ? lifecycle['managementPolicy'] : undefined;
 }

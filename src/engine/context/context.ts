@@ -90,8 +90,10 @@ export class ReconcileContext implements ReadableContext {
     const { session } = this;
     // One that was opened anew is used for nothing before it has shown that it sees the account.
     if (session?.admission?.admitted !== true) return undefined;
-    const { endpoint, accountId, mode } = this.parts.accounts.view(session);
-    if (endpoint !== account.endpoint || accountId !== account.accountId || mode !== account.mode) return undefined;
+    const { endpoint, accountId, managementPolicy } = this.parts.accounts.view(session);
+    const isSame =
+      endpoint === account.endpoint && accountId === account.accountId && managementPolicy === account.managementPolicy;
+    if (!isSame) return undefined;
     return call.credential === 'dangerous' ? (session.dangerous ?? session.service) : session.service;
   }
 
@@ -181,7 +183,7 @@ export class ReconcileContext implements ReadableContext {
       observedGeneration: status.conditions.find(({ type }) => type === 'Ready')?.observedGeneration,
       conditions: status.conditions,
       lastHandledReconcileAt: status.lastHandledReconcileAt,
-      drift: showing?.drift ?? kept.drift,
+      drift: this.redacted(showing?.drift ?? kept.drift),
       unverified: showing?.unverified ?? kept.unverified,
       leftover: showing?.leftover ?? kept.leftover,
       wouldDo,

@@ -39,6 +39,10 @@ export interface EngineOptions {
   readonly labelsOf: (namespace: string) => Readonly<Record<string, string>> | undefined;
   readonly settings: {
     readonly horizonMs: number;
+    /** How long a call that changes something may take, its wait for the budget included, before it counts as lost. */
+    readonly callMs: number;
+    /** How often an account is read that does not say. */
+    readonly pollMs: number;
     readonly workers: number;
     readonly readOnly: boolean;
     /** True without a selector: a resource that is not listed does not exist. */

@@ -50,9 +50,6 @@ async function gatherNeeds(needs: Needs, stored: Stored, sources: ResourceSource
   if (!(referred instanceof Map)) return { verdict: referred };
   const secrets = await materialOf(stored, 'Secret', needs.secrets ?? [], sources);
   if (!(secrets instanceof Map)) return { verdict: secrets };
-  // Known before anything of the service is looked at, since its answers may contain these values.
-  const stays = sources.objects.get(stored.key) !== undefined && stored.object.metadata.deletionTimestamp === undefined;
-  if (stays) sources.accounts.know(stored.account, stored.key, [...secrets.values()]);
   const configMaps = await materialOf(stored, 'ConfigMap', needs.configMaps ?? [], sources);
   if (!(configMaps instanceof Map)) return { verdict: configMaps };
   return { session, secrets, configMaps, referred };
@@ -74,7 +71,6 @@ function optionalNeeds({ references = [], secrets = [], configMaps = [] }: Needs
 async function sessionOf(stored: Stored, sources: ResourceSources): Promise<Session | Unready> {
   const { objects, accounts, clock, settings } = sources;
   if (stored.kind.life === 'account') {
-    if (!accounts.hasLearned(stored.key)) await learnSecrets(stored, sources);
     const opened = await accounts.open(stored);
     return 'service' in opened ? opened : { verdict: { is: 'stall', ...opened } };
   }
@@ -99,21 +95,6 @@ async function sessionOf(stored: Stored, sources: ResourceSources): Promise<Sess
   }
   if (!session.admission.admitted) return unready(`${storedInWords(account)}: ${session.admission.message}`);
   return mismatch(stored, account, session.service) ?? session;
-}
-
-/** Reads the Secrets of an account's objects once at start: answers may contain values that an earlier process has sent. */
-async function learnSecrets(account: Stored, { objects, accounts, material }: ResourceSources): Promise<void> {
-  accounts.learns(account.key);
-  const users = objects.tiedBy(tie.account(account.key)).flatMap((key) => objects.get(key) ?? []);
-  await Promise.allSettled(
-    users.map(async ({ key, object, needs: { secrets: needed = [] } }) => {
-      const { namespace = '' } = object.metadata;
-      if (!accounts.allows(account, namespace)) return;
-      const read = await Promise.all(needed.map(({ name }) => material.secret(namespace, name)));
-      const found = needed.flatMap((need, index) => read[index]?.get(need.key) ?? []);
-      if (found.length > 0 && objects.get(key) !== undefined) accounts.know(account.key, key, found);
-    }),
-  );
 }
 
 function closedVerdict(account: Stored, closed: Closed | undefined): Verdict<unknown> | undefined {

@@ -124,6 +124,7 @@ function takeApart(kind: AnyKind, object: KubeObject): Pick<Stored, 'spec' | 'ne
 }
 
 function parseSpec(kind: AnyKind, object: KubeObject): Stored['spec'] {
+  if (object.tooLarge !== undefined) return { is: 'invalid', message: object.tooLarge };
   const parsed = kind.spec.safeParse(object.spec ?? {});
   if (parsed.success) return { is: 'valid', value: parsed.data };
   const [issue] = parsed.error.issues;

@@ -68,7 +68,7 @@ export interface StoredStatus<Facts> {
 
 /** Parses a status. Unreadable parts count as absent, except the journal. */
 export function parseStatus(kind: AnyKind, status: unknown): StoredStatus<unknown> {
-  const fields: Readonly<Record<string, unknown>> = isRecord(status) ? status : {};
+  const fields = flat(status);
   const parsed = Common.safeParse(fields);
   const common = parsed.success ? parsed.data : Common.parse({ ...fields, journal: undefined });
   const id = kind.idField === undefined ? undefined : fields[kind.idField];
@@ -86,6 +86,13 @@ export function parseStatus(kind: AnyKind, status: unknown): StoredStatus<unknow
     lastHandledReconcileAt: common.lastHandledReconcileAt,
     damaged: parsed.success ? undefined : fields['journal'],
   };
+}
+
+/** The fields of a status side by side, wherever they stand. */
+function flat(status: unknown): Readonly<Record<string, unknown>> {
+  if (!isRecord(status)) return {};
+  const { internal, ...fields } = status;
+  return isRecord(internal) ? { ...fields, ...internal } : fields;
 }
 
 /** Everything a status is written from. */
@@ -122,19 +129,33 @@ export function renderStatus(kind: AnyKind, parts: StatusParts): Readonly<Record
     leftover: stated(parts.leftover),
     wouldDo: parts.wouldDo,
   });
+  const isInternal = (field: string) => kind.internal?.includes(field) === true;
+  const rows = Object.entries(isRecord(own.value) ? own.value : {});
   const status: Record<string, unknown> = {
-    ...own.value,
+    ...Object.fromEntries(rows.filter(([field]) => !isInternal(field))),
     ...shown.value,
     observedGeneration: parts.observedGeneration ?? -1,
     lastHandledReconcileAt: parts.lastHandledReconcileAt,
-    ownership: memory.ownership,
-    binding: memory.binding,
-    journal: parts.damaged ?? memory.journal,
-    applied: memory.applied,
+    internal: anyOf({
+      ...Object.fromEntries(rows.filter(([field]) => isInternal(field))),
+      ownership: memory.ownership,
+      binding: memory.binding,
+      journal: parts.damaged ?? memory.journal,
+      applied: memory.applied,
+    }),
     truncated: stated(truncated([...own.cut, ...shown.cut])),
   };
   if (kind.idField !== undefined) status[kind.idField] = memory.id;
-  return Object.fromEntries(Object.entries(status).filter(([, value]) => value !== undefined));
+  return definedIn(status);
+}
+
+function definedIn(fields: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
+  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined));
+}
+
+function anyOf(fields: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> | undefined {
+  const defined = definedIn(fields);
+  return Object.keys(defined).length === 0 ? undefined : defined;
 }
 
 function stated<Item>(list: readonly Item[]): Item[] | undefined {

@@ -53,7 +53,7 @@ export class Reconciler {
     if (spec.is === 'broken') throw spec.cause;
     if (spec.is === 'invalid') return context.conclude({ is: 'stall', reason: 'InvalidSpec', message: spec.message });
     if (context.status.damaged !== undefined) {
-      const message = 'status.journal cannot be read; remove it after making sure that no call is under way';
+      const message = 'status.internal.journal cannot be read; remove it after making sure that no call is under way';
       return context.conclude({ is: 'stall', reason: 'JournalDamaged', message });
     }
     const resources = await gather(stored, this.#parts);

@@ -1,7 +1,7 @@
 /**
- * One walk of a read: all pages, or none of it.
+ * One full list of a read: all pages, or nothing.
  *
- * A page that was refused, does not parse, or points back to a page that was seen makes the whole walk fail: half a list is
+ * A page that was refused, does not parse, or points back to a page that was seen makes the whole list fail: half a list is
  * no list. A cursor that the service no longer takes is tried again once from the start. An item that shows up on two pages
  * (the list moved meanwhile) counts once, as it was seen last.
  */
@@ -10,13 +10,13 @@ import { problemOf, type Answer, type Seen } from '../wire/outcome.ts';
 
 const mostPages = 1000;
 
-/** How a walk ended. */
-export type Walked<Item> =
+/** How a full list ended. */
+export type Listed<Item> =
   | {
       readonly complete: true;
-      /** Undefined when every page is, byte for byte, what it was in the walk before. */
+      /** Undefined when every page is, byte for byte, what it was in the list before. */
       readonly items: ReadonlyMap<string, Item> | undefined;
-      /** Equal for equal walks. */
+      /** Equal for equal lists. */
       readonly digest: string;
       readonly pages: number;
       readonly dateMs: number | undefined;
@@ -29,26 +29,26 @@ export type Walked<Item> =
       readonly retryAfterMs: number | undefined;
     };
 
-function failed(why: ReadProblem['why'], message: string, pages: number, retryAfterMs?: number): Walked<never> {
+function failed(why: ReadProblem['why'], message: string, pages: number, retryAfterMs?: number): Listed<never> {
   return { complete: false, why, message, pages, retryAfterMs };
 }
 
-/** Walks a read once; `known` is the digest of the walk before. */
-export async function walk<Item>(
+/** Reads all pages once; `known` is the digest of the list before. */
+export async function fullList<Item>(
   read: Read<Item>,
   ask: (request: Request) => Promise<Seen>,
   known?: string,
-): Promise<Walked<Item>> {
-  const first = await walkOnce(read, ask, known);
+): Promise<Listed<Item>> {
+  const first = await listOnce(read, ask, known);
   const expired = !first.complete && first.why === 'refused' && first.pages > 1;
-  return expired ? walkOnce(read, ask, known) : first;
+  return expired ? listOnce(read, ask, known) : first;
 }
 
-async function walkOnce<Item>(
+async function listOnce<Item>(
   read: Read<Item>,
   ask: (request: Request) => Promise<Seen>,
   known: string | undefined,
-): Promise<Walked<Item>> {
+): Promise<Listed<Item>> {
   const answers: Answer[] = [];
   const asked = new Set<string>();
   let request: Request | undefined = read.first;

@@ -1,4 +1,4 @@
-/** Items of walks: frozen, lean, and the same object as long as nothing about them differs. */
+/** Items of full lists: frozen, lean, and the same object as long as nothing about them differs. */
 import { groupId, type Read } from '../../engine/ports.ts';
 import { sameJson } from '../../base/json.ts';
 import { Secret } from '../../base/secret.ts';
@@ -21,14 +21,14 @@ function settled(value: unknown, texts: Map<string, string>): unknown {
   return Object.freeze(value);
 }
 
-/** What a walk made of the walk before. */
+/** What a list made of the list before. */
 export interface Merged<Item> {
   readonly items: ReadonlyMap<string, Item>;
   /** The ids that came, went, or differ in more than the moving fields. */
   readonly changed: ReadonlySet<string>;
 }
 
-/** Takes over the items of a walk: what is unchanged keeps its identity, the map itself included. */
+/** Takes over the items of a list: what is unchanged keeps its identity, the map itself included. */
 export function merged<Item>(
   before: ReadonlyMap<string, Item> | undefined,
   found: ReadonlyMap<string, Item>,

@@ -1,21 +1,22 @@
 /**
- * The service as a second watch: one poller per read keeps the newest complete walk.
+ * A second watch, of the service: polls each read that somebody follows and keeps its newest full list.
  *
- * Any number of askers for freshness share one walk. Intervals adapt: as set when calm, a few seconds while something is
- * under way, longer for everybody where polling would take more than half of the budget. A failing walk backs off with jitter
- * and keeps the snapshot; while the token is refused or the service has asked to wait, walks queue up and none is sent but
- * the one that finds out. `begunAt` is published a hair early, so that a walk begun in the very tick in which a write ended
- * never counts as begun after it.
+ * Any number of askers for freshness share one list. The interval is the account's when calm, a few seconds while something is
+ * under way, and longer for everybody where polling would take more than half of the budget. A list that fails is tried again
+ * after growing pauses, and the snapshot stays; while the token is refused or the service has asked to wait, reads wait in the
+ * queue, and none is sent but the one that finds out. `begunAt` is published a hair early, so that a list begun in the very tick
+ * in which a write ended never counts as begun after it.
  */
 import { growingMs, jittered } from '../../base/backoff.ts';
 import type { Clock, Entropy } from '../../base/clock.ts';
+import PQueue from 'p-queue';
 import type { Log, Metrics, Read, ReadProblem, Request, Snapshot, Urgency } from '../../engine/ports.ts';
 import type { Credential } from '../credential.ts';
 import { merged, withGroups } from './items.ts';
 import type { Seen } from '../wire/outcome.ts';
-import { Pace } from './pace.ts';
-import { dueAt, hairMs, isPolled, isWanted, newReading, noteWalk, type Reading } from './reading.ts';
-import { walk, type Walked } from './full-list.ts';
+import { Schedule } from './schedule.ts';
+import { dueAt, hairMs, isPolled, isWanted, newReading, noteList, type Reading } from './reading.ts';
+import { fullList, type Listed } from './full-list.ts';
 
 const idleMs = 600_000;
 const longestTimerMs = 86_400_000;
@@ -29,8 +30,8 @@ export interface MirrorSurroundings {
   readonly credential: Credential;
   readonly ask: (request: Request, urgency: Urgency) => Promise<Seen>;
   readonly pollMs: number;
-  /** How many walks run at once. */
-  readonly walksAtOnce: number;
+  /** How many lists run at once. */
+  readonly listsAtOnce: number;
   readonly onWalk: (key: string, changed: ReadonlySet<string>, problem: ReadProblem | undefined) => void;
 }
 
@@ -41,21 +42,27 @@ const none: ReadonlySet<string> = new Set();
 export class Mirror {
   readonly #around: MirrorSurroundings;
   readonly #readings = new Map<string, Reading>();
-  readonly #leaveCredential: () => void;
-  readonly #pace: Pace;
-  #queue: Reading[] = [];
-  #walking = 0;
+  readonly #leaveCredential: readonly (() => void)[];
+  readonly #schedule: Schedule;
+  /** Reads that are due; the wanted ones come first. */
+  readonly #queue: PQueue;
+  #tickets = 0;
   #closed = false;
   #answeredAt: number | undefined;
-  #cancelPump: () => void = nothing;
+  #cancelHold: () => void = nothing;
 
   constructor(around: MirrorSurroundings) {
     this.#around = around;
-    this.#pace = new Pace(around);
-    this.#leaveCredential = around.credential.onChange(() => this.#tokenChanged());
+    this.#queue = new PQueue({ concurrency: around.listsAtOnce });
+    this.#schedule = new Schedule(around);
+    const { credential } = around;
+    this.#leaveCredential = [
+      credential.onChange(() => this.#tokenChanged()),
+      credential.onThrottled(() => this.#hold()),
+    ];
   }
 
-  /** The newest complete walk. */
+  /** The newest full list. */
   snapshot<Item>(read: Read<Item>): Snapshot<Item> | undefined {
     const reading = this.#readings.get(read.key);
     if (reading !== undefined) reading.usedAt = Math.max(reading.usedAt, this.#now());
@@ -63,18 +70,21 @@ export class Mirror {
     return reading?.snapshot as Snapshot<Item> | undefined;
   }
 
-  /** The newest failure, when it is newer than the newest full list. */
+  /** The newest failure, when it is newer than the newest full list; a pause that the service asked for is one as long as it lasts. */
   problem(read: Pick<Read, 'key'>): ReadProblem | undefined {
-    return this.#readings.get(read.key)?.problem;
+    const problem = this.#readings.get(read.key)?.problem;
+    const lasts = problem?.why === 'throttled' && this.#around.credential.budget.refusesNow();
+    return lasts ? { ...problem, at: this.#now() } : problem;
   }
 
-  /** Asks for a walk begun at or after `since`. */
+  /** Asks for a list begun at or after `since`. */
   want(read: Read, since: number): void {
     if (this.#closed) return;
     const reading = this.#reading(read);
     reading.usedAt = Math.max(this.#now(), since);
     reading.wantedSince = Math.max(reading.wantedSince, since);
-    this.#schedule(reading);
+    if (reading.state === 'queued') this.#queue.setPriority(reading.ticket, priorityOf(reading));
+    this.#arm(reading);
   }
 
   /** Keeps a read polled until the returned function is called. */
@@ -82,22 +92,22 @@ export class Mirror {
     if (this.#closed) return nothing;
     const reading = this.#reading(read);
     reading.followers += 1;
-    this.#pace.join(reading);
-    this.#schedule(reading);
+    this.#schedule.join(reading);
+    this.#arm(reading);
     let following = true;
     return () => {
       if (!following) return;
       following = false;
       reading.followers -= 1;
-      if (reading.followers === 0) this.#pace.leave(reading);
+      if (reading.followers === 0) this.#schedule.leave(reading);
       reading.usedAt = this.#now();
-      this.#schedule(reading);
+      this.#arm(reading);
     };
   }
 
   /** How often this account is asked, and what that takes. */
-  get pace(): Pick<Pace, 'pollIntervalMs' | 'forecastPerHour' | 'roundMs'> {
-    return this.#pace;
+  get schedule(): Pick<Schedule, 'pollIntervalMs' | 'forecastPerHour' | 'roundMs'> {
+    return this.#schedule;
   }
 
   /** When the newest full list of any read began; undefined before the first. */
@@ -105,7 +115,7 @@ export class Mirror {
     return this.#answeredAt;
   }
 
-  /** How old the newest walks are, in ms: the oldest of each collection that is polled. */
+  /** How old the newest lists are, in ms: the oldest of each collection that is polled. */
   ages(): ReadonlyMap<string, number> {
     const oldest = new Map<string, number>();
     for (const reading of this.#readings.values()) {
@@ -116,13 +126,13 @@ export class Mirror {
     return oldest;
   }
 
-  /** Ends polling; walks under way end without being heard. */
+  /** Ends polling; lists under way end without being heard. */
   close(): void {
     this.#closed = true;
-    this.#leaveCredential();
-    this.#cancelPump();
+    for (const leave of this.#leaveCredential) leave();
+    this.#cancelHold();
     for (const reading of this.#readings.values()) this.#forget(reading);
-    this.#queue = [];
+    this.#queue.clear();
   }
 
   #now(): number {
@@ -132,7 +142,7 @@ export class Mirror {
   #reading(read: Read): Reading {
     const known = this.#readings.get(read.key);
     if (known !== undefined) {
-      if (known.read.roundMs !== read.roundMs) this.#pace.change(known, read);
+      if (known.read.roundMs !== read.roundMs) this.#schedule.change(known, read);
       return known;
     }
     const reading = newReading(read, this.#now());
@@ -141,13 +151,13 @@ export class Mirror {
   }
 
   #forget(reading: Reading): void {
-    this.#pace.leave(reading);
+    this.#schedule.leave(reading);
     reading.cancelTimer();
     this.#readings.delete(reading.read.key);
   }
 
   /** Sets the timer for what the reading needs next. */
-  #schedule(reading: Reading): void {
+  #arm(reading: Reading): void {
     if (this.#closed || reading.state !== 'idle') return;
     reading.cancelTimer();
     const now = this.#now();
@@ -158,52 +168,64 @@ export class Mirror {
     else if (due <= now) this.#enqueue(reading);
     else if (next < Number.POSITIVE_INFINITY) {
       const inMs = Math.min(Math.ceil(next - now), longestTimerMs);
-      reading.cancelTimer = this.#around.clock.after(inMs, () => this.#schedule(reading));
+      reading.cancelTimer = this.#around.clock.after(inMs, () => this.#arm(reading));
     }
   }
 
   #enqueue(reading: Reading): void {
     reading.state = 'queued';
-    this.#queue.push(reading);
-    this.#pump();
+    reading.ticket = `${(this.#tickets += 1)} ${reading.read.key}`;
+    this.#hold();
+    // Only closing rejects it, which takes it out of the queue.
+    this.#queue.add(() => this.#begin(reading), { id: reading.ticket, priority: priorityOf(reading) }).catch(nothing);
   }
 
-  /** Starts walks while there is room, the wanted ones first. */
-  #pump(): void {
-    this.#cancelPump();
-    this.#cancelPump = nothing;
-    while (!this.#closed && this.#queue.length > 0 && this.#walking < this.#around.walksAtOnce) {
-      const heldUntil = this.#around.credential.heldUntil();
-      if (heldUntil !== undefined) {
-        const inMs = Math.ceil(heldUntil - this.#now());
-        this.#cancelPump = this.#around.clock.after(inMs, () => this.#pump());
-        return;
-      }
-      const wanted = this.#queue.findIndex((reading) => isWanted(reading));
-      const [reading] = this.#queue.splice(Math.max(wanted, 0), 1);
-      if (reading !== undefined) this.#start(reading);
-      // While the token is refused one walk alone finds out whether it still is.
-      if (this.#around.credential.unauthorizedSince !== undefined) return;
-    }
-  }
-
-  #start(reading: Reading): void {
-    const begunAt = this.#now();
-    if (dueAt(reading) <= begunAt && !isWanted(reading)) {
-      reading.pollAt = Math.max(reading.pollAt, this.#pace.roomAt(reading, begunAt));
-    }
-    if (dueAt(reading) > begunAt) {
-      reading.state = 'idle';
-      this.#schedule(reading);
+  /** Holds the queue while asking is pointless, and lets it go on when it is not. */
+  #hold(): void {
+    this.#cancelHold();
+    this.#cancelHold = nothing;
+    const heldUntil = this.#around.credential.heldUntil();
+    if (heldUntil === undefined) {
+      this.#queue.start();
       return;
     }
-    reading.state = 'walking';
-    this.#walking += 1;
-    noteWalk(reading, begunAt);
+    this.#queue.pause();
+    if (this.#closed) return;
+    this.#cancelHold = this.#around.clock.after(Math.ceil(heldUntil - this.#now()), () => this.#hold());
+    for (const reading of this.#readings.values()) if (reading.state === 'queued') this.#tellHeld(reading);
+  }
+
+  /** Tells whoever waits for a list that it does not come before the end of a pause. */
+  #tellHeld(reading: Reading): void {
+    if (!isWanted(reading) || reading.problem !== undefined || !this.#around.credential.budget.refusesNow()) return;
+    reading.problem = { why: 'throttled', message: 'the service asked to wait', at: this.#now() };
+    this.#around.onWalk(reading.read.key, none, reading.problem);
+  }
+
+  async #begin(reading: Reading): Promise<void> {
+    reading.state = 'idle';
+    if (this.#closed) return;
+    if (this.#around.credential.heldUntil() !== undefined) {
+      this.#enqueue(reading);
+      return;
+    }
+    const begunAt = this.#now();
+    if (dueAt(reading) <= begunAt && !isWanted(reading)) {
+      reading.pollAt = Math.max(reading.pollAt, this.#schedule.placeOf(reading, begunAt));
+    }
+    if (dueAt(reading) > begunAt) {
+      this.#arm(reading);
+      return;
+    }
+    reading.place = undefined;
+    reading.state = 'reading';
+    // While the token is refused one read alone finds out whether it still is.
+    if (this.#around.credential.unauthorizedSince !== undefined) this.#queue.pause();
+    noteList(reading, begunAt);
     const urgency = isWanted(reading) ? 'edit' : reading.snapshot === undefined ? 'wait' : 'drift';
-    walk(reading.read, (request) => this.#around.ask(request, urgency), reading.digest)
-      .catch((cause: unknown): Walked<unknown> => {
-        this.#around.log.error({ err: cause, read: reading.read.key }, 'a walk failed by a bug');
+    const listed = await fullList(reading.read, (request) => this.#around.ask(request, urgency), reading.digest).catch(
+      (cause: unknown): Listed<unknown> => {
+        this.#around.log.error({ err: cause, read: reading.read.key }, 'a read failed by a bug');
         return {
           complete: false,
           why: 'malformed',
@@ -211,55 +233,56 @@ export class Mirror {
           pages: 1,
           retryAfterMs: undefined,
         };
-      })
-      .then((walked) => this.#ended(reading, begunAt, walked))
-      .catch((cause: unknown) =>
-        this.#around.log.error({ err: cause, read: reading.read.key }, 'hearing of a walk failed'),
-      );
+      },
+    );
+    try {
+      this.#ended(reading, begunAt, listed);
+    } catch (cause) {
+      this.#around.log.error({ err: cause, read: reading.read.key }, 'hearing of a read failed');
+    }
   }
 
-  #ended(reading: Reading, begunAt: number, walked: Walked<unknown>): void {
-    this.#walking -= 1;
+  #ended(reading: Reading, begunAt: number, listed: Listed<unknown>): void {
     reading.state = 'idle';
     if (this.#closed) return;
-    const { changed, problem } = walked.complete
-      ? { changed: this.#took(reading, begunAt, walked), problem: undefined }
-      : { changed: none, problem: this.#failed(reading, walked) };
-    reading.pages = Math.max(walked.pages, 1);
+    const { changed, problem } = listed.complete
+      ? { changed: this.#took(reading, begunAt, listed), problem: undefined }
+      : { changed: none, problem: this.#failed(reading, listed) };
+    reading.pages = Math.max(listed.pages, 1);
     const collection = collectionOf(reading.read.key);
-    this.#around.metrics.count('apphosting_mirror_walks_total', { collection, result: problem?.why ?? 'complete' });
-    this.#pace.plan(reading);
-    this.#schedule(reading);
-    this.#pump();
+    this.#around.metrics.count('apphosting_mirror_lists_total', { collection, result: problem?.why ?? 'complete' });
+    this.#schedule.plan(reading);
+    this.#arm(reading);
+    this.#hold();
     this.#around.onWalk(reading.read.key, changed, problem);
   }
 
-  #took(reading: Reading, begunAt: number, walked: Extract<Walked<unknown>, { complete: true }>): ReadonlySet<string> {
+  #took(reading: Reading, begunAt: number, listed: Extract<Listed<unknown>, { complete: true }>): ReadonlySet<string> {
     const before = reading.snapshot?.items;
-    const found = walked.items ?? before ?? new Map<string, unknown>();
+    const found = listed.items ?? before ?? new Map<string, unknown>();
     const { items, changed: ids } = merged(before, found, reading.read.moving ?? []);
     const changed = withGroups(ids, reading.read, [before, items]);
-    reading.digest = walked.digest;
+    reading.digest = listed.digest;
     reading.walks += 1;
-    reading.snapshot = { items, begunAt: begunAt - hairMs, walk: reading.walks, dateMs: walked.dateMs };
+    reading.snapshot = { items, begunAt: begunAt - hairMs, walk: reading.walks, dateMs: listed.dateMs };
     this.#answeredAt = Math.max(this.#answeredAt ?? begunAt, begunAt);
     reading.problem = undefined;
     reading.failures = 0;
     reading.notBefore = Number.NEGATIVE_INFINITY;
-    reading.pollAt = this.#pace.nextAt(reading, begunAt);
+    reading.pollAt = this.#schedule.nextAt(reading, begunAt);
     return changed;
   }
 
-  #failed(reading: Reading, walked: Extract<Walked<unknown>, { complete: false }>): ReadProblem {
+  #failed(reading: Reading, listed: Extract<Listed<unknown>, { complete: false }>): ReadProblem {
     const now = this.#now();
     reading.failures += 1;
     const longestMs = Math.max(this.#around.pollMs, 5000);
     const backoffMs = jittered(growingMs(reading.failures - 1, { firstMs: 1000, longestMs }), this.#around.entropy);
     const held =
-      walked.why === 'unauthorized' || walked.why === 'throttled' ? this.#around.credential.heldUntil() : undefined;
-    reading.notBefore = Math.max(held ?? now + backoffMs, now + Math.min(walked.retryAfterMs ?? 0, longestMs));
+      listed.why === 'unauthorized' || listed.why === 'throttled' ? this.#around.credential.heldUntil() : undefined;
+    reading.notBefore = Math.max(held ?? now + backoffMs, now + Math.min(listed.retryAfterMs ?? 0, longestMs));
     reading.pollAt = Math.max(reading.pollAt, reading.notBefore);
-    reading.problem = { why: walked.why, message: walked.message, at: now };
+    reading.problem = { why: listed.why, message: listed.message, at: now };
     return reading.problem;
   }
 
@@ -270,16 +293,21 @@ export class Mirror {
     for (const reading of this.#readings.values()) {
       if (refused) {
         reading.problem ??= { why: 'unauthorized', message: 'the service does not accept the token', at: this.#now() };
-        if (reading.state !== 'walking') this.#around.onWalk(reading.read.key, none, reading.problem);
+        if (reading.state !== 'reading') this.#around.onWalk(reading.read.key, none, reading.problem);
       } else if (reading.problem?.why === 'unauthorized') {
         reading.notBefore = Number.NEGATIVE_INFINITY;
         reading.pollAt = Number.NEGATIVE_INFINITY;
         if (dueAt(reading) === Number.POSITIVE_INFINITY) reading.problem = undefined;
-        this.#schedule(reading);
+        this.#arm(reading);
       }
     }
-    if (!refused) this.#pump();
+    if (!refused) this.#hold();
   }
+}
+
+/** Who waits for a list goes before what is merely due. */
+function priorityOf(reading: Reading): number {
+  return isWanted(reading) ? 1 : 0;
 }
 
 /** `alerts` of `alerts/env_1`: a label with few values. */

@@ -19,9 +19,9 @@ export interface Reading {
   snapshot: Snapshot | undefined;
   problem: ReadProblem | undefined;
   walks: number;
-  /** Of the newest complete walk. */
+  /** Of the newest full list. */
   digest: string | undefined;
-  /** Of the newest walk. */
+  /** Of the newest list, complete or not. */
   pages: number;
   /** The requests per second that its polls were last counted with. */
   planned: number;
@@ -29,16 +29,22 @@ export interface Reading {
   failures: number;
   wantedSince: number;
   pollAt: number;
-  /** No walk begins earlier, whoever wants it. */
+  /** No list begins earlier, whoever wants it. */
   notBefore: number;
-  /** When its newest walk began, and how many came before it in quick succession. */
+  /** When its newest list began, and how many came before it in quick succession. */
   newest: { readonly at: number; readonly streak: number };
   usedAt: number;
-  state: 'idle' | 'queued' | 'walking';
+  /** Of a read of a state that is followed: the pause that it wishes for. */
+  wishMs: number | undefined;
+  /** Of a read of a state that is due: when it may be asked. */
+  place: number | undefined;
+  state: 'idle' | 'queued' | 'reading';
+  /** What it is called in the queue. */
+  ticket: string;
   cancelTimer: () => void;
 }
 
-/** A read that was never walked. */
+/** A read that was never asked. */
 export function newReading(read: Read, now: number): Reading {
   return {
     read,
@@ -55,7 +61,10 @@ export function newReading(read: Read, now: number): Reading {
     notBefore: Number.NEGATIVE_INFINITY,
     newest: { at: Number.NEGATIVE_INFINITY, streak: 0 },
     usedAt: now,
+    wishMs: undefined,
+    place: undefined,
     state: 'idle',
+    ticket: '',
     cancelTimer: () => undefined,
   };
 }
@@ -65,7 +74,7 @@ export function isPolled(reading: Reading): boolean {
   return reading.followers > 0 && reading.read.pace !== 'onDemand';
 }
 
-/** True while somebody waits for a fresher walk than the newest. */
+/** True while somebody waits for a fresher list than the newest. */
 export function isWanted(reading: Reading): boolean {
   return reading.wantedSince > (reading.snapshot?.begunAt ?? Number.NEGATIVE_INFINITY);
 }
@@ -88,21 +97,21 @@ export function plannedPerSecond(reading: Reading, pollMs: number): number {
     : 0;
 }
 
-/** Monotonic time of the next walk; infinite when none is needed. */
+/** Monotonic time of the next list; infinite when none is needed. */
 export function dueAt(reading: Reading): number {
   const polled = isPolled(reading) ? reading.pollAt : Number.POSITIVE_INFINITY;
   const wanted = isWanted(reading) ? Math.max(reading.wantedSince + hairMs, gapEnd(reading)) : Number.POSITIVE_INFINITY;
   return Math.max(Math.min(polled, wanted), reading.notBefore);
 }
 
-/** A walk that is wanted comes at once; who wants one soon after another shares it a second later, and then one in two. */
+/** A list that is wanted begins at once; whoever wants one soon after another shares one a second later, then one in two seconds. */
 function gapEnd(reading: Reading): number {
   const { at, streak } = reading.newest;
   return at + growingMs(streak, { firstMs: firstGapMs, longestMs: longestGapMs });
 }
 
-/** Remembers that a walk begins. */
-export function noteWalk(reading: Reading, now: number): void {
+/** Remembers that a list begins. */
+export function noteList(reading: Reading, now: number): void {
   const { at, streak } = reading.newest;
   reading.newest = { at: now, streak: now - at < calmAfterMs ? streak + 1 : 0 };
 }

@@ -4,8 +4,7 @@
  * The base URL is taken literally or not at all: no user, no query, no odd spelling of an address or a name. What the name
  * resolves to is checked when a connection is made, and the address that was checked is the one that is dialled.
  */
-import { lookup as systemLookup } from 'node:dns';
-import { isIP, type LookupFunction } from 'node:net';
+import { isIP } from 'node:net';
 import { addressKind, bare } from './addresses.ts';
 import { goesDirectly } from './no-proxy.ts';
 
@@ -43,20 +42,13 @@ export class HostNotAllowed extends Error {
 /** The host rules at work. */
 export interface Hosts {
   readonly check: (baseUrl: string) => BaseUrl | { readonly refused: string };
-  readonly lookup: LookupFunction;
+  /** Why none of the addresses of a name may be dialled; undefined where each may. */
+  readonly addressesFlaw: (hostname: string, addresses: readonly { readonly address: string }[]) => string | undefined;
   readonly proxyFor: (origin: string) => string | undefined;
 }
 
-/** How names are resolved; the system's way unless a test says otherwise. */
-export type Resolve = (
-  name: string,
-  done: (error: Error | null, addresses: readonly { readonly address: string; readonly family: number }[]) => void,
-) => void;
-
-const resolveBySystem: Resolve = (name, done) => systemLookup(name, { all: true, verbatim: true }, done);
-
 /** Puts host rules to work. */
-export function openHosts(rules: HostRules, resolve: Resolve = resolveBySystem): Hosts {
+export function openHosts(rules: HostRules): Hosts {
   return {
     check: (baseUrl) => {
       const parsed = baseUrlIn(baseUrl);
@@ -64,20 +56,7 @@ export function openHosts(rules: HostRules, resolve: Resolve = resolveBySystem):
       const flaw = schemeFlaw(parsed, rules) ?? nameFlaw(parsed.hostname, rules) ?? listFlaw(parsed.hostname, rules);
       return flaw === undefined ? parsed : { refused: flaw };
     },
-    lookup: (hostname, options, callback) => {
-      resolve(hostname, (error, addresses) => {
-        const flaw = error === null ? addressesFlaw(hostname, addresses, rules) : undefined;
-        const failure = error ?? (flaw === undefined ? null : new HostNotAllowed(flaw));
-        const [first] = addresses;
-        if (failure !== null || first === undefined) {
-          callback(failure ?? new HostNotAllowed('the host name resolves to nothing'), '', 0);
-        } else if (options.all === true) {
-          callback(null, [...addresses]);
-        } else {
-          callback(null, first.address, first.family);
-        }
-      });
-    },
+    addressesFlaw: (hostname, addresses) => addressesFlaw(hostname, addresses, rules),
     proxyFor: (origin) => {
       const direct = isLoopbackName(new URL(origin).hostname) || goesDirectly(rules.noProxy ?? '', origin);
       return direct ? undefined : rules.proxy;

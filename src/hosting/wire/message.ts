@@ -1,4 +1,4 @@
-import { isObject } from '../bodies/shape.ts';
+import { isObject } from '../api/shape.ts';
 
 /** As many characters of the service's words stand in one message. */
 export const longestMessage = 200;
@@ -26,27 +26,19 @@ function nonEmpty(text: string): string | undefined {
   return text.trim() === '' ? undefined : text.trim();
 }
 
-/** Text of the service made fit for people: one line, no URLs, nothing that `hide` takes out, cut at 200 characters. */
-export function sanitised(text: string, hide: (text: string) => string, longest = longestMessage): string {
-  // A secret may be a URL, or the start of one: URLs go after secrets, and whole. What steers may stand within a secret.
-  const plain = hide(text.slice(0, 64_000))
+/** Words of the service made fit for people: one line without URLs, which may be signed, and without what steers a terminal, cut. */
+export function wordsFrom(text: string, longest = longestMessage): string {
+  const safe = text
+    .slice(0, 64_000)
     .replaceAll(/\b[a-z][a-z0-9+.-]*:\/\/\S+/giu, '[url]')
     .replaceAll(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Co}\p{Cs}]+/gu, ' ')
     .replaceAll(/ {2,}/g, ' ')
     .trim();
-  const safe = hide(plain);
   if (safe.length <= longest) return safe;
   return `${safe.slice(0, longest - 1).replace(/[\uD800-\uDBFF]$/, '')}…`;
 }
 
-const same = (text: string): string => text;
-
-/** Words of the service that stand in an answer, which the transport has taken known secrets out of: made fit like a message. */
-export function wordsFrom(text: string): string {
-  return sanitised(text, same);
-}
-
 /** A note of the service that people must read: made fit like its words, but not as short. */
 export function noteFrom(text: string): string {
-  return sanitised(text, same, longestNote);
+  return wordsFrom(text, longestNote);
 }

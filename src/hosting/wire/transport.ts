@@ -9,18 +9,15 @@ import type { Clock } from '../../base/clock.ts';
 import { hash } from 'node:crypto';
 import type { Request } from '../../engine/ports.ts';
 import { Secret } from '../../base/secret.ts';
-import { errorTextOf, longestMessage, sanitised, saysNo } from './message.ts';
+import { errorTextOf, longestMessage, saysNo, wordsFrom } from './message.ts';
 import type { Seen } from './outcome.ts';
 import { bodySchemas } from '../requests.ts';
-import { Id, Text } from '../requests/endpoint.ts';
-import { SecretsInUse } from '../redaction/known-secrets.ts';
+import { Id, Text } from '../api/endpoint.ts';
 import { retryAfterMs } from './retry-after.ts';
-import { unsaid, type Hide } from '../redaction/redaction.ts';
+import { isAboutSecrets, withoutCredential, withoutWords } from './redaction.ts';
 import type { Wire, WireFailure, WireRequest, WireResponse } from './wire.ts';
 
 const prefix = '/api/public/v1';
-const readDeadlineMs = 10_000;
-const writeDeadlineMs = 30_000;
 
 /** Where requests go, and as whom. */
 export interface Target {
@@ -29,8 +26,6 @@ export interface Target {
   readonly basePath: string;
   readonly token: Secret;
   readonly caBundle: string | undefined;
-  /** What takes the secrets out of a text that are in use now, the token among them; what a request holds is known besides. */
-  readonly hiding: () => Hide;
 }
 
 /** What one exchange may ask for beside the request. */
@@ -64,11 +59,6 @@ function revealed(value: Json): unknown {
   if (Array.isArray(value)) return value.map(revealed);
   if (typeof value !== 'object' || value === null) return value;
   return Object.fromEntries(Object.entries(value).map(([name, inner]) => [name, revealed(inner)]));
-}
-
-function secretsIn(value: Json | undefined): readonly Secret[] {
-  if (value instanceof Secret) return [value];
-  return typeof value === 'object' && value !== null ? Object.values(value).flatMap(secretsIn) : [];
 }
 
 function wireRequest(target: Target, request: Request, rest: Pick<WireRequest, 'start' | 'signal'>): WireRequest {
@@ -111,67 +101,47 @@ function json(text: string): { readonly value: unknown } | undefined {
   }
 }
 
-/** Most answers hold no secret: where nothing is written in another way than it reads, one look at all of it tells. */
-function holdsNone(text: string, hide: Hide): boolean {
-  return !text.includes('\\') && hide(text, 'anyWord') === text;
-}
-
-/** Takes out of a text what is in use, and what this one request holds. */
-function hiding(target: Target, own: readonly Secret[]): Hide {
-  const hide = target.hiding();
-  if (own.length === 0) return hide;
-  const sent = new SecretsInUse();
-  sent.know('request', own);
-  return (text, least) => sent.hidden(hide(text, least), least);
+/** What the service says of a no, for people. */
+function saidOf(target: Target, request: Request, text: string | undefined, longest: number): string {
+  if (text === undefined) return '';
+  if (isAboutSecrets(request)) return ' (its words are not shown: the request was about a secret)';
+  // Cut last, or a part of the credential would stay.
+  return `: ${wordsFrom(withoutCredential(text, target.token), longest)}`;
 }
 
 function seenOf(target: Target, request: Request, response: WireResponse, wallMs: number): Seen {
   const { status, headers } = response;
   const encoded = !['', 'identity'].includes(headers['content-encoding']?.trim().toLowerCase() ?? '');
   const text = encoded ? undefined : response.text;
-  const parsed = text === undefined ? undefined : json(text);
-  const secrets = secretsIn(request.body);
-  const hideOne = hiding(target, secrets);
-  let hidden = 0;
-  const hide: Hide = (words, least) => {
-    const safe = hideOne(words, least);
-    if (safe !== words) hidden += 1;
-    return safe;
-  };
-  // What is read to be compared with secrets stays wrapped from here on.
-  const spared = request.query?.['showSecrets'] === undefined ? undefined : 'config';
-  const body = parsed && (holdsNone(text ?? '', hideOne) ? parsed.value : unsaid(parsed.value, hide, spared));
-  // The same bytes are another page once a secret is known that they hold.
-  const digest = `${hash('sha256', text ?? '', 'base64url')}${hidden === 0 ? '' : `/${hidden}`}`;
+  const read = text === undefined ? undefined : json(text);
   const dateMs = Date.parse(headers['date'] ?? '');
   const ok = status >= 200 && status < 300;
-  const isNo = !ok || saysNo(body);
-  const said = errorTextOf(parsed === undefined && !ok ? text : body);
+  const isNo = !ok || saysNo(read?.value);
   const redirect = status >= 300 && status < 400 ? ' (a redirect, which is never followed)' : '';
-  const unreadable = ok && parsed === undefined ? ` with ${text === '' ? 'no body' : 'a body that is not JSON'}` : '';
+  const unreadable = ok && read === undefined ? ` with ${text === '' ? 'no body' : 'a body that is not JSON'}` : '';
   const message = `the service answered ${status}${redirect}${unreadable}`;
-  const fit = (words: string, most: number) => sanitised(words, (plain) => hide(plain, 'anyWord'), most);
+  const words = isNo ? errorTextOf(read === undefined && !ok ? text : read?.value) : undefined;
   return {
     was: 'answer',
     status,
-    body,
-    readable: parsed !== undefined,
+    // The answer to a call tells ids and states: only lists are compared.
+    body: request.effect === 'read' ? read?.value : withoutCredential(withoutWords(request, read?.value), target.token),
+    readable: read !== undefined,
     empty: text?.trim() === '',
     saysNo: isNo,
-    digest,
+    digest: hash('sha256', text ?? '', 'base64url'),
     dateMs: Number.isNaN(dateMs) ? undefined : dateMs,
     retryAfterMs: retryAfterMs(headers['retry-after'], Number.isNaN(dateMs) ? wallMs : dateMs),
-    // Only what the service said itself can hold a secret: our own words are not looked at.
-    message: said === undefined || !isNo ? message : `${message}: ${fit(said, longestMessage - message.length - 2)}`,
+    message: `${message}${saidOf(target, request, words, longestMessage - message.length - 2)}`,
   };
 }
 
-/** The way to one target over one wire. */
-export function openTransport(target: Target, wire: Wire, clock: Clock): Transport {
+/** The way to one target over one wire, for calls that may take this long and reads that may take a third of it. */
+export function openTransport(target: Target, wire: Wire, clock: Clock, callMs: number): Transport {
   return async (request, options = {}) => {
     const flaw = flawOf(request);
     if (flaw !== undefined) return { was: 'invalid', message: `the request is not valid: ${flaw}` };
-    const limitMs = request.effect === 'read' ? readDeadlineMs : writeDeadlineMs;
+    const limitMs = request.effect === 'read' ? callMs / 3 : callMs;
     const leftMs = (options.deadline ?? Number.POSITIVE_INFINITY) - clock.monotonic();
     const { sent, outcome } = await carried(target, request, wire, clock, {
       ...options,

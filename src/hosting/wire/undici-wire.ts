@@ -5,8 +5,10 @@
  * connection that the other side is closing would be in doubt for nothing.
  */
 import { Pool, ProxyAgent, type Dispatcher } from 'undici';
+import { collect, type ReceivedHeaders } from '../../base/collect.ts';
 import type { Hosts } from './hosts.ts';
 import { HostNotAllowed } from './hosts.ts';
+import { lookupWith, type Resolve } from './names.ts';
 import type { Wire, WireFailure, WireRequest, WireResponse } from './wire.ts';
 
 const largestBytes = 8 * 1024 * 1024;
@@ -18,11 +20,11 @@ export interface OpenWire {
 }
 
 /** Opens the wire to wherever the host rules allow. */
-export function openUndiciWire(hosts: Hosts): OpenWire {
+export function openUndiciWire(hosts: Hosts, resolve: Resolve): OpenWire {
   const dispatchers = new Map<string, Dispatcher>();
   const dispatcherFor = (request: WireRequest): Dispatcher => {
     const key = JSON.stringify([request.origin, request.writes, request.caBundle ?? '']);
-    const open = dispatchers.get(key) ?? openDispatcher(hosts, request);
+    const open = dispatchers.get(key) ?? openDispatcher(hosts, resolve, request);
     dispatchers.set(key, open);
     return open;
   };
@@ -36,7 +38,7 @@ export function openUndiciWire(hosts: Hosts): OpenWire {
   };
 }
 
-function openDispatcher(hosts: Hosts, request: WireRequest): Dispatcher {
+function openDispatcher(hosts: Hosts, resolve: Resolve, request: WireRequest): Dispatcher {
   const options = {
     allowH2: false,
     pipelining: 1,
@@ -52,12 +54,21 @@ function openDispatcher(hosts: Hosts, request: WireRequest): Dispatcher {
     ...(request.caBundle !== undefined && { ca: request.caBundle }),
   };
   const proxy = hosts.proxyFor(request.origin);
-  if (proxy === undefined) return new Pool(request.origin, { ...options, connect: { ...tls, lookup: hosts.lookup } });
-  return new ProxyAgent({ ...options, uri: proxy, requestTls: tls, proxyTls: { timeout: 8000 }, proxyTunnel: true });
+  if (proxy === undefined) {
+    const lookup = lookupWith(resolve, (name, addresses) => {
+      const flaw = hosts.addressesFlaw(name, addresses);
+      return flaw === undefined ? undefined : new HostNotAllowed(flaw);
+    });
+    return new Pool(request.origin, { ...options, connect: { ...tls, lookup } });
+  }
+  // The proxy is the operator's own setting: it may lead anywhere.
+  const proxyTls = { timeout: 8000, lookup: lookupWith(resolve, () => undefined) };
+  return new ProxyAgent({ ...options, uri: proxy, requestTls: tls, proxyTls, proxyTunnel: true });
 }
 
 /** What went wrong, by its code only: messages of the network name addresses, and those of the other side are not ours. */
 function failureOf(error: unknown): WireFailure {
+  if (error instanceof Ended) return { failed: error.failed, message: error.message };
   const causes = [error, error instanceof Error ? error.cause : undefined];
   const refused = causes.find((cause) => cause instanceof HostNotAllowed);
   if (refused !== undefined) return { failed: 'hostNotAllowed', message: refused.message };
@@ -86,57 +97,45 @@ const words: Readonly<Record<string, string>> = {
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
 /** The bytes as text; undefined where they are none. */
-function textOf(chunks: readonly Buffer[]): string | undefined {
-  const [only] = chunks;
+function textOf(body: Buffer): string | undefined {
   try {
-    return utf8.decode(only !== undefined && chunks.length === 1 ? only : Buffer.concat(chunks));
+    return utf8.decode(body);
   } catch {
     return undefined;
   }
 }
 
-function flatHeaders(headers: Readonly<Record<string, string | string[] | undefined>>): Record<string, string> {
+function flatHeaders(headers: ReceivedHeaders): Record<string, string> {
   const entries = Object.entries(headers).map(([name, value]) => [name.toLowerCase(), String(value ?? '')]);
   return Object.fromEntries(entries);
 }
 
-function exchanged(dispatcher: Dispatcher, request: WireRequest): Promise<WireResponse | WireFailure> {
-  return new Promise((resolve) => {
-    const chunks: Buffer[] = [];
-    let bytes = 0;
-    let status = 0;
-    let headers: Record<string, string> = {};
-    const handler: Dispatcher.DispatchHandler = {
-      onRequestStart: (controller) => {
+async function exchanged(dispatcher: Dispatcher, request: WireRequest): Promise<WireResponse | WireFailure> {
+  const { origin, path, method, body } = request;
+  const options = { origin, path, method, headers: { ...request.headers }, body: body ?? null };
+  try {
+    const received = await collect((handler) => void dispatcher.dispatch(options, handler), {
+      signal: request.signal,
+      mostBytes: largestBytes,
+      tooLarge: () => new Ended('tooLarge', 'the answer is larger than 8 MiB'),
+      mayStart: () => {
         const no = request.start();
-        if (no === undefined) {
-          request.signal.addEventListener('abort', () => controller.abort(new Error('stopped')), { once: true });
-        } else {
-          resolve({ failed: 'connection', message: no });
-          controller.abort(new Error('not started'));
-        }
+        return no === undefined ? undefined : new Ended('connection', no);
       },
-      onResponseStart: (_controller, statusCode, received) => {
-        status = statusCode;
-        headers = flatHeaders(received);
-      },
-      onResponseData: (controller, chunk) => {
-        bytes += chunk.length;
-        if (bytes <= largestBytes) {
-          chunks.push(chunk);
-        } else {
-          resolve({ failed: 'tooLarge', message: 'the answer is larger than 8 MiB' });
-          controller.abort(new Error('too large'));
-        }
-      },
-      onResponseEnd: () => resolve({ status, headers, text: textOf(chunks) }),
-      onResponseError: (_controller, error) => resolve(failureOf(error)),
-    };
-    const { origin, path, method, body } = request;
-    try {
-      dispatcher.dispatch({ origin, path, method, headers: { ...request.headers }, body: body ?? null }, handler);
-    } catch (error) {
-      resolve(failureOf(error));
-    }
-  });
+    });
+    return { status: received.status, headers: flatHeaders(received.headers), text: textOf(received.body) };
+  } catch (error) {
+    return failureOf(error);
+  }
+}
+
+/** We ended the exchange ourselves, and say why. */
+class Ended extends Error {
+  readonly failed: WireFailure['failed'];
+
+  constructor(failed: WireFailure['failed'], message: string) {
+    super(message);
+    this.name = 'Ended';
+    this.failed = failed;
+  }
 }

@@ -28,6 +28,7 @@ import {
   unknownState,
 } from './calls.ts';
 import { identity, type Facts, type Spec } from './schema.ts';
+import { needOf } from '../shared/references.ts';
 import { needsOf } from '../shared/values.ts';
 
 function step(pass: EnvironmentPass): Step<Facts> {
@@ -249,13 +250,11 @@ export const appEnvironment = defineKind<Spec, Facts>({
   needs: ({ appRef, solutionRef, env = [] }) => ({
     ...needsOf(env.map((variable) => [`env (${variable.name})`, variable])),
     references: [
-      ...(appRef === undefined ? [] : [{ kind: 'HostedApp', name: appRef.name, field: 'appRef' }]),
-      ...(solutionRef === undefined
-        ? []
-        : [{ kind: 'SolutionInstallation', name: solutionRef.name, field: 'solutionRef', withoutId: true }]),
+      ...needOf('HostedApp', appRef, 'appRef'),
+      ...needOf('SolutionInstallation', solutionRef, 'solutionRef', { withoutId: true }),
     ],
   }),
-  claims: ({ appEnvId }) => (appEnvId === undefined ? [] : [appEnvId]),
+  claims: ({ externalId }) => (externalId === undefined ? [] : [externalId]),
   step,
   show,
 });

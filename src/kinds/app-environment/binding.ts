@@ -11,6 +11,7 @@ import { missedTwice, sightLost } from '../../engine/kind/planner/observe.ts';
 import type { Step } from '../../engine/kind/contract/step.ts';
 import type { Snapshot } from '../../engine/ports.ts';
 import { appEnvsOf, type AppEnvItem } from '../../hosting/requests.ts';
+import { idOf } from '../shared/references.ts';
 import type { Facts, Spec } from './schema.ts';
 import type { Facts as SolutionFacts } from '../solution-installation/schema.ts';
 
@@ -45,8 +46,8 @@ export function listOf(pass: EnvironmentPass): ReturnType<typeof appEnvsOf> {
 }
 
 /** The app that the spec names, by its id in the service. */
-function appIdOf({ spec, referred }: EnvironmentPass): string | undefined {
-  return spec.appId ?? (spec.appRef && referred('HostedApp', spec.appRef.name)?.id);
+function appIdOf(pass: EnvironmentPass): string | undefined {
+  return idOf('HostedApp', pass.spec.appRef, pass);
 }
 
 /** The id of the environment that the solution made as this component. */
@@ -63,7 +64,7 @@ function candidates(
   const { spec, view } = pass;
   const list = listOf(pass);
   const appId = appIdOf(pass);
-  const id = spec.appEnvId ?? componentId(pass);
+  const id = spec.externalId ?? componentId(pass);
   if (id !== undefined) {
     const seen = view.one(list, id);
     return seen && { items: seen.item === undefined ? [] : [seen.item], begunAt: seen.walk.begunAt };
@@ -90,7 +91,7 @@ function bind(pass: EnvironmentPass): Step<Facts> {
   }
   if (other !== undefined) {
     const ids = found.items.map(({ appEnvId }) => appEnvId).toSorted();
-    const message = `${found.items.length} environments are called so: ${ids.slice(0, 5).join(', ')}; name one by spec.appEnvId in another resource`;
+    const message = `${found.items.length} environments are called so: ${ids.slice(0, 5).join(', ')}; name one by spec.externalId in another resource`;
     return { is: 'stall', reason: 'Ambiguous', message };
   }
   const changed = changeOf(pass, only);
@@ -108,7 +109,7 @@ function bindTo({ account }: EnvironmentPass, id: string): Step<Facts> {
 
 /** An environment that is named without an app of this namespace was made by somebody else. */
 function notAllowed({ spec, account }: EnvironmentPass, id: string): Step<Facts> | undefined {
-  if (spec.appRef !== undefined || spec.solutionRef !== undefined) return undefined;
+  if (spec.appRef?.name !== undefined || spec.solutionRef !== undefined) return undefined;
   return notGranted(`environment ${id} was not made by this namespace`, spec.lifecycle?.adoption, account);
 }
 
@@ -163,7 +164,7 @@ function notFound(pass: EnvironmentPass): Extract<Step<Facts>, { is: 'wait' }> {
         ? `no environment with the cliEnvName "${spec.cliEnvName}"${where}`
         : spec.component !== undefined
           ? `no environment of component "${spec.component}"`
-          : `no environment ${spec.appEnvId ?? ''}`;
+          : `no environment ${spec.externalId ?? ''}`;
   const message = `there is ${what}; the interface cannot create one: create it in the service's console, and it is bound as soon as it shows`;
   return { is: 'wait', reason: 'EnvironmentNotFound', message };
 }

@@ -221,7 +221,7 @@ function deployed(pass: EnvironmentPass, { body, at, attempt }: Done): Partial<M
   const entry = {
     revision: revisionOf(spec),
     contentId: shown ?? rollback?.contentId ?? (failed ? undefined : spec.deploy?.contentId),
-    at,
+    sentTime: at,
     outcome: failed ? 'Failed' : 'Updating',
   };
   const versions = rollback && { rollback: { from: rollback.fromVersion, to: rollback.toVersion } };
@@ -241,7 +241,7 @@ export function givenUp(
     const token = redeployToken(pass) ?? '';
     return { applied: appliedWithoutRedeployment(pass, token, 'InDoubt') };
   }
-  const entry = { revision: revisionOf(pass.spec), contentId: undefined, at, outcome: 'InDoubt' };
+  const entry = { revision: revisionOf(pass.spec), contentId: undefined, sentTime: at, outcome: 'InDoubt' };
   return {
     applied: appliedInVain(pass),
     facts: { ...recorded(pass, entry, attempt, undefined), ...redeployHandled(pass) },

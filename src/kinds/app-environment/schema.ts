@@ -1,6 +1,6 @@
 import type { z } from 'zod';
 import type { KindIdentity } from '../../engine/kind/contract/define.ts';
-import { adoption, drift, lifecycle, mode, onDelete, specInAccount } from '../../engine/kind/schema/parts.ts';
+import { adoption, drift, lifecycle, managementPolicy, specInAccount } from '../../engine/kind/schema/parts.ts';
 import { atMostOne, exactlyOne, immutableFields, withRule } from '../../engine/kind/schema/rules.ts';
 import {
   choice,
@@ -12,12 +12,14 @@ import {
   listByKey,
   listOf,
   number,
+  objectOrIdRef,
   objectRef,
   serviceId,
   shown,
   text,
+  time,
+  valueOrSource,
 } from '../../engine/kind/schema/schema.ts';
-import { valueOrSource } from '../shared/schema.ts';
 
 const Deploy = atMostOne(
   fields('What to deploy; at most one of image, build and contentId.', {
@@ -25,10 +27,10 @@ const Deploy = atMostOne(
     build: fields('Builds from the git branch of the environment, once for each revision.', {
       revision: text('Changing it builds again; CI writes the git commit here.', { min: 1, max: 256 }),
       forceNewBuild: flag('Builds even when the service has an image of this source. Default: false.').optional(),
-      rebuildFrom: serviceId('The id of the content version to rebuild.').optional(),
+      rebuildFrom: serviceId('The id of the content version to rebuild (interface: fromContentId).').optional(),
     }).optional(),
     contentId: serviceId(
-      'The content version to roll back to. Nothing happens when it is the one that this resource deployed last, or took as deployed.',
+      'The content version to roll back to (interface: targetContentId). Nothing happens when it is the one that this resource deployed last, or took as deployed.',
     ).optional(),
     onBind: choice(
       'What to do when this resource meets an environment that runs already: Assume takes it as deployed, Deploy deploys. Default: Assume.',
@@ -48,20 +50,28 @@ const Variable = exactlyOne(
 
 const seconds = (description: string) => integer(`${description}, in seconds.`, { min: 0, max: 1_000_000 }).optional();
 
-const FunctionConfig = fields('How a function behaves. The service keeps what is not named here.', {
-  containerConcurrency: integer('Requests that one container takes at the same time.', {
-    min: 0,
-    max: 1_000_000,
-  }).optional(),
-  timeoutSeconds: seconds('How long a request may take'),
-  idleTimeoutSeconds: seconds('How long a response may pause'),
-  responseStartTimeoutSeconds: seconds('How long a response may take to begin'),
-  minScale: integer('The fewest containers.', { min: 0, max: 1_000_000 }).optional(),
-  maxScale: integer('The most containers.', { min: 0, max: 1_000_000 }).optional(),
-});
+const FunctionConfig = withRule(
+  fields('How a function behaves. The service keeps what is not named here.', {
+    containerConcurrency: integer('Requests that one container takes at the same time.', {
+      min: 0,
+      max: 1_000_000,
+    }).optional(),
+    timeoutSeconds: seconds('How long a request may take'),
+    idleTimeoutSeconds: seconds('How long a response may pause'),
+    responseStartTimeoutSeconds: seconds('How long a response may take to begin'),
+    minScale: integer('The fewest containers.', { min: 0, max: 1_000_000 }).optional(),
+    maxScale: integer('The most containers.', { min: 0, max: 1_000_000 }).optional(),
+  }),
+  {
+    rule: '!has(self.minScale) || !has(self.maxScale) || self.minScale <= self.maxScale',
+    message: 'minScale must not be greater than maxScale',
+    fieldPath: '.minScale',
+    check: ({ minScale = 0, maxScale = Number.POSITIVE_INFINITY }) => minScale <= maxScale,
+  },
+);
 
 const Startup = withRule(
-  fields("Replaces how the image starts. What is left out is the image's own.", {
+  fields("Replaces how the image starts (interface: startupConfig). What is left out is the image's own.", {
     command: text('The command.', { min: 1, max: 16_384 }).optional(),
     args: listOf("Arguments; without a command they replace the image's.", text('An argument.', { max: 16_384 }), {
       max: 200,
@@ -79,15 +89,17 @@ const Startup = withRule(
   },
 );
 
-const places = ['environmentName', 'cliEnvName', 'appEnvId', 'component'] as const;
-const owners = ['appRef', 'appId', 'solutionRef'] as const;
+const places = ['environmentName', 'cliEnvName', 'externalId', 'component'] as const;
+const owners = ['appRef', 'solutionRef'] as const;
 
 const Fields = specInAccount('Which environment, and what runs in it.', {
-  appRef: objectRef('The HostedApp in this namespace that the environment belongs to.').optional(),
-  appId: serviceId('The id of the app in the service, instead of appRef.').optional(),
+  appRef: objectOrIdRef(
+    'The HostedApp in this namespace that the environment belongs to, or an app by its id',
+    'appId',
+  ).optional(),
   environmentName: text('The name of the environment, within its app.', { min: 1, max: 256 }).optional(),
   cliEnvName: text("The name of the environment in the service's command line.", { min: 1, max: 256 }).optional(),
-  appEnvId: serviceId('The id of the environment.').optional(),
+  externalId: serviceId('The id of the environment (interface: appEnvId).').optional(),
   solutionRef: objectRef('The SolutionInstallation in this namespace that the environment came with.').optional(),
   component: text('The component of the solution.', { min: 1, max: 256 }).optional(),
   powerState: choice('Running starts the environment, Stopped stops it. When absent it is left as it is.', [
@@ -96,7 +108,7 @@ const Fields = specInAccount('Which environment, and what runs in it.', {
   ]).optional(),
   deploy: Deploy.optional(),
   env: listByKey(
-    'Environment variables; a change deploys the image again. The service keeps variables that are not named here.',
+    'Environment variables (interface: envVars); a change deploys the image again. The service keeps variables that are not named here.',
     Variable,
     ['name'],
     { max: 500 },
@@ -104,10 +116,9 @@ const Fields = specInAccount('Which environment, and what runs in it.', {
   functionConfig: FunctionConfig.optional(),
   startup: Startup.optional(),
   lifecycle: lifecycle({
-    mode,
+    managementPolicy,
     adoption,
     drift,
-    onDelete: onDelete(['Retain'], 'The interface cannot delete an environment. Default: Retain.'),
   }),
 });
 
@@ -115,10 +126,10 @@ const Fields = specInAccount('Which environment, and what runs in it.', {
 function bound(schema: typeof Fields): typeof Fields {
   const one = exactlyOne(atMostOne(schema, owners), places);
   const named = withRule(one, {
-    rule: '!has(self.environmentName) || has(self.appRef) || has(self.appId)',
-    message: 'environmentName needs appRef or appId: a name is only known within its app',
+    rule: '!has(self.environmentName) || has(self.appRef)',
+    message: 'environmentName needs appRef: a name is only known within its app',
     fieldPath: '.environmentName',
-    check: (spec) => spec.environmentName === undefined || spec.appRef !== undefined || spec.appId !== undefined,
+    check: (spec) => spec.environmentName === undefined || spec.appRef !== undefined,
   });
   const component = withRule(named, {
     rule: 'has(self.component) == has(self.solutionRef)',
@@ -163,7 +174,7 @@ const Revision = {
     max: 1024,
   }).optional(),
   contentId: idAsShown('The content version in the service.').optional(),
-  at: text('When it was sent.', { max: 64 }).optional(),
+  sentTime: time('When it was sent.').optional(),
   outcome: text('How it ended.', { max: 128 }).optional(),
 };
 
@@ -198,9 +209,12 @@ export const Facts = facts({
   history: listOf('The last deployments by this resource, newest first.', shown('A deployment.', Revision), {
     max: 10,
   }).optional(),
-  lastHandledRedeployAt: text('The newest value of the annotation apphosting.dev/redeploy-at that was handled.', {
-    max: 256,
-  }).optional(),
+  lastHandledRedeployAt: text(
+    'The newest value of the annotation apphosting.dev/redeploy-at that was handled; any text, no time of ours.',
+    {
+      max: 256,
+    },
+  ).optional(),
 });
 export type Facts = z.output<typeof Facts>;
 

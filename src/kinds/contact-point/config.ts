@@ -2,6 +2,7 @@
 import type { MaterialNeed } from '../../engine/kind/contract/define.ts';
 import type { Pass } from '../../engine/kind/contract/pass.ts';
 import { definedOf, type Fields } from '../../engine/kind/planner/plan.ts';
+import { Secret } from '../../base/secret.ts';
 import type { Read } from '../../engine/ports.ts';
 import {
   contactPointsOf,
@@ -9,6 +10,7 @@ import {
   type ContactPointType,
   type ContactPointWithSecrets,
 } from '../../hosting/requests.ts';
+import { needsOf, valueOf, type Valued } from '../shared/values.ts';
 import type { Facts, Spec } from './schema.ts';
 
 type ContactPointPass = Pass<Spec, Facts>;
@@ -28,36 +30,48 @@ export function typeOf(spec: Spec): ContactPointType {
   return 'email';
 }
 
-/** The keys of Secrets that the settings come from, and the fields that name them. */
-export function materialOf(spec: Spec): readonly MaterialNeed[] {
-  const refs = {
-    'webhook.urlFrom': spec.webhook?.urlFrom,
-    'webhook.passwordFrom': spec.webhook?.passwordFrom,
-    'chatA.webhookUrlFrom': spec.chatA?.webhookUrlFrom,
-    'chatB.webhookUrlFrom': spec.chatB?.webhookUrlFrom,
-    'chatC.webhookUrlFrom': spec.chatC?.webhookUrlFrom,
-    'incident.integrationKeyFrom': spec.incident?.integrationKeyFrom,
+/** The settings that may come from elsewhere, by their place in the spec. */
+function valuesOf(spec: Spec): readonly (readonly [field: string, valued: Valued])[] {
+  const values = {
+    'webhook.url': spec.webhook?.url,
+    'webhook.password': spec.webhook?.password,
+    'chatA.webhookUrl': spec.chatA?.webhookUrl,
+    'chatB.webhookUrl': spec.chatB?.webhookUrl,
+    'chatC.webhookUrl': spec.chatC?.webhookUrl,
+    'incident.integrationKey': spec.incident?.integrationKey,
   };
-  return Object.entries(refs).flatMap(([field, ref]) => (ref === undefined ? [] : [{ ...ref, field }]));
+  return Object.entries(values).flatMap(([field, valued]) => (valued === undefined ? [] : [[field, valued] as const]));
+}
+
+/** The keys of Secrets and ConfigMaps that the settings come from, and the fields that name them. */
+export function materialOf(spec: Spec): {
+  readonly secrets: readonly MaterialNeed[];
+  readonly configMaps: readonly MaterialNeed[];
+} {
+  return needsOf(valuesOf(spec));
 }
 
 /** The settings as the service names them, secrets looked up; no address and no key ends with the line end of a file. */
-export function configOf({ spec, secret }: ContactPointPass): Fields {
-  const from = (ref: { name: string; key: string } | undefined) =>
-    ref === undefined ? undefined : secret(ref.name, ref.key);
+export function configOf(pass: ContactPointPass): Fields {
+  const { spec } = pass;
+  const from = (valued: Valued | undefined) => valued && valueOf(valued, pass);
   const chat = spec.chatA ?? spec.chatB ?? spec.chatC;
   return {
     addresses: spec.email?.addresses,
-    url: from(spec.webhook?.urlFrom)?.trimmed(),
+    url: trimmed(from(spec.webhook?.url)),
     httpMethod: spec.webhook?.httpMethod,
     username: spec.webhook?.username,
-    password: from(spec.webhook?.passwordFrom),
-    webhookUrl: from(chat?.webhookUrlFrom)?.trimmed(),
+    password: from(spec.webhook?.password),
+    webhookUrl: trimmed(from(chat?.webhookUrl)),
     channel: spec.chatA?.channel,
     mentionUsers: spec.chatA?.mentionUsers,
-    integrationKey: from(spec.incident?.integrationKeyFrom)?.trimmed(),
+    integrationKey: trimmed(from(spec.incident?.integrationKey)),
     severity: spec.incident?.severity,
   };
+}
+
+function trimmed(value: string | Secret | undefined): string | Secret | undefined {
+  return value instanceof Secret ? value.trimmed() : value?.trim();
 }
 
 const prefix = 'config.';

@@ -27,13 +27,18 @@ import {
 import { identity, type Facts, type Spec } from './schema.ts';
 
 /** What the service would take for "as before": nothing of it would be sent, and nobody would be told. */
-function unsendable({ spec, secret }: Pass<Spec, Facts>): Step<Facts> | undefined {
-  for (const { field, name, key } of materialOf(spec)) {
-    const value = secret(name, key)?.reveal().trim();
-    if (value === undefined || (value === '' && field === 'webhook.passwordFrom')) continue;
-    const flaw = value === '' ? 'is empty' : isMasked(value) ? 'holds a masked value' : undefined;
+function unsendable({ spec, secret, configMap }: Pass<Spec, Facts>): Step<Facts> | undefined {
+  const { secrets, configMaps } = materialOf(spec);
+  const given = [
+    ...secrets.map((need) => ({ ...need, kind: 'Secret', value: secret(need.name, need.key)?.reveal() })),
+    ...configMaps.map((need) => ({ ...need, kind: 'ConfigMap', value: configMap(need.name, need.key) })),
+  ];
+  for (const { field, kind, name, key, value } of given) {
+    const text = value?.trim();
+    if (text === undefined || (text === '' && field === 'webhook.password')) continue;
+    const flaw = text === '' ? 'is empty' : isMasked(text) ? 'holds a masked value' : undefined;
     if (flaw === undefined) continue;
-    const message = `spec.${field}: key "${key}" of Secret ${name} ${flaw}, for which the service keeps what it has`;
+    const message = `spec.${field}: key "${key}" of ${kind} ${name} ${flaw}, for which the service keeps what it has`;
     return { is: 'stall', reason: 'Rejected', message };
   }
   return undefined;
@@ -46,10 +51,10 @@ function isMasked(value: string): boolean {
 /** The interface takes these at https only. On which host they are, it does not say: its own refusal does. */
 function insecure({ spec, secret }: Pass<Spec, Facts>): Step<Facts> | undefined {
   for (const way of ['chatB', 'chatC'] as const) {
-    const from = spec[way]?.webhookUrlFrom;
+    const from = spec[way]?.webhookUrl.valueFrom.secretKeyRef;
     const url = from && secret(from.name, from.key);
     if (url === undefined || URL.parse(url.reveal())?.protocol === 'https:') continue;
-    const message = `spec.${way}.webhookUrlFrom: key "${from?.key}" of Secret ${from?.name} does not hold an https URL`;
+    const message = `spec.${way}.webhookUrl: key "${from?.key}" of Secret ${from?.name} does not hold an https URL`;
     return { is: 'stall', reason: 'Rejected', message };
   }
   return undefined;
@@ -64,7 +69,7 @@ const plan: ObjectPlan<Spec, Facts, ContactPointItem> = {
   createdAtOf: (item) => item.createdAtMs,
   accountOf: (item) => item.accountId,
   lifecycle: ({ lifecycle }) => ({
-    mode: lifecycle?.mode ?? 'Manage',
+    managementPolicy: lifecycle?.managementPolicy ?? 'Manage',
     adoption: lifecycle?.adoption,
     onDelete: lifecycle?.onDelete,
     onMissing: lifecycle?.onMissing ?? 'Recreate',
@@ -146,7 +151,7 @@ const plan: ObjectPlan<Spec, Facts, ContactPointItem> = {
 /** Where alerts are delivered. */
 export const contactPoint = defineKind<Spec, Facts>({
   ...identity,
-  needs: (spec) => ({ secrets: materialOf(spec) }),
+  needs: materialOf,
   claims: ({ externalId }) => (externalId === undefined ? [] : [externalId]),
   step: (pass) => planObject(plan, pass),
   show: (pass) => showObject(plan, pass),

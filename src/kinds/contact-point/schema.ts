@@ -5,19 +5,20 @@ import {
   drift,
   externalId,
   lifecycle,
-  mode,
+  managementPolicy,
   onDelete,
   onMissing,
   specInAccount,
 } from '../../engine/kind/schema/parts.ts';
-import { exactlyOne, withTransition } from '../../engine/kind/schema/rules.ts';
+import { exactlyOne, withRule, withTransition } from '../../engine/kind/schema/rules.ts';
 import {
   facts,
   fields,
   flag,
+  givenText,
   listOf,
   ownName,
-  secretKey,
+  secretText,
   setOf,
   shown,
   text,
@@ -30,38 +31,41 @@ const Fields = specInAccount(
   'Where alerts are delivered; exactly one of email, webhook, chatA, chatB, chatC, incident.',
   {
     name: ownName('The name in the service.', { max: 50 }).optional(),
-    email: fields('Sends e-mail.', {
+    email: fields('Sends e-mail (interface: type email).', {
       addresses: setOf(
         'Who gets the mail.',
         text('An e-mail address.', { min: 3, max: 254, pattern: '^[^@ ]+@[^@ ]+$' }),
         { max: 50, min: 1 },
       ),
     }).optional(),
-    webhook: fields('Calls a URL of yours.', {
-      urlFrom: secretKey('The key of a Secret that holds the URL.'),
+    webhook: fields('Calls a URL of yours (interface: type webhook).', {
+      url: withRule(givenText('The URL. One that holds a secret comes from a Secret.'), {
+        rule: "!has(self.value) || self.value.matches('^https?://[^ ]+$')",
+        message: 'value must be a URL that begins with http:// or https://',
+        fieldPath: '.value',
+        check: ({ value }) => value === undefined || /^https?:\/\/[^ ]+$/u.test(value),
+      }),
       httpMethod: text('The method of the call, such as POST or PUT.', {
         min: 1,
         max: 16,
         pattern: '^[A-Z]+$',
       }).optional(),
       username: text('The user name for basic authentication.', { max: 256 }).optional(),
-      passwordFrom: secretKey('The key of a Secret that holds the password for basic authentication.').optional(),
+      password: secretText('The password for basic authentication.').optional(),
     }).optional(),
-    chatA: fields('Posts to the first team-chat service.', {
-      webhookUrlFrom: secretKey('The key of a Secret that holds the URL of its incoming webhook.'),
+    chatA: fields('Posts to the first team-chat service (interface: type chat_webhook_a).', {
+      webhookUrl: secretText('The URL of its incoming webhook.'),
       channel: text('The channel; the webhook may be locked to the one it was made for.', { max: 256 }).optional(),
       mentionUsers: text('Who is mentioned, as that chat service expects it.', { max: 1024 }).optional(),
     }).optional(),
-    chatB: fields('Posts to the second team-chat service.', {
-      webhookUrlFrom: secretKey('The key of a Secret that holds the https URL of a workflow webhook.'),
+    chatB: fields('Posts to the second team-chat service (interface: type chat_webhook_b).', {
+      webhookUrl: secretText('The https URL of a workflow webhook.'),
     }).optional(),
-    chatC: fields('Posts to the third team-chat service.', {
-      webhookUrlFrom: secretKey(
-        "The key of a Secret that holds the https URL of an incoming webhook on that service's chat host.",
-      ),
+    chatC: fields('Posts to the third team-chat service (interface: type chat_webhook_c).', {
+      webhookUrl: secretText("The https URL of an incoming webhook on that service's chat host."),
     }).optional(),
-    incident: fields('Opens incidents in an incident-management service.', {
-      integrationKeyFrom: secretKey('The key of a Secret that holds the integration key.'),
+    incident: fields('Opens incidents in an incident-management service (interface: type incident_service).', {
+      integrationKey: secretText('The integration key.'),
       severity: text('The severity of the incidents, as that service calls it.', { max: 64 }).optional(),
     }).optional(),
     verifyConfig: flag(
@@ -69,7 +73,7 @@ const Fields = specInAccount(
     ).optional(),
     externalId: externalId('a contact point'),
     lifecycle: lifecycle({
-      mode,
+      managementPolicy,
       adoption,
       drift,
       onDelete: onDelete(

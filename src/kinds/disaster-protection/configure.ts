@@ -19,6 +19,7 @@ import {
 import { activationUnderWay } from '../recovery/configurations.ts';
 import { appliedBy, differenceOf, itemOf, mayBeOf, type ProtectionPass } from './settings.ts';
 import { requestIdOf } from '../recovery/request-id.ts';
+import { idOf } from '../shared/references.ts';
 import type { Facts, Spec } from './schema.ts';
 
 /** A complete walk over the configurations of an account. */
@@ -32,12 +33,12 @@ export function environmentOf(pass: ProtectionPass): string {
   const { spec, memory } = pass;
   const isFixed = memory.id !== undefined || memory.journal !== undefined;
   const fixed = isFixed ? memory.facts.appEnvId : undefined;
-  return spec.appEnvId ?? fixed ?? referredTo(pass) ?? memory.facts.appEnvId ?? '';
+  return spec.environmentRef.externalId ?? fixed ?? referredTo(pass) ?? memory.facts.appEnvId ?? '';
 }
 
 /** The environment that the reference means now. */
-export function referredTo({ spec, referred }: ProtectionPass): string | undefined {
-  return spec.environmentRef && referred('AppEnvironment', spec.environmentRef.name)?.id;
+export function referredTo(pass: ProtectionPass): string | undefined {
+  return idOf('AppEnvironment', pass.spec.environmentRef, pass);
 }
 
 /** The configuration of the environment, by whatever the service shows of the two. */

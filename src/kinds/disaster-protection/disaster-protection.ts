@@ -20,6 +20,7 @@ import {
 import { gone, historyOf, lostBefore, sightOf, unproved } from './gone.ts';
 import { isEntryOf, protectionFacts, type Shown } from './facts.ts';
 import { differenceOf, type ProtectionPass } from './settings.ts';
+import { needOf } from '../shared/references.ts';
 import { identity, type Facts, type Spec } from './schema.ts';
 
 /** The next step: an open call first, then the configuration that is bound, and only then one to make. */
@@ -82,15 +83,15 @@ function enrol(pass: ProtectionPass, walk: Walk): Step<Facts> {
       return { is: 'stall', reason: 'Claimed', message };
     }
     if (!mayAdopt && configurationId !== pass.memory.id) {
-      const message = `the environment is protected by configuration ${configurationId} that this resource did not make, and adoption is Never here; the account's spec.adoption must allow ById`;
+      const message = `the environment is protected by configuration ${configurationId} that this resource did not make, and adoption is Never here; the account's spec.lifecycle.adoption must allow ById`;
       return { is: 'stall', reason: 'AdoptionNotAllowed', message };
     }
     const ahead = isKnown ? resetAhead(pass, configurationId) : undefined;
     return ahead ?? { is: 'again', remember: bound(pass, configurationId, 'Adopted', facts), note: {} };
   }
-  if (!mayAdopt && pass.spec.appEnvId !== undefined) {
+  if (!mayAdopt && pass.spec.environmentRef.externalId !== undefined) {
     const message =
-      "spec.appEnvId names an environment by id, and adoption is Never here; the account's spec.adoption must allow ById";
+      "spec.environmentRef.externalId names an environment by id, and adoption is Never here; the account's spec.lifecycle.adoption must allow ById";
     return { is: 'stall', reason: 'AdoptionNotAllowed', message };
   }
   const held = sightLost<Spec, Facts>(pass) ?? (id === undefined ? lostBefore(pass, walk) : underway(pass, id));
@@ -236,12 +237,7 @@ function atLeast({ memory, notes, monotonicMs, horizonMs }: ProtectionPass, fact
 /** Protection of one environment against the loss of its region. */
 export const disasterProtection = defineKind<Spec, Facts>({
   ...identity,
-  needs: ({ environmentRef }) => ({
-    references:
-      environmentRef === undefined
-        ? []
-        : [{ kind: 'AppEnvironment', name: environmentRef.name, field: 'environmentRef' }],
-  }),
+  needs: ({ environmentRef }) => ({ references: needOf('AppEnvironment', environmentRef, 'environmentRef') }),
   fleeting,
   step,
   show,

@@ -142,7 +142,7 @@ export function lostBefore(pass: ProtectionPass, walk: Walk): Verdict<Facts> | u
 function resetsOf(pass: ProtectionPass): readonly Related[] {
   const { subject, spec, related, inAccount } = pass;
   const byId = related?.('DisasterReset', environmentOf(pass)) ?? [];
-  const name = spec.environmentRef?.name;
+  const { name } = spec.environmentRef;
   const byName = (name === undefined ? undefined : inAccount?.('DisasterReset')) ?? [];
   const named = byName.filter((reset) => (reset.spec as Partial<ResetSpec> | undefined)?.environmentRef?.name === name);
   const resets = new Map([...byId, ...named].map((reset) => [reset.name, reset]));

@@ -1,6 +1,6 @@
 import type { z } from 'zod';
 import type { KindIdentity } from '../../engine/kind/contract/define.ts';
-import { adoption, drift, lifecycle, mode, onDelete, specInAccount } from '../../engine/kind/schema/parts.ts';
+import { adoption, drift, lifecycle, managementPolicy, specInAccount } from '../../engine/kind/schema/parts.ts';
 import { withRule, withTransition } from '../../engine/kind/schema/rules.ts';
 import {
   choice,
@@ -14,7 +14,7 @@ import {
   text,
 } from '../../engine/kind/schema/schema.ts';
 import * as recovery from '../recovery/schema.ts';
-import { environment, ofOneEnvironment } from '../shared/schema.ts';
+import { environmentRef, ofOneEnvironment } from '../shared/schema.ts';
 
 /** How many recovery points a status shows at most. */
 export const mostPoints = 20;
@@ -42,7 +42,7 @@ const Storage = withRule(
 );
 
 const Fields = specInAccount('Which environment is protected, where, and how well.', {
-  ...environment(),
+  environmentRef: environmentRef(),
   destinationRegion: text("The region to recover in. Default: the service's own choice.", {
     min: 1,
     max: 128,
@@ -63,10 +63,9 @@ const Fields = specInAccount('Which environment is protected, where, and how wel
     { min: 1, max: 1_000_000 },
   ).optional(),
   lifecycle: lifecycle({
-    mode,
+    managementPolicy,
     adoption,
     drift,
-    onDelete: onDelete(['Retain'], 'The interface cannot end a protection. Default: Retain.'),
   }),
 });
 

@@ -15,6 +15,7 @@ import { activationUnderWay, cleansUp, provenGone } from '../recovery/configurat
 import { bodyOf, cleaning, environmentOf, fenceOf, pinnedOf, type ResetPass, type Seen } from './fences.ts';
 import { ended, underWay } from '../recovery/one-shot-end.ts';
 import { needsOf, stepOnce, type No, type OncePlan } from '../recovery/one-shot.ts';
+import { needOf } from '../shared/references.ts';
 import { identity, type Facts, type Spec } from './schema.ts';
 
 /** Reads every configuration, since none but the pinned ones may be there. */
@@ -150,8 +151,7 @@ function stated(id: string | undefined): readonly string[] {
 }
 
 function environmentNeed({ environmentRef }: Spec): ReferenceNeed | undefined {
-  if (environmentRef === undefined) return undefined;
-  return { kind: 'AppEnvironment', name: environmentRef.name, field: 'environmentRef', optional: true };
+  return needOf('AppEnvironment', environmentRef, 'environmentRef', { optional: true })[0];
 }
 
 const plan: OncePlan<Spec, Facts, Seen> = {
@@ -200,7 +200,10 @@ export const disasterReset = defineKind<Spec, Facts>({
   ...identity,
   needs: (spec) => needsOf(environmentNeed(spec)),
   // The environment as well: a protection that remembers nothing asks which resets were about it.
-  claims: (spec) => [...pinnedOf(spec).map(({ configurationId }) => configurationId), ...stated(spec.appEnvId)],
+  claims: (spec) => [
+    ...pinnedOf(spec).map(({ configurationId }) => configurationId),
+    ...stated(spec.environmentRef?.externalId),
+  ],
   made: ({ appEnvId }) => stated(appEnvId),
   wipes: (spec, { acceptedAt }) =>
     acceptedAt === undefined ? [] : pinnedOf(spec).map(({ configurationId }) => configurationId),

@@ -7,6 +7,7 @@ import { expired, never, notYet, type Fence } from '../recovery/approval.ts';
 import { provenGone } from '../recovery/configurations.ts';
 import { isWhole } from '../recovery-activation/content.ts';
 import { movedOn } from '../recovery-activation/fences.ts';
+import { idOf } from '../shared/references.ts';
 import type { Facts, Spec } from './schema.ts';
 
 /** A pass over a reset. */
@@ -33,9 +34,9 @@ export function pinnedOf({ configurations, configurationId, configurationGenerat
 
 /** The environment whose protection is wiped. */
 export function environmentOf({ spec, referred, memory }: ResetPass): string {
-  const { appEnvId, environmentRef } = spec;
-  const found = environmentRef && referred('AppEnvironment', environmentRef.name)?.id;
-  return appEnvId ?? memory.facts.appEnvId ?? found ?? '';
+  const { environmentRef } = spec;
+  const found = idOf('AppEnvironment', environmentRef, { referred });
+  return environmentRef?.externalId ?? memory.facts.appEnvId ?? found ?? '';
 }
 
 /** The body that is sent. */
@@ -74,10 +75,10 @@ export function fenceOf(pass: ResetPass, seen: Seen): Step<Facts> | Fence | unde
 
 /** Naming an id is no proof that it is this namespace's: others may share the account. */
 function foreign({ spec, account }: ResetPass): Fence | undefined {
-  if (spec.environmentRef !== undefined || account.adoption !== 'Never') return undefined;
+  if (spec.environmentRef?.name !== undefined || account.adoption !== 'Never') return undefined;
   return never(
     'AdoptionNotAllowed',
-    'the spec names by id what this namespace may not have made, and adoption is Never here; use environmentRef, or let the account allow ById',
+    'the spec names by id what this namespace may not have made, and adoption is Never here; use environmentRef.name, or let the account allow ById',
   );
 }
 

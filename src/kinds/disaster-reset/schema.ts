@@ -4,7 +4,7 @@ import { specInAccount } from '../../engine/kind/schema/parts.ts';
 import { withRule } from '../../engine/kind/schema/rules.ts';
 import { choice, facts, fields, integer, listByKey, moment, serviceId, text } from '../../engine/kind/schema/schema.ts';
 import * as recovery from '../recovery/schema.ts';
-import { environment } from '../shared/schema.ts';
+import { environmentRef } from '../shared/schema.ts';
 
 const Configuration = fields('A configuration that is wiped.', {
   configurationId: serviceId('Its id.'),
@@ -16,7 +16,7 @@ const Fields = specInAccount('Which protection to wipe, and until when.', {
     'Environment wipes the protection of one environment. Account wipes all of the account; the operator refuses it unless it was started to allow it.',
     ['Environment', 'Account'],
   ),
-  ...environment(),
+  environmentRef: environmentRef().optional(),
   configurationId: serviceId('The configuration that is wiped; required with scope Environment.').optional(),
   configurationGeneration: recovery
     .generation('The generation that it must still have; required with scope Environment.')
@@ -41,24 +41,23 @@ const Fields = specInAccount('Which protection to wipe, and until when.', {
 export const Spec = recovery.once(
   withRule(
     withRule(Fields, {
-      rule: "self.scope != 'Environment' || (has(self.environmentRef) != has(self.appEnvId) && has(self.configurationId) && has(self.configurationGeneration) && !has(self.configurations))",
+      rule: "self.scope != 'Environment' || (has(self.environmentRef) && has(self.configurationId) && has(self.configurationGeneration) && !has(self.configurations))",
       message:
-        'scope: Environment needs exactly one of environmentRef and appEnvId, and configurationId with configurationGeneration, and no configurations',
+        'scope: Environment needs environmentRef and configurationId with configurationGeneration, and no configurations',
       check: (spec) =>
         spec.scope !== 'Environment' ||
-        ((spec.environmentRef !== undefined) !== (spec.appEnvId !== undefined) &&
+        (spec.environmentRef !== undefined &&
           spec.configurationId !== undefined &&
           spec.configurationGeneration !== undefined &&
           spec.configurations === undefined),
     }),
     {
-      rule: "self.scope != 'Account' || (has(self.configurations) && !has(self.environmentRef) && !has(self.appEnvId) && !has(self.configurationId) && !has(self.configurationGeneration))",
+      rule: "self.scope != 'Account' || (has(self.configurations) && !has(self.environmentRef) && !has(self.configurationId) && !has(self.configurationGeneration))",
       message: 'scope: Account needs configurations, and none of the fields that name one environment or configuration',
       check: (spec) =>
         spec.scope !== 'Account' ||
         (spec.configurations !== undefined &&
           spec.environmentRef === undefined &&
-          spec.appEnvId === undefined &&
           spec.configurationId === undefined &&
           spec.configurationGeneration === undefined),
     },

@@ -58,7 +58,7 @@ function deploysImage(related: Related): boolean {
 
 function imageOf({ spec }: Related): string | undefined {
   const { deploy, lifecycle } = (spec ?? {}) as Partial<EnvironmentSpec>;
-  return lifecycle?.mode === 'Observe' ? undefined : deploy?.image;
+  return lifecycle?.managementPolicy === 'Observe' ? undefined : deploy?.image;
 }
 
 /**
@@ -66,14 +66,15 @@ function imageOf({ spec }: Related): string | undefined {
  * does not refer to the app must be allowed to adopt: nobody is held up by a wish that is not granted.
  */
 function isMeant(pass: AppPass, { spec, namespace }: Related, taken: ReadonlySet<string | undefined>): boolean {
-  const { appEnvId, appId, appRef, environmentName, cliEnvName, lifecycle } = (spec ?? {}) as Partial<EnvironmentSpec>;
+  const { externalId, appRef, environmentName, cliEnvName, lifecycle } = (spec ?? {}) as Partial<EnvironmentSpec>;
+  const appId = appRef?.externalId;
   const refers = appRef?.name === pass.subject.name && namespace === pass.subject.namespace;
   if (!refers && adoptionWithin(lifecycle?.adoption, pass.account) === 'Never') return false;
   const ofThis = appId === undefined ? refers : appId === pass.memory.id;
   const ofAny = appId === undefined && appRef === undefined;
   const named = environmentsOf(pass).filter((item) =>
-    appEnvId !== undefined
-      ? item.appEnvId === appEnvId
+    externalId !== undefined
+      ? item.appEnvId === externalId
       : (ofThis || ofAny) &&
         (environmentName === undefined
           ? cliEnvName !== undefined && item.cliEnvName === cliEnvName

@@ -19,13 +19,13 @@ const bodyNames: Readonly<Record<string, string>> = {
   'image.pullSecretId': 'imagePullAccountSecretId',
   'source.contextDir': 'contextDir',
   'source.dockerfilePath': 'dockerfilePath',
-  'source.dockerfileFrom': 'customDockerfileContent',
+  'source.dockerfile': 'customDockerfileContent',
   'source.buildArgs': 'buildArgs',
   builder: 'builder',
   buildPullSecretId: 'buildPullAccountSecretId',
   'healthCheck.path': 'healthCheckPath',
   'healthCheck.port': 'healthCheckPort',
-  'healthCheck.headersFrom': 'healthCheckHeaders',
+  'healthCheck.headers': 'healthCheckHeaders',
 };
 
 /** Fields that POST /app does not take. */
@@ -35,7 +35,7 @@ export const afterCreation = [
   'image.pullSecretId',
   'healthCheck.path',
   'healthCheck.port',
-  'healthCheck.headersFrom',
+  'healthCheck.headers',
 ];
 
 /** Fields that PATCH /app does not take. */
@@ -64,7 +64,7 @@ export function isKept(field: string): boolean {
 
 /** A field that shows to be missing, and is hidden once it was sent. */
 export function isHiddenOnceSent(field: string): boolean {
-  return field === 'source.dockerfileFrom';
+  return field === 'source.dockerfile';
 }
 
 /** What is false may be left out. */
@@ -74,8 +74,8 @@ export function isHiddenAtTimes(field: string): boolean {
 
 /** A path and a content of the Dockerfile take each other's place. */
 export function isReplaced(field: string, wanted: Fields): boolean {
-  if (field === 'source.dockerfilePath') return wanted['source.dockerfileFrom'] !== undefined;
-  return field === 'source.dockerfileFrom' && wanted['source.dockerfilePath'] !== undefined;
+  if (field === 'source.dockerfilePath') return wanted['source.dockerfile'] !== undefined;
+  return field === 'source.dockerfile' && wanted['source.dockerfilePath'] !== undefined;
 }
 
 /** What the app is called in the service. */
@@ -89,7 +89,7 @@ export function desired(pass: AppPass): Fields {
   const { source, image, healthCheck } = spec;
   const cleared = (field: string, empty: Json) =>
     pass.memory.applied?.prints[field] === undefined ? undefined : empty;
-  const headers = healthCheck?.headersFrom ?? [];
+  const headers = healthCheck?.headers ?? [];
   return {
     name: nameOf(pass),
     preset: presetOf(spec),
@@ -108,24 +108,23 @@ export function desired(pass: AppPass): Fields {
     buildPullSecretId: spec.buildPullSecretId ?? cleared('buildPullSecretId', ''),
     'healthCheck.path': healthCheck?.path ?? cleared('healthCheck.path', ''),
     'healthCheck.port': healthCheck?.port,
-    'healthCheck.headersFrom':
+    'healthCheck.headers':
       headers.length > 0
         ? Object.fromEntries(headers.map((header) => [header.name, valueOf(header, pass) ?? '']))
-        : cleared('healthCheck.headersFrom', {}),
+        : cleared('healthCheck.headers', {}),
     ...jobFields(spec),
   };
 }
 
 /** A path or a content, never both; back to the usual path where the content of the spec is gone. */
-function dockerfile({ spec, memory, configMap }: AppPass): Fields {
+function dockerfile(pass: AppPass): Fields {
+  const { spec, memory } = pass;
   const { source } = spec;
   if (source === undefined) return {};
-  const { dockerfileFrom, dockerfilePath } = source;
-  if (dockerfileFrom !== undefined) {
-    return { 'source.dockerfileFrom': configMap(dockerfileFrom.name, dockerfileFrom.key) };
-  }
+  const { dockerfile: content, dockerfilePath } = source;
+  if (content !== undefined) return { 'source.dockerfile': valueOf(content, pass) };
   const prints = memory.applied?.prints ?? {};
-  const wasSet = prints['source.dockerfileFrom'] !== undefined || prints['source.dockerfilePath'] !== undefined;
+  const wasSet = prints['source.dockerfile'] !== undefined || prints['source.dockerfilePath'] !== undefined;
   const usual = wasSet && presetOf(spec) === 'CUSTOM' ? 'Dockerfile' : undefined;
   return { 'source.dockerfilePath': dockerfilePath ?? usual };
 }
@@ -134,7 +133,7 @@ function jobFields({ job }: Spec): Fields {
   const { concurrency, ...plain } = job ?? {};
   return {
     ...Object.fromEntries(Object.entries(plain).map(([name, value]) => [`job.${name}`, value])),
-    ...(concurrency && { [`job.concurrency.${concurrency.key}`]: typed(concurrency.value) }),
+    ...(concurrency && { [`job.concurrency.${concurrency.settingName}`]: typed(concurrency.value) }),
   };
 }
 
@@ -201,7 +200,7 @@ export function isHidden(field: string, pass: AppPass): boolean {
   const { id } = pass.memory;
   const item = id === undefined ? undefined : pass.view.one(appsOf(pass.account.accountId), id)?.item;
   const record = item && recordOf(item, pass)?.record;
-  if (field === 'source.dockerfileFrom') return record?.customDockerfileContentInUse !== false;
+  if (field === 'source.dockerfile') return record?.customDockerfileContentInUse !== false;
   if (!isShownField(field)) return true;
   if (record === undefined || record[shownAs[field]] !== undefined) return false;
   return field !== 'source.dockerfilePath' || record.customDockerfileContentInUse !== true;

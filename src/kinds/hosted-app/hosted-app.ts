@@ -46,12 +46,12 @@ function admit(pass: AppPass): Step<Facts> | undefined {
   const preset = presetOf(spec);
   const shown = memory.id === undefined ? undefined : view.one(appsOf(account.accountId), memory.id)?.item;
   if (shown?.dockerPreset === preset || (memory.id !== undefined && shown === undefined)) return undefined;
-  const catalogues = [appPresetsOf(), databasePresetsOf()];
-  const unread = catalogues.find((read) => view.all(read) === undefined && view.problem(read) === undefined);
+  const catalogs = [appPresetsOf(), databasePresetsOf()];
+  const unread = catalogs.find((read) => view.all(read) === undefined && view.problem(read) === undefined);
   if (unread !== undefined) return readOf(pass, unread, Number.NEGATIVE_INFINITY);
-  const known = catalogues.flatMap((read) => [...(view.all(read)?.items.keys() ?? [])]);
-  // Half a catalogue proves nothing: the service itself refuses what it does not have.
-  const isWhole = catalogues.every((read) => view.all(read) !== undefined);
+  const known = catalogs.flatMap((read) => [...(view.all(read)?.items.keys() ?? [])]);
+  // Half a catalog proves nothing: the service itself refuses what it does not have.
+  const isWhole = catalogs.every((read) => view.all(read) !== undefined);
   if (!isWhole || known.length === 0 || known.includes(preset)) return undefined;
   const near = nearest(preset, known);
   const message = `spec.preset ${preset} is none of the presets of the account${near === undefined ? '' : `; did you mean ${near}?`}`;
@@ -73,17 +73,19 @@ function typeOf(pass: AppPass): string {
 }
 
 /** Fields that creation alone takes and that never show. */
-function creationOnly({ presetVersion, database = {} }: Spec): readonly string[] {
+function creationOnly({ atCreation: given }: Spec): readonly string[] {
+  const { presetVersion, database = {} } = given ?? {};
   const { settings = {}, ...size } = database;
   return [
-    ...(presetVersion === undefined ? [] : ['presetVersion']),
-    ...Object.keys(definedOf(size)).map((field) => `database.${field}`),
-    ...(Object.keys(settings).length > 0 ? ['database.settings'] : []),
+    ...(presetVersion === undefined ? [] : ['atCreation.presetVersion']),
+    ...Object.keys(definedOf(size)).map((field) => `atCreation.database.${field}`),
+    ...(Object.keys(settings).length > 0 ? ['atCreation.database.settings'] : []),
   ];
 }
 
 /** What creation takes besides. */
-function atCreation({ presetVersion, source, database }: Spec): Fields {
+function atCreation({ source, atCreation: given }: Spec): Fields {
+  const { presetVersion, database } = given ?? {};
   const settings = Object.entries(database?.settings ?? {}).map(([name, value]) => [name, typed(value)]);
   return {
     dockerPresetVersion: presetVersion,
@@ -106,7 +108,7 @@ const plan: ObjectPlan<Spec, Facts, ShownApp> = {
   nameOf: (item) => item.name,
   createdAtOf: (item) => ('createdAtMs' in item ? item.createdAtMs : undefined),
   lifecycle: ({ lifecycle }) => ({
-    mode: lifecycle?.mode ?? 'Manage',
+    managementPolicy: lifecycle?.managementPolicy ?? 'Manage',
     adoption: lifecycle?.adoption,
     onDelete: lifecycle?.onDelete ?? 'Retain',
     onMissing: lifecycle?.onMissing ?? 'Stall',
@@ -131,7 +133,7 @@ const plan: ObjectPlan<Spec, Facts, ShownApp> = {
   sentElsewhere: (field, pass) => field === 'image.reference' && isDeployedByEnvironment(pass),
   kept: isKept,
   replaced: isReplaced,
-  secret: (field) => field === 'healthCheck.headersFrom',
+  secret: (field) => field === 'healthCheck.headers' || field === 'source.dockerfile',
   fixed,
   afterCreation,
   creationOnly,
@@ -191,17 +193,11 @@ const plan: ObjectPlan<Spec, Facts, ShownApp> = {
 export const hostedApp = defineKind<Spec, Facts>({
   ...identity,
   needs: ({ source, healthCheck }) => {
-    const headers = needsOf(
-      (healthCheck?.headersFrom ?? []).map((header) => [`healthCheck.headersFrom (${header.name})`, header]),
-    );
-    const dockerfile = source?.dockerfileFrom;
-    return {
-      secrets: headers.secrets,
-      configMaps: [
-        ...headers.configMaps,
-        ...(dockerfile === undefined ? [] : [{ ...dockerfile, field: 'source.dockerfileFrom' }]),
-      ],
-    };
+    const headers = healthCheck?.headers ?? [];
+    return needsOf([
+      ...headers.map((header) => [`healthCheck.headers (${header.name})`, header] as const),
+      ...(source?.dockerfile === undefined ? [] : [['source.dockerfile', source.dockerfile] as const]),
+    ]);
   },
   claims: ({ externalId }) => (externalId === undefined ? [] : [externalId]),
   step: (pass) => planObject(plan, pass),

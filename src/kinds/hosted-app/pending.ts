@@ -36,7 +36,7 @@ export function pendingMeanwhile(changed: Fields, pass: AppPass): Facts {
   const { spec, memory, subject } = pass;
   return {
     ...withPending(memory.facts, [...(memory.facts.pendingChanges ?? []), ...sentWith(changed, pass)]),
-    ...(spec.applyImmediately === true && isTakenOver(pass) && { takenOverAt: subject.generation }),
+    ...(spec.applyImmediately === true && isTakenOver(pass) && { takenOverGeneration: subject.generation }),
   };
 }
 
@@ -45,7 +45,7 @@ function sentWith(changed: Fields, pass: AppPass): readonly string[] {
 }
 
 function withPending(facts: Facts, fields: readonly string[]): Facts {
-  if (fields.length === 0) return { ...facts, pendingChanges: undefined, takenOverAt: undefined };
+  if (fields.length === 0) return { ...facts, pendingChanges: undefined, takenOverGeneration: undefined };
   return { ...facts, pendingChanges: [...new Set(fields)].toSorted() };
 }
 
@@ -74,7 +74,7 @@ export function applyPending(pass: AppPass, id: string): Step<Facts> | undefined
   if (left.length < pending.length && isDeployedByEnvironment(pass)) {
     return { is: 'again', remember: { facts: withPending(memory.facts, left) } };
   }
-  if (memory.facts.takenOverAt === subject.generation) return noLongerInDoubt(memory.facts);
+  if (memory.facts.takenOverGeneration === subject.generation) return noLongerInDoubt(memory.facts);
   const wanted = definedOf(desired(pass));
   const waiting = only(wanted, pending);
   const again = { ...waiting, ...goesAlong(waiting, pass) };
@@ -100,13 +100,13 @@ export function applyPending(pass: AppPass, id: string): Step<Facts> | undefined
 /** The app is as its spec says; what of that does not run yet, though it was to be applied at once, and why. */
 export function atRest(pass: AppPass): Step<Facts> {
   const { spec, memory, subject } = pass;
-  const { pendingChanges = [], takenOverAt } = memory.facts;
+  const { pendingChanges = [], takenOverGeneration } = memory.facts;
   const deployers = spec.image === undefined ? [] : boundDeployers(pass);
   const notes = [
     ...(deployers.length > 0
       ? [`image serves for the creation only, since ${deployers.slice(0, 3).join(', ')} deploys an image of its own`]
       : []),
-    ...(spec.applyImmediately === true && takenOverAt === subject.generation
+    ...(spec.applyImmediately === true && takenOverGeneration === subject.generation
       ? [
           `${pendingChanges.join(', ')} was sent to the app when it was taken over, which does not show whether it differs, and waits in each environment for its next deployment, or for the next edit of this spec`,
         ]

@@ -5,17 +5,17 @@ import {
   drift,
   externalId,
   lifecycle,
-  mode,
+  managementPolicy,
   onDelete,
   onMissing,
   specInAccount,
 } from '../../engine/kind/schema/parts.ts';
-import { atMostOne, immutableFields, withRule, withTransition } from '../../engine/kind/schema/rules.ts';
+import { atMostOne, exactlyOne, immutableFields, withRule, withTransition } from '../../engine/kind/schema/rules.ts';
 import {
-  configMapKey,
   facts,
   fields,
   flag,
+  givenText,
   integer,
   listByKey,
   listOf,
@@ -24,8 +24,8 @@ import {
   serviceId,
   shown,
   text,
+  valueOrSource,
 } from '../../engine/kind/schema/schema.ts';
-import { valueFrom } from '../shared/schema.ts';
 
 /** Presets that the interface names and that are not databases. */
 export const appPresets = [
@@ -55,28 +55,35 @@ export const databasePresets = [
 ] as const;
 
 const Git = fields('The repository that the service builds from. It can only be given when the resource is created.', {
-  namespace: text('The owner of the repository.', { min: 1, max: 256 }),
-  repo: text('The name of the repository.', { min: 1, max: 256 }),
-  installationId: text('The installation that lets the service read it; GitHub needs it.', {
-    min: 1,
-    max: 128,
-  }).optional(),
+  namespace: text('The owner of the repository (interface: gitNamespace).', { min: 1, max: 256 }),
+  repo: text('The name of the repository (interface: gitRepo).', { min: 1, max: 256 }),
+  installationId: text(
+    'The installation that lets the service read it; GitHub needs it (interface: gitInstallationId).',
+    {
+      min: 1,
+      max: 128,
+    },
+  ).optional(),
 });
 
 const Source = withRule(
   atMostOne(
     fields('Builds the app from source.', {
       git: Git.optional(),
-      cliDeployment: flag("True for an app whose source is pushed with the service's command line.").optional(),
+      cliDeployment: flag(
+        "True for an app whose source is pushed with the service's command line (interface: isCliDeployment).",
+      ).optional(),
       contextDir: text('The folder to build in. Default: ./', { max: 1024 }).optional(),
       dockerfilePath: text('The path of the Dockerfile. Default with preset CUSTOM: Dockerfile.', {
         min: 1,
         max: 1024,
       }).optional(),
-      dockerfileFrom: configMapKey('A key of a ConfigMap that holds the Dockerfile, instead of a path.').optional(),
+      dockerfile: givenText(
+        'The content of the Dockerfile, instead of a path (interface: customDockerfileContent).',
+      ).optional(),
       buildArgs: text('Arguments of the build, as the service takes them.', { max: 16_384 }).optional(),
     }),
-    ['dockerfilePath', 'dockerfileFrom'],
+    ['dockerfilePath', 'dockerfile'],
   ),
   {
     rule: 'has(self.git) != (has(self.cliDeployment) && self.cliDeployment)',
@@ -85,26 +92,34 @@ const Source = withRule(
   },
 );
 
-const Image = fields('Runs a pre-built image.', {
-  reference: text('The image, such as registry.example.com/team/web:1.2.', { min: 1, max: 1024 }),
-  pullSecretId: serviceId("The id of the registry credential, among the account's secrets.").optional(),
+const Image = fields('Runs a pre-built image (interface: useImage).', {
+  reference: text('The image, such as registry.example.com/team/web:1.2 (interface: image).', { min: 1, max: 1024 }),
+  pullSecretId: serviceId(
+    "The id of the registry credential, among the account's secrets (interface: imagePullAccountSecretId).",
+  ).optional(),
 });
 
 const HealthCheck = fields('How the service checks that the app answers.', {
-  path: text('The path that is asked.', { max: 2048 }).optional(),
-  port: integer('The port that is asked. Default: the port of the app.', { min: 1, max: 65_535 }).optional(),
-  headersFrom: listByKey(
-    'Headers to send along.',
-    fields('A header.', {
-      name: text('Its name.', { min: 1, max: 256, pattern: "^[A-Za-z0-9!#$%&'*+.^_`|~-]+$" }),
-      valueFrom: valueFrom(),
-    }),
+  path: text('The path that is asked (interface: healthCheckPath).', { max: 2048 }).optional(),
+  port: integer('The port that is asked (interface: healthCheckPort). Default: the port of the app.', {
+    min: 1,
+    max: 65_535,
+  }).optional(),
+  headers: listByKey(
+    'Headers to send along (interface: healthCheckHeaders).',
+    exactlyOne(
+      fields('A header.', {
+        name: text('Its name.', { min: 1, max: 256, pattern: "^[A-Za-z0-9!#$%&'*+.^_`|~-]+$" }),
+        ...valueOrSource(),
+      }),
+      ['value', 'valueFrom'],
+    ),
     ['name'],
     { max: 50 },
   ).optional(),
 });
 
-const Job = fields('What a job runs; only with preset JOB.', {
+const Job = fields('What a job runs; only with preset JOB (interface: jobConfig).', {
   command: text('The command.', { max: 16_384 }).optional(),
   shell: flag('Whether a shell runs the command.').optional(),
   timeoutSeconds: integer('How long a run may take, in seconds.', { min: 0, max: 2_000_000_000 }).optional(),
@@ -114,15 +129,15 @@ const Job = fields('What a job runs; only with preset JOB.', {
   }).optional(),
   backoffLimit: integer('How often a failed run is repeated.', { min: 0, max: 1_000_000 }).optional(),
   concurrency: fields(
-    'The concurrency setting of the job. The interface does not show what it is called, so its name is given here.',
+    'Whether and how runs of the job may overlap. The interface does not show what this setting of jobConfig is called, so its name is given here.',
     {
-      key: text('The name of the setting, as the service calls it.', { min: 1, max: 128 }),
+      settingName: text('What the service calls the setting.', { min: 1, max: 128 }),
       value: text('Its value; digits alone are sent as a number, true and false as such.', { min: 1, max: 256 }),
     },
   ).optional(),
 });
 
-const Database = fields('The size of a database or service; only when it is created.', {
+const Database = fields('The size of a database or service.', {
   containers: integer('Replicas. CouchDB has 1.', { min: 1, max: 1000 }).optional(),
   disk: integer("The size of the disk, in the unit in which the account's status.catalog shows the limit.", {
     min: 1,
@@ -130,11 +145,19 @@ const Database = fields('The size of a database or service; only when it is crea
   }).optional(),
   withPersistence: flag('Whether data is kept on disk.').optional(),
   settings: mapOf(
-    'Settings of the database; digits alone are sent as a number, true and false as such.',
+    'Settings of the database (interface: databaseSettings); digits alone are sent as a number, true and false as such.',
     text('The value of a setting.', { max: 4096 }),
     { maxProperties: 100, maxKeyLength: 128 },
   ).optional(),
 });
+
+const AtCreation = fields(
+  'What can be given only when the resource is created: the service cannot change it later, and does not show it.',
+  {
+    presetVersion: text('The version of the preset (interface: dockerPresetVersion).', { min: 1, max: 128 }).optional(),
+    database: Database.optional(),
+  },
+);
 
 const Fields = specInAccount('What runs, and how it is built.', {
   name: ownName('The name of the app in the service.', {
@@ -142,13 +165,9 @@ const Fields = specInAccount('What runs, and how it is built.', {
     fixed: 'spec.name cannot be changed: the service cannot rename an app',
   }).optional(),
   preset: text(
-    'The preset: CUSTOM, FUNCTION, JOB, POSTGRESQL, or any other that status.catalog of the account lists. Default: CUSTOM.',
+    'The preset: CUSTOM, FUNCTION, JOB, POSTGRESQL, or any other that status.catalog of the account lists (interface: dockerPreset). Default: CUSTOM.',
     { min: 1, max: 64, pattern: '^[A-Z][A-Z0-9_]*$' },
   ).optional(),
-  presetVersion: text('The version of the preset. It can only be given when the resource is created.', {
-    min: 1,
-    max: 128,
-  }).optional(),
   port: integer('The port that the app listens on. Required unless preset is JOB.', {
     min: 1,
     max: 65_535,
@@ -157,17 +176,17 @@ const Fields = specInAccount('What runs, and how it is built.', {
   image: Image.optional(),
   builder: text('What builds the source, such as DOCKER or NIXPACKS.', { min: 1, max: 64 }).optional(),
   buildPullSecretId: serviceId(
-    "The id of the registry credential for base images, among the account's secrets.",
+    "The id of the registry credential for base images, among the account's secrets (interface: buildPullAccountSecretId).",
   ).optional(),
   healthCheck: HealthCheck.optional(),
   job: Job.optional(),
-  database: Database.optional(),
+  atCreation: AtCreation.optional(),
   applyImmediately: flag(
     'Whether changes deploy to all environments at once. Otherwise they stay pending in each environment until its next deployment. Default: false.',
   ).optional(),
   externalId: externalId('an app'),
   lifecycle: lifecycle({
-    mode,
+    managementPolicy,
     adoption,
     drift,
     onDelete: onDelete(['Delete', 'Retain'], 'Delete removes the app with all its environments. Default: Retain.'),
@@ -176,8 +195,8 @@ const Fields = specInAccount('What runs, and how it is built.', {
 });
 
 type Fields = z.output<typeof Fields>;
-const isDatabase = ({ preset, database }: Fields) =>
-  database !== undefined || (databasePresets as readonly string[]).includes(preset ?? 'CUSTOM');
+const isDatabase = ({ preset, atCreation }: Fields) =>
+  atCreation?.database !== undefined || (databasePresets as readonly string[]).includes(preset ?? 'CUSTOM');
 const words = (presets: readonly string[]) => `[${presets.map((preset) => `'${preset}'`).join(', ')}]`;
 /** What `job` has a field of its own for. */
 const jobSettings: readonly string[] = [
@@ -200,7 +219,7 @@ function withRules(schema: typeof Fields): typeof Fields {
     check: (spec) => spec.port !== undefined || spec.preset === 'JOB',
   });
   const oneOrigin = withRule(port, {
-    rule: `has(self.source) != has(self.image) || (!has(self.source) && (has(self.externalId) || has(self.database) || ${preset} in ${words(databasePresets)}))`,
+    rule: `has(self.source) != has(self.image) || (!has(self.source) && (has(self.externalId) || self.?atCreation.?database.hasValue() || ${preset} in ${words(databasePresets)}))`,
     message: 'set exactly one of source and image; a database, or an app that externalId names, may have neither',
     check: (spec) =>
       (spec.source !== undefined) !== (spec.image !== undefined) ||
@@ -214,24 +233,24 @@ function withRules(schema: typeof Fields): typeof Fields {
     check: (spec) => spec.job === undefined || spec.preset === 'JOB',
   });
   const concurrency = withRule(job, {
-    rule: `!has(self.job) || !has(self.job.concurrency) || !(self.job.concurrency.key in ${words(jobSettings)})`,
-    message: 'job.concurrency.key must not be the name of another setting of job',
-    fieldPath: '.job.concurrency.key',
-    check: ({ job: settings }) => !jobSettings.includes(settings?.concurrency?.key ?? ''),
+    rule: `!has(self.job) || !has(self.job.concurrency) || !(self.job.concurrency.settingName in ${words(jobSettings)})`,
+    message: 'job.concurrency.settingName must not be the name of another setting of job',
+    fieldPath: '.job.concurrency.settingName',
+    check: ({ job: settings }) => !jobSettings.includes(settings?.concurrency?.settingName ?? ''),
   });
   const database = withRule(concurrency, {
-    rule: `!has(self.database) || !(${preset} in ${words(appPresets)})`,
-    message: 'database is only allowed when preset names a database or service',
-    fieldPath: '.database',
+    rule: `!self.?atCreation.?database.hasValue() || !(${preset} in ${words(appPresets)})`,
+    message: 'atCreation.database is only allowed when preset names a database or service',
+    fieldPath: '.atCreation',
     reason: 'FieldValueForbidden',
     check: (spec) =>
-      spec.database === undefined || !(appPresets as readonly string[]).includes(spec.preset ?? 'CUSTOM'),
+      spec.atCreation?.database === undefined || !(appPresets as readonly string[]).includes(spec.preset ?? 'CUSTOM'),
   });
   return withRule(database, {
-    rule: `${preset} != 'COUCHDB' || self.?database.?containers.orValue(1) == 1`,
-    message: 'CouchDB is a single node: database.containers must be 1',
-    fieldPath: '.database',
-    check: (spec) => spec.preset !== 'COUCHDB' || (spec.database?.containers ?? 1) === 1,
+    rule: `${preset} != 'COUCHDB' || self.?atCreation.?database.?containers.orValue(1) == 1`,
+    message: 'CouchDB is a single node: atCreation.database.containers must be 1',
+    fieldPath: '.atCreation',
+    check: (spec) => spec.preset !== 'COUCHDB' || (spec.atCreation?.database?.containers ?? 1) === 1,
   });
 }
 
@@ -248,7 +267,7 @@ function withFixedFields(schema: typeof Fields): typeof Fields {
   });
   return immutableFields(
     git,
-    ['presetVersion', 'database'],
+    ['atCreation'],
     'can only be given when the resource is created; the service cannot change it later',
   );
 }
@@ -278,7 +297,7 @@ export const Facts = facts({
     text('A field.', { max: 128 }),
     { max: 50 },
   ).optional(),
-  takenOverAt: integer(
+  takenOverGeneration: integer(
     'The generation of the spec by which the app was taken over: what it left pending is applied at once from the next one on.',
     { min: 0, max: 9_007_199_254_740_991 },
   ).optional(),
@@ -303,6 +322,7 @@ export const identity = {
   life: 'long',
   spec: Spec,
   facts: Facts,
+  internal: ['takenOverGeneration', 'applyInDoubt'],
   idField: 'appId',
   holds: true,
   columns: [

@@ -1,3 +1,4 @@
+import { isoSeconds } from '../../base/time.ts';
 import { sameJson } from '../../base/json.ts';
 import { defineKind, type Needs } from '../../engine/kind/contract/define.ts';
 import type { Pass } from '../../engine/kind/contract/pass.ts';
@@ -10,7 +11,7 @@ import { identity, type Facts, type Spec } from './schema.ts';
 
 type AccountPass = Pass<Spec, Facts>;
 
-/** Proves the token by reading the account, pins the endpoint at the first success, and then reads the catalogue. */
+/** Proves the token by reading the account, pins the endpoint at the first success, and then reads the catalog. */
 export function accountStep(pass: AccountPass): Step<Facts> {
   if (pass.subject.deleting) return leave(pass);
   const { endpoint, accountId } = pass.account;
@@ -54,21 +55,21 @@ function troubleOf(pass: AccountPass, apps: Read): Verdict<Facts> | undefined {
   }
 }
 
-/** Whether the service holds back requests of this credential at the moment. */
-export function throttled({ account, view }: AccountPass): OwnCondition {
+/** Whether the service holds back requests of this credential at the moment, until when, and how many resources wait for that. */
+export function throttled({ account, view, tally, wallMs }: AccountPass): OwnCondition {
   const type = 'Throttled';
-  if (account.isThrottled !== true && view.problem(appsOf(account.accountId))?.why !== 'throttled') {
+  const { throttledMs } = account;
+  if (throttledMs === undefined && view.problem(appsOf(account.accountId))?.why !== 'throttled') {
     return { type, status: 'False', reason: 'NotThrottled', message: 'the service answers without holding back' };
   }
-  return {
-    type,
-    status: 'True',
-    reason: 'Throttling',
-    message: 'the service asked to slow down; requests wait until it allows them',
-  };
+  const until = throttledMs === undefined ? 'until it allows them' : `until ${isoSeconds(wallMs + throttledMs + 999)}`;
+  const waiting = tally?.().throttled ?? 0;
+  const whoWaits = waiting === 0 ? '' : `; ${waiting} resource${waiting === 1 ? ' waits' : 's wait'} for that`;
+  const message = `the service asked to slow down: requests wait ${until}${whoWaits}`;
+  return { type, status: 'True', reason: 'Throttling', message };
 }
 
-/** A part of the catalogue that was neither read nor refused; a refused one is left out. */
+/** A part of the catalog that was neither read nor refused; a refused one is left out. */
 function isUnread(pass: AccountPass, read: Read): boolean {
   return pass.view.all(read) === undefined && pass.view.problem(read) === undefined;
 }

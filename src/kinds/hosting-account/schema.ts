@@ -28,18 +28,20 @@ export function accountFields(where: string, adoption: 'ById' | 'Never') {
     dangerousCredentialsRef: objectRef(
       `A Secret ${where} like credentialsRef, used only to activate, discard and reset disaster recovery. Its baseUrl must equal the main one, and its token must see the same account.`,
     ).optional(),
-    mode: choice(
-      'Observe lets nothing in this account write to the service, whatever a resource says. Default: Manage.',
-      ['Manage', 'Observe'],
-    ).optional(),
-    adoption: choice(
-      `The most that a resource in this account may take over of what exists in the service: Never, ById when it names the id, ByName when exactly one object has its name. Default: ${adoption}.`,
-      ['Never', 'ById', 'ByName'],
-    ).optional(),
-    pollSeconds: integer('How often the service is read when all is calm, in seconds. Default: 60.', {
-      min: 10,
-      max: 3600,
+    lifecycle: fields('How far the operator may go in this account; the limit of what resources in it say.', {
+      managementPolicy: choice(
+        'Observe lets nothing in this account write to the service, whatever a resource says. Default: Manage.',
+        ['Manage', 'Observe'],
+      ).optional(),
+      adoption: choice(
+        `The most that a resource in this account may take over of what exists in the service: Never, ById when it names the id, ByName when exactly one object has its name. Default: ${adoption}.`,
+        ['Never', 'ById', 'ByName'],
+      ).optional(),
     }).optional(),
+    pollSeconds: integer(
+      'How often the service is read when all is calm, in seconds. Default: 60, or what the operator was started with (--poll-seconds).',
+      { min: 10, max: 3600 },
+    ).optional(),
     budget: fields('How hard the service may be called with this credential.', {
       requestsPerSecond: integer('Requests per second. Default: 5.', { min: 1, max: 1000 }).optional(),
       concurrency: integer('Requests at the same time. Default: 4.', { min: 1, max: 100 }).optional(),
@@ -52,7 +54,7 @@ const version = text('A version.', { max: 128 });
 const AppPreset = shown('A preset for apps, functions and jobs.', {
   name: text('The name to use in spec.preset of a HostedApp.', { max: 128 }),
   label: text('What the service calls it.', { max: 256 }).optional(),
-  versions: listOf('The values for spec.presetVersion.', version, { max: 100 }).optional(),
+  versions: listOf('The values for spec.atCreation.presetVersion.', version, { max: 100 }).optional(),
   defaultVersion: text('The version used when none is named.', { max: 128 }).optional(),
   isCustom: flag('Whether it builds from a Dockerfile of yours.').optional(),
   isFunction: flag('Whether it makes a function.').optional(),
@@ -63,14 +65,14 @@ const AppPreset = shown('A preset for apps, functions and jobs.', {
 const DatabasePreset = shown('A preset for databases and services.', {
   name: text('The name to use in spec.preset of a HostedApp.', { max: 128 }),
   label: text('What the service calls it.', { max: 256 }).optional(),
-  versions: listOf('The values for spec.presetVersion.', version, { max: 100 }).optional(),
+  versions: listOf('The values for spec.atCreation.presetVersion.', version, { max: 100 }).optional(),
   defaultVersion: text('The version used when none is named.', { max: 128 }).optional(),
   protocols: listOf('The protocols of its connections.', text('A protocol.', { max: 64 }), { max: 20 }).optional(),
   maxDisk: integer('The largest disk.', { min: 0, max: 2_000_000_000 }).optional(),
   maxContainers: integer('The most replicas.', { min: 0, max: 1_000_000 }).optional(),
 });
 
-const Solution = shown('A solution of the catalogue.', {
+const Solution = shown('A solution of the catalog.', {
   name: text('The name to use in spec.solution of a SolutionInstallation.', { max: 128 }),
   requiredInputs: listOf('The inputs that it needs.', text('An input.', { max: 128 }), { max: 50 }).optional(),
   components: listOf('The components that it creates.', text('A component.', { max: 128 }), { max: 50 }).optional(),
@@ -136,7 +138,12 @@ export type Spec = z.output<typeof Spec>;
 export const accountColumns = [
   { name: 'ACCOUNT', path: '.spec.accountId', description: 'The id of the account in the service.' },
   { name: 'ENDPOINT', path: '.status.endpoint', description: 'The host of the service.' },
-  { name: 'MODE', path: '.spec.mode', wide: true, description: 'Whether resources may write to the service.' },
+  {
+    name: 'POLICY',
+    path: '.spec.lifecycle.managementPolicy',
+    wide: true,
+    description: 'Observe where nothing may write to the service.',
+  },
 ] as const;
 
 /** The manifest and the page of HostingAccount. */

@@ -26,7 +26,7 @@ export function restrictTo(pass: AccessPass, { target, ids, isWhole }: Sending):
   const { spec, memory, subject } = pass;
   const [first, ...others] = target;
   if (first === undefined) {
-    const message = 'spec.environments names none: an empty list would mean full access, so nothing is sent';
+    const message = 'spec.environmentRefs names none: an empty list would mean full access, so nothing is sent';
     return { is: 'stall', reason: 'InvalidSpec', message };
   }
   const held = holdsBack(pass) ?? stale(pass);
@@ -36,7 +36,7 @@ export function restrictTo(pass: AccessPass, { target, ids, isWhole }: Sending):
   const isNew = ids.some((id) => !set.includes(id) && !asked.includes(id));
   const call: Call<Facts> = {
     ...callOf(pass, request, target),
-    words: `restrict ${spec.membershipId} to ${target.join(', ')}`,
+    words: `restrict ${spec.externalId} to ${target.join(', ')}`,
     // An answer that is lost must not make strangers of the ids that we asked for.
     ...(isNew && { journal: { operation: 'restrict', attempt: 1, digest: pass.print(request.body ?? null) } }),
     committed: () => ({
@@ -50,7 +50,7 @@ export function restrictTo(pass: AccessPass, { target, ids, isWhole }: Sending):
 
 /** Whether nothing is sent, and so nothing asked for. */
 export function isObserved({ spec, account }: AccessPass): boolean {
-  return spec.lifecycle?.mode === 'Observe' || account.mode === 'Observe';
+  return spec.lifecycle?.managementPolicy === 'Observe' || account.managementPolicy === 'Observe';
 }
 
 /** Gives the member every environment: the only place where the empty list is sent. */
@@ -70,7 +70,7 @@ export function holdsBack(pass: AccessPass): Step<Facts> | undefined {
     };
   }
   if (!contested.has('environments')) return undefined;
-  const message = `somebody else keeps changing what ${spec.membershipId} may reach; it is left as it is for now`;
+  const message = `somebody else keeps changing what ${spec.externalId} may reach; it is left as it is for now`;
   return { is: 'stall', reason: 'Contested', message };
 }
 
@@ -78,14 +78,14 @@ export function holdsBack(pass: AccessPass): Step<Facts> | undefined {
 function stale(pass: AccessPass): Step<Facts> | undefined {
   const read = readAccess(pass);
   const since = Math.max(pass.askedAt, pass.notes['lookSince'] ?? Number.NEGATIVE_INFINITY);
-  const seen = pass.view.one(read, pass.spec.membershipId);
+  const seen = pass.view.one(read, pass.spec.externalId);
   return seen === undefined || seen.walk.begunAt < since
     ? { ...readOf(pass, read, since), note: pass.notes }
     : undefined;
 }
 
 function membershipOf({ account, spec }: AccessPass): { readonly accountId: string; readonly membershipId: string } {
-  return { accountId: account.accountId, membershipId: spec.membershipId };
+  return { accountId: account.accountId, membershipId: spec.externalId };
 }
 
 function callOf(pass: AccessPass, request: Request, target: readonly string[]): Omit<Call<Facts>, 'words'> {
@@ -103,7 +103,7 @@ function callOf(pass: AccessPass, request: Request, target: readonly string[]): 
 /** What an answer that says no, or none at all, leads to. */
 function saidNo(pass: AccessPass, refusal: Refusal, target: readonly string[]): Verdict<Facts> | undefined {
   const { is, message } = refusal;
-  const words = `changing what ${pass.spec.membershipId} may reach: ${message}`;
+  const words = `changing what ${pass.spec.externalId} may reach: ${message}`;
   if (is === 'inDoubt') {
     return {
       is: 'wait',

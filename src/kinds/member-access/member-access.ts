@@ -26,19 +26,20 @@ import {
   wantedOf,
   type AccessPass,
 } from './view.ts';
+import { needOf } from '../shared/references.ts';
 import { identity, type Facts, type Spec } from './schema.ts';
 
 function step(pass: AccessPass): Step<Facts> {
   const { subject, spec, memory, account } = pass;
   if (subject.deleting) return leave(pass);
-  const { membershipId } = spec;
+  const { externalId: membershipId } = spec;
   const other = pass.claimant(membershipId);
   if (other?.goesFirst === true) {
     const message = `the access of ${membershipId} belongs to ${other.name}, which is older; one membership has one owner`;
     const facts = inherited(pass, other.name);
     return { is: 'stall', reason: 'Claimed', message, ...(facts && { remember: { facts } }) };
   }
-  const notOurs = notGranted(`spec.membershipId names ${membershipId}`, spec.lifecycle?.adoption, account);
+  const notOurs = notGranted(`spec.externalId names ${membershipId}`, spec.lifecycle?.adoption, account);
   if (notOurs !== undefined) return notOurs;
   const seen = pass.view.one(readAccess(pass), membershipId);
   if (seen === undefined) return readOf(pass, readAccess(pass), Number.NEGATIVE_INFINITY);
@@ -62,7 +63,7 @@ function step(pass: AccessPass): Step<Facts> {
 /** The spec gives everything, and says so: the one use of the empty list while the resource lives. */
 function grant(pass: AccessPass, allowed: readonly string[]): Step<Facts> {
   if (allowed.length === 0) return settled(pass, []);
-  return holdsBack(pass) ?? { is: 'call', call: openUp(pass, `give ${pass.spec.membershipId} every environment`) };
+  return holdsBack(pass) ?? { is: 'call', call: openUp(pass, `give ${pass.spec.externalId} every environment`) };
 }
 
 function restrict(pass: AccessPass, allowed: readonly string[]): Step<Facts> {
@@ -72,7 +73,7 @@ function restrict(pass: AccessPass, allowed: readonly string[]): Step<Facts> {
   if (ids.some((id) => pass.view.one(list, id) === undefined)) return readOf(pass, list, Number.NEGATIVE_INFINITY);
   if (allowed.length === 0 && set.length > 0) return close(pass);
   if (unresolved.length > 0) {
-    const message = `spec.environments refers to ${named(unresolved)}, which does not exist or has no id yet; nothing is sent, so that nothing is widened`;
+    const message = `spec.environmentRefs refers to ${named(unresolved)}, which does not exist or has no id yet; nothing is sent, so that nothing is widened`;
     return { is: 'wait', reason: 'ReferenceNotReady', message };
   }
   const others = isEdited(pass) ? [] : ids.filter((id) => !set.includes(id) && !allowed.includes(id));
@@ -90,9 +91,9 @@ function restrict(pass: AccessPass, allowed: readonly string[]): Step<Facts> {
 
 /** A reference means another environment than when the spec was applied: whoever may edit that must not widen this. */
 function changed({ spec, referred }: AccessPass, ids: readonly string[]): Step<Facts> {
-  const names = (spec.environments ?? []).flatMap(({ environmentRef }) => environmentRef?.name ?? []);
+  const names = (spec.environmentRefs ?? []).flatMap(({ name }) => name ?? []);
   const moved = names.filter((name) => ids.includes(referred('AppEnvironment', name)?.id ?? ''));
-  const message = `${named(moved)} means ${ids.join(', ')} now, and meant another environment when this spec was applied; nothing is sent until the spec is edited, for instance to name it by appEnvId`;
+  const message = `${named(moved)} means ${ids.join(', ')} now, and meant another environment when this spec was applied; nothing is sent until the spec is edited, for instance to name it by externalId`;
   return { is: 'stall', reason: 'EnvironmentChanged', message };
 }
 
@@ -103,7 +104,7 @@ function withoutGone(pass: AccessPass, target: readonly string[]): Step<Facts> |
   if (refusedAt === undefined || account.frozen !== undefined) return undefined;
   const list = appEnvsOf(account.accountId);
   const since = refusedAt + account.pollMs;
-  const seen = view.one(list, spec.membershipId);
+  const seen = view.one(list, spec.externalId);
   if (seen === undefined || seen.walk.begunAt < since) return { ...readOf(pass, list, since), note: notes };
   const gone = unseenIn(pass, target);
   const rest = target.filter((id) => !gone.includes(id));
@@ -112,7 +113,7 @@ function withoutGone(pass: AccessPass, target: readonly string[]): Step<Facts> |
 
 /** The service shows every environment though the spec restricts: the restriction is put back with what is there. */
 function close(pass: AccessPass): Step<Facts> {
-  const { membershipId } = pass.spec;
+  const { externalId: membershipId } = pass.spec;
   const { ids, unresolved } = wantedOf(pass);
   const { set } = remembered(pass);
   const gone = unseenIn(pass, ids);
@@ -121,7 +122,7 @@ function close(pass: AccessPass): Step<Facts> {
   // Even an environment that a reference means only since yesterday is less than all of them.
   const target = isEdited(pass) || known.length === 0 ? there : known;
   if (target.length === 0) {
-    const message = `${membershipId} has full access though the spec restricts it, and none of spec.environments exists any more: an empty list would mean full access, so nothing can be sent; name an environment that exists`;
+    const message = `${membershipId} has full access though the spec restricts it, and none of spec.environmentRefs exists any more: an empty list would mean full access, so nothing can be sent; name an environment that exists`;
     return { is: 'stall', reason: 'AccessWiderThanSpec', message };
   }
   const isWhole = unresolved.length === 0 && target.length === ids.length;
@@ -145,7 +146,7 @@ function settled(pass: AccessPass, ids: readonly string[]): Step<Facts> {
 /** Deleting the resource leaves the restriction, unless giving full access was chosen. */
 function leave(pass: AccessPass): Step<Facts> {
   const { spec, memory, subject, notes } = pass;
-  const { membershipId } = spec;
+  const { externalId: membershipId } = spec;
   const grants = spec.lifecycle?.onDelete === 'GrantFullAccess' && subject.annotations[onDeleteAnnotation] !== 'Retain';
   const isUnknown = memory.id !== membershipId || memory.applied === undefined;
   if (isUnknown && !grants) return { is: 'release' };
@@ -183,14 +184,10 @@ function named(names: readonly string[]): string {
 /** Which environments a member of the account may see and use. */
 export const memberAccess = defineKind<Spec, Facts>({
   ...identity,
-  needs: ({ environments = [] }) => ({
-    references: environments.flatMap(({ environmentRef }) =>
-      environmentRef === undefined
-        ? []
-        : [{ kind: 'AppEnvironment', name: environmentRef.name, field: 'environments', optional: true }],
-    ),
+  needs: ({ environmentRefs = [] }) => ({
+    references: environmentRefs.flatMap((ref) => needOf('AppEnvironment', ref, 'environmentRefs', { optional: true })),
   }),
-  claims: ({ membershipId }) => [membershipId],
+  claims: ({ externalId }) => [externalId],
   step,
   show,
 });

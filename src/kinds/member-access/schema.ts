@@ -1,19 +1,26 @@
 import type { z } from 'zod';
 import type { KindIdentity } from '../../engine/kind/contract/define.ts';
-import { adoption, drift, lifecycle, mode, onDelete, specInAccount } from '../../engine/kind/schema/parts.ts';
-import { exactlyOne, immutable, withRule } from '../../engine/kind/schema/rules.ts';
-import { choice, facts, fields, idAsShown, listOf, serviceId, text } from '../../engine/kind/schema/schema.ts';
-import { environment } from '../shared/schema.ts';
+import {
+  adoption,
+  drift,
+  lifecycle,
+  managementPolicy,
+  onDelete,
+  specInAccount,
+} from '../../engine/kind/schema/parts.ts';
+import { immutable, withRule } from '../../engine/kind/schema/rules.ts';
+import { choice, facts, idAsShown, listOf, serviceId, text } from '../../engine/kind/schema/schema.ts';
+import { environmentRef } from '../shared/schema.ts';
 
 const Fields = specInAccount('Which environments a member may see and use.', {
-  membershipId: immutable(
-    serviceId('The id of the membership in the service.'),
-    'membershipId cannot be changed; create another MemberAccess',
+  externalId: immutable(
+    serviceId('The id of the membership (interface: membershipId).'),
+    'externalId cannot be changed; create another MemberAccess',
   ),
-  access: choice('Full gives all environments, Restricted only those in environments.', ['Full', 'Restricted']),
-  environments: listOf(
-    'The environments of a restricted member; at least one.',
-    exactlyOne(fields('An environment.', environment()), ['environmentRef', 'appEnvId']),
+  access: choice('Full gives all environments, Restricted only those of environmentRefs.', ['Full', 'Restricted']),
+  environmentRefs: listOf(
+    'The environments of a restricted member; at least one (interface: allowedAppEnvIds).',
+    environmentRef(),
     { max: 500 },
   ).optional(),
   serviceAdds: choice(
@@ -21,7 +28,7 @@ const Fields = specInAccount('Which environments a member may see and use.', {
     ['Keep', 'Remove'],
   ).optional(),
   lifecycle: lifecycle({
-    mode,
+    managementPolicy,
     adoption,
     drift,
     onDelete: onDelete(
@@ -33,11 +40,11 @@ const Fields = specInAccount('Which environments a member may see and use.', {
 
 /** What a member may reach. */
 export const Spec = withRule(Fields, {
-  rule: "(self.access == 'Restricted') == (has(self.environments) && self.environments.size() > 0)",
+  rule: "(self.access == 'Restricted') == (has(self.environmentRefs) && self.environmentRefs.size() > 0)",
   message:
-    'access: Restricted needs at least one entry in environments, and access: Full none (an empty list means full access to the service)',
-  fieldPath: '.environments',
-  check: ({ access, environments = [] }) => (access === 'Restricted') === environments.length > 0,
+    'access: Restricted needs at least one entry in environmentRefs, and access: Full none (an empty list means full access to the service)',
+  fieldPath: '.environmentRefs',
+  check: ({ access, environmentRefs = [] }) => (access === 'Restricted') === environmentRefs.length > 0,
 });
 export type Spec = z.output<typeof Spec>;
 
@@ -66,11 +73,12 @@ export const identity = {
   life: 'long',
   spec: Spec,
   facts: Facts,
+  internal: ['setAppEnvIds', 'askedAppEnvIds'],
   idField: 'membershipId',
   holds: true,
   columns: [
     { name: 'ACCESS', path: '.spec.access', description: 'What the spec asks for.' },
     { name: 'IN-EFFECT', path: '.status.access', description: 'What the service shows.' },
   ],
-  selectable: ['.spec.membershipId', '.spec.access', '.status.access'],
+  selectable: ['.spec.externalId', '.spec.access', '.status.access'],
 } satisfies KindIdentity;

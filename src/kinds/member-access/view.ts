@@ -3,33 +3,34 @@ import type { Pass } from '../../engine/kind/contract/pass.ts';
 import type { Notice, OwnCondition, Showing } from '../../engine/kind/contract/step.ts';
 import type { Read } from '../../engine/ports.ts';
 import { memberAccessOf, type MemberAccessItem } from '../../hosting/requests.ts';
+import { idOf } from '../shared/references.ts';
 import { Facts, type Spec } from './schema.ts';
 
 export type AccessPass = Pass<Spec, Facts>;
 
 /** The read of this membership. */
 export function readAccess({ account, spec }: AccessPass): Read<MemberAccessItem> {
-  return memberAccessOf(account.accountId, spec.membershipId);
+  return memberAccessOf(account.accountId, spec.externalId);
 }
 
 /** The ids that the spec names, and the references among them that do not resolve. */
-export function wantedOf({ spec, referred }: AccessPass): {
+export function wantedOf(pass: AccessPass): {
   readonly ids: readonly string[];
   readonly unresolved: readonly string[];
 } {
   const ids = new Set<string>();
   const unresolved: string[] = [];
-  for (const { appEnvId, environmentRef } of spec.environments ?? []) {
-    const id = appEnvId ?? (environmentRef && referred('AppEnvironment', environmentRef.name)?.id);
+  for (const ref of pass.spec.environmentRefs ?? []) {
+    const id = idOf('AppEnvironment', ref, pass);
     if (id !== undefined) ids.add(id);
-    else unresolved.push(environmentRef?.name ?? '');
+    else unresolved.push(ref.name ?? '');
   }
   return { ids: [...ids].toSorted(), unresolved };
 }
 
 /** The list as the service shows it, our own newer write included; undefined before it was read. */
 export function allowedOf(pass: AccessPass): readonly string[] | undefined {
-  const seen = pass.view.one(readAccess(pass), pass.spec.membershipId);
+  const seen = pass.view.one(readAccess(pass), pass.spec.externalId);
   if (seen?.item === undefined) return undefined;
   const own: unknown = pass.wrote?.fields['allowedAppEnvIds'];
   const isOlder = pass.wrote !== undefined && seen.walk.begunAt < pass.wrote.at;
@@ -64,7 +65,7 @@ export function factsWith(pass: AccessPass, ids: readonly string[]): Facts {
 export function inherited(pass: AccessPass, owner: string): Facts | undefined {
   const { facts } = pass.memory;
   const before = pass
-    .related?.('MemberAccess', pass.spec.membershipId)
+    .related?.('MemberAccess', pass.spec.externalId)
     .find(({ name, namespace }) => name === owner && namespace === pass.subject.namespace);
   const theirs = Facts.safeParse(before?.facts ?? {});
   if (!theirs.success) return undefined;
@@ -99,9 +100,9 @@ function stated(list: readonly string[]): string[] | undefined {
 /** What status shows. */
 export function show(pass: AccessPass): Showing<Facts> {
   const { memory, spec } = pass;
-  const allowed = memory.id === spec.membershipId ? allowedOf(pass) : undefined;
+  const allowed = memory.id === spec.externalId ? allowedOf(pass) : undefined;
   if (allowed === undefined) {
-    const unseen = memory.id === spec.membershipId && pass.view.one(readAccess(pass), spec.membershipId) === undefined;
+    const unseen = memory.id === spec.externalId && pass.view.one(readAccess(pass), spec.externalId) === undefined;
     return { unseen, facts: memory.facts, conditions: [], drift: [], unverified: [], leftover: [] };
   }
   const { ids } = wantedOf(pass);
@@ -138,7 +139,7 @@ function noticesOf({ memory, spec }: AccessPass, kept: readonly string[]): reado
   const told = memory.facts.serviceAddedAppEnvIds ?? [];
   const news = kept.filter((id) => !told.includes(id));
   if (news.length === 0) return [];
-  const note = `${spec.membershipId} may also reach ${news.join(', ')}, which the spec does not name and this resource is not known to have set: kept, since serviceAdds is Keep`;
+  const note = `${spec.externalId} may also reach ${news.join(', ')}, which the spec does not name and this resource is not known to have set: kept, since serviceAdds is Keep`;
   return [{ type: 'Warning', reason: 'AddedByOthers', note }];
 }
 

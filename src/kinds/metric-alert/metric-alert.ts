@@ -20,28 +20,42 @@ import {
   postAppEnvAlert,
   type AlertItem,
 } from '../../hosting/requests.ts';
+import { idOf, needOf } from '../shared/references.ts';
 import { firing, liveState, notices } from './state.ts';
 import { identity, thresholds, type Facts, type Spec } from './schema.ts';
 
 type AlertPass = Pass<Spec, Facts>;
 
+/** The service's words for the choices of the spec. */
+const operators = { GreaterThan: 'gt', LessThan: 'lt' } as const;
+const aggregations = { Mean: 'mean', Max: 'max', Min: 'min', Last: 'last' } as const;
+type Words = Readonly<Record<string, string>>;
+
+function onWire(words: Words, choice: string): string {
+  return words[choice] ?? choice;
+}
+
+/** A word of the service as the spec has it; one that the spec does not know stays as it is. */
+function inSpec(words: Words, shown: string | undefined): string | undefined {
+  return Object.keys(words).find((choice) => words[choice] === shown) ?? shown;
+}
+
 /** Ours stands at the end: a text like it may have been copied into the description that the spec asks for. */
 const markerForm = /apphosting:[a-z2-7]{16}$/;
 
 /** A lost call is looked for where it was sent, whatever a reference names by now. */
-function environmentOf({ spec, referred, memory }: AlertPass): string {
-  const { environmentRef, appEnvId } = spec;
+function environmentOf(pass: AlertPass): string {
+  const { spec, memory } = pass;
   const { create } = memory.journal ?? {};
   if (create !== undefined) return environmentOfAlerts(create.collection);
-  const named = appEnvId ?? (environmentRef && referred('AppEnvironment', environmentRef.name)?.id);
-  return named ?? memory.facts.appEnvId ?? '';
+  return idOf('AppEnvironment', spec.environmentRef, pass) ?? memory.facts.appEnvId ?? '';
 }
 
-function contactPoints({ spec, referred }: AlertPass): readonly Named[] {
-  return spec.contactPoints.flatMap(({ contactPointId, contactPointRef }) => {
-    const id = contactPointId ?? (contactPointRef && referred('ContactPoint', contactPointRef.name)?.id);
+function contactPoints(pass: AlertPass): readonly Named[] {
+  return pass.spec.contactPointRefs.flatMap((ref) => {
+    const id = idOf('ContactPoint', ref, pass);
     if (id === undefined) return [];
-    const whose = contactPointRef === undefined ? 'spec.contactPoints' : `ContactPoint ${contactPointRef.name}`;
+    const whose = ref.name === undefined ? 'spec.contactPointRefs' : `ContactPoint ${ref.name}`;
     return [{ id, single: contactPointOf(id), words: `contact point ${id} of ${whose}` }];
   });
 }
@@ -59,9 +73,13 @@ function descriptionOf({ spec, memory, marker }: AlertPass): string | undefined 
 /** A new alert is put on an environment of the account, and by its id only where this namespace may name one. */
 function misplaced(pass: AlertPass): Step<Facts> | undefined {
   const { spec, memory, account, view } = pass;
-  const { appEnvId } = spec;
+  const appEnvId = spec.environmentRef.externalId;
   if (appEnvId === undefined || memory.id !== undefined || memory.journal?.create !== undefined) return undefined;
-  const refused = notGranted(`spec.appEnvId names environment ${appEnvId}`, spec.lifecycle?.adoption, account);
+  const refused = notGranted(
+    `spec.environmentRef.externalId names environment ${appEnvId}`,
+    spec.lifecycle?.adoption,
+    account,
+  );
   if (refused !== undefined) return refused;
   const list = appEnvsOf(account.accountId);
   const seen = view.one(list, appEnvId);
@@ -97,7 +115,7 @@ const plan: ObjectPlan<Spec, Facts, AlertItem> = {
   accountOf: (item) => item.accountId,
   markerOf: (item) => item.description?.trimEnd().match(markerForm)?.[0],
   lifecycle: ({ lifecycle }) => ({
-    mode: lifecycle?.mode ?? 'Manage',
+    managementPolicy: lifecycle?.managementPolicy ?? 'Manage',
     adoption: lifecycle?.adoption,
     onDelete: lifecycle?.onDelete,
     onMissing: lifecycle?.onMissing ?? 'Recreate',
@@ -114,9 +132,9 @@ const plan: ObjectPlan<Spec, Facts, AlertItem> = {
     operator: pass.spec.operator,
     threshold: pass.spec.threshold ?? thresholds[pass.spec.metric],
     duration: pass.spec.duration ?? '5m',
-    aggregation: pass.spec.aggregation ?? 'mean',
+    aggregation: pass.spec.aggregation ?? 'Mean',
     queryRange: pass.spec.queryRange ?? '10m',
-    contactPointIds: contactPointIds(pass),
+    contactPointRefs: contactPointIds(pass),
     enabled: pass.spec.enabled ?? true,
     appEnvId: environmentOf(pass),
   }),
@@ -124,12 +142,12 @@ const plan: ObjectPlan<Spec, Facts, AlertItem> = {
     name: item.name,
     description: item.description,
     metric: item.metric,
-    operator: item.operator,
+    operator: inSpec(operators, item.operator),
     threshold: item.threshold,
     duration: item.duration,
-    aggregation: item.aggregation,
+    aggregation: inSpec(aggregations, item.aggregation),
     queryRange: item.queryRange,
-    contactPointIds: item.contactPointIds?.toSorted(),
+    contactPointRefs: item.contactPointIds?.toSorted(),
     enabled: item.enabled,
     appEnvId: item.appEnvId ?? environmentOf(pass),
   }),
@@ -147,7 +165,8 @@ const plan: ObjectPlan<Spec, Facts, AlertItem> = {
       const fields = Object.keys(changed);
       if (fields.length === 1 && fields[0] === 'enabled') return postAlertToggle({ alertId, enabled });
       const wanted = bodyOf(plan.desired(pass));
-      const body = Object.fromEntries(Object.entries(wanted).filter(([field]) => field in changed));
+      const isChanged = (field: string) => (field === 'contactPointIds' ? 'contactPointRefs' : field) in changed;
+      const body = Object.fromEntries(Object.entries(wanted).filter(([field]) => isChanged(field)));
       return patchAlert({ alertId, ...body, ...('enabled' in changed && { enabled }) });
     },
     remove: deleteAlert,
@@ -161,7 +180,7 @@ const plan: ObjectPlan<Spec, Facts, AlertItem> = {
       ...(item?.region !== undefined && { region: item.region }),
       ...(live?.state !== undefined && { state: live.state }),
       ...(live?.previousState !== undefined && { previousState: live.previousState }),
-      ...(live?.lastStateCheck !== undefined && { lastStateCheck: live.lastStateCheck }),
+      ...(live?.lastStateCheckTime !== undefined && { lastStateCheckTime: live.lastStateCheckTime }),
     };
   },
   notices: (pass, { item }) => notices(pass, plan.name(pass), item),
@@ -170,15 +189,15 @@ const plan: ObjectPlan<Spec, Facts, AlertItem> = {
 
 /** The fields that creation and change share, with their types back. */
 function bodyOf(fields: Fields): Omit<Parameters<typeof postAppEnvAlert>[0], 'appEnvId' | 'envName'> {
-  const ids = fields['contactPointIds'];
+  const ids = fields['contactPointRefs'];
   return {
     name: textIn(fields, 'name'),
     ...(fields['description'] !== undefined && { description: textIn(fields, 'description') }),
     metric: textIn(fields, 'metric'),
-    operator: textIn(fields, 'operator'),
+    operator: onWire(operators, textIn(fields, 'operator')),
     threshold: Number(fields['threshold']),
     duration: textIn(fields, 'duration'),
-    aggregation: textIn(fields, 'aggregation'),
+    aggregation: onWire(aggregations, textIn(fields, 'aggregation')),
     queryRange: textIn(fields, 'queryRange'),
     contactPointIds: Array.isArray(ids) ? ids.map(String) : [],
   };
@@ -187,16 +206,10 @@ function bodyOf(fields: Fields): Omit<Parameters<typeof postAppEnvAlert>[0], 'ap
 /** An alert on one metric of one environment. */
 export const metricAlert = defineKind<Spec, Facts>({
   ...identity,
-  needs: ({ environmentRef, contactPoints }) => ({
+  needs: ({ environmentRef, contactPointRefs }) => ({
     references: [
-      ...(environmentRef === undefined
-        ? []
-        : [{ kind: 'AppEnvironment', name: environmentRef.name, field: 'environmentRef' }]),
-      ...contactPoints.flatMap(({ contactPointRef }) =>
-        contactPointRef === undefined
-          ? []
-          : [{ kind: 'ContactPoint', name: contactPointRef.name, field: 'contactPoints' }],
-      ),
+      ...needOf('AppEnvironment', environmentRef, 'environmentRef'),
+      ...contactPointRefs.flatMap((ref) => needOf('ContactPoint', ref, 'contactPointRefs')),
     ],
   }),
   marks: {

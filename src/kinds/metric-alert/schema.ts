@@ -5,26 +5,24 @@ import {
   drift,
   externalId,
   lifecycle,
-  mode,
+  managementPolicy,
   onDelete,
   onMissing,
   specInAccount,
 } from '../../engine/kind/schema/parts.ts';
-import { exactlyOne } from '../../engine/kind/schema/rules.ts';
 import {
   choice,
   facts,
-  fields,
   flag,
   integer,
   listOf,
   number,
-  objectRef,
+  objectOrIdRef,
   ownName,
-  serviceId,
   text,
+  time,
 } from '../../engine/kind/schema/schema.ts';
-import { environment, ofOneEnvironment } from '../shared/schema.ts';
+import { environmentRef, ofOneEnvironment } from '../shared/schema.ts';
 
 /** The metrics of the interface, each with the threshold that it suggests. */
 export const thresholds = {
@@ -63,23 +61,18 @@ const metrics = [
   'ingress_p99_latency',
 ] as const satisfies readonly (keyof typeof thresholds)[];
 
-const Receiver = exactlyOne(
-  fields('A contact point.', {
-    contactPointRef: objectRef('The ContactPoint in this namespace.').optional(),
-    contactPointId: serviceId('The id of the contact point in the service, instead of contactPointRef.').optional(),
-  }),
-  ['contactPointRef', 'contactPointId'],
-);
-
 const Fields = specInAccount('What is watched, when it fires, and who is told.', {
-  ...environment(),
+  environmentRef: environmentRef(),
   name: ownName('The name in the service.', { max: 100 }).optional(),
   description: text(
     'What the alert is about. The service shows it with a short mark that says which resource owns it.',
     { max: 440 },
   ).optional(),
   metric: choice('What is measured. Those with the prefix ingress_ are not available for databases.', metrics),
-  operator: choice('gt fires above the threshold, lt below it.', ['gt', 'lt']),
+  operator: choice('Fires while the value is above the threshold (interface: gt), or below it (interface: lt).', [
+    'GreaterThan',
+    'LessThan',
+  ]),
   threshold: number(
     'The value to compare with. Default: 80 for percentages of CPU and memory, 500 for CPU in millicores, 512 for memory in MB, 1000 requests a second, 1 (5xx) or 10 (4xx) errors a second, 5 (5xx) or 10 (4xx) percent of requests, 2 (p95) or 5 (p99) seconds.',
     { min: -1_000_000_000_000, max: 1_000_000_000_000 },
@@ -92,12 +85,10 @@ const Fields = specInAccount('What is watched, when it fires, and who is told.',
     '30m',
     '1h',
   ]).optional(),
-  aggregation: choice('How the values of several containers become one. Default: mean.', [
-    'mean',
-    'max',
-    'min',
-    'last',
-  ]).optional(),
+  aggregation: choice(
+    'How the values of several containers become one: their mean, the highest, the lowest, or the newest. Default: Mean.',
+    ['Mean', 'Max', 'Min', 'Last'],
+  ).optional(),
   queryRange: choice('The stretch of time that is looked at. Default: 10m.', [
     '5m',
     '10m',
@@ -106,15 +97,19 @@ const Fields = specInAccount('What is watched, when it fires, and who is told.',
     '1h',
     '2h',
   ]).optional(),
-  contactPoints: listOf('Who is told.', Receiver, { max: 50, min: 1 }),
+  contactPointRefs: listOf(
+    'Who is told (interface: contactPointIds).',
+    objectOrIdRef('A ContactPoint in this namespace, or a contact point by its id', 'contactPointId'),
+    { max: 50, min: 1 },
+  ),
   enabled: flag('Whether the alert is evaluated. Default: true.').optional(),
   refreshSeconds: integer(
-    'How often its state is asked for at most, in seconds; 0 shows only what the list of alerts shows, as does mode Observe. Default: 120.',
+    'How often its state is asked for at most, in seconds; 0 shows only what the list of alerts shows, as does managementPolicy: Observe. Default: 120.',
     { min: 0, max: 86_400 },
   ).optional(),
   externalId: externalId('an alert'),
   lifecycle: lifecycle({
-    mode,
+    managementPolicy,
     adoption,
     drift,
     onDelete: onDelete(
@@ -138,7 +133,7 @@ export const Facts = facts({
   region: text('Where the environment runs.', { max: 128 }).optional(),
   state: text('Normal, Pending, Firing, NoData or Error.', { max: 32 }).optional(),
   previousState: text('The state before.', { max: 32 }).optional(),
-  lastStateCheck: text('When the service last looked, as of the last change of state.', { max: 64 }).optional(),
+  lastStateCheckTime: time('When the service last looked, as of the last change of state.').optional(),
 });
 export type Facts = z.output<typeof Facts>;
 

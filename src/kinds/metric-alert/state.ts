@@ -11,32 +11,39 @@ type Notices = ReturnType<NonNullable<ObjectPlan<Spec, Facts, AlertItem>['notice
 /** The states that the interface describes; another one is shown, and nothing is made of it. */
 const states: ReadonlySet<string> = new Set(['Normal', 'Pending', 'Firing', 'NoData', 'Error']);
 
-interface LiveState {
+/** What a look of the service found. */
+interface Look {
   readonly state?: string | undefined;
   readonly previousState?: string | undefined;
   readonly lastStateCheck?: string | undefined;
 }
+
+type LiveState = Pick<Facts, 'state' | 'previousState' | 'lastStateCheckTime'>;
 
 /** The state as the newest look of the service found it: the last refresh, or the list where that shows a later one. */
 export function liveState(pass: AlertPass, item: AlertItem | undefined): LiveState | undefined {
   const { refreshSeconds = 120, enabled = true, lifecycle } = pass.spec;
   const { id, facts } = pass.memory;
   // Asking the service to evaluate an alert is a call of its own, and whoever only observes makes none.
-  const observes = pass.account.mode === 'Observe' || lifecycle?.mode === 'Observe';
+  const observes = pass.account.managementPolicy === 'Observe' || lifecycle?.managementPolicy === 'Observe';
   const refreshed =
     id === undefined || refreshSeconds === 0 || !enabled || observes
       ? undefined
       : pass.view.one(alertStateOf(id, refreshSeconds * 1_000), id)?.item;
   const listed = item && { state: item.lastKnownState, lastStateCheck: item.lastStateCheck };
-  const newest: LiveState | undefined = isLater(listed, refreshed) ? listed : (refreshed ?? listed);
+  const newest: Look | undefined = isLater(listed, refreshed) ? listed : (refreshed ?? listed);
   if (newest?.state === undefined || newest.state === facts.state) return facts;
   // Whoever else had it looked at last made the state of now the one before.
   const { state, previousState = facts.state, lastStateCheck } = newest;
-  return { state, previousState: previousState === state ? facts.state : previousState, lastStateCheck };
+  return {
+    state,
+    previousState: previousState === state ? facts.state : previousState,
+    lastStateCheckTime: lastStateCheck,
+  };
 }
 
 /** Whether the list is known to show a later look than the last refresh; both times are by the clock of the service. */
-function isLater(listed: LiveState | undefined, refreshed: LiveState | undefined): boolean {
+function isLater(listed: Look | undefined, refreshed: Look | undefined): boolean {
   const [theirs, ours] = [listed, refreshed].map((one) => Date.parse(one?.lastStateCheck ?? ''));
   return listed?.state !== undefined && theirs !== undefined && ours !== undefined && theirs > ours;
 }

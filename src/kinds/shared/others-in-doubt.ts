@@ -1,8 +1,6 @@
 import type { Pass, Related } from '../../engine/kind/contract/pass.ts';
 import type { Step } from '../../engine/kind/contract/step.ts';
 
-/** What the engine gives a call, and so one of another resource. */
-const longestCallMs = 30_000;
 /** How long another resource may take to see what came of its call, when that is over. */
 const longestLookMs = 30_000;
 
@@ -12,7 +10,7 @@ const longestLookMs = 30_000;
  * anew. `held` says what is not done before.
  */
 export function awaitDoubts<Spec, Facts>(
-  { notes, monotonicMs, horizonMs }: Pass<Spec, Facts>,
+  { notes, monotonicMs, callMs, horizonMs }: Pass<Spec, Facts>,
   others: readonly Related[],
   held: string,
 ): Extract<Step<Facts>, { is: 'wait' }> | undefined {
@@ -21,7 +19,7 @@ export function awaitDoubts<Spec, Facts>(
   const besideOf = Math.max(...[doubtful, ...more].map(({ begunMs = 0 }) => begunMs));
   const isSame = (notes['besideOf'] ?? 0) === besideOf;
   const besideSince = (isSame ? notes['besideSince'] : undefined) ?? monotonicMs;
-  if (monotonicMs - besideSince > longestCallMs + horizonMs + longestLookMs) return undefined;
+  if (monotonicMs - besideSince > callMs + horizonMs + longestLookMs) return undefined;
   const message = `whether the last call of ${doubtful.name} was carried out is not known yet; ${held} before`;
   return {
     is: 'wait',

@@ -31,7 +31,7 @@ type Inputs = Readonly<Record<string, Json>>;
 
 /** The inputs as they are now, those from Secrets looked up. */
 export function inputsOf(pass: SolutionPass): Inputs {
-  const rows = Object.entries(pass.spec.inputs ?? {}).map(([name, input]) => [name, valueOf(input, pass)] as const);
+  const rows = (pass.spec.inputs ?? []).map((input) => [input.name, valueOf(input, pass)] as const);
   return definedOf(Object.fromEntries(rows));
 }
 
@@ -74,7 +74,7 @@ export function create(pass: SolutionPass, attempt: number): Step<Facts> {
 
 function alreadyExists({ spec }: SolutionPass, apps: readonly AppItem[]): Step<Facts> {
   const some = apps.slice(0, 5).map(({ appId, name }) => `${appId} "${name}"`);
-  const message = `${some.join(', ')} may be components of an installation "${spec.appName}" that this resource did not make; to take that up, put its id into spec.installationId; if they are none, choose another spec.appName`;
+  const message = `${some.join(', ')} may be components of an installation "${spec.appName}" that this resource did not make; to take that up, put its id into spec.externalId; if they are none, choose another spec.appName`;
   return { is: 'stall', reason: 'AlreadyExists', message };
 }
 
@@ -199,7 +199,7 @@ export function resolveDoubt(pass: SolutionPass, entry: JournalEntry): Step<Fact
     .filter((appId) => entry.create?.excluded.includes(appId) !== true)
     .toSorted();
   if (traces.length > 0) {
-    const message = `the answer to the installation of "${appName}" was lost and ${traces.slice(0, 5).join(', ')} may be its components; put the installation's id into spec.installationId, or delete these apps to install again`;
+    const message = `the answer to the installation of "${appName}" was lost and ${traces.slice(0, 5).join(', ')} may be its components; put the installation's id into spec.externalId, or delete these apps to install again`;
     return { is: 'stall', reason: 'InstallationIdUnknown', message };
   }
   if (entry.conflicted !== undefined) {
@@ -220,7 +220,7 @@ export function leftBehind({ id, journal, facts }: Memory<Facts>): string | unde
   const apps = (facts.components ?? []).flatMap(({ appId }) => appId ?? []);
   const made = apps.length === 0 ? '' : ` (apps ${apps.slice(0, 10).join(', ')})`;
   if (id !== undefined) {
-    return `installation ${id}${made} stays in the service; spec.installationId: ${id} in another resource takes it up`;
+    return `installation ${id}${made} stays in the service; spec.externalId: ${id} in another resource takes it up`;
   }
   if (apps.length > 0) return `an installation whose id was not shown${made} stays in the service`;
   if (journal?.create === undefined) return undefined;

@@ -84,12 +84,12 @@ function onlyEnvironment({ view, account }: SolutionPass, appId: string): string
   return items.length === 1 ? items[0]?.appEnvId : undefined;
 }
 
-/** The catalogue's name of a component where its app carries just that beside the name of the installation, or else its app's. */
+/** The catalog's name of a component where its app carries just that beside the name of the installation, or else its app's. */
 function nameOf(pass: SolutionPass, appId: string, taken: ReadonlySet<string | undefined>): string | undefined {
   const { view, account, spec } = pass;
   const app = view.one(appsOf(account.accountId), appId)?.item;
-  const catalogue = solutionsOf(account.accountId);
-  const isReadable = view.all(catalogue) !== undefined || view.problem(catalogue) !== undefined;
+  const catalog = solutionsOf(account.accountId);
+  const isReadable = view.all(catalog) !== undefined || view.problem(catalog) !== undefined;
   if (app === undefined || !isReadable) return undefined;
   const fitting = componentNames(pass).filter((name) => squashed(app.name) === squashed(spec.appName + name));
   const [only, other] = fitting;
@@ -166,7 +166,7 @@ function gone({ spec, account, memory }: SolutionPass, component: Component): St
   }
   if (account.frozen !== undefined) return { is: 'wait', reason: 'VisibilityLost', message: account.frozen };
   if (memory.id === undefined) {
-    const message = `${what} is gone, and the installation's id is not known; put it into spec.installationId`;
+    const message = `${what} is gone, and the installation's id is not known; put it into spec.externalId`;
     return { is: 'stall', reason: 'InstallationIdUnknown', message };
   }
   const components = memory.facts.components?.filter((one) => one !== component);

@@ -1,24 +1,30 @@
 import type { z } from 'zod';
 import type { KindIdentity } from '../../engine/kind/contract/define.ts';
-import { adoption, lifecycle, mode, onDelete, onMissing, specInAccount } from '../../engine/kind/schema/parts.ts';
-import { exactlyOne, immutable } from '../../engine/kind/schema/rules.ts';
+import {
+  adoption,
+  externalId,
+  lifecycle,
+  managementPolicy,
+  onMissing,
+  specInAccount,
+} from '../../engine/kind/schema/parts.ts';
+import { annotated, exactlyOne, immutable } from '../../engine/kind/schema/rules.ts';
 import {
   facts,
   fields,
   flag,
   idAsShown,
+  listByKey,
   listOf,
-  mapOf,
-  serviceId,
   shown,
   text,
+  valueOrSource,
 } from '../../engine/kind/schema/schema.ts';
-import { valueOrSource } from '../shared/schema.ts';
 
 /** A curated set-up of several components. */
 export const Spec = specInAccount('Which solution to install, and where.', {
   solution: immutable(
-    text('The solution, by the name under which status.catalog of the account lists it.', {
+    text('The solution, by the name under which status.catalog of the account lists it (interface: solutionSlug).', {
       min: 1,
       max: 128,
       pattern: '^[A-Za-z0-9][A-Za-z0-9._-]*$',
@@ -27,18 +33,22 @@ export const Spec = specInAccount('Which solution to install, and where.', {
   ),
   appName: text('The name for what is created.', { min: 1, max: 128 }),
   region: text('The region to install in.', { min: 1, max: 128 }),
-  installationId: serviceId(
-    'The id of an installation that exists, to complete it or to take it up again: it is sent with the request, which creates only what is missing. It cannot be changed once the service has answered to it.',
+  inputs: listByKey(
+    'What the solution asks for.',
+    exactlyOne(
+      fields('An input.', { name: text('Its name in the service.', { min: 1, max: 128 }), ...valueOrSource() }),
+      ['value', 'valueFrom'],
+    ),
+    ['name'],
+    { max: 50 },
   ).optional(),
-  inputs: mapOf(
-    'What the solution asks for, by name.',
-    exactlyOne(fields('The value of one input.', valueOrSource()), ['value', 'valueFrom']),
-    { maxProperties: 50, maxKeyLength: 128 },
-  ).optional(),
+  externalId: annotated(externalId('an installation'), {
+    description:
+      'The id of an installation that exists, to complete it or to take it up again: it is sent with the request, which creates only what is missing (interface: installationId). It cannot be changed once the service has answered to it.',
+  }),
   lifecycle: lifecycle({
-    mode,
+    managementPolicy,
     adoption,
-    onDelete: onDelete(['Retain'], 'The interface cannot delete an installation. Default: Retain.'),
     onMissing: onMissing('Stall'),
   }),
 });
@@ -49,7 +59,7 @@ export const Facts = facts({
   components: listOf(
     'What was created.',
     shown('A component.', {
-      name: text('Its name; where no answer showed one, from the catalogue or its app.', { max: 256 }).optional(),
+      name: text('Its name; where no answer showed one, from the catalog or its app.', { max: 256 }).optional(),
       appId: idAsShown('The id of its app.').optional(),
       appEnvId: idAsShown('The id of its environment.').optional(),
     }),
@@ -58,7 +68,10 @@ export const Facts = facts({
   complete: flag(
     'Whether the service reported all components as created; false when it said that some are missing.',
   ).optional(),
-  postInstallNote: text('What you must do before all components are connected.', { max: 8192 }).optional(),
+  postInstallNote: text(
+    'What you must do before all components are connected. Not shown where an input is a secret: read it in the service.',
+    { max: 8192 },
+  ).optional(),
 });
 export type Facts = z.output<typeof Facts>;
 

@@ -19,19 +19,19 @@ const notPersonal = ['llmProviderKeyId', 'agentPrimaryModel', 'agentSecondaryMod
 function step(pass: SolutionPass): Step<Facts> {
   const { subject, spec, memory } = pass;
   if (subject.deleting) return { is: 'release' };
-  const { installationId } = spec;
-  const isOther = installationId !== undefined && installationId !== memory.id;
+  const { externalId } = spec;
+  const isOther = externalId !== undefined && externalId !== memory.id;
   if (isOther && memory.id !== undefined && memory.facts.complete !== undefined) {
-    const message = `spec.installationId names ${installationId}, and this resource has installation ${memory.id}; take the change back, or create another resource for the other installation`;
+    const message = `spec.externalId names ${externalId}, and this resource has installation ${memory.id}; take the change back, or create another resource for the other installation`;
     return { is: 'stall', reason: 'Immutable', message };
   }
-  const id = installationId ?? memory.id;
+  const id = externalId ?? memory.id;
   const other = id === undefined ? undefined : pass.claimant(id);
   if (other?.goesFirst === true) {
     const message = `installation ${id} belongs to ${other.name}, which is older; one installation has one owner`;
     return { is: 'stall', reason: 'Claimed', message };
   }
-  if (isOther) return resume(pass, installationId);
+  if (isOther) return resume(pass, externalId);
   if (memory.journal?.operation === 'upgrade') return resolveUpgrade(pass, memory.journal);
   if (memory.journal !== undefined) return resolveDoubt(pass, memory.journal);
   if (memory.facts.complete === true) return keep(pass);
@@ -45,28 +45,27 @@ function resume(pass: SolutionPass, id: string): Step<Facts> {
   const known = pass.memory.id === undefined && pass.memory.facts.complete !== undefined;
   const isForeign = !known && pass.memory.journal === undefined;
   const refused =
-    isForeign &&
-    notGranted(`spec.installationId names installation ${id}`, pass.spec.lifecycle?.adoption, pass.account);
+    isForeign && notGranted(`spec.externalId names installation ${id}`, pass.spec.lifecycle?.adoption, pass.account);
   if (refused) return refused;
   return { is: 'again', remember: boundTo(pass, id, 'Adopted') };
 }
 
-/** Refuses what the catalogue shows to be impossible, before anything is sent. */
+/** Refuses what the catalog shows to be impossible, before anything is sent. */
 function admit(pass: SolutionPass): Step<Facts> | undefined {
   const { spec, view, account } = pass;
   const read = solutionsOf(account.accountId);
-  const catalogue = view.all(read);
-  if (catalogue === undefined) {
+  const catalog = view.all(read);
+  if (catalog === undefined) {
     return view.problem(read) === undefined ? readOf(pass, read, Number.NEGATIVE_INFINITY) : undefined;
   }
-  const solution = catalogue.items.get(spec.solution);
+  const solution = catalog.items.get(spec.solution);
   if (solution === undefined) {
-    const near = nearest(spec.solution, catalogue.items.keys());
+    const near = nearest(spec.solution, catalog.items.keys());
     const hint = near === undefined ? '' : `; did you mean ${near}?`;
     return {
       is: 'stall',
       reason: 'UnknownSolution',
-      message: `the catalogue has no solution "${spec.solution}"${hint}`,
+      message: `the catalog has no solution "${spec.solution}"${hint}`,
     };
   }
   const inputs = inputsOf(pass);
@@ -97,7 +96,7 @@ function keep(pass: SolutionPass): Step<Facts> {
   }
   if (changed.length > 0 && memory.id === undefined) {
     const message =
-      'inputs.agentImage has changed, and the service did not show the id of the installation; put it into spec.installationId';
+      'inputs.agentImage has changed, and the service did not show the id of the installation; put it into spec.externalId';
     return { is: 'stall', reason: 'InstallationIdUnknown', message };
   }
   if (changed.length > 0) return upgrade(pass);
@@ -130,8 +129,8 @@ function leftPrints(pass: SolutionPass): Readonly<Record<string, string>> {
 /** A curated set-up of several components, installed in one step. */
 export const solutionInstallation = defineKind<Spec, Facts>({
   ...identity,
-  needs: ({ inputs = {} }) => needsOf(Object.entries(inputs).map(([name, input]) => [`inputs.${name}`, input])),
-  claims: ({ installationId }) => (installationId === undefined ? [] : [installationId]),
+  needs: ({ inputs = [] }) => needsOf(inputs.map((input) => [`inputs (${input.name})`, input])),
+  claims: ({ externalId }) => (externalId === undefined ? [] : [externalId]),
   made: ({ components = [] }) => components.flatMap(({ appId }) => appId ?? []),
   leaves: leftBehind,
   step,

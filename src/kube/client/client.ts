@@ -32,7 +32,7 @@ export const oldestMinor = 33;
 const metadataList = 'application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1';
 const metadataItem = 'application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1';
 
-/** What opening the client takes. */
+/** The parts of a client. */
 export interface KubeOptions {
   readonly credentials: Credentials;
   readonly clock: Clock;
@@ -48,7 +48,7 @@ export interface ServerVersion {
   readonly supported: boolean;
 }
 
-/** A client for one cluster; it connects with its first request. */
+/** Opens a client for one cluster; it connects with its first request. */
 export function openKube({ credentials, clock, limits, onCall }: KubeOptions): KubeClient {
   const all = { ...usualLimits, ...limits };
   return new KubeClient(new Transport(credentials, clock, all, onCall), all.lineBytes);
@@ -169,7 +169,7 @@ export class KubeClient implements KubeApi {
     return { major, minor, text, supported: major > 1 || (major === 1 && minor >= oldestMinor) };
   }
 
-  /** Lets go of all connections. */
+  /** Closes all connections. */
   close(): Promise<void> {
     return this.#transport.close();
   }

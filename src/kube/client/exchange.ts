@@ -1,20 +1,20 @@
 import type { Dispatcher } from 'undici';
 
-/** A whole answer as it came. */
+/** A whole answer. */
 export interface Received {
   readonly status: number;
   readonly headers: Readonly<Record<string, string | string[] | undefined>>;
   readonly text: string;
 }
 
-/** What ends an exchange early; it fails with the signal's reason, or with what `tooLarge` makes. */
+/** Limits of an exchange: it fails with the signal's reason, or with the error of `tooLarge`. */
 export interface Bounds {
   readonly signal: AbortSignal;
   readonly mostBytes: number;
   readonly tooLarge: () => Error;
 }
 
-/** Sends one request and collects its answer; streams, which a few kilobytes do not need, cost more than all the rest. */
+/** Sends one request and collects its answer, without a stream: for a few kilobytes that would cost more than all the rest. */
 export function exchange(
   dispatcher: Dispatcher,
   options: Dispatcher.DispatchOptions,
@@ -28,7 +28,7 @@ export function exchange(
     signal.addEventListener('abort', () => reject(reasonOf(signal)), { once: true });
     dispatcher.dispatch(options, {
       onRequestStart: (controller) => {
-        // It may have been given up while it waited for a connection.
+        // The signal may have been aborted while the request waited for a connection.
         if (signal.aborted) controller.abort(reasonOf(signal));
         else signal.addEventListener('abort', () => controller.abort(reasonOf(signal)), { once: true });
       },

@@ -1,15 +1,15 @@
 /**
- * The one table from what the Kubernetes API answered, or did not, to a `KubeError`.
+ * The one table from an answer of the Kubernetes API, or the lack of one, to a `KubeError`.
  *
- * It decides by status, by the machine-readable `reason` and by the shape of the answer, never by message text; texts of the
- * server are only shown, after sanitising.
+ * It decides by status, by the machine-readable `reason` and by the shape of the answer, never by message text. Messages of the
+ * server are shown after `sanitize`.
  */
 import { KubeError, type KubeReason } from '../../engine/ports.ts';
 
 const longestMessage = 300;
 const longestRetryMs = 15 * 60_000;
 
-/** An answer that cannot be read: what was done is not known, and the same question may get the same answer. */
+/** An answer that cannot be parsed: it is unknown what was done, and the same request may get the same answer. */
 export class GarbledError extends KubeError {
   constructor(message: string) {
     super('unavailable', message);
@@ -17,7 +17,15 @@ export class GarbledError extends KubeError {
   }
 }
 
-/** An answer of the API server, as far as a failure needs it. */
+/** An answer is larger than we read; a smaller page may fit. */
+export class TooLargeError extends KubeError {
+  constructor(what: string, mostBytes: number) {
+    super('unavailable', `${what}: the answer is larger than ${mostBytes} bytes`);
+    this.name = 'TooLargeError';
+  }
+}
+
+/** An answer with an error status. */
 export interface Refusal {
   readonly status: number;
   readonly retryAfter: string | undefined;
@@ -32,7 +40,7 @@ interface StatusBody {
   readonly causes: number;
 }
 
-/** What an answer outside 2xx means. `patched` says that the request was a JSON patch, whose failed `test` is a 422. */
+/** The error for an answer outside 2xx. `patched`: the request was a JSON patch, whose failed `test` is a 422. */
 export function refusalOf(refusal: Refusal, what: string, patched = false): KubeError {
   const body = statusBodyOf(refusal.text);
   const said = sanitize(body?.message ?? '');
@@ -41,20 +49,20 @@ export function refusalOf(refusal: Refusal, what: string, patched = false): Kube
   return new KubeError(reasonOf(refusal.status, body, patched), message, retryInMs === undefined ? {} : { retryInMs });
 }
 
-/** What it means that no answer arrived. */
+/** The error for a request that got no answer. */
 export function silenceOf(cause: unknown, what: string): KubeError {
   if (cause instanceof KubeError) return cause;
   const code = codeOf(cause);
   return new KubeError('unavailable', `${what}: no answer${code === undefined ? '' : ` (${code})`}`, { cause });
 }
 
-/** Whether a 404 is the word of the API server about exactly this object, and not of a proxy or a missing kind. */
+/** True when a 404 is from the API server and about exactly this object, not from a proxy or about an unknown kind. */
 export function provesAbsence(text: string, name: string): boolean {
   const body = statusBodyOf(text);
   return body?.reason === 'NotFound' && body.name === name;
 }
 
-/** Text of the server as it may be shown: one line, no control characters, cut. */
+/** Makes a text of the server fit to be shown: one line, no control characters, not too long. */
 export function sanitize(text: string): string {
   const line = text.replaceAll(/[\s\p{Cc}\p{Cf}]+/gu, ' ').trim();
   return line.length <= longestMessage ? line : `${line.slice(0, longestMessage - 1)}…`;
@@ -73,7 +81,7 @@ function reasonOf(status: number, body: StatusBody | undefined, patched: boolean
     case 410:
       return 'gone';
     case 422:
-      // A patch that does not apply names no object and no cause; one that was refused by the schema names both.
+      // When a patch does not apply, the answer names no object and no cause; when the schema refuses it, it names both.
       return patched && (body === undefined || (body.causes === 0 && body.name === '')) ? 'conflict' : 'invalid';
     case 429:
       return 'throttled';
@@ -108,7 +116,7 @@ function retryMsOf(header: string | undefined): number | undefined {
   return Math.min(Number(header) * 1000, longestRetryMs);
 }
 
-/** The code of a transport failure, which unlike its message never holds what was sent. */
+/** The code of a transport failure; its message might quote what was sent. */
 function codeOf(cause: unknown): string | undefined {
   if (!(cause instanceof Error)) return undefined;
   if ('code' in cause && typeof cause.code === 'string') return cause.code;

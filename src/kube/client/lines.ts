@@ -3,7 +3,7 @@ import { GarbledError } from './failure.ts';
 
 const newline = 0x0a;
 
-/** The lines of a stream of bytes; a line longer than `maxBytes`, or one that is not UTF-8, is an error and not silence. */
+/** Splits a stream of bytes into lines; throws when a line is longer than `maxBytes` or is not UTF-8. */
 export async function* linesOf(
   chunks: AsyncIterable<Uint8Array>,
   maxBytes: number,

@@ -5,7 +5,7 @@ import { isVersion } from '../../base/resource-version.ts';
 
 const lastApplied = 'kubectl.kubernetes.io/last-applied-configuration';
 
-/** Text as JSON; what cannot be read is a `GarbledError` that names what was read, not what stood there. */
+/** Parses JSON; throws a `GarbledError` that names the request and quotes nothing of the text. */
 export function parseJson(text: string, what: string): unknown {
   try {
     return JSON.parse(text);
@@ -14,7 +14,7 @@ export function parseJson(text: string, what: string): unknown {
   }
 }
 
-/** One object, with the metadata that the engine uses; items of typed lists do not say what they are, so the list does. */
+/** Reads one object, with the metadata that the engine uses. Items of typed lists have no apiVersion and kind, so the list's are used. */
 export function parseObject(value: unknown, what: string, list?: { apiVersion: string; kind: string }): KubeObject {
   if (!isRecord(value)) throw new GarbledError(`${what}: the answer is not an object`);
   const apiVersion = textOf(value, 'apiVersion') ?? list?.apiVersion;
@@ -26,7 +26,7 @@ export function parseObject(value: unknown, what: string, list?: { apiVersion: s
   return { ...value, apiVersion, kind, metadata };
 }
 
-/** One page of a list. */
+/** Reads one page of a list. */
 export function parsePage(value: unknown, what: string): Page {
   const metadata = isRecord(value) ? value['metadata'] : undefined;
   const items = isRecord(value) ? (value['items'] ?? []) : undefined;
@@ -46,7 +46,7 @@ export function parsePage(value: unknown, what: string): Page {
   };
 }
 
-/** One line of a watch. */
+/** Reads one line of a watch. */
 export function parseWatchLine(line: string, what: string): WatchEvent {
   const value = parseJson(line, what);
   const object = isRecord(value) ? value['object'] : undefined;

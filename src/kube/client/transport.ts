@@ -1,8 +1,8 @@
 /**
  * Requests to the API server over undici.
  *
- * Guarantees: every request has a total deadline and a bound on its answer; nothing is sent twice, except that a read which
- * was refused with 401 is asked once more when there is a newer credential; redirects are not followed; the token goes
+ * Guarantees: every request has a total deadline and a bound on its answer; nothing is sent twice, except a read that was
+ * answered with 401, once, when there is a newer credential; redirects are not followed; the token goes
  * nowhere but into the `Authorization` header, and over nothing but TLS or this machine itself.
  * Requests and watches have connections of their own, HTTP/1.1 both, so that a burst of either never starves the other.
  */
@@ -11,9 +11,9 @@ import { Agent, type Dispatcher, ProxyAgent, request } from 'undici';
 import { KubeError } from '../../engine/ports.ts';
 import { type Access, type Credentials, mayCarryToken, type Tls } from '../credentials/access.ts';
 import { exchange, type Received } from './exchange.ts';
-import { silenceOf } from './failure.ts';
+import { silenceOf, TooLargeError } from './failure.ts';
 
-/** One request, as a value; `what` is how messages call it. */
+/** One request as a value; messages call it `what`. */
 export interface Call {
   readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
   readonly path: string;
@@ -31,14 +31,14 @@ export interface Answer {
   readonly text: string;
 }
 
-/** The clock of the API server as last seen. */
+/** The clock of the API server, as its last answer showed it. */
 export interface ServerDate {
   readonly dateMs: number;
   /** Monotonic time at which it was seen. */
   readonly seenAt: number;
 }
 
-/** Told about each request when it ended; `status` is undefined when no answer arrived. */
+/** Called at the end of each request; `status` is undefined when no answer arrived. */
 export type OnCall = (call: {
   readonly method: string;
   readonly what: string;
@@ -49,17 +49,18 @@ export type OnCall = (call: {
 /** Deadlines and bounds; the defaults are for production, tests use shorter ones. */
 export interface Limits {
   readonly requestMs: number;
+  /** More than any object that the API server takes (3 MiB); a page of a list that has more is asked for in smaller ones. */
   readonly responseBytes: number;
   readonly connections: number;
   readonly connectMs: number;
-  /** A watch that is silent for this long is dead; whoever reads it has given it up before. */
+  /** A watch that sends nothing for this long is closed; the reflector gives it up earlier. */
   readonly silenceMs: number;
   readonly lineBytes: number;
 }
 
 export const usualLimits: Limits = {
   requestMs: 30_000,
-  responseBytes: 64 * 1024 * 1024,
+  responseBytes: 8 * 1024 * 1024,
   connections: 16,
   connectMs: 5_000,
   silenceMs: 90_000,
@@ -128,7 +129,7 @@ export class Transport {
     }
   }
 
-  /** Lets go of all connections; what is under way fails. */
+  /** Closes all connections; requests under way fail. */
   async close(): Promise<void> {
     const connections = this.#connections;
     this.#connections = undefined;
@@ -150,7 +151,7 @@ export class Transport {
         {
           signal: late.signal,
           mostBytes: responseBytes,
-          tooLarge: () => unavailable(`the answer is larger than ${responseBytes} bytes`),
+          tooLarge: () => new TooLargeError(call.what, responseBytes),
         },
       );
       status = received.status;
@@ -176,7 +177,7 @@ export class Transport {
     for await (const part of response.body) {
       if (!(part instanceof Uint8Array)) continue;
       size += part.byteLength;
-      if (size > this.#limits.lineBytes) throw new KubeError('unavailable', `${call.what}: the answer is too large`);
+      if (size > this.#limits.lineBytes) throw new TooLargeError(call.what, this.#limits.lineBytes);
       parts.push(part);
     }
     const { statusCode, headers } = response;
@@ -187,7 +188,8 @@ export class Transport {
     try {
       return await this.#credentials.renew(access);
     } catch (cause) {
-      throw new KubeError('unauthorized', `${call.what}: 401, and there is no newer credential`, { cause });
+      const why = cause instanceof Error ? cause.message : 'no credential';
+      throw new KubeError('unauthorized', `${call.what}: 401, and there is no newer credential: ${why}`, { cause });
     }
   }
 
@@ -200,7 +202,7 @@ export class Transport {
       throw new KubeError('unauthorized', `${call.what}: ${why}`, { cause });
     }
     if (this.#connections?.tls !== access.tls) {
-      // Certificates rotated: what is under way ends on the old connections.
+      // Certificates rotated: requests under way finish on the old connections.
       const old = this.#connections;
       void Promise.allSettled([old?.requests.close(), old?.watches.close()]);
       this.#connections = {

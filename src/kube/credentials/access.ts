@@ -31,16 +31,6 @@ export interface Credentials {
   renew(refused: Access): Promise<boolean>;
 }
 
-/** The part of an `Access` that belongs to the user. */
-export interface Shown {
-  readonly authorization: Secret | undefined;
-  readonly cert: string | undefined;
-  readonly key: Secret | undefined;
-}
-
-/** Where the user's part comes from; `fresh` skips whatever is remembered. */
-export type UserSource = (fresh: boolean) => Promise<Shown>;
-
 /** Credentials are wrong or missing; the message says what to do. */
 export class CredentialsError extends Error {
   constructor(message: string, options?: ErrorOptions) {

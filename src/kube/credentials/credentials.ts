@@ -1,183 +1,189 @@
+/**
+ * Credentials that last: what client-node makes of a configuration, asked for again once a minute (files that rotate), before it
+ * expires (exec plugins), and when the API server refuses it. What cannot be renewed just now stays as it was: the API server
+ * says when it is no longer good.
+ */
+import { X509Certificate } from 'node:crypto';
+import type { RequestOptions } from 'node:https';
 import type { Clock } from '../../base/clock.ts';
-import { access as exists, readFile } from 'node:fs/promises';
-import { delimiter, join } from 'node:path';
+import { sameJson } from '../../base/json.ts';
 import { Secret } from '../../base/secret.ts';
-import { type Access, type Credentials, CredentialsError, type Tls, type UserSource } from './access.ts';
-import { execSource } from './exec-plugin.ts';
-import { type ClusterEntry, type KubeContext, readKubeconfig } from './kubeconfig.ts';
-import { providerSource } from './auth-provider.ts';
-import { RotatingFile } from './rotating-file.ts';
+import { within } from '../deadline.ts';
+import { type Access, type Credentials, CredentialsError, type Tls } from './access.ts';
+import { codeOf, type Configuration, type CredentialsOptions, loadConfiguration } from './configuration.ts';
+import { ExecPlugin, pluginMs, PluginError } from './exec-plugin.ts';
 
-const serviceAccountFolder = '/var/run/secrets/kubernetes.io/serviceaccount';
-const leastBetweenRenewalsMs = 5_000;
+const keepMs = 60_000;
+const aheadMs = 60_000;
+const leastBetweenMs = 5_000;
 
-/** Where credentials are looked for; the environment is passed in. */
-export interface CredentialsOptions {
-  readonly clock: Clock;
-  readonly env: Readonly<Record<string, string | undefined>>;
-  /** An explicit kubeconfig; then nothing else is looked at. */
-  readonly kubeconfig?: string;
-  /** A context of the kubeconfig other than its current one. */
-  readonly context?: string;
-  /** Where a pod finds its service account; only tests say so. */
-  readonly serviceAccountFolder?: string;
-}
-
-/** Finds the cluster: the explicit file, `KUBECONFIG`, the pod's service account, the file in the home folder. */
+/** Finds the cluster and gets the first credential; throws a `CredentialsError` where either is not possible. */
 export async function findCredentials(options: CredentialsOptions): Promise<Credentials> {
-  const { env, clock, kubeconfig, context } = options;
-  if (kubeconfig !== undefined) return fromContext(await readKubeconfig([kubeconfig], context, clock), options);
-  const listed = (env['KUBECONFIG'] ?? '').split(delimiter).filter((file) => file !== '');
-  if (listed.length > 0) return fromContext(await readKubeconfig(listed, context, clock), options);
-  const folder = options.serviceAccountFolder ?? serviceAccountFolder;
-  if (env['KUBERNETES_SERVICE_HOST'] !== undefined && (await isThere(join(folder, 'token')))) {
-    return fromPod(folder, options);
-  }
-  const home = env['HOME'] ?? env['USERPROFILE'];
-  const usual = home === undefined ? undefined : join(home, '.kube', 'config');
-  if (usual !== undefined && (await isThere(usual))) {
-    return fromContext(await readKubeconfig([usual], context, clock), options);
-  }
-  throw new CredentialsError('there is no cluster: no kubeconfig is given, and this is not a pod');
-}
-
-async function fromPod(folder: string, { env, clock }: CredentialsOptions): Promise<Credentials> {
-  const host = env['KUBERNETES_SERVICE_HOST'] ?? '';
-  const port = env['KUBERNETES_SERVICE_PORT'] ?? '443';
-  const token = new RotatingFile(join(folder, 'token'), clock);
-  const ca = new RotatingFile(join(folder, 'ca.crt'), clock);
-  const namespace = await readFile(join(folder, 'namespace'), 'utf8').catch(() => '');
-  return assemble({
-    clock,
-    server: new URL(`https://${host.includes(':') ? `[${host}]` : host}:${port}`),
-    namespace: namespace.trim(),
-    ca: (fresh) => ca.read(fresh),
-    user: async (fresh) => ({ ...nobody, authorization: bearer(await token.read(fresh)) }),
-  });
-}
-
-function fromContext(context: KubeContext, options: CredentialsOptions): Credentials {
-  const { cluster, user, namespace } = context;
   const { clock } = options;
-  const server = URL.parse(cluster.server);
-  if (server === null || !['http:', 'https:'].includes(server.protocol)) {
-    throw new CredentialsError('the server of the kubeconfig is not an http or https URL');
-  }
-  const groups = user['as-groups'];
-  return assemble({
-    clock,
-    server,
-    namespace,
-    cluster,
-    impersonation: {
-      ...(user.as !== undefined && { 'impersonate-user': user.as }),
-      ...(user['as-uid'] !== undefined && { 'impersonate-uid': user['as-uid'] }),
-      ...(groups !== undefined && { 'impersonate-group': groups }),
-    },
-    ca: textSource(cluster['certificate-authority-data'], cluster['certificate-authority'], clock),
-    user: userSource(context, options),
-  });
-}
-
-const nobody = { authorization: undefined, cert: undefined, key: undefined };
-
-function userSource(context: KubeContext, { env, clock }: CredentialsOptions): UserSource {
-  const { user, cluster } = context;
-  if (user.exec !== undefined) return execSource({ entry: user.exec, cluster: forPlugin(cluster), env, clock });
-  if (user['auth-provider'] !== undefined) return providerSource(context, clock);
-  const file = user.tokenFile === undefined ? undefined : new RotatingFile(user.tokenFile, clock);
-  const cert = textSource(user['client-certificate-data'], user['client-certificate'], clock);
-  const key = textSource(user['client-key-data'], user['client-key'], clock);
-  return async (fresh) => {
-    const keyText = await key(fresh);
-    const token = file === undefined ? user.token : await file.read(fresh);
-    return {
-      authorization: token === undefined || token === '' ? undefined : bearer(token),
-      cert: await cert(fresh),
-      key: keyText === undefined ? undefined : new Secret(keyText),
-    };
-  };
-}
-
-function forPlugin(cluster: ClusterEntry): Readonly<Record<string, unknown>> {
-  const { 'certificate-authority': _file, ...rest } = cluster;
-  return rest;
-}
-
-type TextSource = (fresh: boolean) => Promise<string | undefined>;
-
-/** Text that stands in the kubeconfig as base64, or in a file that may be replaced. */
-function textSource(data: string | undefined, path: string | undefined, clock: Clock): TextSource {
-  if (data !== undefined && data !== '') {
-    const text = Buffer.from(data, 'base64').toString('utf8');
-    return () => Promise.resolve(text);
-  }
-  if (path === undefined || path === '') return () => Promise.resolve(undefined);
-  const file = new RotatingFile(path, clock);
-  return (fresh) => file.read(fresh);
-}
-
-interface Parts {
-  readonly clock: Clock;
-  readonly server: URL;
-  readonly namespace: string | undefined;
-  readonly cluster?: ClusterEntry;
-  readonly impersonation?: Access['impersonation'];
-  readonly ca: TextSource;
-  readonly user: UserSource;
-}
-
-/** Puts the parts together; an `Access` and its `Tls` stay the same objects for as long as nothing of them changed. */
-function assemble({ clock, server, namespace, cluster, impersonation, ca, user }: Parts): Credentials {
-  let known: Access | undefined;
+  const open = async () => withPlugin(await loadConfiguration(options), clock);
+  let source = await open();
+  let known = await source.show();
+  let shownAt = clock.monotonic();
   let renewedAt = Number.NEGATIVE_INFINITY;
-  const build = async (fresh: boolean): Promise<Access> => {
-    const [shown, caText] = await Promise.all([user(fresh), ca(fresh)]);
-    const tls: Tls = {
-      ca: caText,
-      cert: shown.cert,
-      key: shown.key,
-      serverName: cluster?.['tls-server-name'],
-      insecure: cluster?.['insecure-skip-tls-verify'] ?? false,
-    };
-    const sameTls = known !== undefined && isSameTls(known.tls, tls);
-    if (sameTls && isSameSecret(known?.authorization, shown.authorization) && known !== undefined) return known;
-    known = {
-      authorization: shown.authorization,
-      impersonation: impersonation ?? {},
-      tls: sameTls && known !== undefined ? known.tls : tls,
-    };
+  let refreshing: Promise<Access> | undefined;
+
+  const again = async (isRefused: boolean): Promise<Access> => {
+    shownAt = clock.monotonic();
+    try {
+      // A program or an issuer is asked by whoever remembers what it gave last; all else is read again.
+      if (isRefused || !source.isAsked) source = await open();
+      known = keptWhereSame(known, await source.show());
+    } catch (error) {
+      if (isRefused) throw error;
+    }
     return known;
   };
+  const refresh = (isRefused: boolean): Promise<Access> =>
+    (refreshing ??= again(isRefused).finally(() => (refreshing = undefined)));
+  const access = (): Promise<Access> => {
+    const age = clock.monotonic() - shownAt;
+    const expiresSoon = (source.expiresAt() ?? Number.POSITIVE_INFINITY) - aheadMs <= clock.wall();
+    return age > keepMs || (expiresSoon && age > leastBetweenMs) ? refresh(false) : Promise.resolve(known);
+  };
+  const { server, proxy, namespace } = source;
   return {
     server,
-    namespace: namespace === '' ? undefined : namespace,
-    proxy: cluster?.['proxy-url'] === undefined ? undefined : new URL(cluster['proxy-url']),
-    access: () => build(false),
+    proxy,
+    namespace,
+    access,
     renew: async (refused) => {
-      if ((await build(false)) !== refused) return true;
-      if (clock.monotonic() - renewedAt < leastBetweenRenewalsMs) return false;
+      if ((await access()) !== refused) return true;
+      if (clock.monotonic() - renewedAt < leastBetweenMs) return false;
       renewedAt = clock.monotonic();
-      return (await build(true)) !== refused;
+      return (await refresh(true)) !== refused;
     },
   };
 }
 
-function bearer(token: string): Secret {
-  return new Secret(`Bearer ${token.trim()}`);
+/** A configuration that can be asked for its credential. */
+interface Source extends Configuration {
+  /** Whether its credential comes from a program or an issuer, and not from files. */
+  readonly isAsked: boolean;
+  /** What client-node would send with a request now; throws a `CredentialsError`. */
+  show(): Promise<Access>;
+  expiresAt(): number | undefined;
 }
 
-function isSameTls(a: Tls, b: Tls): boolean {
-  return a.ca === b.ca && a.cert === b.cert && isSameSecret(a.key, b.key);
+/** A configuration whose exec plugin has a deadline, and is run again before its credential expires. */
+export function withPlugin(configuration: Configuration, clock: Clock): Source {
+  const { config, user } = configuration;
+  const plugin = new ExecPlugin(clock);
+  config['authenticators'].unshift(plugin);
+  return {
+    ...configuration,
+    isAsked: Boolean(user.exec) || (user.authProvider ?? { name: 'tokenFile' }).name !== 'tokenFile',
+    expiresAt: () => plugin.expiryOf(user),
+    show: async () => {
+      plugin.forgetBefore(user, clock.wall() + aheadMs);
+      return show(configuration, clock);
+    },
+  };
 }
 
-function isSameSecret(a: Secret | undefined, b: Secret | undefined): boolean {
-  return a?.reveal() === b?.reveal();
+async function show(configuration: Configuration, clock: Clock): Promise<Access> {
+  const { config, cluster, impersonation, title } = configuration;
+  const options: RequestOptions = {};
+  try {
+    await within(clock, pluginMs + leastBetweenMs, config.applyToHTTPSOptions(options), title);
+  } catch (error) {
+    // What is thrown may quote the credential.
+    throw new CredentialsError(`${title}: ${problemOf(error, configuration)}`);
+  }
+  const headers = new Map(Object.entries(options.headers ?? {}).map(([name, value]) => [name.toLowerCase(), value]));
+  const authorization = headers.get('authorization') ?? basic(options.auth);
+  const asUser = headers.get('impersonate-user');
+  const key = textOf(options.key);
+  const access: Access = {
+    authorization: typeof authorization === 'string' ? new Secret(authorization.trim()) : undefined,
+    impersonation: { ...(typeof asUser === 'string' && { 'impersonate-user': asUser }), ...impersonation },
+    tls: {
+      ca: textOf(options.ca),
+      cert: textOf(options.cert),
+      key: key === undefined ? undefined : new Secret(key),
+      serverName: cluster.tlsServerName,
+      insecure: cluster.skipTLSVerify,
+    },
+  };
+  const wrong = emptiness(access, configuration) ?? wrongCertificate(access.tls, configuration, clock.wall());
+  if (wrong !== undefined) throw new CredentialsError(`${title}: ${wrong}`);
+  return access;
 }
 
-async function isThere(file: string): Promise<boolean> {
-  return exists(file).then(
-    () => true,
-    () => false,
-  );
+/** Why there is no credential, by field; nothing of what was thrown is shown but the path of a file and a code. */
+function problemOf(error: unknown, { cluster, user }: Configuration): string {
+  const of = `users["${user.name}"]`;
+  if (error instanceof PluginError) {
+    const entry: unknown = user.exec ?? user.authProvider?.config?.exec;
+    const { command, installHint } = entry as { command: string; installHint?: unknown };
+    const hint = typeof installHint === 'string' ? ` (${installHint.replaceAll(/[\s\p{Cc}]+/gu, ' ').trim()})` : '';
+    return `${of}.exec: the program ${command} ${error.message}${hint}`;
+  }
+  if (error instanceof Error && 'path' in error) {
+    const fields = new Map([
+      [cluster.caFile, `clusters["${cluster.name}"].certificate-authority`],
+      [user.certFile, `${of}.client-certificate`],
+      [user.keyFile, `${of}.client-key`],
+      [user.authProvider?.config?.tokenFile, `${of}.tokenFile`],
+    ]);
+    return `${fields.get(String(error.path)) ?? of}: ${String(error.path)} cannot be read${codeOf(error)}`;
+  }
+  return `${of}.${user.exec ? 'exec' : 'auth-provider'} gave no credential${codeOf(error)}`;
+}
+
+/** A program or an issuer that gives nothing must not make us a stranger. */
+function emptiness({ authorization, tls }: Access, { user }: Configuration): string | undefined {
+  if (authorization !== undefined || tls.cert !== undefined) return undefined;
+  if (user.exec)
+    return `users["${user.name}"].exec: the program ${user.exec.command} printed neither a token nor a certificate`;
+  return user.authProvider ? `users["${user.name}"].auth-provider gave no token` : undefined;
+}
+
+/** Which certificate is none, or has expired. Of several authorities one that is valid is enough. */
+function wrongCertificate({ ca, cert }: Tls, { cluster, user }: Configuration, nowMs: number): string | undefined {
+  const ofUser = user.exec ? 'exec' : `client-certificate${user.certFile ? '' : '-data'}`;
+  const ofCluster = `certificate-authority${cluster.caFile ? '' : '-data'}`;
+  const shown = [
+    [`users["${user.name}"].${ofUser}`, cert === undefined ? [] : [cert]],
+    [`clusters["${cluster.name}"].${ofCluster}`, ca === undefined ? [] : certificatesIn(ca)],
+  ] as const;
+  for (const [field, texts] of shown) {
+    const ends = texts.map(endOf);
+    if (ends.includes(undefined)) return `${field} is not a certificate`;
+    const last = Math.max(...ends.map((end) => end ?? 0));
+    if (ends.length > 0 && last < nowMs) return `${field}: the certificate expired on ${new Date(last).toISOString()}`;
+  }
+  return undefined;
+}
+
+function certificatesIn(text: string): readonly string[] {
+  return text.match(/-----BEGIN CERTIFICATE-----[^-]*-----END CERTIFICATE-----/gu) ?? [text];
+}
+
+function endOf(certificate: string): number | undefined {
+  try {
+    return new X509Certificate(certificate).validToDate.getTime();
+  } catch {
+    return undefined;
+  }
+}
+
+function basic(userAndPassword: string | null | undefined): string | undefined {
+  return typeof userAndPassword === 'string' ? `Basic ${Buffer.from(userAndPassword).toString('base64')}` : undefined;
+}
+
+function textOf(value: unknown): string | undefined {
+  if (typeof value === 'string') return value;
+  return Buffer.isBuffer(value) ? value.toString('utf8') : undefined;
+}
+
+/** An `Access` and its `Tls` stay the same objects for as long as nothing of them changed: connections are kept by them. */
+function keptWhereSame(known: Access, now: Access): Access {
+  const tls = sameJson(known.tls, now.tls) ? known.tls : now.tls;
+  const access = { ...now, tls };
+  return sameJson(known, access) ? known : access;
 }

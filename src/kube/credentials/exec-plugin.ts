@@ -1,101 +1,87 @@
+/**
+ * The exec plugins of a kubeconfig, run by client-node, with what it leaves out: a deadline that ends the program and whatever it
+ * has started, a bound on what it prints, and a credential that is asked for again before it expires instead of after.
+ */
+import { type ChildProcess, spawn, type SpawnOptions } from 'node:child_process';
+import type { RequestOptions } from 'node:https';
+import type { User } from '@kubernetes/client-node';
+import { type Credential, ExecAuth } from '@kubernetes/client-node/dist/exec_auth.js';
 import type { Clock } from '../../base/clock.ts';
-import { execFile } from 'node:child_process';
-import { z } from 'zod';
-import { Secret } from '../../base/secret.ts';
-import { CredentialsError, type Shown, type UserSource } from './access.ts';
 
-const runDeadlineMs = 60_000;
-const aheadMs = 60_000;
+/** How long a plugin may run. */
+export const pluginMs = 60_000;
 const mostOutputBytes = 1024 * 1024;
 
-/** The `exec` entry of a user in a kubeconfig. */
-export const ExecEntry = z.object({
-  apiVersion: z.string(),
-  command: z.string().min(1),
-  args: z.array(z.string()).nullish(),
-  env: z.array(z.object({ name: z.string(), value: z.string() })).nullish(),
-  installHint: z.string().optional(),
-  provideClusterInfo: z.boolean().optional(),
-  interactiveMode: z.string().optional(),
-});
-export type ExecEntry = z.infer<typeof ExecEntry>;
+export class ExecPlugin extends ExecAuth {
+  /** How the last run ended, in words that quote nothing of what was printed. */
+  ending = 'was not run';
 
-const Answer = z.object({
-  status: z.object({
-    token: z.string().optional(),
-    clientCertificateData: z.string().optional(),
-    clientKeyData: z.string().optional(),
-    expirationTimestamp: z.string().nullish(),
-  }),
-});
-
-/** What running a plugin takes. */
-export interface ExecOptions {
-  readonly entry: ExecEntry;
-  /** As the plugin is told when it asks for it. */
-  readonly cluster: Readonly<Record<string, unknown>>;
-  readonly env: Readonly<Record<string, string | undefined>>;
-  readonly clock: Clock;
-}
-
-/** Credentials that a program prints: run again a minute before they expire, and when the API server refused them. */
-export function execSource(options: ExecOptions): UserSource {
-  if (options.entry.interactiveMode === 'Always') {
-    throw new CredentialsError(`the program ${options.entry.command} of the kubeconfig wants a terminal`);
+  constructor(clock: Clock) {
+    super();
+    this['execFn'] = (command: string, args: readonly string[] | undefined, options: SpawnOptions) =>
+      this.#run(clock, spawn(command, args ?? [], { ...options, stdio: ['ignore', 'pipe', 'pipe'], detached: true }));
   }
-  let known: { readonly shown: Shown; readonly expiresAt: number } | undefined;
-  let running: Promise<Shown> | undefined;
-  const run = async (): Promise<Shown> => {
-    const answer = await runPlugin(options);
-    const { token, clientCertificateData, clientKeyData, expirationTimestamp } = answer.status;
-    const expiresAt = Date.parse(expirationTimestamp ?? '');
-    const shown: Shown = {
-      authorization: token === undefined ? undefined : new Secret(`Bearer ${token.trim()}`),
-      cert: clientCertificateData,
-      key: clientKeyData === undefined ? undefined : new Secret(clientKeyData),
+
+  /** client-node's own, without its messages: they quote what the plugin printed, which may be the credential. */
+  override async applyAuthentication(user: User, options: RequestOptions): Promise<void> {
+    try {
+      await super.applyAuthentication(user, options);
+    } catch {
+      delete this['tokenCache'][user.name];
+      throw new PluginError(this.ending);
+    }
+  }
+
+  /** When the credential of this user expires; undefined when there is none, or it says no time. */
+  expiryOf({ name }: User): number | undefined {
+    const known = (this['tokenCache'] as Readonly<Record<string, Credential | null | undefined>>)[name];
+    const expiry = Date.parse(known?.status?.expirationTimestamp ?? '');
+    return Number.isNaN(expiry) ? undefined : expiry;
+  }
+
+  /** The program is run again where what it gave expires before this moment. */
+  forgetBefore(user: User, momentMs: number): void {
+    if ((this.expiryOf(user) ?? Number.POSITIVE_INFINITY) <= momentMs) delete this['tokenCache'][user.name];
+  }
+
+  #run(clock: Clock, child: ChildProcess): ChildProcess {
+    this.ending = 'printed something that is not an ExecCredential';
+    let size = 0;
+    const end = (why: string): void => {
+      this.ending = why;
+      // A shell that is killed leaves what it has started behind, with our pipe still open: the whole group ends.
+      if (child.pid !== undefined) kill(-child.pid);
     };
-    known = { shown, expiresAt: Number.isNaN(expiresAt) ? Number.POSITIVE_INFINITY : expiresAt };
-    return shown;
-  };
-  return async (fresh) => {
-    if (known !== undefined && !fresh && options.clock.wall() < known.expiresAt - aheadMs) return known.shown;
-    running ??= run().finally(() => (running = undefined));
-    return running;
-  };
-}
-
-function runPlugin({ entry, cluster, env }: ExecOptions): Promise<z.infer<typeof Answer>> {
-  const info = {
-    apiVersion: entry.apiVersion,
-    kind: 'ExecCredential',
-    spec: { interactive: false, ...(entry.provideClusterInfo === true && { cluster }) },
-  };
-  const own = Object.fromEntries((entry.env ?? []).map(({ name, value }) => [name, value]));
-  return new Promise((resolve, reject) => {
-    const child = execFile(
-      entry.command,
-      entry.args ?? [],
-      {
-        env: { ...env, ...own, KUBERNETES_EXEC_INFO: JSON.stringify(info) },
-        timeout: runDeadlineMs,
-        killSignal: 'SIGKILL',
-        maxBuffer: mostOutputBytes,
-      },
-      (error, stdout) => {
-        if (error !== null) return reject(refused(entry, `ended with ${String(error.code ?? error.signal)}`));
-        try {
-          resolve(Answer.parse(JSON.parse(stdout)));
-        } catch {
-          reject(refused(entry, 'printed something that is not an ExecCredential'));
-        }
-      },
+    const cancel = clock.after(pluginMs, () => end(`did not end within ${pluginMs / 1000} s`));
+    child.stdout?.on('data', (part: string | Buffer) => {
+      size += part.length;
+      if (size > mostOutputBytes) end(`printed more than ${mostOutputBytes} bytes`);
+    });
+    child.once(
+      'error',
+      (error) => (this.ending = `cannot be started (${'code' in error ? String(error.code) : 'error'})`),
     );
-    child.stdin?.end();
-  });
+    child.once('close', cancel);
+    child.once('exit', (code, signal) => {
+      if (code !== null && code !== 0) this.ending = `ended with ${code}`;
+      else if (signal !== null && signal !== 'SIGKILL') this.ending = `was ended by ${signal}`;
+    });
+    return child;
+  }
 }
 
-/** What the program printed is never shown: it may be the credential. */
-function refused(entry: ExecEntry, how: string): CredentialsError {
-  const hint = entry.installHint === undefined ? '' : ` (${entry.installHint.trim()})`;
-  return new CredentialsError(`the program ${entry.command} of the kubeconfig ${how}${hint}`);
+/** A plugin gave no credential; says how it ended. */
+export class PluginError extends Error {
+  constructor(ending: string) {
+    super(ending);
+    this.name = 'PluginError';
+  }
+}
+
+function kill(group: number): void {
+  try {
+    process.kill(group, 'SIGKILL');
+  } catch {
+    // It has ended already.
+  }
 }

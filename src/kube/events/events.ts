@@ -2,9 +2,11 @@
  * Events of `events.k8s.io/v1`.
  *
  * Guarantees: recording never blocks and never throws; the same note about the same object becomes a series instead of a
- * second event; one object cannot flood the namespace (a token bucket each); the queue is bounded, and what does not fit is
- * counted and dropped. Events are a courtesy: nothing depends on them.
+ * second event; one object cannot flood the namespace (a token bucket each); the queue is bounded, and an event that does not
+ * fit is counted and dropped. Nothing depends on events.
  */
+import type { EventsV1Event, EventsV1EventSeries } from '@kubernetes/client-node';
+import type { Wire } from '../client/wire.ts';
 import { microTime } from '../../base/time.ts';
 import type { Clock, Entropy } from '../../base/clock.ts';
 import {
@@ -15,12 +17,13 @@ import {
   type Log,
   type Resource,
 } from '../../engine/ports.ts';
+import PQueue from 'p-queue';
 import { TokenBuckets } from './token-buckets.ts';
-import { pause, within } from '../wait.ts';
+import { pause, within } from '../deadline.ts';
 
 export const eventResource: Resource = { group: 'events.k8s.io', version: 'v1', plural: 'events', namespaced: true };
 
-const queueLimit = 1_000;
+const lineLimit = 1_000;
 const seriesLimit = 4_096;
 const seriesMs = 6 * 60_000;
 const betweenSeriesWritesMs = 60_000;
@@ -39,7 +42,7 @@ export interface EventPublisherOptions {
   readonly controller: string;
   /** Which process of it, such as the pod's name. */
   readonly instance: string;
-  /** Told about each event that was not published. */
+  /** Called for each event that was not published. */
   readonly onDrop?: (why: 'flood' | 'queue' | 'refused') => void;
 }
 
@@ -60,10 +63,10 @@ interface Series {
 export class EventPublisher implements EventRecorder {
   readonly #options: EventPublisherOptions;
   readonly #series = new Map<string, Series>();
-  readonly #queue: Series[] = [];
+  /** Without `interval` and `timeout`, which have timers of their own: every pause is on our clock. */
+  readonly #line = new PQueue({ concurrency: 1 });
   readonly #buckets: TokenBuckets;
   readonly #stop = new AbortController();
-  #working: Promise<void> | undefined;
 
   constructor(options: EventPublisherOptions) {
     this.#options = options;
@@ -106,34 +109,28 @@ export class EventPublisher implements EventRecorder {
     this.#enqueue(fresh);
   }
 
-  /** Publishes what is queued, for as long as there is time; nothing is recorded afterwards. */
+  /** Publishes what is queued within the deadline; nothing is recorded afterwards. */
   async close(deadlineMs: number): Promise<void> {
     for (const series of this.#series.values()) if (series.count > series.told) this.#enqueue(series);
     const { clock } = this.#options;
-    await within(clock, deadlineMs, this.#working ?? Promise.resolve(), 'publishing events').catch(() => undefined);
+    await within(clock, deadlineMs, this.#line.onIdle(), 'publishing events').catch(() => undefined);
     this.#stop.abort();
+    this.#line.clear();
   }
 
   #enqueue(series: Series): void {
     if (series.queued) return;
-    if (this.#queue.length >= queueLimit) return this.#options.onDrop?.('queue');
+    if (this.#line.size >= lineLimit) return this.#options.onDrop?.('queue');
     series.queued = true;
-    this.#queue.push(series);
-    this.#working ??= this.#work().finally(() => (this.#working = undefined));
-  }
-
-  async #work(): Promise<void> {
-    // Begins in a later turn, so that recording costs its caller nothing.
-    await Promise.resolve();
-    for (let series = this.#queue.shift(); series !== undefined; series = this.#queue.shift()) {
-      series.queued = false;
-      await this.#publish(series);
-      if (this.#stop.signal.aborted) return;
-    }
+    // An event that `close` clears from the queue is dropped silently.
+    this.#line.add(() => this.#publish(series)).catch(() => undefined);
   }
 
   async #publish(series: Series): Promise<void> {
     const { clock, log } = this.#options;
+    // Starts in a later turn, so that `record` returns at once.
+    await Promise.resolve();
+    series.queued = false;
     for (let attempt = 1; attempt <= triesEach; attempt += 1) {
       const creates = series.told === 0;
       const count = creates ? 1 : series.count;
@@ -143,7 +140,7 @@ export class EventPublisher implements EventRecorder {
         return this.#told(series, count);
       } catch (error) {
         const reason = error instanceof KubeError ? error.reason : 'unavailable';
-        // Our own earlier try had arrived.
+        // An earlier attempt of ours had arrived.
         if (reason === 'exists' && creates) return this.#told(series, count);
         if (reason === 'notFound' && series.told > 0) series.told = 0;
         else if (reason !== 'unavailable' && reason !== 'throttled') attempt = triesEach;
@@ -166,7 +163,7 @@ export class EventPublisher implements EventRecorder {
     const { api, clock, controller, instance } = this.#options;
     const { regarding, type, reason, action, note } = series.event;
     const { name, namespace, uid, resourceVersion } = regarding.metadata;
-    return api.create(eventResource, series.namespace, {
+    const body: Wire<EventsV1Event> = {
       apiVersion: 'events.k8s.io/v1',
       kind: 'Event',
       metadata: { name: series.name, namespace: series.namespace },
@@ -178,25 +175,26 @@ export class EventPublisher implements EventRecorder {
       reason: reason.slice(0, 128),
       action: action.slice(0, 128),
       note: cutToBytes(note, 1_024),
-    });
+    };
+    return api.create(eventResource, series.namespace, body);
   }
 
   #extend(series: Series): Promise<KubeObject> {
-    const value = { count: series.count, lastObservedTime: microTime(series.lastSeenWall) };
+    const value: Wire<EventsV1EventSeries> = { count: series.count, lastObservedTime: microTime(series.lastSeenWall) };
     return this.#options.api.patch(eventResource, series.namespace, series.name, [
       { op: 'add', path: '/series', value },
     ]);
   }
 }
 
-/** A series may be kept for minutes: of its object only the identity. */
+/** The identity of an object; a series is kept for minutes and needs no more. */
 function identityOf({ apiVersion, kind, metadata }: KubeObject): KubeObject {
   const { name, namespace, uid, resourceVersion, creationTimestamp } = metadata;
   const identity = { name, uid, resourceVersion, creationTimestamp, ...(namespace !== undefined && { namespace }) };
   return { apiVersion, kind, metadata: identity };
 }
 
-/** Cut between characters so that it is no longer than this in UTF-8, which is how the API server counts. */
+/** Cuts a text to so many bytes of UTF-8, which the API server counts, without splitting a character. */
 export function cutToBytes(text: string, mostBytes: number): string {
   if (Buffer.byteLength(text) <= mostBytes) return text;
   let bytes = Buffer.byteLength('…');

@@ -1,10 +1,10 @@
 import type { Clock } from '../../base/clock.ts';
 
-/** So many at once, then one in a while; keys that were not used for long are forgotten. */
+/** The size of the buckets; the keys that were used least recently are forgotten. */
 export interface BucketShape {
   readonly burst: number;
   readonly refillMs: number;
-  /** How many keys are remembered. */
+  /** How many keys are remembered at most. */
   readonly most: number;
 }
 
@@ -19,7 +19,7 @@ export class TokenBuckets {
     this.#clock = clock;
   }
 
-  /** Whether the key may go ahead now; if so, one token is taken. */
+  /** Takes a token of the key; false when there is none. */
   take(key: string): boolean {
     const now = this.#clock.monotonic();
     const { burst, refillMs, most } = this.#shape;

@@ -1,9 +1,9 @@
 /**
- * What holders of a lease have had in common, and since when.
+ * Annotations on the lease that say since when its holders have had a power, such as activating recoveries.
  *
- * A holder that carries something says so on the lease, in an annotation with the moment since when. Whoever follows it closely
- * and carries the same takes that moment over; whoever does not carry it leaves the annotation out. So the moment survives
- * restarts, and does not survive a holder without it or a time in which nobody held the lease.
+ * A holder with the power writes the moment into an annotation. The next holder copies that moment when it has the power too and
+ * follows closely, and leaves the annotation out when it has not. So the moment survives restarts, and ends with a holder without
+ * the power or with a time in which nobody held the lease.
  *
  * Why: docs/design/recovery-requests.md#the-power-to-activate-is-carried-from-operator-to-operator
  */
@@ -13,9 +13,9 @@ import { leaseSpecOf } from './lease-spec.ts';
 /** Moments by the name of the annotation that keeps them. */
 export type Standing = Readonly<Record<string, string>>;
 
-/** Longer than it takes to start a pod elsewhere whose node was lost: five minutes of waiting for the node, and the start. */
+/** The longest time without a holder after which a moment is still copied: a lost node is waited for five minutes, then a pod starts. */
 export const longestGapMs = 15 * 60_000;
-/** A clock that is further ahead than this says nothing about how long ago something was. */
+/** A renewal that lies further in the future than this was written by a wrong clock, and is not believed. */
 const aheadMs = 60_000;
 
 /** A moment on both clocks of this machine. */
@@ -25,14 +25,14 @@ export interface Moment {
 }
 
 /**
- * When a moment was, by the later of our wall clock and the API server's. Creation times are the API server's: a wall clock that is
- * behind would make what a process carries older than the process.
+ * Dates a moment by our wall clock or the API server's, whichever is later. Objects are dated by the API server: with a wall clock that
+ * is behind, a power would seem older than the process that has it.
  */
 export function latestOf({ wall, monotonic }: Moment, server: ReturnType<NonNullable<KubeApi['serverDate']>>): number {
   return server === undefined ? wall : Math.max(wall, server.dateMs - server.seenAt + monotonic);
 }
 
-/** What the next holder may say when it carries these and began at `beganMs`; `lease` is as its predecessor left it. */
+/** The annotations of the next holder, which has these powers and began at `beganMs`; `lease` is as its predecessor left it. */
 export function standingAfter(
   lease: KubeObject | undefined,
   carries: readonly string[],

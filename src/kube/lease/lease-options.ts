@@ -2,7 +2,7 @@ import type { Clock, Entropy } from '../../base/clock.ts';
 import type { KubeApi, Log } from '../../engine/ports.ts';
 import type { Standing } from './lease-annotations.ts';
 
-/** How long things take; the defaults are those of Kubernetes' own components. */
+/** Durations of the election; the defaults are those of Kubernetes' own components. */
 export interface LeasePace {
   /** How long others wait for a silent holder. */
   readonly leaseMs: number;
@@ -13,13 +13,19 @@ export interface LeasePace {
   readonly missingMs: number;
 }
 
-export const usualLeasePace: LeasePace = { leaseMs: 15_000, renewMs: 10_000, retryMs: 2_000, missingMs: 2_600 };
+/** How long things take for a lease of this length, in the proportions of Kubernetes' own components: 15, 10 and 2 seconds. */
+export function leasePaceOf(leaseMs: number): LeasePace {
+  const unit = leaseMs / 15;
+  return { leaseMs, renewMs: 10 * unit, retryMs: 2 * unit, missingMs: 2.6 * unit };
+}
 
-/** How the lease was won. */
+export const usualLeasePace: LeasePace = leasePaceOf(15_000);
+
+/** Describes how the lease was acquired. */
 export interface Acquisition {
-  /** The predecessor did not release it: it may have died in the middle of something, or may not know yet. */
+  /** The predecessor did not release it: it may have died during a call, or may not know yet that it lost the lease. */
   readonly takeOver: boolean;
-  /** Since when every holder has carried what this one carries. */
+  /** Since when every holder has had the powers of this one. */
   readonly standing: Standing;
 }
 
@@ -30,9 +36,9 @@ export interface LeaseOptions {
   readonly log: Log;
   readonly namespace: string;
   readonly name: string;
-  /** Who we are to people; a random part is added, so that two processes are never one holder. */
+  /** Our name as people read it; a random part is added, so that no two processes share one. */
   readonly identity: string;
-  /** The names of annotations that this process writes on the lease for its successor, see lease-standing.ts. */
+  /** The names of annotations that this process writes on the lease for its successor, see lease-annotations.ts. */
   readonly carries?: readonly string[];
   readonly onAcquired: (acquisition: Acquisition) => void;
   readonly onLost: (why: string) => void;

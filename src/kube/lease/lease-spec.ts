@@ -1,6 +1,8 @@
+import type { V1LeaseSpec } from '@kubernetes/client-node';
 import { isRecord } from '../../base/json.ts';
 import type { KubeObject, Resource } from '../../engine/ports.ts';
 import { textOf } from '../client/parse.ts';
+import type { Unchecked } from '../client/wire.ts';
 
 export const leaseResource: Resource = {
   group: 'coordination.k8s.io',
@@ -22,11 +24,10 @@ export interface LeaseSpec {
   readonly transitions: number;
 }
 
-/** What a Lease says; whatever somebody wrote into it by hand, it comes out in bounds. */
+/** Reads the spec of a Lease; values that somebody wrote by hand are brought into bounds. */
 export function leaseSpecOf(lease: KubeObject): LeaseSpec {
-  const spec = isRecord(lease.spec) ? lease.spec : {};
-  const seconds = spec['leaseDurationSeconds'];
-  const transitions = spec['leaseTransitions'];
+  const spec: Unchecked<V1LeaseSpec> = isRecord(lease.spec) ? lease.spec : {};
+  const { leaseDurationSeconds: seconds, leaseTransitions: transitions } = spec;
   return {
     holder: textOf(spec, 'holderIdentity') ?? '',
     durationSeconds: typeof seconds === 'number' && seconds > 0 ? seconds : 0,
@@ -36,7 +37,7 @@ export function leaseSpecOf(lease: KubeObject): LeaseSpec {
   };
 }
 
-/** Whether nobody has it: its last holder gave it back, or it never had one. */
+/** True when nobody holds the lease: the last holder released it, or there never was one. */
 export function isReleased(spec: LeaseSpec): boolean {
   return spec.holder === '' && (spec.durationSeconds === releasedSeconds || spec.renewTime === undefined);
 }

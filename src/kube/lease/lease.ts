@@ -9,31 +9,33 @@
  *   another machine is trusted. The deadline (10 s) ends well before that (15 s).
  * - A lease that was released is taken at once. One that vanished, or was emptied by somebody's hand, counts as held for its
  *   duration, and a lease that is missing at the first look is looked for once more, so that a living holder can restore it.
- * - A lease that is older than it was seen before came from a backup of the cluster: it is told through `onRewind`, and counts
- *   as held. The lease is written every two seconds, so that hardly any restore escapes it: however much the restored cluster has
- *   written since, its lease stays as old as the backup until somebody takes it over, which takes longer than to look at it.
- * - What its holders carry stands on the lease, so that a successor knows since when that has been so (lease-standing.ts).
- * - Every acquisition says whether the predecessor let go, so that the engine can hold back what must not be done twice.
+ * - A lease that is older than it was seen before came from a backup of the cluster: `onRewind` is called, and the lease
+ *   counts as held. Hardly any restore goes unnoticed, since the lease is written every two seconds: it stays as old as the backup
+ *   until somebody takes it over, and we read it sooner than that.
+ * - Annotations say since when its holders have had a power, so that a successor knows (lease-annotations.ts).
+ * - Every acquisition says whether the predecessor released the lease, so that the engine can hold back what must not be done twice.
  *
  * The lease is for liveness; what must not happen twice is fenced by the journal. One window stays open: somebody deletes the
  * lease while its holder is cut off from the API server, and a candidate starts within the following ten seconds.
  */
+import type { V1Lease } from '@kubernetes/client-node';
+import type { Wire } from '../client/wire.ts';
 import { microTime } from '../../base/time.ts';
 import { KubeError, type KubeObject, type Leadership } from '../../engine/ports.ts';
 import { type LeaseOptions, type LeasePace, usualLeasePace } from './lease-options.ts';
 import { latestOf, standingAfter, type Moment, type Standing } from './lease-annotations.ts';
 import { isReleased, type LeaseSpec, leaseResource, leaseSpecOf, releasedSeconds } from './lease-spec.ts';
 import { compareVersions } from '../../base/resource-version.ts';
-import { pause, within } from '../wait.ts';
+import { pause, within } from '../deadline.ts';
 
 const longestLeaseMs = 300_000;
 
-/** What was seen of the lease last, and since when (monotonic) it looks like that. */
-interface Sighting {
+/** The lease as it was read last, and since when (monotonic) it has not changed. */
+interface Observed {
   readonly version: string | undefined;
   readonly since: number;
   readonly spec: LeaseSpec | undefined;
-  /** It came back from a backup: what it says of its holder is old. */
+  /** It came back from a backup, so the holder that it names is out of date. */
   readonly rewound: boolean;
 }
 
@@ -44,7 +46,7 @@ export class LeaseElection implements Leadership {
   readonly #pace: LeasePace;
   readonly #stop = new AbortController();
   #running: Promise<void> | undefined;
-  #sighting: Sighting | undefined;
+  #observed: Observed | undefined;
   #lookedAt = 0;
   /** The newest version of the lease that was seen. */
   #newest: string | undefined;
@@ -52,16 +54,16 @@ export class LeaseElection implements Leadership {
   #own: KubeObject | undefined;
   #term: { readonly monotonic: number; readonly wall: number } | undefined;
   #leading = false;
-  /** What went wrong with the last look, until one goes well. */
+  /** The last failure, until a round succeeds. */
   #complaint: string | undefined;
-  /** How the last claim on the lease was made; it may have arrived although its answer did not. */
+  /** Whether our last write took the lease over from a silent holder; the write may have arrived although its answer did not. */
   #takesOver = false;
   #mayBeOurs = false;
-  /** Monotonic time before which we do not act, though the lease is ours. */
+  /** Monotonic time before which we do not act, although we hold the lease. */
   #actFrom = 0;
   #cancelWatchdog: (() => void) | undefined;
   readonly #began: Moment;
-  /** What we say on the lease as long as it is ours. */
+  /** Annotations that we write as long as we hold the lease. */
   #standing: Standing = {};
 
   constructor(options: LeaseOptions) {
@@ -80,12 +82,12 @@ export class LeaseElection implements Leadership {
     return inTime ? undefined : 'the lease was not renewed in time';
   }
 
-  /** Begins to compete; called once. */
+  /** Starts to compete for the lease; called once. */
   start(): void {
     this.#running ??= this.#run();
   }
 
-  /** Ends competing and gives the lease back: the last thing that a process does. */
+  /** Stops competing and releases the lease: the last thing that a process does. */
   async stop(): Promise<void> {
     this.#stop.abort();
     await this.#running;
@@ -111,7 +113,7 @@ export class LeaseElection implements Leadership {
         waitMs = Math.min(waitMs, await this.#round());
         this.#complain(undefined);
       } catch (error) {
-        // What the last write did is not known: look before writing again, soon where time runs out or somebody was first.
+        // Nobody knows whether the last write arrived: read before writing again, soon if our term ends or somebody was first.
         this.#own = undefined;
         const raced = error instanceof KubeError && (error.reason === 'conflict' || error.reason === 'exists');
         if (raced || this.#leading) waitMs /= 10;
@@ -122,14 +124,14 @@ export class LeaseElection implements Leadership {
     }
   }
 
-  /** The lease is looked at every few seconds: what keeps going wrong in the same way is said once. */
+  /** Logs a failure once, and not every few seconds for as long as it lasts. */
   #complain(why: string | undefined): void {
     if (why !== undefined && why !== this.#complaint)
       this.#options.log.info({ leading: this.#leading }, `the lease: ${why}`);
     this.#complaint = why;
   }
 
-  /** One look at the lease, and one write where it is ours to write; returns when to look again at the latest. */
+  /** Reads the lease, and writes it if we hold it or may take it; returns in how many milliseconds to do so again. */
   async #round(): Promise<number> {
     const { clock } = this.#options;
     const begun = { monotonic: clock.monotonic(), wall: clock.wall() };
@@ -137,9 +139,9 @@ export class LeaseElection implements Leadership {
     if (inTerm && this.#own !== undefined && (await this.#renew(this.#own))) return this.#win(begun, false);
     const live = await this.#read(this.#stop.signal);
     const spec = live === undefined ? undefined : leaseSpecOf(live);
-    const seen = this.#look(live, spec);
+    const seen = this.#observe(live, spec);
     const ours = spec?.holder === this.identity && (inTerm || !seen.rewound);
-    // Deleted or emptied by somebody's hand while our term lasts: others wait, so it is ours to restore.
+    // Somebody deleted or emptied it while our term lasts. The other candidates wait, so we restore it.
     if (ours || (inTerm && (spec === undefined || spec.holder === ''))) {
       this.#own = await this.#write(live, this.#specAs(spec));
       return this.#win(begun, this.#takesOver);
@@ -149,7 +151,7 @@ export class LeaseElection implements Leadership {
     if (claim.inMs > 0) return claim.inMs;
     this.#takesOver = claim.takeOver;
     this.#mayBeOurs = true;
-    // A holder may have restored it, and lost it again, between two looks: from this write on it cannot.
+    // Another holder may have restored it and lost it again since we last read it; from this write on none can.
     const vanished = spec === undefined && claim.takeOver;
     const { carries = [], api } = this.#options;
     const server = api.serverDate?.();
@@ -166,7 +168,7 @@ export class LeaseElection implements Leadership {
     return within(clock, this.#patienceMs(), read, 'reading the lease', signal);
   }
 
-  /** False when somebody else wrote the lease meanwhile. */
+  /** Renews the lease; false when somebody else has written it. */
   async #renew(own: KubeObject): Promise<boolean> {
     try {
       this.#own = await this.#write(own, this.#specAs(leaseSpecOf(own)));
@@ -178,37 +180,37 @@ export class LeaseElection implements Leadership {
     }
   }
 
-  /** Notes how the lease looks now, and since when. */
-  #look(live: KubeObject | undefined, spec: LeaseSpec | undefined): Sighting {
+  /** Remembers the lease as it was read, and since when it has been like that. */
+  #observe(live: KubeObject | undefined, spec: LeaseSpec | undefined): Observed {
     const version = live?.metadata.resourceVersion;
     const now = this.#options.clock.monotonic();
-    // Between two looks far apart a missing lease may have come and gone.
+    // When a long time passed between two reads, a missing lease may have existed in between.
     const unwatched = version === undefined && now - this.#lookedAt > this.#pace.retryMs * 2;
     this.#lookedAt = now;
     const rewound = this.#wentBack(live);
-    if (this.#sighting === undefined || this.#sighting.version !== version || unwatched) {
-      // What vanishes, or comes back from a backup, is remembered as it was held.
-      const last = rewound ? this.#sighting?.spec : undefined;
-      this.#sighting = { version, since: now, spec: last ?? spec ?? this.#sighting?.spec, rewound };
+    if (this.#observed === undefined || this.#observed.version !== version || unwatched) {
+      // A lease that is deleted, or that a backup brings back, is remembered with its last holder.
+      const last = rewound ? this.#observed?.spec : undefined;
+      this.#observed = { version, since: now, spec: last ?? spec ?? this.#observed?.spec, rewound };
     }
-    return this.#sighting;
+    return this.#observed;
   }
 
-  /** Whether the lease is older than it was: nobody but a backup does that. */
+  /** True when the lease is older than it was before, as only a restored backup makes it. */
   #wentBack(live: KubeObject | undefined): boolean {
     if (live === undefined) return false;
     const { resourceVersion } = live.metadata;
     const newest = this.#newest;
     this.#newest = resourceVersion;
-    // One that was deleted and made anew meanwhile is newer, too.
+    // A lease that was deleted and created again has a newer version as well.
     if (newest === undefined || compareVersions(resourceVersion, newest) >= 0) return false;
-    this.#options.log.warn({ seen: newest, now: resourceVersion }, 'the cluster went back in time');
+    this.#options.log.warn({ seen: newest, now: resourceVersion }, 'the cluster was restored from an older state');
     this.#isolate(() => this.#options.onRewind?.());
     return true;
   }
 
-  /** In how long the lease may be taken if it stays as it is, and whether that would be without its holder's word. */
-  #claimOn(seen: Sighting, spec: LeaseSpec | undefined): { readonly inMs: number; readonly takeOver: boolean } {
+  /** In how many milliseconds we may take the lease if it does not change, and whether its holder will not have released it. */
+  #claimOn(seen: Observed, spec: LeaseSpec | undefined): { readonly inMs: number; readonly takeOver: boolean } {
     if (spec !== undefined && isReleased(spec) && !seen.rewound) return { inMs: 0, takeOver: false };
     const restedMs = this.#options.clock.monotonic() - seen.since;
     if (seen.spec === undefined || isReleased(seen.spec)) {
@@ -232,7 +234,7 @@ export class LeaseElection implements Leadership {
 
   #write(over: KubeObject | undefined, spec: LeaseSpec): Promise<KubeObject> {
     const { api, clock, namespace, name } = this.#options;
-    const body = {
+    const body: Wire<V1Lease> = {
       apiVersion: 'coordination.k8s.io/v1',
       kind: 'Lease',
       metadata: {
@@ -256,10 +258,10 @@ export class LeaseElection implements Leadership {
     return within(clock, this.#patienceMs(), sent, 'writing the lease');
   }
 
-  /** The write arrived: the term counts from before it. Returns when to renew. */
+  /** Our write arrived: the term counts from before it was sent. Returns in how many milliseconds to renew. */
   #win(begun: { readonly monotonic: number; readonly wall: number }, takeOver: boolean): number {
     const { clock, log } = this.#options;
-    if (this.#own !== undefined) this.#look(this.#own, leaseSpecOf(this.#own));
+    if (this.#own !== undefined) this.#observe(this.#own, leaseSpecOf(this.#own));
     if (this.#stop.signal.aborted) return 0;
     if (clock.monotonic() < this.#actFrom) return this.#pace.retryMs;
     this.#term = begun;
@@ -274,7 +276,7 @@ export class LeaseElection implements Leadership {
     return this.#pace.retryMs;
   }
 
-  /** Tells a loss as soon as the term has run out. */
+  /** Reports the loss of the lease as soon as the term has ended. */
   #settle(): void {
     const why = this.mayAct();
     if (why !== undefined) this.#lose(why);
@@ -289,7 +291,7 @@ export class LeaseElection implements Leadership {
     this.#isolate(() => this.#options.onLost(why));
   }
 
-  /** One request may take as long as leaves room for another before the term ends. */
+  /** The deadline of one request: short enough for a second attempt within the term. */
   #patienceMs(): number {
     return Math.min(this.#pace.renewMs / 2, Math.max(1_000, this.#pace.retryMs * 2));
   }

@@ -1,16 +1,16 @@
 /**
- * Asking again, by name, for Secrets and ConfigMaps that may not be watched.
+ * Reads Secrets and ConfigMaps in use again every minute, for operators that may not watch them.
  *
- * Guarantees: whoever uses one hears within a round that it came, changed or went; what nobody uses any more is not asked for.
+ * Guarantees: a change, creation or deletion is noticed within one round; an object that nobody uses any more is not read.
  */
 import type { Clock, Entropy } from '../../base/clock.ts';
 import type { KubeApi, Resource } from '../../engine/ports.ts';
-import { within } from '../wait.ts';
+import { within } from '../deadline.ts';
 
 const roundMs = 60_000;
 const readMs = 45_000;
 
-/** One object that is asked for. */
+/** One object that is read again. */
 export interface Asked {
   readonly resource: Resource;
   readonly namespace: string;
@@ -27,7 +27,7 @@ export interface RoundsOptions {
 
 export class MaterialRounds {
   readonly #options: RoundsOptions;
-  /** By key, with the version that those who use it know; undefined when it was not there. */
+  /** The version that its users have seen, by key; undefined when the object did not exist. */
   readonly #known = new Map<string, { readonly asked: Asked; version: string | undefined }>();
   #cancel: () => void = () => undefined;
   #stopped = false;
@@ -52,7 +52,7 @@ export class MaterialRounds {
     this.#cancel();
   }
 
-  /** Somebody has read it. A later version that somebody else reads is still news to those who read this one. */
+  /** Remembers the first version that was read. A newer one that another user reads is still news to the earlier users. */
   read(key: string, asked: Asked, version: string | undefined): void {
     if (!this.#known.has(key)) this.#known.set(key, { asked, version });
   }
@@ -71,7 +71,7 @@ export class MaterialRounds {
     const { resource, namespace, name } = known.asked;
     const title = `asking again for ${resource.plural} ${namespace}/${name}`;
     const read = within(clock, readMs, api.get(resource, namespace, name), title);
-    // What cannot be read now is asked for in the next round; those who need it say so themselves.
+    // A failed read is repeated in the next round; resources that need the object report the failure themselves.
     const found = await read.then(
       (object) => ({ version: object?.metadata.resourceVersion }),
       () => undefined,

@@ -1,17 +1,19 @@
 /**
  * Secrets and ConfigMaps by name.
  *
- * Values are read when they are needed and kept for a moment only, so that a hundred resources of one Secret cost one read.
- * Where watching is allowed, a watch of nothing but metadata says which names changed, and ends what is kept of them; a read
- * that was under way while its object changed is not kept either. Where it is not, those in use are asked for in rounds.
+ * Values are read when they are needed and kept for a second, so that a hundred resources of one Secret cost one read. Where watching
+ * is allowed, a watch of metadata shows which objects changed, and what was kept of them is dropped, also when the read was still under
+ * way. Where it is not allowed, the objects in use are read again in rounds.
  */
+import type { V1ConfigMap, V1Secret } from '@kubernetes/client-node';
 import { isRecord } from '../../base/json.ts';
 import type { Clock, Entropy } from '../../base/clock.ts';
 import type { KubeApi, KubeObject, Log, Material, Resource, Troubles } from '../../engine/ports.ts';
 import { Secret } from '../../base/secret.ts';
 import { MaterialRounds, type Asked } from './material-rounds.ts';
 import { Reflector } from '../watch/reflector.ts';
-import { within } from '../wait.ts';
+import type { Unchecked } from '../client/wire.ts';
+import { within } from '../deadline.ts';
 
 export const secretResource: Resource = { group: '', version: 'v1', plural: 'secrets', namespaced: true };
 export const configMapResource: Resource = { group: '', version: 'v1', plural: 'configmaps', namespaced: true };
@@ -19,7 +21,7 @@ export const configMapResource: Resource = { group: '', version: 'v1', plural: '
 const readMs = 45_000;
 const keepMs = 1_000;
 
-/** What changed, and for whom it may matter. */
+/** A Secret or ConfigMap that changed. */
 export interface MaterialChange {
   readonly kind: 'Secret' | 'ConfigMap';
   readonly namespace: string;
@@ -32,13 +34,13 @@ export interface MaterialOptions {
   readonly entropy: Entropy;
   readonly log: Log;
   readonly troubles?: Troubles;
-  /** Watching needs list and watch on all Secrets of the namespaces; without it each in use is asked for every minute. */
+  /** Watching needs list and watch on all Secrets of the namespaces; without it those in use are read every minute. */
   readonly watch: 'on' | 'off';
   /** The only namespace in namespaced mode. */
   readonly namespace?: string;
   readonly isUsed: (change: MaterialChange) => boolean;
   readonly onChanged: (change: MaterialChange) => void;
-  /** The cluster went back in time, as the watch of this name noticed. */
+  /** Called with the name of the watch that noticed that the cluster was restored from a backup. */
   readonly onRewind?: (by: string) => void;
 }
 
@@ -77,16 +79,18 @@ export class KubeMaterial implements Material {
   async secret(namespace: string, name: string): Promise<ReadonlyMap<string, Secret> | undefined> {
     const object = await this.#read(secretResource, namespace, name);
     if (object === undefined) return undefined;
-    const texts = textsOf(object['data'], (text) => Buffer.from(text, 'base64').toString('utf8'));
+    const { data }: Unchecked<V1Secret> = object;
+    const texts = textsOf(data, (text) => Buffer.from(text, 'base64').toString('utf8'));
     return new Map([...texts].map(([key, text]) => [key, new Secret(text)] as const));
   }
 
   async configMap(namespace: string, name: string): Promise<ReadonlyMap<string, string> | undefined> {
     const object = await this.#read(configMapResource, namespace, name);
-    return object === undefined ? undefined : textsOf(object['data'], (text) => text);
+    const { data }: Unchecked<V1ConfigMap> = object ?? {};
+    return object === undefined ? undefined : textsOf(data, (text) => text);
   }
 
-  /** Forgets what is kept of one object, so that the next read is a new one. */
+  /** Drops what is kept of one object, so that the next read asks the API server. */
   forget(kind: MaterialChange['kind'], namespace: string, name: string): void {
     const { plural } = kind === 'Secret' ? secretResource : configMapResource;
     this.#kept.delete(keyOf(plural, namespace, name));
@@ -156,7 +160,7 @@ export class KubeMaterial implements Material {
   }
 }
 
-/** A cluster may hold tens of thousands of Secrets: of each only what tells a change is kept. */
+/** Keeps only what shows a change: a cluster may have tens of thousands of Secrets. */
 function onlyIdentity({ apiVersion, kind, metadata }: KubeObject): KubeObject {
   const { name, namespace, uid, resourceVersion } = metadata;
   return {

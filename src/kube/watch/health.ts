@@ -1,6 +1,6 @@
 import type { Clock } from '../../base/clock.ts';
 
-/** What health needs to know of a reflector. */
+/** A reflector, as health and metrics see it. */
 export interface Listener {
   readonly name: string;
   readonly isSynced: boolean;
@@ -8,10 +8,10 @@ export interface Listener {
   problem(): string | undefined;
 }
 
-/** A watch is taken for silent when it missed this long of bookmarks and its own reconnects. */
+/** A watch without events or bookmarks for this long is reported as silent. */
 export const silentAfterMs = 180_000;
 
-/** Milliseconds since each reflector last heard something; undefined before its first word. */
+/** Milliseconds since each reflector last received something; undefined before its first list. */
 export function agesOf(listeners: Iterable<Listener>, clock: Clock): ReadonlyMap<string, number | undefined> {
   const now = clock.monotonic();
   const ages = new Map<string, number | undefined>();
@@ -22,7 +22,7 @@ export function agesOf(listeners: Iterable<Listener>, clock: Clock): ReadonlyMap
   return ages;
 }
 
-/** What keeps the process from being ready, one sentence for each reflector; empty when all is well. */
+/** Why the process is not ready, one sentence for each reflector; empty when it is ready. */
 export function complaintsOf(listeners: Iterable<Listener>, clock: Clock, limitMs = silentAfterMs): readonly string[] {
   const now = clock.monotonic();
   const complaints: string[] = [];

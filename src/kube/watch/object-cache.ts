@@ -2,12 +2,12 @@ import type { CacheEvent, KubeObject } from '../../engine/ports.ts';
 import { compareVersions } from '../../base/resource-version.ts';
 
 /**
- * The newest known form of every object of one resource, and the pure rules by which it changes.
+ * The newest known version of every object of one resource, and the pure rules by which it changes.
  *
- * Guarantees: the form of one object never goes back in time; an object that was deleted and recreated is told as gone, then
- * applied; a late word about an object that was replaced changes nothing.
+ * Guarantees: an object never goes back to an older version; one that was deleted and recreated gives `gone` and then `applied`; a
+ * late event of an object that was replaced changes nothing.
  */
-export class World {
+export class ObjectCache {
   #objects = new Map<string, KubeObject>();
 
   get size(): number {
@@ -22,7 +22,7 @@ export class World {
     return this.#objects.values();
   }
 
-  /** An object is there in this form. */
+  /** Takes a new version of an object. */
   apply(object: KubeObject): readonly CacheEvent[] {
     const key = keyOf(object.metadata.namespace, object.metadata.name);
     const known = this.#objects.get(key);
@@ -35,7 +35,7 @@ export class World {
     return [{ is: 'gone', object: known }, applied];
   }
 
-  /** An object was deleted; `object` is its last form. */
+  /** Removes a deleted object; `object` is its last version. */
   remove(object: KubeObject): readonly CacheEvent[] {
     const key = keyOf(object.metadata.namespace, object.metadata.name);
     const known = this.#objects.get(key);
@@ -44,7 +44,7 @@ export class World {
     return [{ is: 'gone', object }];
   }
 
-  /** Whether one of these is older than what is known of it, which only a restored cluster shows. */
+  /** True when one of these is older than the version known here, as after a restore of the cluster. */
   isAhead(objects: readonly KubeObject[]): boolean {
     return objects.some(({ metadata }) => {
       const known = this.get(metadata.namespace, metadata.name)?.metadata;
@@ -52,7 +52,7 @@ export class World {
     });
   }
 
-  /** A complete list arrived. After a rewind versions prove nothing, so that every object counts as changed. */
+  /** Replaces everything with a complete list. After a restore, versions prove nothing and every object counts as changed. */
   replace(objects: readonly KubeObject[], how: { readonly initial: boolean; readonly rewound: boolean }): CacheEvent[] {
     const before = this.#objects;
     this.#objects = new Map(

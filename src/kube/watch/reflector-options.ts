@@ -2,13 +2,13 @@ import type { Clock, Entropy } from '../../base/clock.ts';
 import type { CacheEvent, KubeApi, KubeObject, Log, PageOptions, Resource, Troubles } from '../../engine/ports.ts';
 import type { BackoffShape } from '../../base/backoff.ts';
 
-/** The pace of a reflector; the defaults are for production. */
+/** Sizes and durations of a reflector; the defaults are for production. */
 export interface ReflectorPace {
   readonly pageSize: number;
   readonly pageMs: number;
-  /** The server ends a watch after a time between these. */
+  /** The API server is asked to end each watch after a random time between these. */
   readonly watchSeconds: { readonly least: number; readonly most: number };
-  /** When nothing was heard for so long everything is listed; longer than the minute that lies between two bookmarks. */
+  /** After this long without an event or bookmark everything is listed; bookmarks come every minute. */
   readonly idleMs: number;
   readonly backoff: BackoffShape;
 }
@@ -21,10 +21,10 @@ export const usualPace: ReflectorPace = {
   backoff: { firstMs: 800, longestMs: 30_000, forgetMs: 120_000 },
 };
 
-/** Why all objects were listed. */
+/** The reason for a list of all objects. */
 export type ListReason = 'start' | 'gone' | 'garbled' | 'backwards' | 'silent' | 'rewind';
 
-/** What a reflector watches and whom it tells. */
+/** The resource that a reflector watches, and the callbacks that it calls. */
 export interface ReflectorOptions {
   readonly api: KubeApi;
   readonly resource: Resource;
@@ -32,21 +32,21 @@ export interface ReflectorOptions {
   readonly labelSelector?: string;
   /** Only metadata is fetched and kept. */
   readonly metadataOnly?: boolean;
-  /** What of an object is kept; the object itself unless said. */
+  /** Reduces an object to what is kept in memory; without it the whole object is kept. */
   readonly keep?: (object: KubeObject) => KubeObject;
   readonly clock: Clock;
   readonly entropy: Entropy;
   readonly log: Log;
-  /** Where failures are told that are not about this resource alone; without it they are logged like all others. */
+  /** Collects failures of Kubernetes as a whole; without it they are logged here like all others. */
   readonly troubles?: Troubles;
   readonly onEvent: (event: CacheEvent) => void;
-  /** The cluster went back in time, as the reflector of this name noticed; told before the events of the new world. */
+  /** Called with the reflector's name when the cluster was restored from a backup, before the events of the restored objects. */
   readonly onRewind?: (by: string) => void;
   readonly onList?: (reason: ListReason) => void;
   readonly pace?: Partial<ReflectorPace>;
 }
 
-/** Which objects are watched, and how much of them, as every list and watch asks for it. */
+/** The namespace, labels and form that every list and watch asks for. */
 export function selectionOf({
   namespace,
   labelSelector,

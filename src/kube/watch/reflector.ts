@@ -4,21 +4,19 @@
  * Guarantees
  * - It never stops by itself. Whatever a list or a watch does (refused, reset, garbage, silence), it tries again, with an
  *   endless backoff that has jitter and keeps to `Retry-After`. Only `stop()` ends it, at whatever it is waiting for.
- * - Events are told in order, once, and never go back in time: within a session resourceVersions only grow, and an object that
- *   was deleted and recreated, even unseen, is told as gone and then as applied. A listener that throws is a bug that is
- *   logged; it neither loses nor repeats an event.
- * - It is never deaf. A stream that says nothing, neither an event nor a bookmark, for the idle deadline is followed by a list:
- *   with an API server that accepts watches and is mute a change is unseen for the idle deadline and one list. So are streams
- *   that end before their time again and again while nothing is heard for twice as long. One that ends before its time is
- *   followed by a look at the newest resourceVersion, and anything odd (410, a line that cannot be read, a version that runs
- *   backwards) by a list.
- * - A rewind (etcd restored from an older snapshot) shows as a list, or an object in it, that is older than what was seen. It
- *   is told through `onRewind`, unless it was told from elsewhere, and the new world is accepted, with every object told again.
+ * - Events are emitted in order, once, and never go back in time: resourceVersions only grow, and an object that was deleted and
+ *   recreated, even unseen, gives `gone` and then `applied`. A listener that throws is logged as a bug; no event is lost or repeated.
+ * - A silent watch is noticed. After the idle deadline without an event or bookmark it lists: an API server that accepts watches and
+ *   sends nothing hides a change for that long and one list. It also lists when streams keep ending early and nothing arrived for
+ *   twice the deadline. After one stream that ended early it only reads the newest resourceVersion; after anything odd (410, a line
+ *   that cannot be read, a version that runs backwards) it lists.
+ * - A rewind (etcd restored from an older snapshot) shows as a list, or an object in it, that is older than before. `onRewind` is
+ *   called, unless another reflector noticed first, and every object of the new list is emitted again.
  *
- * Assumes that lists are consistent reads, and that an API server says about once a minute how far it is (words-in-time.ts).
+ * Assumes that lists are consistent reads, and that an API server sends a bookmark about once a minute (watch-deadline.ts).
  *
- * A restored etcd that has already overtaken the version seen here, and lost nothing but whole objects, looks like the old one;
- * the lease, which is written every two seconds, still tells.
+ * A restored etcd that has already passed the version seen here, and lacks only whole objects, cannot be told from the old one here;
+ * the lease, which is written every two seconds, shows it.
  */
 import {
   type Cache,
@@ -29,7 +27,8 @@ import {
   type WatchEvent,
 } from '../../engine/ports.ts';
 import { Backoff } from '../../base/backoff.ts';
-import { ListAgain, listReasonOf } from './relist.ts';
+import { TooLargeError } from '../client/failure.ts';
+import { Relist, listReasonOf } from './relist.ts';
 import {
   type ListReason,
   type ReflectorOptions,
@@ -38,16 +37,17 @@ import {
   usualPace,
 } from './reflector-options.ts';
 import { compareVersions } from '../../base/resource-version.ts';
-import { linked, pause, within } from '../wait.ts';
-import { SilenceError, wordsInTime } from './watch-deadline.ts';
-import { World } from './object-cache.ts';
+import { linked, pause, within } from '../deadline.ts';
+import { SilenceError, withWatchDeadline } from './watch-deadline.ts';
+import { ObjectCache } from './object-cache.ts';
 
 export class Reflector implements Cache {
   readonly synced: Promise<void>;
   readonly #options: ReflectorOptions;
   readonly #pace: ReflectorPace;
   readonly #backoff: Backoff;
-  readonly #world = new World();
+  #pageSize: number;
+  readonly #cache = new ObjectCache();
   readonly #stop = new AbortController();
   readonly #markSynced: () => void;
   #isSynced = false;
@@ -55,27 +55,28 @@ export class Reflector implements Cache {
   /** The newest resourceVersion of this session. */
   #seen: string | undefined;
   #listBecause: ListReason | undefined = 'start';
-  /** Why the list that is under way was begun. */
+  /** The reason for the list under way. */
   #listing: ListReason | undefined;
-  /** How often we were told of a rewind, and how often we listed after that. */
+  /** How many rewinds were reported from outside, and how many of them a list has followed. */
   #rewinds = 0;
   #rewindsHandled = 0;
   #watching: AbortController | undefined;
   #lastHeardAt: number | undefined;
   #problem: string | undefined;
-  /** The last stream did not end in its own time. */
-  #doubtful = false;
+  /** The last stream ended before the time that it was asked for. */
+  #endedEarly = false;
 
   constructor(options: ReflectorOptions) {
     this.#options = options;
     this.#pace = { ...usualPace, ...options.pace };
+    this.#pageSize = this.#pace.pageSize;
     this.#backoff = new Backoff(this.#pace.backoff, options.clock, options.entropy);
     const { promise, resolve } = Promise.withResolvers<void>();
     this.synced = promise;
     this.#markSynced = resolve;
   }
 
-  /** What is watched, for health and metrics. */
+  /** The name of the resource, for health and metrics. */
   get name(): string {
     const { plural, group } = this.#options.resource;
     return group === '' ? plural : `${plural}.${group}`;
@@ -90,40 +91,40 @@ export class Reflector implements Cache {
   }
 
   get size(): number {
-    return this.#world.size;
+    return this.#cache.size;
   }
 
   get(namespace: string | undefined, name: string): KubeObject | undefined {
-    return this.#world.get(namespace, name);
+    return this.#cache.get(namespace, name);
   }
 
   values(): Iterable<KubeObject> {
-    return this.#world.values();
+    return this.#cache.values();
   }
 
-  /** Monotonic time of the last list page, event or bookmark; a look tells nothing of the objects. */
+  /** Monotonic time of the last list page, event or bookmark; a probe does not count. */
   lastHeardAt(): number | undefined {
     return this.#lastHeardAt;
   }
 
-  /** What went wrong last, until something is heard again. */
+  /** The last failure, until something arrives again. */
   problem(): string | undefined {
     return this.#problem;
   }
 
-  /** Told from elsewhere that the cluster went back in time: everything is listed, and told again whatever its version. */
+  /** Somebody else noticed that the cluster was restored: lists, and emits every object again whatever its version. */
   rewound(): void {
     this.#rewinds += 1;
     this.#listBecause = 'rewind';
-    this.#watching?.abort(new ListAgain('rewind'));
+    this.#watching?.abort(new Relist('rewind'));
   }
 
-  /** Begins; called once. */
+  /** Starts; called once. */
   start(): void {
     this.#running ??= this.#run();
   }
 
-  /** Ends for good: nothing is told afterwards, and no request is begun. */
+  /** Stops for good: nothing is emitted afterwards, and no request begins. */
   async stop(): Promise<void> {
     this.#stop.abort();
     await this.#running;
@@ -133,13 +134,13 @@ export class Reflector implements Cache {
     while (!this.#stop.signal.aborted) {
       let waitMs = 0;
       try {
-        if (this.#isDeaf()) this.#listBecause ??= 'silent';
-        if (this.#listBecause === undefined && this.#doubtful) await this.#look();
+        if (this.#isSilent()) this.#listBecause ??= 'silent';
+        if (this.#listBecause === undefined && this.#endedEarly) await this.#probe();
         if (this.#listBecause !== undefined) await this.#list(this.#listBecause);
         if (this.#listBecause !== undefined) continue;
-        this.#doubtful = false;
+        this.#endedEarly = false;
         if (!(await this.#watch())) {
-          this.#doubtful = true;
+          this.#endedEarly = true;
           waitMs = this.#backoff.next();
         }
       } catch (error) {
@@ -150,10 +151,10 @@ export class Reflector implements Cache {
     }
   }
 
-  /** Decides what a failure means; returns how long to wait. */
+  /** Decides what follows a failure; returns how many milliseconds to wait. */
   #failed(error: unknown): number {
-    this.#doubtful = true;
-    // Silence has lasted long enough; what many wait for at one time they need not ask at one time.
+    this.#endedEarly = true;
+    // The silence was long enough, so no backoff; a random pause keeps all reflectors from listing at once.
     const waitMs =
       error instanceof SilenceError
         ? this.#pace.backoff.firstMs * this.#options.entropy.fraction()
@@ -162,7 +163,7 @@ export class Reflector implements Cache {
     const message = error instanceof Error ? error.message : 'unknown failure';
     const again = { reflector: this.name, waitMs: Math.round(waitMs), list: this.#listBecause };
     const isShared = error instanceof KubeError && this.#options.troubles?.failed(this.#who, error) === true;
-    if (error instanceof KubeError || error instanceof ListAgain) {
+    if (error instanceof KubeError || error instanceof Relist) {
       const isNews = !isShared && message !== this.#problem;
       this.#options.log[isNews ? 'info' : 'debug'](again, message);
     } else {
@@ -177,40 +178,61 @@ export class Reflector implements Cache {
     this.#listing = reason;
     this.#listBecause = undefined;
     const rewinds = this.#rewinds;
-    const objects: KubeObject[] = [];
-    let version: string | undefined;
-    let next: string | undefined;
-    do {
-      const page = await this.#page(this.#pace.pageSize, next);
-      this.#heard();
-      for (const object of page.items) objects.push(this.#options.keep?.(object) ?? object);
-      version ??= page.resourceVersion;
-      next = page.continue;
-    } while (next !== undefined);
+    const { objects, version } = await this.#all();
     const older = this.#seen !== undefined && compareVersions(version, this.#seen) < 0;
-    const noticed = older || this.#world.isAhead(objects);
-    if (noticed && this.#rewinds === this.#rewindsHandled) this.#tellRewind(version);
+    const noticed = older || this.#cache.isAhead(objects);
+    if (noticed && this.#rewinds === this.#rewindsHandled) this.#reportRewind(version);
     const rewound = noticed || rewinds > this.#rewindsHandled;
     this.#rewindsHandled = rewinds;
     this.#seen = version;
     this.#listing = undefined;
     const initial = !this.#isSynced;
-    for (const event of this.#world.replace(objects, { initial, rewound })) this.#tell(event);
+    for (const event of this.#cache.replace(objects, { initial, rewound })) this.#emit(event);
     this.#isSynced = true;
     this.#markSynced();
   }
 
-  /** Whether streams have broken one after the other for so long that something must have been heard if they were any good. */
-  #isDeaf(): boolean {
-    const heardAt = this.#lastHeardAt ?? Number.POSITIVE_INFINITY;
-    return this.#doubtful && this.#options.clock.monotonic() - heardAt >= 2 * this.#pace.idleMs;
+  /** Lists every object, page by page. When a page is too large the list begins again with smaller pages, also next time. */
+  async #all(): Promise<{ readonly objects: readonly KubeObject[]; readonly version: string }> {
+    for (;;) {
+      try {
+        return await this.#pages();
+      } catch (error) {
+        if (!(error instanceof TooLargeError) || this.#pageSize === 1) throw error;
+        this.#pageSize = Math.max(1, Math.floor(this.#pageSize / 4));
+        const { plural } = this.#options.resource;
+        this.#options.log.info(
+          { reflector: this.name, pageSize: this.#pageSize },
+          `${plural} are large: listed in smaller pages`,
+        );
+      }
+    }
   }
 
-  /** Looks at the newest version: after the cluster went back in time a watch would wait for ever. */
-  async #look(): Promise<void> {
+  async #pages(): Promise<{ readonly objects: readonly KubeObject[]; readonly version: string }> {
+    const objects: KubeObject[] = [];
+    const size = this.#pageSize;
+    let page = await this.#page(size, undefined);
+    const version = page.resourceVersion;
+    for (;;) {
+      this.#received();
+      for (const object of page.items) objects.push(this.#options.keep?.(object) ?? object);
+      if (page.continue === undefined) return { objects, version };
+      page = await this.#page(size, page.continue);
+    }
+  }
+
+  /** True when streams keep ending early and nothing has arrived for twice the idle deadline. */
+  #isSilent(): boolean {
+    const heardAt = this.#lastHeardAt ?? Number.POSITIVE_INFINITY;
+    return this.#endedEarly && this.#options.clock.monotonic() - heardAt >= 2 * this.#pace.idleMs;
+  }
+
+  /** Reads the newest resourceVersion: after a restore of the cluster a watch would wait for ever. */
+  async #probe(): Promise<void> {
     const { resourceVersion } = await this.#page(1, undefined);
     this.#answered();
-    if (this.#seen !== undefined && compareVersions(resourceVersion, this.#seen) < 0) throw new ListAgain('rewind');
+    if (this.#seen !== undefined && compareVersions(resourceVersion, this.#seen) < 0) throw new Relist('rewind');
   }
 
   #page(limit: number, next: string | undefined): ReturnType<KubeApi['list']> {
@@ -223,24 +245,24 @@ export class Reflector implements Cache {
     return within(clock, this.#pace.pageMs, asked, `listing ${resource.plural}`, this.#stop.signal);
   }
 
-  /** True when the stream lasted for as long as it was asked to. */
+  /** Watches once; true when the stream lasted for as long as it was asked to. */
   async #watch(): Promise<boolean> {
     const { api, resource, clock, entropy } = this.#options;
     const { least, most } = this.#pace.watchSeconds;
     const timeoutSeconds = Math.round(least + entropy.fraction() * (most - least));
     const resourceVersion = this.#seen;
-    if (resourceVersion === undefined) throw new ListAgain('start');
+    if (resourceVersion === undefined) throw new Relist('start');
     const startedAt = clock.monotonic();
     const { controller, release } = linked(this.#stop.signal);
     this.#watching = controller;
     const { signal } = controller;
     const stream = api.watch(resource, { ...selectionOf(this.#options), resourceVersion, timeoutSeconds, signal });
     const what = `watching ${resource.plural}`;
-    const look = () => this.#look();
+    const probe = () => this.#probe();
     try {
-      for await (const event of wordsInTime(stream, { clock, what, idleMs: this.#pace.idleMs, look, signal })) {
-        this.#heard();
-        this.#take(event);
+      for await (const event of withWatchDeadline(stream, { clock, what, idleMs: this.#pace.idleMs, probe, signal })) {
+        this.#received();
+        this.#apply(event);
       }
       return clock.monotonic() - startedAt >= (timeoutSeconds - 1) * 1000;
     } finally {
@@ -250,10 +272,10 @@ export class Reflector implements Cache {
     }
   }
 
-  #take(event: WatchEvent): void {
+  #apply(event: WatchEvent): void {
     switch (event.type) {
       case 'ERROR':
-        if (event.code === 410) throw new ListAgain('gone');
+        if (event.code === 410) throw new Relist('gone');
         throw new KubeError('unavailable', `watching ${this.#options.resource.plural}: ${event.code} in the stream`);
       case 'BOOKMARK':
         this.#advance(event.resourceVersion);
@@ -263,19 +285,19 @@ export class Reflector implements Cache {
       case 'DELETED': {
         this.#advance(event.object.metadata.resourceVersion);
         const object = this.#options.keep?.(event.object) ?? event.object;
-        const events = event.type === 'DELETED' ? this.#world.remove(object) : this.#world.apply(object);
-        for (const one of events) this.#tell(one);
+        const events = event.type === 'DELETED' ? this.#cache.remove(object) : this.#cache.apply(object);
+        for (const one of events) this.#emit(one);
       }
     }
   }
 
-  /** Versions only grow; one that runs backwards is a confused server, or a cluster that went back in time. */
+  /** Throws when a version runs backwards: the server is confused, or the cluster was restored. */
   #advance(version: string): void {
-    if (this.#seen !== undefined && compareVersions(version, this.#seen) < 0) throw new ListAgain('backwards');
+    if (this.#seen !== undefined && compareVersions(version, this.#seen) < 0) throw new Relist('backwards');
     this.#seen = version;
   }
 
-  #heard(): void {
+  #received(): void {
     this.#answered();
     this.#lastHeardAt = this.#options.clock.monotonic();
   }
@@ -285,17 +307,17 @@ export class Reflector implements Cache {
     this.#problem = undefined;
   }
 
-  #tell(event: CacheEvent): void {
-    this.#isolate(() => this.#options.onEvent(event));
+  #emit(event: CacheEvent): void {
+    this.#callListener(() => this.#options.onEvent(event));
   }
 
-  #tellRewind(version: string): void {
+  #reportRewind(version: string): void {
     const fields = { reflector: this.name, seen: this.#seen, now: version };
-    this.#options.log.warn(fields, 'the cluster went back in time: everything is looked at anew');
-    this.#isolate(() => this.#options.onRewind?.(this.name));
+    this.#options.log.warn(fields, 'the cluster was restored from an older state: everything is looked at again');
+    this.#callListener(() => this.#options.onRewind?.(this.name));
   }
 
-  #isolate(tell: () => void): void {
+  #callListener(tell: () => void): void {
     if (this.#stop.signal.aborted) return;
     try {
       tell();

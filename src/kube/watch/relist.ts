@@ -3,20 +3,20 @@ import { GarbledError } from '../client/failure.ts';
 import type { ListReason } from './reflector-options.ts';
 import { SilenceError } from './watch-deadline.ts';
 
-/** Ends a watch so that the world is listed again. */
-export class ListAgain extends Error {
+/** Thrown to end a watch, so that every object is listed again. */
+export class Relist extends Error {
   readonly reason: ListReason;
 
   constructor(reason: ListReason) {
     super(`listing again: ${reason}`);
-    this.name = 'ListAgain';
+    this.name = 'Relist';
     this.reason = reason;
   }
 }
 
-/** Why a failure is followed by a list; undefined where the same watch may simply be tried again. */
+/** The reason to list again after a failure; undefined when it is enough to open the watch again. */
 export function listReasonOf(error: unknown): ListReason | undefined {
-  if (error instanceof ListAgain) return error.reason;
+  if (error instanceof Relist) return error.reason;
   if (error instanceof SilenceError) return 'silent';
   if (error instanceof GarbledError) return 'garbled';
   return error instanceof KubeError && error.reason === 'gone' ? 'gone' : undefined;

@@ -1,18 +1,18 @@
 /**
- * The words of a watch, each in time.
+ * The deadline of a watch: every event and bookmark must arrive within it.
  *
- * An API server says about once a minute how far it is, when that is further than where the watch began. Where nothing of the
- * resource changes it only knows that when it was asked, since a plain etcd tells it every ten minutes: a stream that has said
- * nothing yet is followed by a look at half of the deadline, which makes the API server ask. So one that has nothing to say
- * speaks all the same, and one that is silent for the whole deadline is broken, or somebody keeps its words.
+ * An API server sends a bookmark about once a minute, if its resourceVersion is newer than the one the watch began with. Where nothing
+ * of the resource changes, it learns of a newer one only when somebody lists, since a plain etcd tells it every ten minutes. So when
+ * a new stream has been silent for half of the deadline, the probe lists one object, and a bookmark follows. A stream that is silent
+ * for the whole deadline is broken, or something on the way holds its data back.
  *
  * Why: docs/design/polling-and-budget.md#a-silent-watch-ends-in-a-list
  */
 import type { Clock } from '../../base/clock.ts';
 import { KubeError } from '../../engine/ports.ts';
-import { unlessLate, within } from '../wait.ts';
+import { unlessLate, within } from '../deadline.ts';
 
-/** A watch that should have said something by now has not. */
+/** A watch has sent nothing within its deadline. */
 export class SilenceError extends KubeError {
   constructor(what: string, afterMs: number) {
     super('unavailable', `${what}: silent for ${afterMs} ms`);
@@ -20,36 +20,36 @@ export class SilenceError extends KubeError {
   }
 }
 
-/** How long a watch may be silent, and what is done meanwhile. */
-export interface Hearing {
+/** How long a watch may be silent, and how the API server is made to send a bookmark. */
+interface WatchDeadline {
   readonly clock: Clock;
   readonly what: string;
   readonly idleMs: number;
-  /** Makes the API server ask how far it is; what it throws ends the watch. */
-  readonly look: () => Promise<void>;
-  /** Ends the watch with its reason. */
+  /** Makes the API server learn its newest resourceVersion; an error ends the watch. */
+  readonly probe: () => Promise<void>;
+  /** Ends the watch; the error is the signal's reason. */
   readonly signal: AbortSignal;
 }
 
-/** Passes the words of a stream on; throws a `SilenceError` when none comes in time. */
-export async function* wordsInTime<Word>(
-  words: AsyncIterable<Word>,
-  { clock, what, idleMs, look, signal }: Hearing,
-): AsyncGenerator<Word, void, void> {
-  const stream = words[Symbol.asyncIterator]();
-  let heardAt = clock.monotonic();
-  const comes = (coming: ReturnType<typeof stream.next>, ms: number) =>
-    unlessLate(within(clock, Math.max(0, heardAt + ms - clock.monotonic()), coming, what, signal));
+/** Passes on what a stream sends; throws a `SilenceError` when nothing arrives in time. */
+export async function* withWatchDeadline<Item>(
+  items: AsyncIterable<Item>,
+  { clock, what, idleMs, probe, signal }: WatchDeadline,
+): AsyncGenerator<Item, void, void> {
+  const stream = items[Symbol.asyncIterator]();
+  let receivedAt = clock.monotonic();
+  const arriving = (coming: ReturnType<typeof stream.next>, ms: number) =>
+    unlessLate(within(clock, Math.max(0, receivedAt + ms - clock.monotonic()), coming, what, signal));
   try {
-    for (let hasSpoken = false; ; hasSpoken = true) {
+    for (let hasReceived = false; ; hasReceived = true) {
       const coming = stream.next();
-      const early = hasSpoken ? undefined : await comes(coming, idleMs / 2);
-      if (!hasSpoken && early === undefined) await look();
-      const next = early ?? (await comes(coming, idleMs));
+      const early = hasReceived ? undefined : await arriving(coming, idleMs / 2);
+      if (!hasReceived && early === undefined) await probe();
+      const next = early ?? (await arriving(coming, idleMs));
       if (next === undefined) throw new SilenceError(what, idleMs);
       if (next.done === true) return;
       yield next.value;
-      heardAt = clock.monotonic();
+      receivedAt = clock.monotonic();
     }
   } finally {
     // Not awaited: a stream that hangs would hang here too.

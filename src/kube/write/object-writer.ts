@@ -1,13 +1,32 @@
+/**
+ * The one writer of our objects: their status and our finalizer.
+ *
+ * Guarantees: a write carries uid and resourceVersion, so it never lands on a form of the object that the writer did not see,
+ * nor on a recreated namesake; what is there already is not written; every call ends in time; an id that is committed is written
+ * until it stands there, whatever happens in between, unless it is not ours to write any more.
+ */
 import type { Clock, Entropy } from '../../base/clock.ts';
-import type { KubeApi, KubeObject, Log, ObjectWriter, Resource, Written } from '../../engine/ports.ts';
-import { hold, release } from './finalizers.ts';
-import { within } from '../wait.ts';
-import { StatusWriter, type Committed, type Written as StatusWritten } from './status-writer.ts';
+import { Backoff } from '../../base/backoff.ts';
+import { sameJson } from '../../base/json.ts';
+import {
+  type KubeApi,
+  KubeError,
+  type KubeObject,
+  type Log,
+  type ObjectWriter,
+  type PatchOperation,
+  type Resource,
+  type Written,
+} from '../../engine/ports.ts';
+import { pause, within } from '../deadline.ts';
+import { withinSize } from '../watch/within-size.ts';
 
 const answerMs = 45_000;
+const commitPace = { firstMs: 200, longestMs: 10_000, forgetMs: 60_000 };
+const mostRefusals = 5;
 const finalizer = 'apphosting.dev/hosting';
 
-export interface ResourceWriterOptions {
+export interface ObjectWriterOptions {
   readonly api: KubeApi;
   readonly clock: Clock;
   readonly entropy: Entropy;
@@ -15,72 +34,126 @@ export interface ResourceWriterOptions {
   readonly resourceOf: (object: KubeObject) => Resource;
 }
 
-/** The writes of the engine, for objects of any of our kinds. */
-export class ResourceWriter implements ObjectWriter {
-  readonly #options: ResourceWriterOptions;
-  readonly #status: StatusWriter;
+export class KubeObjectWriter implements ObjectWriter {
+  readonly #options: ObjectWriterOptions;
+  readonly #commits = new Set<Promise<Written>>();
   readonly #dying = new AbortController();
 
-  constructor(options: ResourceWriterOptions) {
+  constructor(options: ObjectWriterOptions) {
     this.#options = options;
-    this.#status = new StatusWriter(options);
   }
 
-  readLive(object: KubeObject): Promise<KubeObject | undefined> {
-    const { api, resourceOf } = this.#options;
+  async readLive(object: KubeObject): Promise<KubeObject | undefined> {
+    const { api, clock, resourceOf } = this.#options;
     const { namespace, name } = object.metadata;
-    return this.#inTime(api.get(resourceOf(object), namespace, name), `reading ${name}`);
+    const read = api.get(resourceOf(object), namespace, name);
+    const live = await within(clock, answerMs, read, `reading ${name}`);
+    return live && withinSize(live);
   }
 
-  async writeStatus(object: KubeObject, status: object): Promise<Written> {
-    return asWritten(await this.#status.write(this.#options.resourceOf(object), object, status), object);
+  writeStatus(object: KubeObject, status: object): Promise<Written> {
+    return written(this.#putStatus(object, status));
   }
 
-  async commitStatus(object: KubeObject, render: (newest: KubeObject) => object | undefined): Promise<Written> {
-    const { signal } = this.#dying;
-    const committed = await this.#status.commit(this.#options.resourceOf(object), object, {
-      statusOver: render,
-      signal,
-    });
-    return asCommitted(committed);
+  commitStatus(object: KubeObject, render: (newest: KubeObject) => object | undefined): Promise<Written> {
+    const done = this.#untilWritten(object, render).finally(() => this.#commits.delete(done));
+    this.#commits.add(done);
+    return done;
   }
 
+  /** Keeps Kubernetes from removing the object before we let go. */
   async hold(object: KubeObject): Promise<Written> {
-    const { api, resourceOf } = this.#options;
-    const held = hold(api, resourceOf(object), object, finalizer);
-    return asWritten(await this.#inTime(held, `holding ${object.metadata.name}`), object);
+    const now = object.metadata.finalizers ?? [];
+    if (now.includes(finalizer)) return { is: 'written', object };
+    return written(this.#setFinalizers(object, [...now, finalizer]));
   }
 
+  /** Lets go of the object: Kubernetes removes it when nobody else holds it. */
   async release(object: KubeObject): Promise<Written> {
-    const { api, resourceOf } = this.#options;
-    const released = release(api, resourceOf(object), object, finalizer);
-    return asWritten(await this.#inTime(released, `releasing ${object.metadata.name}`), object);
+    const now = object.metadata.finalizers ?? [];
+    if (!now.includes(finalizer)) return { is: 'written', object };
+    const others = now.filter((one) => one !== finalizer);
+    return written(this.#setFinalizers(object, others));
   }
 
-  #inTime<Result>(answer: Promise<Result>, what: string): Promise<Result> {
-    return within(this.#options.clock, answerMs, answer, what);
-  }
-
-  /** Waits for ids that are being written; then gives up on them. */
-  async drain(deadlineMs: number): Promise<void> {
-    await this.#status.drain(deadlineMs);
+  /** Waits for ids that are being committed, then gives up on them; returns on how many. */
+  async drain(deadlineMs: number): Promise<number> {
+    const all = Promise.allSettled(this.#commits);
+    await within(this.#options.clock, deadlineMs, all, 'committing ids').catch(() => undefined);
+    const left = this.#commits.size;
     this.#dying.abort();
+    return left;
+  }
+
+  async #untilWritten(object: KubeObject, render: (newest: KubeObject) => object | undefined): Promise<Written> {
+    const { clock, entropy, log } = this.#options;
+    const { signal } = this.#dying;
+    const { uid } = object.metadata;
+    const backoff = new Backoff(commitPace, clock, entropy);
+    let live: KubeObject | undefined = object;
+    let refusals = 0;
+    let isTold = false;
+    while (!signal.aborted) {
+      try {
+        live ??= await this.readLive(object);
+        if (live?.metadata.uid !== uid) return { is: 'gone' };
+        const status = render(live);
+        if (status === undefined) return { is: 'conflict' };
+        return { is: 'written', object: await this.#putStatus(live, status) };
+      } catch (error) {
+        if (!(error instanceof KubeError)) throw error;
+        const { reason, message } = error;
+        if (reason === 'invalid' && ++refusals >= mostRefusals) {
+          throw new Error(`an id cannot be written to status: ${message}`, { cause: error });
+        }
+        live = undefined;
+        const waitMs = backoff.next(error.retryInMs);
+        if ((reason === 'conflict' || reason === 'notFound') && backoff.failures === 1) continue;
+        const fields = { waitMs: Math.round(waitMs), uid };
+        log[isTold ? 'debug' : 'warn'](fields, `an id is still to be written: ${message}`);
+        isTold = true;
+        await pause(clock, waitMs, signal);
+      }
+    }
+    return { is: 'conflict' };
+  }
+
+  /** Replaces the whole status of this form of the object; where it is there already, an earlier write may have arrived. */
+  async #putStatus(object: KubeObject, status: object): Promise<KubeObject> {
+    const { api, clock, log, resourceOf } = this.#options;
+    if (sameJson(object.status, status)) return object;
+    const { apiVersion, kind, metadata } = object;
+    const { name, namespace, uid, resourceVersion } = metadata;
+    const body = { apiVersion, kind, metadata: { name, namespace, uid, resourceVersion }, status };
+    const sent = api.replaceStatus(resourceOf(object), namespace, name, body);
+    const now = await within(clock, answerMs, sent, `writing the status of ${name}`);
+    if (!sameJson(now.status, status)) {
+      log.warn({ kind, namespace, name }, 'bug: the API server kept something else than the status that was written');
+    }
+    return withinSize(now);
+  }
+
+  /** The whole array at once, on exactly the form of the object that was seen. */
+  async #setFinalizers(object: KubeObject, finalizers: readonly string[]): Promise<KubeObject> {
+    const { api, clock, resourceOf } = this.#options;
+    const { uid, resourceVersion, namespace, name } = object.metadata;
+    const operations: PatchOperation[] = [
+      { op: 'test', path: '/metadata/uid', value: uid },
+      { op: 'test', path: '/metadata/resourceVersion', value: resourceVersion },
+      { op: 'add', path: '/metadata/finalizers', value: finalizers },
+    ];
+    const sent = api.patch(resourceOf(object), namespace, name, operations);
+    return withinSize(await within(clock, answerMs, sent, `writing the finalizers of ${name}`));
   }
 }
 
-function asWritten(written: StatusWritten, object: KubeObject): Written {
-  return written.is === 'unchanged' ? { is: 'written', object } : written;
-}
-
-function asCommitted(committed: Committed): Written {
-  switch (committed.is) {
-    case 'written':
-    case 'gone':
-      return committed;
-    case 'superseded':
-    case 'abandoned':
-      return { is: 'conflict' };
-    case 'refused':
-      throw new Error(`an id cannot be written to status: ${committed.message}`);
+/** The result of a write; what a caller cannot expect is thrown. */
+async function written(write: Promise<KubeObject>): Promise<Written> {
+  try {
+    return { is: 'written', object: await write };
+  } catch (error) {
+    if (error instanceof KubeError && error.reason === 'conflict') return { is: 'conflict' };
+    if (error instanceof KubeError && error.reason === 'notFound') return { is: 'gone' };
+    throw error;
   }
 }

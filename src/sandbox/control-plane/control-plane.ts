@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import { cp, mkdir, rm, writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { Agent } from 'undici';
@@ -24,6 +25,8 @@ export interface ControlPlaneOptions {
   readonly say: (text: string) => void;
   /** The port of the API server to use if it is free; another one otherwise. */
   readonly port?: number;
+  /** A copy of etcd's data that a new folder begins with; it is another cluster with the same objects. */
+  readonly etcdFrom?: string;
   /** Record requests; `true` is each one's metadata, a text is an audit policy in YAML. */
   readonly audit?: boolean | string;
   /** Ends everything that is starting. */
@@ -74,6 +77,9 @@ export async function startControlPlane(options: ControlPlaneOptions): Promise<C
   const ended = await endLeftovers(dir, controlPlanePrograms);
   if (ended > 0) options.say(`ended ${ended} processes that an earlier start left in ${dir}`);
   await mkdir(join(place.run, 'controller-manager'), { recursive: true, mode: 0o700 });
+
+  if (options.etcdFrom !== undefined && !existsSync(join(place.run, 'etcd')))
+    await cp(options.etcdFrom, join(place.run, 'etcd'), { recursive: true });
 
   const attempts = 3;
   for (let attempt = 1; ; attempt += 1) {

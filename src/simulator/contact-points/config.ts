@@ -12,7 +12,7 @@ interface Shape {
 }
 
 /** The text that stands in the place of a secret. */
-export const mask = '****';
+const mask = '****';
 
 const retired = 'retired.example';
 const chatHost = 'chat.example.com';

@@ -4,7 +4,7 @@ import type { World } from '../store/store.ts';
 import type { Config, ContactPointType } from './config.ts';
 
 /** A region in which a contact point is deployed. */
-export interface DashboardDeployment {
+interface DashboardDeployment {
   readonly region: string;
   readonly dashboardContactPointUid: string;
 }

@@ -122,7 +122,7 @@ export interface Operation {
 export type StandbyShape = 'standard' | 'seedBoost' | 'sustained';
 
 /** A change on its way into the standby. */
-export interface Change {
+interface Change {
   readonly pointId: string;
   readonly bytes: number;
 }
@@ -229,7 +229,7 @@ export interface RetainedDisk {
 }
 
 /** The calls that carry a requestId. */
-export type JournaledCall = 'configure' | 'validate' | 'activate' | 'discard';
+type JournaledCall = 'configure' | 'validate' | 'activate' | 'discard';
 
 /** A committed call under its requestId: the same payload gets the same receipt, another one is rejected. */
 export interface JournalEntry {

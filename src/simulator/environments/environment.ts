@@ -30,7 +30,7 @@ export interface Resources {
 }
 
 /** A deployment that runs. */
-export interface Deployment {
+interface Deployment {
   readonly timerIds: readonly string[];
   /** The status before the deployment; a second deployment on top keeps it. */
   readonly before: string;

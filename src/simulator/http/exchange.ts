@@ -31,13 +31,13 @@ export interface Answered {
 }
 
 /** The connection is reset without an answer. */
-export interface Reset {
+interface Reset {
   readonly kind: 'reset';
   readonly committed: boolean;
 }
 
 /** The connection stays open and nothing ever comes. */
-export interface Silent {
+interface Silent {
   readonly kind: 'silent';
   readonly committed: boolean;
 }

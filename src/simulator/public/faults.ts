@@ -58,7 +58,7 @@ export const effects = {
 } as const;
 
 /** Which requests a fault waits for. */
-export interface Match {
+interface Match {
   readonly method?: string;
   readonly path?: string;
   readonly bodyContains?: string;

@@ -33,7 +33,7 @@ export interface Kept {
 }
 
 /** The state file cannot be used; it is left as it is. */
-export class Unreadable extends Error {
+class Unreadable extends Error {
   override readonly name = 'Unreadable';
 }
 

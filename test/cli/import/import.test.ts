@@ -78,9 +78,9 @@ describe('an import', () => {
     expect(parse(files.get('contact-points/pager.yaml') ?? '')).toMatchObject({
       spec: {
         webhook: {
-          urlFrom: { name: 'contact-point-pager', key: 'url' },
+          url: { valueFrom: { secretKeyRef: { name: 'contact-point-pager', key: 'url' } } },
           httpMethod: 'PUT',
-          passwordFrom: { name: 'contact-point-pager', key: 'password' },
+          password: { valueFrom: { secretKeyRef: { name: 'contact-point-pager', key: 'password' } } },
         },
       },
     });
@@ -157,7 +157,7 @@ describe('an import', () => {
     expect(out).toMatch(
       /observed +ContactPoint\/pager: settings not readable; fill them in, and secrets\/contact-point-pager.yaml +\[NeedsSecret\]/,
     );
-    expect(filesIn(folder).get('contact-points/pager.yaml')).toContain('mode: Observe');
+    expect(filesIn(folder).get('contact-points/pager.yaml')).toContain('managementPolicy: Observe');
   });
 
   it('writes a snapshot without secrets, from which a plan needs no credential', async () => {

@@ -1,8 +1,8 @@
 import { describe, expect, expectTypeOf, it } from 'vitest';
-import type { z } from 'zod';
+import { z } from 'zod';
 import { fit } from '../../../src/engine/kind/schema/fit.ts';
 import { facts, integer, listOf, mapOf, shown, text } from '../../../src/engine/kind/schema/schema.ts';
-import { CommonStatus } from '../../../src/engine/kind/schema/status.ts';
+import { InternalStatus, type CommonStatus } from '../../../src/engine/kind/schema/status.ts';
 import type { Drift, JournalEntry } from '../../../src/engine/kind/contract/step.ts';
 
 const Facts = facts({
@@ -49,9 +49,11 @@ describe('fit', () => {
   });
 });
 
+const Internal = z.object(InternalStatus);
+
 describe('the common status', () => {
   it('has a place for everything that a journal entry can carry', () => {
-    type Stored = NonNullable<z.output<typeof CommonStatus>['journal']>;
+    type Stored = NonNullable<z.output<typeof Internal>['journal']>;
 
     expectTypeOf<keyof JournalEntry>().toEqualTypeOf<keyof Stored>();
     expectTypeOf<keyof NonNullable<JournalEntry['create']>>().toEqualTypeOf<keyof NonNullable<Stored['create']>>();
@@ -75,6 +77,6 @@ describe('the common status', () => {
       payload: 'x'.repeat(32_768),
     };
 
-    expect(fit(CommonStatus, { journal })).toEqual({ value: { journal }, cut: [] });
+    expect(fit(Internal, { journal })).toEqual({ value: { journal }, cut: [] });
   });
 });

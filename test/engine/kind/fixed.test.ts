@@ -1,30 +1,31 @@
 import { describe, expect, it } from 'vitest';
 import { aWorld, conditionOf, messageOf, statusOf } from '../../kinds/support/world.ts';
 
-const hook = { chatB: { webhookUrlFrom: { name: 'hook', key: 'url' } } };
+const hook = { chatB: { webhookUrl: { valueFrom: { secretKeyRef: { name: 'hook', key: 'url' } } } } };
 
 describe('a field that the service cannot change, and that differs', () => {
-  it.each([{ lifecycle: { mode: 'Observe' } }, { lifecycle: { drift: 'Report' } }, { account: { mode: 'Observe' } }])(
-    'is drift like any other where drift is not corrected: %j',
-    async ({ lifecycle, account = {} }) => {
-      const world = await aWorld();
-      world.account(account);
-      world.secret('hook', { url: 'https://hook.example.com/one' });
-      const config = { addresses: ['they@example.com'] };
-      const theirs = { accountId: 'acc_demo', name: 'theirs', type: 'email', config };
-      const { body } = await world.request('POST', '/contact-point', theirs);
-      const { contactPointId } = (body as { contactPoint: { contactPointId: string } }).contactPoint;
+  it.each([
+    { lifecycle: { managementPolicy: 'Observe' } },
+    { lifecycle: { drift: 'Report' } },
+    { account: { lifecycle: { managementPolicy: 'Observe' } } },
+  ])('is drift like any other where drift is not corrected: %j', async ({ lifecycle, account = {} }) => {
+    const world = await aWorld();
+    world.account(account);
+    world.secret('hook', { url: 'https://hook.example.com/one' });
+    const config = { addresses: ['they@example.com'] };
+    const theirs = { accountId: 'acc_demo', name: 'theirs', type: 'email', config };
+    const { body } = await world.request('POST', '/contact-point', theirs);
+    const { contactPointId } = (body as { contactPoint: { contactPointId: string } }).contactPoint;
 
-      world.apply('ContactPoint', 'theirs', { ...hook, externalId: contactPointId, ...(lifecycle && { lifecycle }) });
-      await world.run(130_000);
+    world.apply('ContactPoint', 'theirs', { ...hook, externalId: contactPointId, ...(lifecycle && { lifecycle }) });
+    await world.run(130_000);
 
-      expect(conditionOf(world, 'ContactPoint', 'theirs')).toBe('True/Observed');
-      expect(conditionOf(world, 'ContactPoint', 'theirs', 'Synced')).toBe('False/Drifted');
-      expect(conditionOf(world, 'ContactPoint', 'theirs', 'Stalled')).toBeUndefined();
-      expect(statusOf(world, 'ContactPoint', 'theirs')['drift']).toMatchObject([{ field: 'type' }]);
-      expect(world.sent.map(({ body: sent }) => sent).join()).not.toContain('"type"');
-    },
-  );
+    expect(conditionOf(world, 'ContactPoint', 'theirs')).toBe('True/Observed');
+    expect(conditionOf(world, 'ContactPoint', 'theirs', 'Synced')).toBe('False/Drifted');
+    expect(conditionOf(world, 'ContactPoint', 'theirs', 'Stalled')).toBeUndefined();
+    expect(statusOf(world, 'ContactPoint', 'theirs')['drift']).toMatchObject([{ field: 'type' }]);
+    expect(world.sent.map(({ body: sent }) => sent).join()).not.toContain('"type"');
+  });
 
   it('stalls where drift is corrected, and says which field it is', async () => {
     const world = await aWorld();

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import { lifecycle, mode, onDelete, specInAccount } from '../../../src/engine/kind/schema/parts.ts';
+import { lifecycle, managementPolicy, onDelete, specInAccount } from '../../../src/engine/kind/schema/parts.ts';
 import { atMostOne, exactlyOne, immutable, rulesOf, withRule } from '../../../src/engine/kind/schema/rules.ts';
 import {
   choice,
@@ -12,7 +12,7 @@ import {
   mapOf,
   moment,
   ownName,
-  secretKey,
+  secretText,
   setOf,
   shown,
   text,
@@ -136,13 +136,17 @@ describe('rules', () => {
 describe('specInAccount', () => {
   const Spec = specInAccount('A thing.', {
     name: ownName('The name.', { max: 50 }).optional(),
-    token: secretKey('The token.'),
+    token: secretText('The token.'),
     color: choice('The colour.', ['Red', 'Blue']),
-    lifecycle: lifecycle({ mode, onDelete: onDelete(['Delete', 'Retain'], 'Default: Delete.') }),
+    lifecycle: lifecycle({ managementPolicy, onDelete: onDelete(['Delete', 'Retain'], 'Default: Delete.') }),
   });
 
   it('infers the types of a spec', () => {
-    const parsed = Spec.parse({ token: { name: 's', key: 'k' }, color: 'Red', lifecycle: { onDelete: 'Retain' } });
+    const parsed = Spec.parse({
+      token: { valueFrom: { secretKeyRef: { name: 's', key: 'k' } } },
+      color: 'Red',
+      lifecycle: { onDelete: 'Retain' },
+    });
 
     const color: 'Red' | 'Blue' = parsed.color;
     const deletion: 'Delete' | 'Retain' | undefined = parsed.lifecycle?.onDelete;
@@ -150,7 +154,9 @@ describe('specInAccount', () => {
   });
 
   it('refuses unknown fields in a spec and drops them in a status', () => {
-    expect(accepts(Spec, { token: { name: 's', key: 'k' }, color: 'Red', colour: 'Red' })).toBe(false);
+    expect(
+      accepts(Spec, { token: { valueFrom: { secretKeyRef: { name: 's', key: 'k' } } }, color: 'Red', colour: 'Red' }),
+    ).toBe(false);
     expect(shown('Shown.', { a: flag('A.').optional() }).parse({ b: 1 })).toEqual({});
   });
 });

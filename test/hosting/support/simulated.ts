@@ -41,7 +41,15 @@ export function simulated(readings: Readonly<Record<string, unknown>>): Simulate
     return { status: reply.status, headers: reply.headers, text: reply.body };
   };
   const { log, metrics } = collector();
-  const hosting = openHosting({ clock, entropy: steadyEntropy(), log, metrics, hostRules: loopbackRules, wire });
+  const hosting = openHosting({
+    clock,
+    entropy: steadyEntropy(),
+    log,
+    metrics,
+    hostRules: loopbackRules,
+    callMs: 30_000,
+    wire,
+  });
   const settings = { baseUrl: `http://${host}`, token: new Secret('demo-admin'), caBundle: undefined };
   const pace = { accountId: 'acc_demo', pollSeconds: 60, requestsPerSecond: 1000, concurrency: 16 };
   const service = hosting.open({ ...settings, ...pace }, () => undefined);

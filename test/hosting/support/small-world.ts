@@ -39,7 +39,7 @@ export interface MirrorOfSmallWorld {
 export function mirrorOfSmallWorld({
   pollMs = 60_000,
   requestsPerSecond = 5,
-  walksAtOnce = 4,
+  listsAtOnce = 4,
 } = {}): MirrorOfSmallWorld {
   const clock = new VirtualClock();
   const { log, metrics } = collector();
@@ -73,9 +73,8 @@ export function mirrorOfSmallWorld({
     }
     return respond(pathOf(request));
   });
-  const hiding = () => (text: string) => text;
-  const target = { origin: 'https://h', basePath: '', token: new Secret('t'), caBundle: undefined, hiding };
-  const transport = openTransport(target, scripted.wire, clock);
+  const target = { origin: 'https://h', basePath: '', token: new Secret('t'), caBundle: undefined };
+  const transport = openTransport(target, scripted.wire, clock, 30_000);
   const heard: Heard[] = [];
   const another = () =>
     new Mirror({
@@ -86,7 +85,7 @@ export function mirrorOfSmallWorld({
       credential,
       ask: (request, urgency) => credential.exchange(transport, request, { urgency }),
       pollMs,
-      walksAtOnce,
+      listsAtOnce,
       onWalk: (key, changed, problem) => heard.push({ key, changed: [...changed], problem }),
     });
   return { clock, mirror: another(), another, world, heard, credential, requests: scripted.requests };

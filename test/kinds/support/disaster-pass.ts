@@ -134,7 +134,7 @@ export function aPass(
     account: {
       endpoint: 'api.example.com',
       accountId: 'acc_1',
-      mode: 'Manage',
+      managementPolicy: 'Manage',
       adoption: 'ById',
       pollMs: 60_000,
       inEffect: { pollMs: 60_000, roundMs: undefined },
@@ -156,6 +156,7 @@ export function aPass(
     askedAt: 1_000,
     quarantineMs: 0,
     horizonMs: 120_000,
+    callMs: 30_000,
     marker: 'apphosting:aaaaaaaaaaaaaaaa',
     print: (value) => `key:${JSON.stringify(value)}`,
     contested: new Set(),

@@ -34,7 +34,7 @@ export function deployed(parts: Readonly<Record<string, unknown>>, facts: Facts 
 }
 
 export const fresh: Partial<Memory<Facts>> = { id: 'env_1', ownership: 'Adopted' };
-export const byId = { appEnvId: 'env_1' };
+export const byId = { externalId: 'env_1' };
 export const one = { ...byId, deploy: { image: 'r/x:1' } };
 export const oneSent = { deploy: { image: 'r/x:1' } };
 

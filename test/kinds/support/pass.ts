@@ -71,7 +71,7 @@ export function aPass<Spec, Facts>(kind: KindDefinition<Spec, Facts>, options: P
     account: {
       endpoint: 'api.example.com',
       accountId: 'acc_1',
-      mode: 'Manage',
+      managementPolicy: 'Manage',
       adoption: 'ById',
       pollMs: 60_000,
       inEffect: { pollMs: 60_000, roundMs: undefined },
@@ -92,6 +92,7 @@ export function aPass<Spec, Facts>(kind: KindDefinition<Spec, Facts>, options: P
     askedAt: 1_000,
     quarantineMs: 0,
     horizonMs: 120_000,
+    callMs: 30_000,
     marker: 'apphosting:aaaaaaaaaaaaaaaa',
     print,
     contested: new Set(),

@@ -23,6 +23,18 @@ export function statusOf(world: InProcess, kind: string, name: string): Readonly
   return (object.status ?? {}) as Readonly<Record<string, unknown>>;
 }
 
+/** What status keeps for the operator alone. */
+export function internalOf(world: InProcess, kind: string, name: string): Readonly<Record<string, unknown>> {
+  return (statusOf(world, kind, name)['internal'] ?? {}) as Readonly<Record<string, unknown>>;
+}
+
+/** The same status with another part that is the operator's alone. */
+export function withInternal(
+  change: (internal: Readonly<Record<string, unknown>>) => object,
+): (status: Readonly<Record<string, unknown>>) => Readonly<Record<string, unknown>> {
+  return (status) => ({ ...status, internal: change((status['internal'] ?? {}) as Readonly<Record<string, unknown>>) });
+}
+
 /** A condition as `status/reason`, or undefined. */
 export function conditionOf(world: InProcess, kind: string, name: string, type = 'Ready'): string | undefined {
   const object: KubeObject | undefined = world.get(kind, name);

@@ -11,8 +11,7 @@ export const hostingAccount: Verdicts = {
       spec: {
         ...spec,
         dangerousCredentialsRef: { name: 'dangerous' },
-        mode: 'Observe',
-        adoption: 'ByName',
+        lifecycle: { managementPolicy: 'Observe', adoption: 'ByName' },
         pollSeconds: 10,
         budget: { requestsPerSecond: 200, concurrency: 16 },
       },
@@ -29,7 +28,7 @@ export const hostingAccount: Verdicts = {
     { because: 'seconds are whole', spec: { ...spec, pollSeconds: 10.5 }, says: 'must be of type integer' },
     {
       because: 'a closed set of words',
-      spec: { ...spec, mode: 'observe' },
+      spec: { ...spec, lifecycle: { managementPolicy: 'observe' } },
       says: 'supported values: "Manage", "Observe"',
     },
     {

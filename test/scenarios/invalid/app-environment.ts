@@ -1,15 +1,14 @@
 import { accountChanges, longer, type Verdicts } from './table.ts';
 
 const image = { deploy: { image: 'registry.example.com/team/web:1' } };
-const spec = { appEnvId: 'env_web_prod' };
+const spec = { externalId: 'env_web_prod' };
 const key = { name: 'a', key: 'b' };
 
 /** Each field that says which environment is meant. */
 const places = Object.entries({
   appRef: { environmentName: 'prod' },
-  appId: { environmentName: 'prod' },
   solutionRef: { component: 'queue' },
-  environmentName: { appId: 'app_web' },
+  environmentName: { appRef: { externalId: 'app_web' } },
   cliEnvName: {},
   component: { solutionRef: { name: 'workers' } },
 }).map(([name, rest]) => {
@@ -22,8 +21,11 @@ export const appEnvironment: Verdicts = {
   accepted: [
     { because: 'an id alone', spec },
     { because: 'a name within an app of ours', spec: { appRef: { name: 'web' }, environmentName: 'prod' } },
-    { because: 'a name within an app of the service', spec: { appId: 'app_web', environmentName: 'prod' } },
-    { because: 'the name of the command line', spec: { appId: 'app_web', cliEnvName: 'web-prod' } },
+    {
+      because: 'a name within an app of the service',
+      spec: { appRef: { externalId: 'app_web' }, environmentName: 'prod' },
+    },
+    { because: 'the name of the command line', spec: { appRef: { externalId: 'app_web' }, cliEnvName: 'web-prod' } },
     { because: 'a component', spec: { solutionRef: { name: 'workers' }, component: 'queue' } },
     {
       because: 'everything with an image',
@@ -54,22 +56,27 @@ export const appEnvironment: Verdicts = {
     {
       because: 'no environment',
       spec: { appRef: { name: 'web' } },
-      says: 'set exactly one of environmentName, cliEnvName, appEnvId, component',
+      says: 'set exactly one of environmentName, cliEnvName, externalId, component',
     },
     {
       because: 'two environments',
       spec: { ...spec, cliEnvName: 'x' },
-      says: 'set exactly one of environmentName, cliEnvName, appEnvId, component',
+      says: 'set exactly one of environmentName, cliEnvName, externalId, component',
     },
     {
       because: 'two apps',
-      spec: { ...spec, appRef: { name: 'a' }, appId: 'b' },
-      says: 'set at most one of appRef, appId, solutionRef',
+      spec: { appRef: { name: 'a', externalId: 'b' }, environmentName: 'prod' },
+      says: 'set exactly one of name, externalId',
+    },
+    {
+      because: 'an app and a solution',
+      spec: { ...spec, appRef: { name: 'a' }, solutionRef: { name: 'b' } },
+      says: 'set at most one of appRef, solutionRef',
     },
     {
       because: 'a name needs its app',
       spec: { environmentName: 'prod' },
-      says: 'environmentName needs appRef or appId',
+      says: 'environmentName needs appRef',
     },
     {
       because: 'a component needs its solution',
@@ -100,6 +107,11 @@ export const appEnvironment: Verdicts = {
       because: 'so do function settings',
       spec: { ...spec, functionConfig: { minScale: 1 } },
       says: 'functionConfig needs deploy.image',
+    },
+    {
+      because: 'fewer containers at least than at most',
+      spec: { ...spec, ...image, functionConfig: { minScale: 3, maxScale: 2 } },
+      says: 'minScale must not be greater than maxScale',
     },
     {
       because: 'a start travels with a deployment',
@@ -151,7 +163,7 @@ export const appEnvironment: Verdicts = {
     {
       because: 'an environment cannot be deleted',
       spec: { ...spec, lifecycle: { onDelete: 'Delete' } },
-      says: 'supported values: "Retain"',
+      says: 'unknown field "spec.lifecycle.onDelete"',
     },
   ],
   changes: [
@@ -159,13 +171,13 @@ export const appEnvironment: Verdicts = {
     {
       because: 'another environment is another resource',
       from: spec,
-      to: { appEnvId: 'env_other' },
-      says: 'appEnvId cannot be changed; delete this resource',
+      to: { externalId: 'env_other' },
+      says: 'externalId cannot be changed; delete this resource',
     },
     {
       because: 'also by another name',
       from: spec,
-      to: { appId: 'app_web', cliEnvName: 'x' },
+      to: { appRef: { externalId: 'app_web' }, cliEnvName: 'x' },
       says: 'cannot be changed; delete this resource',
     },
     ...places,

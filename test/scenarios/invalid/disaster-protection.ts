@@ -1,12 +1,12 @@
 import { accountChanges, type Verdicts } from './table.ts';
 
-const spec = { appEnvId: 'env_db_prod', destinationRegion: 'us-east' };
+const spec = { environmentRef: { externalId: 'env_db_prod' }, destinationRegion: 'us-east' };
 const target = { environmentName: 'recovered', appName: 'orders', createNewApp: true };
 
 export const disasterProtection: Verdicts = {
   kind: 'DisasterProtection',
   accepted: [
-    { because: 'defaults', spec: { appEnvId: 'env_db_prod' } },
+    { because: 'defaults', spec: { environmentRef: { externalId: 'env_db_prod' } } },
     { because: 'cold without names', spec: { ...spec, mode: 'Cold' } },
     {
       because: 'warm with names',
@@ -30,7 +30,12 @@ export const disasterProtection: Verdicts = {
     {
       because: 'no environment',
       spec: { destinationRegion: 'us-east' },
-      says: 'set exactly one of environmentRef, appEnvId',
+      says: 'spec.environmentRef: Required value',
+    },
+    {
+      because: 'one environment',
+      spec: { ...spec, environmentRef: { name: 'a', externalId: 'b' } },
+      says: 'set exactly one of name, externalId',
     },
     {
       because: 'warm is prepared at once',
@@ -61,7 +66,7 @@ export const disasterProtection: Verdicts = {
     {
       because: 'the environment stays',
       from: spec,
-      to: { ...spec, appEnvId: 'env_other' },
+      to: { ...spec, environmentRef: { externalId: 'env_other' } },
       says: 'a protection belongs to its environment',
     },
     { because: 'enrolment grows', from: spec, to: { ...spec, enrolment: 2 } },

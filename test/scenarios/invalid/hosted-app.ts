@@ -16,14 +16,29 @@ export const hostedApp: Verdicts = {
     },
     {
       because: 'a Dockerfile from a ConfigMap',
-      spec: { port: 80, source: { git, dockerfileFrom: { name: 'web', key: 'Dockerfile' }, buildArgs: 'A=1' } },
+      spec: {
+        port: 80,
+        source: {
+          git,
+          dockerfile: { valueFrom: { configMapKeyRef: { name: 'web', key: 'Dockerfile' } } },
+          buildArgs: 'A=1',
+        },
+      },
+    },
+    {
+      because: 'a Dockerfile in the open',
+      spec: { port: 80, source: { git, dockerfile: { value: 'FROM scratch' } } },
+    },
+    {
+      because: 'a header in the open',
+      spec: { ...spec, healthCheck: { headers: [{ name: 'Host', value: 'a' }] } },
     },
     {
       because: 'a job needs no port',
       spec: {
         preset: 'JOB',
         image,
-        job: { command: 'migrate', concurrency: { key: 'concurrencyPolicy', value: 'Forbid' } },
+        job: { command: 'migrate', concurrency: { settingName: 'concurrencyPolicy', value: 'Forbid' } },
       },
     },
     {
@@ -31,12 +46,15 @@ export const hostedApp: Verdicts = {
       spec: {
         preset: 'POSTGRESQL',
         port: 5432,
-        database: { containers: 2, disk: 10, withPersistence: true, settings: { max_connections: '100' } },
+        atCreation: {
+          presetVersion: 'POSTGRESQL_17',
+          database: { containers: 2, disk: 10, withPersistence: true, settings: { max_connections: '100' } },
+        },
       },
     },
     {
-      because: 'a database of the catalogue that nobody knew',
-      spec: { preset: 'NEW_DB', port: 1234, database: { disk: 1 } },
+      because: 'a database of the catalog that nobody knew',
+      spec: { preset: 'NEW_DB', port: 1234, atCreation: { database: { disk: 1 } } },
     },
     { because: 'a database without settings', spec: { preset: 'REDIS', port: 6379 } },
     {
@@ -46,7 +64,7 @@ export const hostedApp: Verdicts = {
         healthCheck: {
           path: '/',
           port: 81,
-          headersFrom: [{ name: 'Authorization', valueFrom: { secretKeyRef: { name: 'a', key: 'b' } } }],
+          headers: [{ name: 'Authorization', valueFrom: { secretKeyRef: { name: 'a', key: 'b' } } }],
         },
       },
     },
@@ -56,7 +74,13 @@ export const hostedApp: Verdicts = {
       spec: {
         ...spec,
         externalId: 'app_web',
-        lifecycle: { adoption: 'ById', onDelete: 'Delete', onMissing: 'Recreate', drift: 'Report', mode: 'Observe' },
+        lifecycle: {
+          adoption: 'ById',
+          onDelete: 'Delete',
+          onMissing: 'Recreate',
+          drift: 'Report',
+          managementPolicy: 'Observe',
+        },
       },
     },
     { because: 'other planes of Unicode count as one character', spec: { ...spec, name: '🙂'.repeat(128) } },
@@ -83,8 +107,11 @@ export const hostedApp: Verdicts = {
     },
     {
       because: 'two Dockerfiles',
-      spec: { port: 80, source: { git, dockerfilePath: 'a', dockerfileFrom: { name: 'a', key: 'b' } } },
-      says: 'set at most one of dockerfilePath, dockerfileFrom',
+      spec: {
+        port: 80,
+        source: { git, dockerfilePath: 'a', dockerfile: { valueFrom: { configMapKeyRef: { name: 'a', key: 'b' } } } },
+      },
+      says: 'set at most one of dockerfilePath, dockerfile',
     },
     {
       because: 'job settings of an app',
@@ -93,22 +120,22 @@ export const hostedApp: Verdicts = {
     },
     {
       because: 'a concurrency setting that is called like another one',
-      spec: { image, preset: 'JOB', job: { command: 'x', concurrency: { key: 'command', value: 'y' } } },
-      says: 'job.concurrency.key must not be the name of another setting of job',
+      spec: { image, preset: 'JOB', job: { command: 'x', concurrency: { settingName: 'command', value: 'y' } } },
+      says: 'job.concurrency.settingName must not be the name of another setting of job',
     },
     {
       because: 'database settings of an app',
-      spec: { ...spec, database: { disk: 1 } },
-      says: 'database is only allowed when preset names a database',
+      spec: { ...spec, atCreation: { database: { disk: 1 } } },
+      says: 'atCreation.database is only allowed when preset names a database',
     },
     {
       because: 'CouchDB is one node',
-      spec: { preset: 'COUCHDB', port: 5984, database: { containers: 2 } },
-      says: 'database.containers must be 1',
+      spec: { preset: 'COUCHDB', port: 5984, atCreation: { database: { containers: 2 } } },
+      says: 'atCreation.database.containers must be 1',
     },
     {
       because: 'the name of a setting',
-      spec: { preset: 'REDIS', port: 6379, database: { settings: { [longer(128)]: '1' } } },
+      spec: { preset: 'REDIS', port: 6379, atCreation: { database: { settings: { [longer(128)]: '1' } } } },
       says: 'each name has at most 128 characters',
     },
     { because: 'a port', spec: { ...spec, port: 65_536 }, says: 'less than or equal to 65535' },
@@ -117,7 +144,7 @@ export const hostedApp: Verdicts = {
       spec: {
         ...spec,
         healthCheck: {
-          headersFrom: [
+          headers: [
             {
               name: 'A',
               valueFrom: { secretKeyRef: { name: 'a', key: 'b' }, configMapKeyRef: { name: 'a', key: 'b' } },
@@ -132,10 +159,15 @@ export const hostedApp: Verdicts = {
       spec: {
         ...spec,
         healthCheck: {
-          headersFrom: [1, 2].map(() => ({ name: 'A', valueFrom: { secretKeyRef: { name: 'a', key: 'b' } } })),
+          headers: [1, 2].map(() => ({ name: 'A', valueFrom: { secretKeyRef: { name: 'a', key: 'b' } } })),
         },
       },
       says: 'Duplicate value',
+    },
+    {
+      because: 'a header without a value',
+      spec: { ...spec, healthCheck: { headers: [{ name: 'A' }] } },
+      says: 'set exactly one of value, valueFrom',
     },
     { because: 'a long name', spec: { ...spec, name: '🙂'.repeat(129) }, says: 'may not be more than 128' },
     {
@@ -164,14 +196,14 @@ export const hostedApp: Verdicts = {
     {
       because: 'the version is for creation',
       from: spec,
-      to: { ...spec, presetVersion: '2' },
-      says: 'presetVersion can only be given when the resource is created',
+      to: { ...spec, atCreation: { presetVersion: '2' } },
+      says: 'atCreation can only be given when the resource is created',
     },
     {
       because: 'so are sizes',
-      from: { preset: 'REDIS', port: 1, database: { disk: 1 } },
-      to: { preset: 'REDIS', port: 1, database: { disk: 2 } },
-      says: 'database can only be given when the resource is created',
+      from: { preset: 'REDIS', port: 1, atCreation: { database: { disk: 1 } } },
+      to: { preset: 'REDIS', port: 1, atCreation: { database: { disk: 2 } } },
+      says: 'atCreation can only be given when the resource is created',
     },
     {
       because: 'an app keeps its name',

@@ -1,29 +1,33 @@
 import { accountChanges, type Verdicts } from './table.ts';
 
-const spec = { membershipId: 'mem_demo', access: 'Restricted', environments: [{ appEnvId: 'env_web_staging' }] };
-const full = { membershipId: 'mem_demo', access: 'Full' };
+const spec = { externalId: 'mem_demo', access: 'Restricted', environmentRefs: [{ externalId: 'env_web_staging' }] };
+const full = { externalId: 'mem_demo', access: 'Full' };
 
 export const memberAccess: Verdicts = {
   kind: 'MemberAccess',
   accepted: [
     { because: 'some', spec: { ...spec, serviceAdds: 'Remove', lifecycle: { onDelete: 'GrantFullAccess' } } },
     { because: 'all', spec: full },
-    { because: 'an empty list is no list', spec: { ...full, environments: [] } },
+    { because: 'an empty list is no list', spec: { ...full, environmentRefs: [] } },
   ],
   refused: [
     {
       because: 'an empty list means everything',
-      spec: { ...spec, environments: [] },
+      spec: { ...spec, environmentRefs: [] },
       says: 'Restricted needs at least one entry',
     },
-    { because: 'no list too', spec: { ...spec, environments: undefined }, says: 'Restricted needs at least one entry' },
+    {
+      because: 'no list too',
+      spec: { ...spec, environmentRefs: undefined },
+      says: 'Restricted needs at least one entry',
+    },
     { because: 'full is full', spec: { ...spec, access: 'Full' }, says: 'access: Full none' },
     {
       because: 'one way to name it',
-      spec: { ...spec, environments: [{ appEnvId: 'a', environmentRef: { name: 'b' } }] },
-      says: 'set exactly one of environmentRef, appEnvId',
+      spec: { ...spec, environmentRefs: [{ externalId: 'a', name: 'b' }] },
+      says: 'set exactly one of name, externalId',
     },
-    { because: 'a decision', spec: { membershipId: 'mem_demo' }, says: 'spec.access: Required value' },
+    { because: 'a decision', spec: { externalId: 'mem_demo' }, says: 'spec.access: Required value' },
     {
       because: 'deleting grants nothing by accident',
       spec: { ...spec, lifecycle: { onDelete: 'Delete' } },
@@ -35,8 +39,8 @@ export const memberAccess: Verdicts = {
     {
       because: 'the member stays',
       from: spec,
-      to: { ...spec, membershipId: 'mem_2' },
-      says: 'membershipId cannot be changed',
+      to: { ...spec, externalId: 'mem_2' },
+      says: 'externalId cannot be changed',
     },
     { because: 'access may change', from: spec, to: full },
   ],

@@ -115,7 +115,7 @@ export const activationDiscard: Verdicts = {
 
 const reset = {
   scope: 'Environment',
-  appEnvId: 'env_db_prod',
+  environmentRef: { externalId: 'env_db_prod' },
   configurationId: 'cfg_1',
   configurationGeneration: 3,
   confirmationName: 'prod',
@@ -140,13 +140,13 @@ export const disasterReset: Verdicts = {
   refused: [
     {
       because: 'an environment',
-      spec: { ...reset, appEnvId: undefined },
-      says: 'scope: Environment needs exactly one of environmentRef and appEnvId',
+      spec: { ...reset, environmentRef: undefined },
+      says: 'scope: Environment needs environmentRef and configurationId',
     },
     {
       because: 'one environment',
-      spec: { ...reset, environmentRef: { name: 'a' } },
-      says: 'scope: Environment needs exactly one of environmentRef and appEnvId',
+      spec: { ...reset, environmentRef: { name: 'a', externalId: 'b' } },
+      says: 'set exactly one of name, externalId',
     },
     {
       because: 'a pinned generation',
@@ -155,7 +155,7 @@ export const disasterReset: Verdicts = {
     },
     {
       because: 'an account has no environment',
-      spec: { ...account, appEnvId: 'a' },
+      spec: { ...account, environmentRef: { externalId: 'a' } },
       says: 'scope: Account needs configurations',
     },
     {

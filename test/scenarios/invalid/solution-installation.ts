@@ -10,11 +10,11 @@ export const solutionInstallation: Verdicts = {
       because: 'inputs',
       spec: {
         ...spec,
-        installationId: 'inst_1',
-        inputs: {
-          agentImage: { value: 'svc/sandbox-agent:latest' },
-          llmProviderKeyId: { valueFrom: { secretKeyRef: { name: 'a', key: 'b' } } },
-        },
+        externalId: 'inst_1',
+        inputs: [
+          { name: 'agentImage', value: 'svc/sandbox-agent:latest' },
+          { name: 'llmProviderKeyId', valueFrom: { secretKeyRef: { name: 'a', key: 'b' } } },
+        ],
       },
     },
   ],
@@ -22,28 +22,33 @@ export const solutionInstallation: Verdicts = {
     { because: 'a region', spec: { ...spec, region: undefined }, says: 'spec.region: Required value' },
     {
       because: 'an input without a value',
-      spec: { ...spec, inputs: { agentImage: {} } },
+      spec: { ...spec, inputs: [{ name: 'agentImage' }] },
       says: 'set exactly one of value, valueFrom',
     },
     {
       because: 'an input from nowhere',
-      spec: { ...spec, inputs: { agentImage: { valueFrom: {} } } },
+      spec: { ...spec, inputs: [{ name: 'agentImage', valueFrom: {} }] },
       says: 'set exactly one of secretKeyRef, configMapKeyRef',
     },
     {
       because: 'the name of an input',
-      spec: { ...spec, inputs: { ['k'.repeat(129)]: { value: 'v' } } },
-      says: 'each name has at most 128 characters',
+      spec: { ...spec, inputs: [{ name: 'k'.repeat(129), value: 'v' }] },
+      says: 'may not be more than 128',
     },
     {
       because: 'too many inputs',
-      spec: { ...spec, inputs: Object.fromEntries(Array.from({ length: 51 }, (_, at) => [`i${at}`, { value: 'v' }])) },
+      spec: { ...spec, inputs: Array.from({ length: 51 }, (_, at) => ({ name: `i${at}`, value: 'v' })) },
       says: 'must have at most 50 items',
+    },
+    {
+      because: 'an input twice',
+      spec: { ...spec, inputs: [1, 2].map(() => ({ name: 'agentImage', value: 'v' })) },
+      says: 'Duplicate value',
     },
     {
       because: 'nothing deletes it',
       spec: { ...spec, lifecycle: { onDelete: 'Delete' } },
-      says: 'supported values: "Retain"',
+      says: 'unknown field "spec.lifecycle.onDelete"',
     },
   ],
   changes: [
@@ -54,6 +59,6 @@ export const solutionInstallation: Verdicts = {
       to: { ...spec, solution: 'sandbox-agent' },
       says: 'solution cannot be changed',
     },
-    { because: 'inputs may change', from: spec, to: { ...spec, inputs: { agentImage: { value: 'a' } } } },
+    { because: 'inputs may change', from: spec, to: { ...spec, inputs: [{ name: 'agentImage', value: 'a' }] } },
   ],
 };

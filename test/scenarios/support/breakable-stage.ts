@@ -1,12 +1,10 @@
 import process from 'node:process';
 import { afterAll, beforeAll } from 'vitest';
-import { startControlPlane, type ControlPlane } from '../../../src/sandbox/control-plane/control-plane.ts';
-import { temporaryFolder } from '../../../src/sandbox/data-folder.ts';
+import type { ControlPlane } from '../../../src/sandbox/control-plane/control-plane.ts';
 import { startHostingService, type HostingService } from './hosting-service.ts';
 import { KeptOperator } from './kept-operator.ts';
-import { type Api, connect, eventually, sharedKubernetes } from './kubernetes.ts';
+import { type Api, connect, definedPlane, eventually } from './kubernetes.ts';
 import { aPost } from './operator-process.ts';
-import { applyDefinitions } from './shared-control-plane.ts';
 import { tcpGate, type TcpGate } from './tcp-gate.ts';
 
 /** What the tests of one file may break: a control plane of their own, and all that runs on it. */
@@ -37,44 +35,42 @@ export function aBreakableStage(...flags: readonly string[]): () => BreakableSta
 }
 
 async function set(flags: readonly string[]): Promise<SetStage> {
-  const { dir, release } = await temporaryFolder('tests');
-  const { binaries } = sharedKubernetes();
-  const [plane, service] = await Promise.all([
-    startControlPlane({ dir, binaries, say: () => {} }),
-    startHostingService(),
-  ]);
-  await applyDefinitions(plane);
+  const [plane, service] = await Promise.all([definedPlane(), startHostingService()]);
   const api = connect(plane);
   const gate = await tcpGate(Number(new URL(plane.url).port));
   const post = await aPost({ ...plane, url: `https://127.0.0.1:${gate.port}` }, api, 'cluster-wide');
   const operator = new KeptOperator(post, flags);
   const strike = async () => {
     gate.open();
-    await operator.end();
-    await gate.close();
-    await Promise.all([service.end(), api.close()]);
-    await plane.stop();
-    await release();
+    try {
+      await operator.end();
+    } finally {
+      await gate.close();
+      await Promise.all([service.end(), api.close()]);
+      await plane.stop();
+    }
   };
-  return { dir, plane, api, service, gate, operator, strike };
+  return { dir: plane.dir, plane, api, service, gate, operator, strike };
 }
 
 /** Waits until the API server answers. */
 export async function answering({ api }: Pick<BreakableStage, 'api'>): Promise<void> {
-  const isUp = () =>
-    api.get('/readyz').then(
-      ({ status }) => status === 200,
-      () => false,
-    );
-  await eventually('the API server answers', isUp);
+  await eventually('the API server answers', () => isReady({ api }));
 }
 
-/** Kills etcd, and starts it again after a while. */
-export async function loseEtcd(stage: Pick<BreakableStage, 'api' | 'plane'>, forMs = 0): Promise<void> {
+function isReady({ api }: Pick<BreakableStage, 'api'>): Promise<boolean> {
+  return api.get('/readyz').then(
+    ({ status }) => status === 200,
+    () => false,
+  );
+}
+
+/** Kills etcd, and starts it again when the API server has noticed. */
+export async function loseEtcd(stage: Pick<BreakableStage, 'api' | 'plane'>): Promise<void> {
   const { plane } = stage;
   process.kill(plane.pids().etcd ?? 0, 'SIGKILL');
   await eventually('etcd has ended', async () => plane.pids().etcd === undefined);
-  await new Promise((resolve) => setTimeout(resolve, forMs));
+  await eventually('the API server has noticed', async () => !(await isReady(stage)));
   await plane.startEtcd();
   await answering(stage);
 }

@@ -11,17 +11,40 @@ import type { ControlPlane, ControlPlaneOptions } from '../../../src/sandbox/con
 import { temporaryFolder } from '../../../src/sandbox/data-folder.ts';
 import type { SharedKubernetes } from './shared-control-plane.ts';
 
-/** The control plane that all scenarios share. */
+/** The control plane that the scenarios of this worker share. */
 export function sharedKubernetes(): SharedKubernetes {
-  return inject('kubernetes');
+  const { planes } = inject('prepared');
+  const own = planes[Number(process.env['VITEST_POOL_ID']) - 1];
+  if (own === undefined) throw new Error(`there is no control plane for worker ${process.env['VITEST_POOL_ID']}`);
+  return own;
 }
 
-/** A control plane of this test's own, which it may kill and restart; ended when the test is. */
-export async function ownControlPlane(options: Partial<ControlPlaneOptions> = {}): Promise<ControlPlane> {
-  const folder = await temporaryFolder('tests');
-  onTestFinished(folder.release);
+/** A control plane of its own, in a folder of its own. */
+export interface OwnPlane extends ControlPlane {
+  readonly dir: string;
+}
+
+/** A control plane with our definitions in it that somebody may break, and ends. */
+export async function definedPlane(options: Partial<ControlPlaneOptions> = {}): Promise<OwnPlane> {
+  return barePlane({ etcdFrom: inject('prepared').etcd, ...options });
+}
+
+/** A control plane with nothing in it. */
+export async function barePlane(options: Partial<ControlPlaneOptions> = {}): Promise<OwnPlane> {
+  const { dir, release } = await temporaryFolder('tests');
   const { binaries } = sharedKubernetes();
-  const plane = await startControlPlane({ dir: folder.dir, binaries, say: () => {}, ...options });
+  const plane = await startControlPlane({ dir, binaries, say: () => {}, ...options });
+  let ending: Promise<void> | undefined;
+  const end = async () => {
+    await plane.stop();
+    await release();
+  };
+  return { ...plane, dir, stop: () => (ending ??= end()) };
+}
+
+/** An empty control plane of this test's own; ended when the test is. */
+export async function ownControlPlane(options: Partial<ControlPlaneOptions> = {}): Promise<OwnPlane> {
+  const plane = await barePlane(options);
   onTestFinished(plane.stop);
   return plane;
 }
@@ -95,8 +118,11 @@ export async function kubectl(
   return stdout;
 }
 
+/** How often is looked for what is waited for: looking more often costs more than it saves. */
+export const lookEveryMs = 200;
+
 /** Waits until something is so. Fails the test with what was awaited when it is not in time. */
 export async function eventually(what: string, isSo: () => Promise<boolean>, deadlineMs = 120_000): Promise<void> {
-  const came = await poll(async () => ((await isSo()) ? true : undefined), { everyMs: 100, deadlineMs });
+  const came = await poll(async () => ((await isSo()) ? true : undefined), { everyMs: lookEveryMs, deadlineMs });
   if (came === undefined) throw new Error(`not so after ${deadlineMs / 1000} s: ${what}`);
 }

@@ -1,6 +1,5 @@
 import { poll } from '../../../src/sandbox/control-plane/deadline.ts';
-import type { Commit } from './hosting-service.ts';
-import { eventually } from './kubernetes.ts';
+import { eventually, lookEveryMs } from './kubernetes.ts';
 import type { Tenant } from './tenant.ts';
 
 /** A recovery point, exactly as the status of a protection lists it. */
@@ -63,7 +62,7 @@ export class Protection {
   static async applied(at: Pick<Protection, 'tenant' | 'name' | 'appEnvId'>, more: object = {}): Promise<Protection> {
     const { tenant, name, appEnvId } = at;
     await tenant.apply('DisasterProtection', name, {
-      appEnvId,
+      environmentRef: { externalId: appEnvId },
       destinationRegion: 'us-east',
       mode: 'Cold',
       snapshotIntervalSeconds: 300,
@@ -89,7 +88,7 @@ export class Protection {
       if (configurationId === undefined || generation === undefined || recoveryPoints.length < least) return undefined;
       return { configurationId, generation, points: recoveryPoints };
     };
-    const shown = await poll(look, { everyMs: 100, deadlineMs: 60_000 });
+    const shown = await poll(look, { everyMs: lookEveryMs, deadlineMs: 60_000 });
     if (shown === undefined) throw new Error(`${name} does not list ${least} recovery points`);
     return new Protection(this, shown);
   }
@@ -112,7 +111,7 @@ export class Protection {
   reset(more: object = {}): object {
     return {
       scope: 'Environment',
-      appEnvId: this.appEnvId,
+      environmentRef: { externalId: this.appEnvId },
       configurationId: this.configurationId,
       configurationGeneration: this.generation,
       confirmationName: 'production',
@@ -159,23 +158,6 @@ export class Protection {
   async keepFailing(): Promise<void> {
     await this.tell({ setPhase: 'promoting', failSteps: 100 });
     for (let failed = 0; failed < 6; failed += 1) await this.tell({ nextPhase: true });
-  }
-
-  /** Somebody discards the activation that runs, by another way than this cluster, and the service cleans up. */
-  async discardElsewhere(): Promise<void> {
-    const { configurationId, generation, tenant } = this;
-    const ledger = await tenant.service.ledger();
-    const isOurs = ({ kind, detail }: Commit) =>
-      kind === 'activation.accepted' && detail['configurationId'] === configurationId;
-    await tenant.service.call(tenant.token, 'POST', '/disaster-readiness/discard-activation', {
-      accountId: tenant.accountId,
-      configurationId,
-      operationId: ledger.find(isOurs)?.id,
-      expectedGeneration: generation,
-      requestId: 'by-hand',
-      discardAcknowledged: true,
-    });
-    await this.tell({ nextPhase: true });
   }
 
   /** Ends the activation that runs, as the service does when all went well. */

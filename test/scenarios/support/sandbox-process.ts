@@ -20,10 +20,22 @@ export interface SandboxProcess {
 }
 
 const program = join(import.meta.dirname, 'stand-ins', 'sandbox.ts');
+const root = join(import.meta.dirname, '..', '..', '..');
 
 /** Starts a sandbox. The temporary folder it uses is `temporary`, so that tests do not meet each other's. */
 export function startSandbox(temporary: string, ...args: readonly string[]): SandboxProcess {
-  const child = spawn(process.execPath, [program, ...args], {
+  return startNode(temporary, [program, ...args]);
+}
+
+/** Runs the sandbox of this repository, as `npm start` starts it, to its end. */
+export async function runOwnSandbox(temporary: string, ...args: readonly string[]) {
+  const sandbox = startNode(temporary, [join('src', 'main.ts'), 'sandbox', ...args]);
+  return { code: await sandbox.ended, output: sandbox.output() };
+}
+
+function startNode(temporary: string, args: readonly string[]): SandboxProcess {
+  const child = spawn(process.execPath, args, {
+    cwd: root,
     env: { ...process.env, TMPDIR: temporary, KUBEBUILDER_ASSETS: join(sharedKubernetes().binaries.etcd, '..') },
     stdio: ['ignore', 'pipe', 'pipe'],
   });

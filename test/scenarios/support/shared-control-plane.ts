@@ -11,7 +11,7 @@ import { clearAbandoned, temporaryFolder } from '../../../src/sandbox/data-folde
 import { manifestsIn } from '../../../src/sandbox/manifests.ts';
 import { surroundings } from '../../../src/config.ts';
 
-/** The control plane that all scenarios of a run share, with our definitions in it. */
+/** A control plane that the scenarios of one worker share, with our definitions in it. */
 export interface SharedKubernetes {
   readonly url: string;
   readonly ca: string;
@@ -21,26 +21,47 @@ export interface SharedKubernetes {
   readonly binaries: Binaries;
 }
 
+/** What every worker is told. */
+export interface Prepared {
+  /** One for each worker: an operator of one file that watches all namespaces meets no operator of another file. */
+  readonly planes: readonly SharedKubernetes[];
+  /** A copy of etcd with our definitions in it, for control planes that a test breaks. */
+  readonly etcd: string;
+}
+
 declare module 'vitest' {
   export interface ProvidedContext {
-    kubernetes: SharedKubernetes;
+    prepared: Prepared;
   }
 }
 
 const crds = join(import.meta.dirname, '..', '..', '..', 'crds');
 
-/** Starts the shared control plane before the first scenario and ends it after the last. */
-export async function setup({ provide }: TestProject): Promise<() => Promise<void>> {
+/** Starts the shared control planes before the first scenario and ends them after the last. */
+export async function setup({ provide, config }: TestProject): Promise<() => Promise<void>> {
   const progress = progressOn(process.stderr);
   await clearAbandoned();
   const binaries = await findBinaries(surroundings(), progress);
   const folder = await temporaryFolder('tests');
-  const plane = await startControlPlane({ dir: folder.dir, binaries, say: progress.say, audit: true });
-  await applyDefinitions(plane);
-  const { url, ca, adminToken, kubeconfigPath, auditLogPath = '' } = plane;
-  provide('kubernetes', { url, ca, adminToken, kubeconfigPath, auditLogPath, binaries });
+  const start = async (name: string, etcdFrom?: string) => {
+    const dir = join(folder.dir, name);
+    const from = etcdFrom === undefined ? {} : { etcdFrom };
+    return startControlPlane({ dir, binaries, say: progress.say, audit: true, ...from });
+  };
+  const first = await start('1');
+  await applyDefinitions(first);
+  const etcd = join(folder.dir, 'prepared-etcd');
+  await first.copyEtcd(etcd);
+  const others = Array.from({ length: config.maxWorkers - 1 }, (_, nth) => start(String(nth + 2), etcd));
+  const planes = [first, ...(await Promise.all(others))];
+  provide('prepared', {
+    etcd,
+    planes: planes.map(({ url, ca, adminToken, kubeconfigPath, auditLogPath = '' }) => {
+      return { url, ca, adminToken, kubeconfigPath, auditLogPath, binaries };
+    }),
+  });
   return async () => {
-    await plane.stop();
+    await Promise.all(planes.map((plane) => plane.stop()));
     await folder.release();
   };
 }

@@ -8,15 +8,21 @@ export interface TcpGate {
   /** Keeps everything open, and lets nothing through. */
   readonly freeze: () => void;
   readonly open: () => void;
+  /** How many connections were refused. */
+  readonly refused: () => number;
   readonly close: () => Promise<void>;
 }
 
 /** Opens a gate on loopback in front of a port on loopback. */
 export async function tcpGate(target: number): Promise<TcpGate> {
   const sockets = new Set<Socket>();
+  let refused = 0;
   let state: 'open' | 'cut' | 'frozen' = 'open';
   const server = createServer((near) => {
-    if (state === 'cut') return near.destroy();
+    if (state === 'cut') {
+      refused += 1;
+      return near.destroy();
+    }
     const far = connect(target, '127.0.0.1');
     for (const [from, to] of [
       [near, far],
@@ -40,6 +46,7 @@ export async function tcpGate(target: number): Promise<TcpGate> {
   const endAll = (): void => sockets.forEach((socket) => socket.destroy());
   return {
     port,
+    refused: () => refused,
     cut: () => {
       state = 'cut';
       endAll();

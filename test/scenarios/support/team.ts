@@ -63,7 +63,7 @@ export class Team {
     if (stringData?.['baseUrl'] !== undefined)
       return { ...manifest, stringData: { ...stringData, baseUrl: this.simulator.url, token: 'demo-admin' } };
     if (kind !== 'HostingAccount') return manifest;
-    return { ...manifest, spec: { ...spec, pollSeconds: 10, budget: { requestsPerSecond: 50, concurrency: 8 } } };
+    return { ...manifest, spec: { ...spec, budget: { requestsPerSecond: 50, concurrency: 8 } } };
   }
 
   /** Writes manifests into one file of a folder of their own. */

@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { poll } from '../../../src/sandbox/control-plane/deadline.ts';
 import type { KubeObject } from '../../../src/engine/ports.ts';
 import type { HostingService } from './hosting-service.ts';
-import type { Api } from './kubernetes.ts';
+import { eventually, lookEveryMs, type Api } from './kubernetes.ts';
 
 const group = '/apis/apphosting.dev/v1alpha1';
 
@@ -72,7 +72,7 @@ export class Tenant {
   async openAccount(spec: object = {}, annotations: Readonly<Record<string, string>> = {}): Promise<void> {
     await this.secret('hosting-credentials', { baseUrl: this.service.url, token: this.token });
     const credentialsRef = { name: 'hosting-credentials' };
-    const wanted = { accountId: this.accountId, credentialsRef, pollSeconds: 10, budget: { requestsPerSecond: 50 } };
+    const wanted = { accountId: this.accountId, credentialsRef, budget: { requestsPerSecond: 50 } };
     await this.apply('HostingAccount', 'default', { ...wanted, ...spec }, annotations);
   }
 
@@ -140,6 +140,12 @@ export class Tenant {
     return (object?.status as Readonly<Record<string, unknown>> | undefined)?.[field];
   }
 
+  /** What status keeps for the operator alone. */
+  async internal(kind: TenantKind, name: string, field: string): Promise<unknown> {
+    const internal = await this.status(kind, name, 'internal');
+    return (internal as Readonly<Record<string, unknown>> | undefined)?.[field];
+  }
+
   async condition(kind: TenantKind, name: string, type: string): Promise<Condition | undefined> {
     const conditions = (await this.status(kind, name, 'conditions')) as readonly Condition[] | undefined;
     return conditions?.find((condition) => condition.type === type);
@@ -158,21 +164,38 @@ export class Tenant {
         ? ready.message
         : undefined;
     };
-    const message = await poll(look, { everyMs: 100, deadlineMs });
+    const message = await poll(look, { everyMs: lookEveryMs, deadlineMs });
     if (message === undefined) throw new Error(`${kind} ${name} does not become ${wanted}: ${last}`);
     return message;
   }
 
   /** Asks for a look at the service now, and not at the next poll. */
-  async lookAt(kind: TenantKind, name: string): Promise<void> {
-    const annotations = { 'apphosting.dev/reconcile-at': randomUUID() };
+  async lookAt(kind: TenantKind, name: string): Promise<string> {
+    const token = randomUUID();
+    const annotations = { 'apphosting.dev/reconcile-at': token };
     await this.#api.patch(this.path(kind, name), { metadata: { annotations } });
+    return token;
+  }
+
+  /** Waits until the operator has looked at an object and at the service anew: whatever it still wanted to do, it has begun. */
+  async isLookedAt(kind: TenantKind, name: string): Promise<void> {
+    const token = await this.lookAt(kind, name);
+    const handled = async () => (await this.status(kind, name, 'lastHandledReconcileAt')) === token;
+    await eventually(`${kind} ${name} is looked at`, handled);
+    await this.becomes(kind, name, 'True/InSync');
+  }
+
+  /** Waits until the second that an object was created in is over: creation times are cut to it. */
+  async isOlder(kind: TenantKind, name: string): Promise<void> {
+    const object = await this.get(kind, name);
+    const over = Date.parse(object?.metadata.creationTimestamp ?? '') + 1_000;
+    await eventually(`the second of ${kind} ${name} is over`, async () => Date.now() > over);
   }
 
   /** Waits until an object is gone from the cluster. */
   async goes(kind: TenantKind, name: string, deadlineMs = 120_000): Promise<void> {
     const look = async () => ((await this.get(kind, name)) === undefined ? true : undefined);
-    if ((await poll(look, { everyMs: 100, deadlineMs })) !== undefined) return;
+    if ((await poll(look, { everyMs: lookEveryMs, deadlineMs })) !== undefined) return;
     throw new Error(`${kind} ${name} does not go: ${JSON.stringify((await this.get(kind, name))?.status)}`);
   }
 

@@ -6,7 +6,7 @@ import type { Memory, Showing, Step } from './step.ts';
 export interface MaterialNeed {
   readonly name: string;
   readonly key: string;
-  /** The field, for messages: `webhook.urlFrom`. */
+  /** The field, for messages: `webhook.url`. */
   readonly field: string;
   /** The object works without it. */
   readonly optional?: boolean;
@@ -53,6 +53,8 @@ export interface KindDefinition<Spec, Facts> {
   readonly spec: z.ZodType<Spec>;
   /** The kind's own fields of status; all optional. */
   readonly facts: z.ZodType<Facts>;
+  /** Those of the facts that only the operator reads: they stand under `status.internal`. */
+  readonly internal?: readonly string[];
   /** The field of status that carries the id in the service. */
   readonly idField: string | undefined;
   /** True when deleting it calls the service, so that a finalizer must hold it. */
@@ -100,6 +102,7 @@ export type KindIdentity = Pick<
   | 'life'
   | 'spec'
   | 'facts'
+  | 'internal'
   | 'idField'
   | 'holds'
   | 'columns'

@@ -45,7 +45,7 @@ export type Adoption = 'Never' | 'ById' | 'ByName';
 export interface AccountView {
   readonly endpoint: string;
   readonly accountId: string;
-  readonly mode: 'Manage' | 'Observe';
+  readonly managementPolicy: 'Manage' | 'Observe';
   readonly adoption: Adoption;
   readonly pollMs: number;
   /** The intervals in effect: longer than configured where the budget does not suffice. */
@@ -58,8 +58,8 @@ export interface AccountView {
     readonly concurrency: number;
     readonly forecastPerHour: number;
   };
-  /** True while a long pause that the service asked for lasts. */
-  readonly isThrottled?: boolean;
+  /** How much longer a long pause lasts that the service asked for, whoever met it; undefined when there is none. */
+  readonly throttledMs?: number;
   /** Why nothing may be created or deleted at the moment. */
   readonly frozen: string | undefined;
   /** The token of `apphosting.dev/accept-missing` that was honoured last. */
@@ -112,6 +112,8 @@ export interface Orphan {
 /** What an account is used for. */
 export interface Tally {
   readonly counts: readonly Use[];
+  /** Resources that wait for the end of a pause that the service asked for. */
+  readonly throttled?: number;
   readonly orphans: readonly Orphan[];
 }
 
@@ -167,6 +169,8 @@ export interface Pass<Spec, Facts> {
   /** How much longer calls that cannot be repeated are held back after a take-over. */
   readonly quarantineMs: number;
   readonly horizonMs: number;
+  /** How long a call that changes something may take before it counts as lost. */
+  readonly callMs: number;
   /** The mark that says an object in the service is ours: `apphosting:` and 16 characters. */
   readonly marker: string;
   /** A text without the secrets in use, before it is cut; absent where nothing is known of any. */

@@ -41,7 +41,7 @@ export const reasons = {
   AdoptionNotAllowed:
     'The spec names an object that this namespace did not create, and the account does not allow adoption by id.',
   UnknownPreset: 'The account has no such preset; the message names the nearest one that it has.',
-  UnknownSolution: 'The catalogue of the account has no such solution; the message names the nearest one that it has.',
+  UnknownSolution: 'The catalog of the account has no such solution; the message names the nearest one that it has.',
   EnvironmentNotFound:
     'The environment does not exist in the service, which cannot be told to create one; it is bound as soon as it appears.',
   EnvironmentChanged:
@@ -75,7 +75,7 @@ export const reasons = {
   VisibilityLost:
     'Objects that are owned suddenly do not show in the lists; nothing is created or deleted until that is resolved.',
   JournalDamaged:
-    'The journal in status was changed by somebody and cannot be read; nothing is sent until status.journal is removed.',
+    'The journal in status was changed by somebody and cannot be read; nothing is sent until status.internal.journal is removed.',
   // Disaster readiness: waiting
   Preparing: 'The service prepares the recovery; it is not ready for the first time yet.',
   InProgress: 'The service has accepted the request and works on it; status.stage shows how far it is.',

@@ -60,7 +60,7 @@ export function notGranted(
   account: Pick<AccountView, 'adoption'>,
 ): Extract<Verdict<never>, { is: 'stall' }> | undefined {
   if (adoptionWithin(wish, account) !== 'Never') return undefined;
-  const message = `${what}, and adoption is Never here; the account's spec.adoption must allow ById`;
+  const message = `${what}, and adoption is Never here; the account's spec.lifecycle.adoption must allow ById`;
   return { is: 'stall', reason: 'AdoptionNotAllowed', message };
 }
 

@@ -28,6 +28,17 @@ export function sameValue(a: Json | undefined, b: Json | undefined): boolean {
   return sameJson(revealed(a), revealed(b));
 }
 
+/** Whether a field has the value that is wanted; a name is believed in another spelling of it, since the object is told by its id. */
+export function sameField(field: string, wanted: Json | undefined, seen: Json | undefined): boolean {
+  if (sameValue(wanted, seen)) return true;
+  return field === 'name' && typeof wanted === 'string' && typeof seen === 'string' && isSameName(wanted, seen);
+}
+
+/** Whether two names are one: the service may compose characters (NFC) or trim what it was sent. */
+export function isSameName(a: string, b: string): boolean {
+  return a === b || a.normalize('NFC').trim() === b.normalize('NFC').trim();
+}
+
 function revealed(value: Json | undefined): unknown {
   if (value instanceof Secret) return value.reveal();
   if (Array.isArray(value)) return value.map((item: Json) => revealed(item));
@@ -74,7 +85,7 @@ export function compare<Spec, Facts, Item>(
   for (const [field, wanted] of Object.entries(plan.desired(pass))) {
     if (wanted === undefined) continue;
     const isHidden = plan.hidden?.(field, pass) === true;
-    const differs = !isHidden && !sameValue(wanted, observed[field]);
+    const differs = !isHidden && !sameField(field, wanted, observed[field]);
     if (isHidden) hidden.push(field);
     if (differs) {
       differing[field] = wanted;

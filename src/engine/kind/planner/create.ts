@@ -5,7 +5,7 @@
  * is sent; one open create per name and collection.
  */
 import { adoptionOf, ambiguous, bind, boundTo, isMarked } from './binding.ts';
-import { rememberedAs } from './compare.ts';
+import { isSameName, rememberedAs } from './compare.ts';
 import { denied, lookAfterDenial } from './denial.ts';
 import type { Pass } from '../contract/pass.ts';
 import { definedOf, type Fields, type ObjectPlan } from './plan.ts';
@@ -32,7 +32,7 @@ export function findOrCreate<Spec, Facts, Item>(
   if (second !== undefined) return ambiguous(plan, marked);
   if (first !== undefined) return bind(pass, first[0], 'Created');
   const name = plan.name(pass);
-  const named = items.filter(([, item]) => plan.nameOf(item) === name).map(([id]) => id);
+  const named = items.filter(([, item]) => isSameName(plan.nameOf(item), name)).map(([id]) => id);
   if (named.length > 0 && walk.begunAt < pass.askedAt) return readOf(pass, list, pass.askedAt);
   const free = named.filter((id) => pass.claimant(id) === undefined);
   const [only, other] = free;
@@ -101,7 +101,7 @@ export function create<Spec, Facts, Item>(
       urgency: 'edit',
       journal: { operation: 'create', attempt, digest: pass.print(request.body ?? null), create: intent },
       refused: (refusal) => denied(plan, pass, words, refusal),
-      meanwhile: { applied: begun(pass.memory.applied, Object.keys(prints), { prints, wallMs: pass.wallMs }) },
+      meanwhile: { applied: begun(pass.memory.applied, Object.keys(prints), { prints, wallMs: undefined }) },
       wrote: (body) => ({
         ...Object.fromEntries(shownFields),
         ...definedOf(plan.requests.shownByCreated?.(body) ?? {}),

@@ -5,6 +5,7 @@
  * what another resource or another account has is not taken.
  */
 import { boundTo, isMarked, isOfAccount, notGranted } from './binding.ts';
+import { isSameName } from './compare.ts';
 import type { Pass } from '../contract/pass.ts';
 import type { ObjectPlan } from './plan.ts';
 import { readOf } from './reading.ts';
@@ -49,7 +50,7 @@ function mayBeMade<Spec, Facts, Item>(
   if (excluded.includes(id)) return false;
   const item = pass.view.one(plan.list(pass), id)?.item ?? pass.view.one(plan.single(id), id)?.item;
   if (item === undefined) return true;
-  return plan.markerOf === undefined ? plan.nameOf(item) === name : isMarked(plan, pass, item);
+  return plan.markerOf === undefined ? isSameName(plan.nameOf(item), name) : isMarked(plan, pass, item);
 }
 
 /** An older resource has the object. */

@@ -22,7 +22,7 @@ export function definedOf(fields: Fields): Readonly<Record<string, Exclude<Field
 
 /** What `spec.lifecycle` says, with the kind's defaults filled in. */
 export interface Lifecycle {
-  readonly mode: 'Manage' | 'Observe';
+  readonly managementPolicy: 'Manage' | 'Observe';
   readonly adoption: 'Never' | 'ById' | 'ByName' | undefined;
   readonly onDelete: 'Delete' | 'Retain' | undefined;
   readonly onMissing: 'Recreate' | 'Stall';

@@ -135,8 +135,8 @@ function immutable<Spec, Facts, Item>(
   id: string,
   [field = '', ...differing]: readonly string[],
 ): Step<Facts> {
-  const { drift, mode } = plan.lifecycle(pass.spec);
-  if (drift === 'Correct' && mode === 'Manage' && pass.account.mode === 'Manage') {
+  const { drift, managementPolicy } = plan.lifecycle(pass.spec);
+  if (drift === 'Correct' && managementPolicy === 'Manage' && pass.account.managementPolicy === 'Manage') {
     const message = `${plan.noun} ${id} has another ${field} than the spec, and the service cannot change it`;
     return { is: 'stall', reason: 'Immutable', message };
   }

@@ -40,7 +40,7 @@ function retained<Spec, Facts, Item>(plan: ObjectPlan<Spec, Facts, Item>, pass: 
   const stays = id === undefined ? '' : `${plan.noun} ${id} stays in the service`;
   if (pass.subject.annotations[onDeleteAnnotation] === 'Retain') return stays;
   const lifecycle = plan.lifecycle(pass.spec);
-  if (lifecycle.mode === 'Observe' || pass.account.mode === 'Observe') return stays;
+  if (lifecycle.managementPolicy === 'Observe' || pass.account.managementPolicy === 'Observe') return stays;
   if (ownership === 'Presumed') return `${stays}: it is only presumed to be ours`;
   const onDelete = lifecycle.onDelete ?? (ownership === 'Adopted' ? 'Retain' : 'Delete');
   return onDelete === 'Retain' && id !== undefined ? stays : undefined;

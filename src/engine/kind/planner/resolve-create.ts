@@ -7,7 +7,7 @@
  * Why: docs/design/at-most-once.md#take-an-object-for-ours-only-when-name-content-and-time-fit
  */
 import { ambiguous, bind, isMarked } from './binding.ts';
-import { keyOf, sameValue } from './compare.ts';
+import { isSameName, keyOf, sameField } from './compare.ts';
 import { creatable, create, mayNotCreate } from './create.ts';
 import type { Pass } from '../contract/pass.ts';
 import { releasedWithPlace } from './place.ts';
@@ -109,11 +109,11 @@ function isAlike<Spec, Facts, Item>(
   item: Item,
 ): boolean {
   if (plan.markerOf !== undefined) return isMarked(plan, pass, item);
-  if (plan.nameOf(item) !== intent.name || intent.excluded.includes(id)) return false;
+  if (!isSameName(plan.nameOf(item), intent.name) || intent.excluded.includes(id)) return false;
   if (pass.claimant(id) !== undefined) return false;
   const seen = plan.observed(item, pass);
   return Object.entries(intent.fields ?? {}).every(
-    ([field, value]) => seen[field] === undefined || sameValue(seen[field], value),
+    ([field, value]) => seen[field] === undefined || sameField(field, seen[field], value),
   );
 }
 

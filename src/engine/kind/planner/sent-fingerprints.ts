@@ -20,6 +20,8 @@ type Applied = Memory<unknown>['applied'];
 
 const doubt = '?';
 const late = '@';
+/** In the place of a time: the call overwrites nothing, whenever it arrives. */
+const harmless = 'never';
 /** Times in marks are rounded up to this, so that tries of one call that follow each other need no write each. */
 const stepMs = 600_000;
 
@@ -37,7 +39,8 @@ interface Lost {
 /** What is known of the values that a call carries, and when it is sent. */
 interface Sending {
   readonly prints: Prints;
-  readonly wallMs: number;
+  /** Undefined for a call that overwrites nothing when it arrives late: a creation. */
+  readonly wallMs: number | undefined;
 }
 
 /** Takes the mark of a call under way apart: the call, and what was known before it. */
@@ -60,12 +63,16 @@ function markOf({ sent, at }: Lost): string {
 export function begun(applied: Applied, fields: readonly string[], sending?: Sending): Applied {
   if (applied === undefined && fields.length === 0) return undefined;
   const { generation, prints } = doubted(applied, []);
-  const at = sending === undefined ? '' : isoSeconds(Math.ceil(sending.wallMs / stepMs) * stepMs);
+  const at = sending === undefined ? '' : timeOf(sending);
   const marked = fields.map((field) => {
     const mark = markOf({ sent: sending?.prints[field] ?? '', at });
     return [field, `${mark}>${prints[field] ?? ''}`];
   });
   return { generation, prints: { ...prints, ...(Object.fromEntries(marked) as Prints) } };
+}
+
+function timeOf({ wallMs }: Sending): string {
+  return wallMs === undefined ? harmless : isoSeconds(Math.ceil(wallMs / stepMs) * stepMs);
 }
 
 /** The memory when the outcome for these fields, and for the newest call, will never be known. */
@@ -128,6 +135,6 @@ function mayArriveUntil(print: string, before: string | undefined, { wallMs, hor
   if (older !== undefined) return older.untilMs;
   if (before === undefined || !isInDoubt(before)) return Number.NEGATIVE_INFINITY;
   const { sent, at } = lostOf(withoutEnd(before));
-  if (sent === print) return Number.NEGATIVE_INFINITY;
+  if (sent === print || at === harmless) return Number.NEGATIVE_INFINITY;
   return (at === '' ? wallMs : Date.parse(at) + longestCallMs) + horizonMs;
 }

@@ -21,6 +21,7 @@ export interface Fitted<Value> {
 
 interface Node {
   readonly type?: string;
+  readonly format?: string;
   readonly maxLength?: number;
   readonly maxItems?: number;
   readonly maxProperties?: number;
@@ -33,7 +34,7 @@ interface Node {
 
 const nodes = new WeakMap<z.ZodType, Node>();
 
-/** The value, cut to the schema: texts and lists lose their end, numbers go to the nearest bound, unknown fields go. */
+/** The value, cut to the schema: texts and lists lose their end, numbers go to the nearest bound, unknown fields and what is no time go. */
 export function fit<Value>(schema: z.ZodType<Value>, value: Value): Fitted<Value> {
   let node = nodes.get(schema);
   if (node === undefined) {
@@ -50,6 +51,16 @@ function within(node: Node, value: unknown, path: string, cut: Cut[]): unknown {
   if (Array.isArray(value)) return list(node, value, path, cut);
   if (typeof value === 'object' && value !== null) return object(node, value, path, cut);
   return value;
+}
+
+// As the API server reads times: https://github.com/go-openapi/strfmt/blob/v0.23.0/time.go
+const timeForm = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(?:[.]\d{1,9})?(?:Z|[+-]\d{2}:\d{2})$/;
+
+/** The API server would refuse the whole status for a text that is no time where there must be one. */
+function isNoTime({ format }: Node, value: unknown): boolean {
+  return (
+    format === 'date-time' && !(typeof value === 'string' && timeForm.test(value) && !Number.isNaN(Date.parse(value)))
+  );
 }
 
 /** Characters are counted as the API server counts them. */
@@ -73,7 +84,7 @@ function object(node: Node, value: object, path: string, cut: Cut[]): unknown {
     return Object.fromEntries(
       given.flatMap(([name, one]) => {
         const child = properties[name];
-        return child === undefined ? [] : [[name, within(child, one, at(name), cut)]];
+        return child === undefined || isNoTime(child, one) ? [] : [[name, within(child, one, at(name), cut)]];
       }),
     );
   }

@@ -57,7 +57,7 @@ export function lifecycle<Shape extends z.core.$ZodShape>(shape: Shape) {
 }
 
 /** Whether the service is changed at all. */
-export const mode = choice(
+export const managementPolicy = choice(
   'Manage keeps the service equal to this spec. Observe never writes to the service: differences stand in status.drift, and the next call in status.wouldDo. Default: Manage.',
   ['Manage', 'Observe'],
 ).optional();

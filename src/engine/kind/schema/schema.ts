@@ -5,7 +5,7 @@
  * Assumes: nothing else of zod is used in a kind; `crd/structural.ts` throws on what it does not know.
  */
 import { z } from 'zod';
-import { annotated, withRule } from './rules.ts';
+import { annotated, exactlyOne, withRule } from './rules.ts';
 
 /** The key under which a text says that it is `metadata.name` when absent; the generator makes a root rule of it. */
 export const ownNameKey = 'x-apphosting-defaults-to-name';
@@ -59,11 +59,16 @@ export function idAsShown(description: string): z.ZodString {
   return text(description, { max: 256 });
 }
 
+/** A time that status shows; one that cannot be read as a time is left out before status is written (see `fit`). */
+export function time(description: string): z.ZodString {
+  return annotated(text(description, { max: 64 }), { format: 'date-time' });
+}
+
 /** A moment in UTC, such as 2026-01-31T12:00:00Z, kept as it was written. */
 export function moment(description: string): z.ZodString {
   const pattern =
     '^[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])T([01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9]([.][0-9]{1,9})?Z$';
-  return text(description, { min: 20, max: 30, pattern });
+  return annotated(text(description, { min: 20, max: 30, pattern }), { format: 'date-time' });
 }
 
 /** A whole number; put the unit into the field's name. */
@@ -168,25 +173,54 @@ export function mapOf<Value extends z.ZodType>(
 
 const objectName = '^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$';
 
+const nameOfObject = () =>
+  text('The name of the object, in the same namespace.', { min: 1, max: 253, pattern: objectName });
+
 /** A reference to an object in the same namespace. */
 export function objectRef(description: string) {
+  return fields(description, { name: nameOfObject() });
+}
+
+/** A reference to an object in the same namespace, or by its id to what no resource stands for; `word` is the interface's name of the id. */
+export function objectOrIdRef(description: string, word: string) {
+  const ref = fields(`${description}; set exactly one of name and externalId.`, {
+    name: nameOfObject().optional(),
+    externalId: serviceId(`The id in the service, where no resource stands for it (interface: ${word}).`).optional(),
+  });
+  return exactlyOne(ref, ['name', 'externalId']);
+}
+
+/** A text that may be given in the open, or come from a Secret or ConfigMap of the same namespace. */
+export function valueOrSource() {
+  return {
+    value: text('The value itself; everyone who may read this resource can read it.', { max: 16_384 }).optional(),
+    valueFrom: exactlyOne(
+      fields('Where the value comes from; set exactly one of secretKeyRef and configMapKeyRef.', {
+        secretKeyRef: keyOf('Secret').optional(),
+        configMapKeyRef: keyOf('ConfigMap').optional(),
+      }),
+      ['secretKeyRef', 'configMapKeyRef'],
+    ).optional(),
+  };
+}
+
+/** A text as a field of its own: its value, or where that comes from. */
+export function givenText(description: string) {
+  return exactlyOne(fields(`${description} Set exactly one of value and valueFrom.`, valueOrSource()), [
+    'value',
+    'valueFrom',
+  ]);
+}
+
+/** A text that only a Secret may hold. */
+export function secretText(description: string) {
   return fields(description, {
-    name: text('The name of the object, in the same namespace.', { min: 1, max: 253, pattern: objectName }),
+    valueFrom: fields('Where the value comes from.', { secretKeyRef: keyOf('Secret') }),
   });
 }
 
-/** A key of a Secret in the same namespace. */
-export function secretKey(description: string) {
-  return keyOf(description, 'Secret');
-}
-
-/** A key of a ConfigMap in the same namespace. */
-export function configMapKey(description: string) {
-  return keyOf(description, 'ConfigMap');
-}
-
-function keyOf(description: string, kind: string) {
-  return fields(description, {
+function keyOf(kind: string) {
+  return fields(`A key of a ${kind}.`, {
     name: text(`The name of the ${kind}, in the same namespace.`, { min: 1, max: 253, pattern: objectName }),
     key: text(`The key in the ${kind}.`, { min: 1, max: 253, pattern: '^[-._a-zA-Z0-9]+$' }),
   });

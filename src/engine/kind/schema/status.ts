@@ -1,6 +1,5 @@
 /** The fields of status that every kind has, as the schema that status is cut to before it is written. */
-import { annotated } from './rules.ts';
-import { choice, facts, idAsShown, integer, listByKey, listOf, mapOf, shown, text } from './schema.ts';
+import { choice, facts, idAsShown, integer, listByKey, listOf, mapOf, shown, text, time } from './schema.ts';
 import { mostExcluded } from '../contract/step.ts';
 
 const generation = (description: string) => integer(description, { min: -1, max: 9_007_199_254_740_991 });
@@ -15,7 +14,7 @@ const Condition = shown('One aspect of the object.', {
   }),
   status: choice('Whether it holds.', ['True', 'False', 'Unknown']),
   observedGeneration: generation('The generation of the spec that it was said of.').optional(),
-  lastTransitionTime: annotated(text('When its status last changed.', { max: 64 }), { format: 'date-time' }),
+  lastTransitionTime: time('When its status last changed.'),
   reason: text('Why, as one word; the reference page of the kind explains each.', {
     min: 1,
     max: 1024,
@@ -50,23 +49,11 @@ const Journal = shown('A call that was begun and must not happen twice; written 
 
 const value = (description: string) => text(description, { max: 1024 });
 
-/** What the engine keeps in the status of every object, whatever its kind. */
-export const CommonStatus = facts({
-  observedGeneration: generation(
-    'The generation of the spec that this status is about; -1 before the first look.',
-  ).optional(),
-  conditions: listByKey('How the object is. Ready sums it up.', Condition, ['type'], { max: 20 }).optional(),
-  lastHandledReconcileAt: text('The newest value of the annotation apphosting.dev/reconcile-at that was handled.', {
-    max: 256,
-  }).optional(),
-  ownership: choice(
-    'Created by this resource, Adopted from what was there, or Presumed to be the one that a lost call created.',
-    ['Created', 'Adopted', 'Presumed'],
-  ).optional(),
-  binding: shown('Where the object is bound to; nothing is sent anywhere else.', {
-    endpoint: host('The host of the service.'),
-    accountId: text('The account.', { max: 128 }),
-  }).optional(),
+/**
+ * What the operator must find again, under `status.internal`. It is never cut, and times in it stay as they are: an entry that
+ * does not fit is no entry.
+ */
+export const InternalStatus = {
   journal: Journal.optional(),
   applied: shown('What was last applied as a whole.', {
     generation: generation('The generation of the spec.'),
@@ -75,6 +62,28 @@ export const CommonStatus = facts({
       maxKeyLength: 300,
     }),
   }).optional(),
+  binding: shown('Where the object is bound to; nothing is sent anywhere else.', {
+    endpoint: host('The host of the service.'),
+    accountId: text('The account.', { max: 128 }),
+  }).optional(),
+  ownership: choice(
+    'Created by this resource, Adopted from what was there, or Presumed to be the one that a lost call created.',
+    ['Created', 'Adopted', 'Presumed'],
+  ).optional(),
+};
+
+/** What the engine keeps in the status of every object, whatever its kind. */
+export const CommonStatus = facts({
+  observedGeneration: generation(
+    'The generation of the spec that this status is about; -1 before the first look.',
+  ).optional(),
+  conditions: listByKey('How the object is. Ready sums it up.', Condition, ['type'], { max: 20 }).optional(),
+  lastHandledReconcileAt: text(
+    'The newest value of the annotation apphosting.dev/reconcile-at that was handled; any text, no time of ours.',
+    {
+      max: 256,
+    },
+  ).optional(),
   drift: listOf(
     'Where the service differs from the spec.',
     shown('A difference.', {

@@ -61,7 +61,7 @@ function busyStep(configuration: Configuration, moment: Moment): Outcome {
 }
 
 /** The first due time after now on a schedule: missed intervals are skipped, the beat is kept. */
-export function nextBeat(dueAt: number, intervalMs: number, now: number): number {
+function nextBeat(dueAt: number, intervalMs: number, now: number): number {
   return dueAt + intervalMs * (Math.floor((now - dueAt) / intervalMs) + 1);
 }
 

@@ -2,14 +2,14 @@ import { Spec as schema } from '../../../../src/kinds/app-environment/schema.ts'
 import { environmentOf } from '../world.ts';
 import { accountEdits, lifecycleEdits, quiet, refused, sent, type Edit, type Edits, type Spec } from './table.ts';
 
-const bare = { appEnvId: 'env_{row}' };
+const bare = { externalId: 'env_{row}' };
 const deployed = { ...bare, deploy: { image: 'r/x:1', onBind: 'Deploy' } };
 const built = (build: Spec, more: Spec = {}): Spec => ({
-  appEnvId: 'env_git_{row}',
+  externalId: 'env_git_{row}',
   deploy: { build: { revision: 'one', ...build }, onBind: 'Deploy' },
   ...more,
 });
-const ofFunction = (functionConfig: Spec): Spec => ({ ...deployed, appEnvId: 'env_fn_{row}', functionConfig });
+const ofFunction = (functionConfig: Spec): Spec => ({ ...deployed, externalId: 'env_fn_{row}', functionConfig });
 const withEnv = (...env: readonly Spec[]): Spec => ({ ...deployed, env });
 const withStartup = (startup: Spec): Spec => ({ ...deployed, startup });
 const fromSecret = (key: string) => ({ secretKeyRef: { name: 'values', key } });
@@ -24,14 +24,16 @@ function placeRow(field: string, before: Spec, to: Spec): Edit {
 }
 
 const named = { appRef: { name: 'a' }, environmentName: 'prod' };
+const byId = (externalId: string) => ({ appRef: { externalId }, environmentName: 'prod' });
 const component = { solutionRef: { name: 'a' }, component: 'api' };
 
 const placeRows: readonly Edit[] = [
   placeRow('appRef', named, { ...named, appRef: { name: 'b' } }),
-  placeRow('appId', { appId: 'a', environmentName: 'prod' }, { appId: 'b', environmentName: 'prod' }),
+  placeRow('appRef.name', named, { ...named, appRef: { name: 'b' } }),
+  placeRow('appRef.externalId', byId('a'), byId('b')),
   placeRow('environmentName', named, { ...named, environmentName: 'beta' }),
   placeRow('cliEnvName', { cliEnvName: 'a' }, { cliEnvName: 'b' }),
-  placeRow('appEnvId', { appEnvId: 'a' }, { appEnvId: 'b' }),
+  placeRow('externalId', { externalId: 'a' }, { externalId: 'b' }),
   placeRow('solutionRef', component, { ...component, solutionRef: { name: 'b' } }),
   placeRow('component', component, { ...component, component: 'worker' }),
 ];
@@ -241,10 +243,9 @@ export const appEnvironmentEdits: Edits = {
   rows: [
     ...accountEdits(bare),
     ...lifecycleEdits(bare, {
-      mode: ['Manage', 'Observe'],
+      managementPolicy: ['Manage', 'Observe'],
       adoption: ['ById', 'ByName'],
       drift: ['Correct', 'Report'],
-      onDelete: ['Retain', 'Retain'],
     }),
     ...placeRows,
     ...deployRows,

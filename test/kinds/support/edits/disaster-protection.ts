@@ -10,7 +10,7 @@ const settings = {
   rpoTargetSeconds: 3_600,
   rtoTargetSeconds: 7_200,
 };
-const protection = { appEnvId: 'env_{row}', ...settings };
+const protection = { environmentRef: { externalId: 'env_{row}' }, ...settings };
 const item = {
   sourceAppEnvId: 'env_{row}',
   expectedGeneration: '{generation}',
@@ -109,22 +109,21 @@ export const disasterProtectionEdits: Edits = {
   rows: [
     ...accountEdits(protection),
     ...lifecycleEdits(protection, {
-      mode: ['Manage', 'Observe'],
+      managementPolicy: ['Manage', 'Observe'],
       adoption: ['ById', 'ByName'],
       drift: ['Correct', 'Report'],
-      onDelete: ['Retain', 'Retain'],
     }),
     {
-      field: 'appEnvId',
+      field: 'environmentRef.externalId',
       before: protection,
-      changed: { to: { ...protection, appEnvId: 'env_web_prod' }, comes: fixed },
-      removed: { comes: refused('set exactly one of environmentRef, appEnvId') },
+      changed: { to: { ...protection, environmentRef: { externalId: 'env_web_prod' } }, comes: fixed },
+      removed: { comes: refused('set exactly one of name, externalId') },
     },
     {
-      field: 'environmentRef',
+      field: 'environmentRef.name',
       before: { ...settings, environmentRef: { name: 'a' } },
       changed: { to: { ...settings, environmentRef: { name: 'b' } }, comes: fixed },
-      removed: { comes: refused('set exactly one of environmentRef, appEnvId') },
+      removed: { comes: refused('set exactly one of name, externalId') },
     },
     row('snapshotIntervalSeconds', 600, { snapshotIntervalMs: 600_000 }),
     row('validationIntervalSeconds', 43_200, { validationIntervalMs: 43_200_000 }),

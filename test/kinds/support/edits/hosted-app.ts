@@ -13,7 +13,7 @@ const patch = (body: object) => sent('PATCH /app', { appId: '{id}', ...body });
 const withSource = (more: Spec): Spec => ({ port: 8080, source: { git, ...more } });
 const withImage = (more: Spec): Spec => ({ port: 8080, image: { reference: 'r/mine:1', ...more } });
 const withHealth = (healthCheck: Spec): Spec => ({ ...image, healthCheck });
-const withHeader = (name: string, valueFrom: Spec) => withHealth({ headersFrom: [{ name, valueFrom }] });
+const withHeader = (name: string, valueFrom: Spec) => withHealth({ headers: [{ name, valueFrom }] });
 const fromSecret = (key: string) => ({ secretKeyRef: { name: 'values', key } });
 const fromConfigMap = (key: string) => ({ configMapKeyRef: { name: 'files', key } });
 const withJob = (job: Spec): Spec => ({ preset: 'JOB', image: { reference: 'r/mine:1' }, job });
@@ -54,26 +54,62 @@ const buildRows: readonly Edit[] = [
     removed: { comes: patch({ dockerfilePath: 'Dockerfile' }) },
   },
   {
-    field: 'source.dockerfileFrom',
-    before: withSource({ dockerfileFrom: { name: 'files', key: 'a' } }),
+    field: 'source.dockerfile.value',
+    before: withSource({ dockerfile: { value: 'FROM a' } }),
     changed: {
-      to: withSource({ dockerfileFrom: { name: 'files', key: 'b' } }),
+      to: withSource({ dockerfile: { value: 'FROM b' } }),
+      comes: patch({ customDockerfileContent: 'FROM b' }),
+    },
+    removed: {
+      to: withSource({ dockerfile: { valueFrom: fromConfigMap('a') } }),
+      comes: patch({ customDockerfileContent: 'file a' }),
+    },
+  },
+  {
+    field: 'source.dockerfile.valueFrom.secretKeyRef',
+    before: withSource({ dockerfile: { valueFrom: fromSecret('a') } }),
+    changed: {
+      to: withSource({ dockerfile: { valueFrom: fromSecret('b') } }),
+      comes: patch({ customDockerfileContent: 'secret b' }),
+    },
+    removed: {
+      to: withSource({ dockerfile: { valueFrom: fromConfigMap('a') } }),
+      comes: patch({ customDockerfileContent: 'file a' }),
+    },
+  },
+  ...['.valueFrom', '.valueFrom.configMapKeyRef'].map((at) => ({
+    field: `source.dockerfile${at}`,
+    before: withSource({ dockerfile: { valueFrom: fromConfigMap('a') } }),
+    changed: {
+      to: withSource({ dockerfile: { valueFrom: fromConfigMap('b') } }),
+      comes: patch({ customDockerfileContent: 'file b' }),
+    },
+    removed: {
+      to: withSource({ dockerfile: { value: 'FROM b' } }),
+      comes: patch({ customDockerfileContent: 'FROM b' }),
+    },
+  })),
+  {
+    field: 'source.dockerfile',
+    before: withSource({ dockerfile: { valueFrom: { configMapKeyRef: { name: 'files', key: 'a' } } } }),
+    changed: {
+      to: withSource({ dockerfile: { valueFrom: { configMapKeyRef: { name: 'files', key: 'b' } } } }),
       comes: patch({ customDockerfileContent: 'file b' }),
     },
     removed: { comes: patch({ dockerfilePath: 'Dockerfile' }) },
   },
   {
-    field: 'source.dockerfileFrom',
+    field: 'source.dockerfile',
     before: withSource({ dockerfilePath: 'a.Dockerfile' }),
     changed: {
-      to: withSource({ dockerfileFrom: { name: 'files', key: 'a' } }),
+      to: withSource({ dockerfile: { valueFrom: { configMapKeyRef: { name: 'files', key: 'a' } } } }),
       comes: patch({ customDockerfileContent: 'file a' }),
     },
     removed: { to: withSource({}), comes: patch({ dockerfilePath: 'Dockerfile' }) },
   },
   {
     field: 'source.dockerfilePath',
-    before: withSource({ dockerfileFrom: { name: 'files', key: 'a' } }),
+    before: withSource({ dockerfile: { valueFrom: { configMapKeyRef: { name: 'files', key: 'a' } } } }),
     changed: {
       to: withSource({ dockerfilePath: 'a.Dockerfile' }),
       comes: patch({ dockerfilePath: 'a.Dockerfile' }),
@@ -117,7 +153,7 @@ const imageRows: readonly Edit[] = [
 const healthRows: readonly Edit[] = [
   {
     field: 'healthCheck',
-    before: withHealth({ path: '/a', port: 81, headersFrom: [{ name: 'A', valueFrom: fromSecret('a') }] }),
+    before: withHealth({ path: '/a', port: 81, headers: [{ name: 'A', valueFrom: fromSecret('a') }] }),
     removed: { comes: patch({ healthCheckPath: '', healthCheckHeaders: {} }), leftover: ['healthCheck.port'] },
   },
   {
@@ -133,23 +169,37 @@ const healthRows: readonly Edit[] = [
     removed: { comes: quiet(), leftover: ['healthCheck.port'] },
   },
   {
-    field: 'healthCheck.headersFrom',
+    field: 'healthCheck.headers',
     before: withHeader('A', fromSecret('a')),
     removed: { comes: patch({ healthCheckHeaders: {} }) },
   },
   {
-    field: 'healthCheck.headersFrom[].name',
+    field: 'healthCheck.headers[].name',
     before: withHeader('A', fromSecret('a')),
     changed: { to: withHeader('B', fromSecret('a')), comes: patch({ healthCheckHeaders: { B: 'secret a' } }) },
   },
   {
-    field: 'healthCheck.headersFrom[].valueFrom.secretKeyRef',
+    field: 'healthCheck.headers[].value',
+    before: withHealth({ headers: [{ name: 'A', value: 'a' }] }),
+    changed: {
+      to: withHealth({ headers: [{ name: 'A', value: 'b' }] }),
+      comes: patch({ healthCheckHeaders: { A: 'b' } }),
+    },
+    removed: { to: withHeader('A', fromSecret('a')), comes: patch({ healthCheckHeaders: { A: 'secret a' } }) },
+  },
+  {
+    field: 'healthCheck.headers[].valueFrom',
+    before: withHeader('A', fromSecret('a')),
+    removed: { to: withHealth({ headers: [{ name: 'A' }] }), comes: refused('set exactly one of value, valueFrom') },
+  },
+  {
+    field: 'healthCheck.headers[].valueFrom.secretKeyRef',
     before: withHeader('A', fromSecret('a')),
     changed: { to: withHeader('A', fromSecret('b')), comes: patch({ healthCheckHeaders: { A: 'secret b' } }) },
     removed: { to: withHeader('A', {}), comes: refused('set exactly one of secretKeyRef, configMapKeyRef') },
   },
   {
-    field: 'healthCheck.headersFrom[].valueFrom.configMapKeyRef',
+    field: 'healthCheck.headers[].valueFrom.configMapKeyRef',
     before: withHeader('A', fromConfigMap('a')),
     changed: { to: withHeader('A', fromConfigMap('b')), comes: patch({ healthCheckHeaders: { A: 'file b' } }) },
     removed: { to: withHeader('A', fromSecret('a')), comes: patch({ healthCheckHeaders: { A: 'secret a' } }) },
@@ -169,7 +219,7 @@ function jobRow(name: string, before: unknown, after: unknown): Edit {
   };
 }
 
-const concurrency = (key: string, value: string) => withJob({ concurrency: { key, value } });
+const concurrency = (settingName: string, value: string) => withJob({ concurrency: { settingName, value } });
 
 const jobRows: readonly Edit[] = [
   {
@@ -188,7 +238,7 @@ const jobRows: readonly Edit[] = [
     removed: { comes: quiet(), leftover: ['job.concurrency.policy'] },
   },
   {
-    field: 'job.concurrency.key',
+    field: 'job.concurrency.settingName',
     before: concurrency('policy', 'Forbid'),
     changed: {
       to: concurrency('concurrencyPolicy', 'Forbid'),
@@ -202,8 +252,9 @@ const jobRows: readonly Edit[] = [
   },
 ];
 
+const versioned = (presetVersion: string) => ({ ...image, preset: 'NEXT_JS', atCreation: { presetVersion } });
 const onlyAtCreation = refused('can only be given when the resource is created');
-const withDatabase = (database: Spec): Spec => ({ ...redis, database });
+const withDatabase = (database: Spec): Spec => ({ ...redis, atCreation: { database } });
 
 const creationRows: readonly Edit[] = [
   {
@@ -213,20 +264,21 @@ const creationRows: readonly Edit[] = [
     removed: { comes: refused('the service cannot rename an app') },
   },
   {
-    field: 'presetVersion',
-    before: { ...image, preset: 'NEXT_JS', presetVersion: 'NEXT_JS_NODE_JS_22' },
-    changed: { to: { ...image, preset: 'NEXT_JS', presetVersion: 'NEXT_JS_NODE_JS_20' }, comes: onlyAtCreation },
+    field: 'atCreation.presetVersion',
+    before: versioned('NEXT_JS_NODE_JS_22'),
+    changed: { to: versioned('NEXT_JS_NODE_JS_20'), comes: onlyAtCreation },
     removed: { comes: onlyAtCreation },
   },
-  { field: 'database', before: withDatabase({ disk: 1 }), removed: { comes: onlyAtCreation } },
+  { field: 'atCreation', before: withDatabase({ disk: 1 }), removed: { comes: onlyAtCreation } },
+  { field: 'atCreation.database', before: withDatabase({ disk: 1 }), removed: { comes: onlyAtCreation } },
   {
-    field: 'database.settings',
+    field: 'atCreation.database.settings',
     before: withDatabase({ settings: { a: '1' } }),
     changed: { to: withDatabase({ settings: { a: '2' } }), comes: onlyAtCreation },
     removed: { comes: onlyAtCreation },
   },
   ...Object.entries({ containers: [1, 2], disk: [1, 2], withPersistence: [true, false] }).map(([name, [one, two]]) => ({
-    field: `database.${name}`,
+    field: `atCreation.database.${name}`,
     before: withDatabase({ [name]: one }),
     changed: { to: withDatabase({ [name]: two }), comes: onlyAtCreation },
     removed: { comes: onlyAtCreation },
@@ -271,7 +323,7 @@ export const hostedAppEdits: Edits = {
   rows: [
     ...accountEdits(image),
     ...lifecycleEdits(image, {
-      mode: ['Manage', 'Observe'],
+      managementPolicy: ['Manage', 'Observe'],
       adoption: ['ById', 'Never'],
       drift: ['Correct', 'Report'],
       onDelete: ['Retain', 'Delete'],

@@ -2,18 +2,22 @@ import { Spec as schema } from '../../../../src/kinds/member-access/schema.ts';
 import type { InProcess } from '../../../support/in-process.ts';
 import { accountEdits, lifecycleEdits, quiet, refused, sent, type Edits, type Spec } from './table.ts';
 
-const member = { membershipId: 'mem_{row}' };
-const restricted = (...environments: readonly Spec[]): Spec => ({ ...member, access: 'Restricted', environments });
-const prod = { appEnvId: 'env_web_prod' };
-const staging = { appEnvId: 'env_web_staging' };
+const member = { externalId: 'mem_{row}' };
+const restricted = (...environmentRefs: readonly Spec[]): Spec => ({
+  ...member,
+  access: 'Restricted',
+  environmentRefs,
+});
+const prod = { externalId: 'env_web_prod' };
+const staging = { externalId: 'env_web_staging' };
 const full = { ...member, access: 'Full' };
-const list = refused('access: Restricted needs at least one entry in environments, and access: Full none');
+const list = refused('access: Restricted needs at least one entry in environmentRefs, and access: Full none');
 
 const patch = (...allowedAppEnvIds: readonly string[]) =>
   sent('PATCH /member/env-access', { accountId: 'acc_demo', membershipId: '{id}', allowedAppEnvIds });
 
 /** A member to whom somebody gave an environment before. */
-const before = { ...restricted(prod), membershipId: 'mem_{row}_before' };
+const before = { ...restricted(prod), externalId: 'mem_{row}_before' };
 
 /** Every field of a MemberAccess. */
 export const memberAccessEdits: Edits = {
@@ -32,45 +36,45 @@ export const memberAccessEdits: Edits = {
       ['prod', 'env_web_prod'],
       ['staging', 'env_web_staging'],
     ] as const) {
-      world.apply('AppEnvironment', ref, { appEnvId });
+      world.apply('AppEnvironment', ref, { externalId: appEnvId });
     }
     return {};
   },
   rows: [
     ...accountEdits(restricted(prod)),
     ...lifecycleEdits(restricted(prod), {
-      mode: ['Manage', 'Observe'],
+      managementPolicy: ['Manage', 'Observe'],
       adoption: ['ById', 'ByName'],
       drift: ['Correct', 'Report'],
       onDelete: ['Retain', 'GrantFullAccess'],
     }),
     {
-      field: 'membershipId',
+      field: 'externalId',
       before: restricted(prod),
       changed: {
-        to: { ...restricted(prod), membershipId: 'mem_demo' },
-        comes: refused('membershipId cannot be changed'),
+        to: { ...restricted(prod), externalId: 'mem_demo' },
+        comes: refused('externalId cannot be changed'),
       },
     },
     { field: 'access', before: restricted(prod), changed: { to: full, comes: patch() } },
     { field: 'access', before: full, changed: { to: restricted(prod), comes: patch('env_web_prod') } },
-    { field: 'environments', before: restricted(prod), removed: { comes: list } },
+    { field: 'environmentRefs', before: restricted(prod), removed: { comes: list } },
     {
-      field: 'environments[].appEnvId',
+      field: 'environmentRefs[].externalId',
       before: restricted(prod),
       changed: { to: restricted(staging), comes: patch('env_web_staging') },
       removed: { to: restricted(), comes: list },
     },
     {
-      field: 'environments[].appEnvId',
+      field: 'environmentRefs[].externalId',
       before: restricted(prod, staging),
       removed: { to: restricted(prod), comes: patch('env_web_prod') },
     },
     {
-      field: 'environments[].environmentRef',
-      before: restricted({ environmentRef: { name: 'prod' } }),
-      changed: { to: restricted({ environmentRef: { name: 'staging' } }), comes: patch('env_web_staging') },
-      removed: { to: restricted({}), comes: refused('set exactly one of environmentRef, appEnvId') },
+      field: 'environmentRefs[].name',
+      before: restricted({ name: 'prod' }),
+      changed: { to: restricted({ name: 'staging' }), comes: patch('env_web_staging') },
+      removed: { to: restricted({}), comes: refused('set exactly one of name, externalId') },
     },
     {
       field: 'serviceAdds',

@@ -4,11 +4,11 @@ import { statusOf } from '../world.ts';
 import { accountEdits, lifecycleEdits, quiet, refused, sent, type Edit, type Edits, type Spec } from './table.ts';
 
 const alert = {
-  appEnvId: 'env_web_prod',
+  environmentRef: { externalId: 'env_web_prod' },
   metric: 'cpu_percent',
-  operator: 'gt',
+  operator: 'GreaterThan',
   threshold: 80,
-  contactPoints: [{ contactPointRef: { name: 'cp-a' } }],
+  contactPointRefs: [{ name: 'cp-a' }],
 };
 const fixed = refused('an alert belongs to its environment');
 
@@ -16,44 +16,49 @@ const patch = (body: object) => sent('PATCH /alert', { alertId: '{id}', ...body 
 const toggle = (enabled: boolean) => sent('POST /alert/toggle', { alertId: '{id}', enabled });
 
 /** A field of the alert; without it, the default of the interface. */
-function row(field: string, [before, after]: readonly [unknown, unknown], fallback?: unknown): Edit {
+function row(
+  field: string,
+  [before, after]: readonly [unknown, unknown],
+  fallback?: unknown,
+  sentAs: unknown = after,
+): Edit {
   return {
     field,
     before: { ...alert, [field]: before },
-    changed: { to: { ...alert, [field]: after }, comes: patch({ [field]: after }) },
+    changed: { to: { ...alert, [field]: after }, comes: patch({ [field]: sentAs }) },
     ...(fallback !== undefined && { removed: { comes: patch({ [field]: fallback }) } }),
   };
 }
 
-const told = (...contactPoints: readonly Spec[]): Spec => ({ ...alert, contactPoints });
+const told = (...contactPointRefs: readonly Spec[]): Spec => ({ ...alert, contactPointRefs });
 
 const placeRows: readonly Edit[] = [
   {
-    field: 'appEnvId',
+    field: 'environmentRef.externalId',
     before: alert,
-    changed: { to: { ...alert, appEnvId: 'env_web_staging' }, comes: fixed },
-    removed: { comes: refused('set exactly one of environmentRef, appEnvId') },
+    changed: { to: { ...alert, environmentRef: { externalId: 'env_web_staging' } }, comes: fixed },
+    removed: { comes: refused('set exactly one of name, externalId') },
   },
   {
-    field: 'environmentRef',
-    before: { ...alert, appEnvId: undefined, environmentRef: { name: 'a' } },
-    changed: { to: { ...alert, appEnvId: undefined, environmentRef: { name: 'b' } }, comes: fixed },
-    removed: { comes: refused('set exactly one of environmentRef, appEnvId') },
+    field: 'environmentRef.name',
+    before: { ...alert, environmentRef: { name: 'a' } },
+    changed: { to: { ...alert, environmentRef: { name: 'b' } }, comes: fixed },
+    removed: { comes: refused('set exactly one of name, externalId') },
   },
 ];
 
 const receiverRows: readonly Edit[] = [
   {
-    field: 'contactPoints[].contactPointRef',
+    field: 'contactPointRefs[].name',
     before: alert,
-    changed: { to: told({ contactPointRef: { name: 'cp-b' } }), comes: patch({ contactPointIds: ['{cp-b}'] }) },
-    removed: { to: told({}), comes: refused('set exactly one of contactPointRef, contactPointId') },
+    changed: { to: told({ name: 'cp-b' }), comes: patch({ contactPointIds: ['{cp-b}'] }) },
+    removed: { to: told({}), comes: refused('set exactly one of name, externalId') },
   },
   {
-    field: 'contactPoints[].contactPointId',
-    before: told({ contactPointId: '{cp-a}' }),
-    changed: { to: told({ contactPointId: '{cp-b}' }), comes: patch({ contactPointIds: ['{cp-b}'] }) },
-    removed: { to: told({ contactPointRef: { name: 'cp-a' } }), comes: quiet() },
+    field: 'contactPointRefs[].externalId',
+    before: told({ externalId: '{cp-a}' }),
+    changed: { to: told({ externalId: '{cp-b}' }), comes: patch({ contactPointIds: ['{cp-b}'] }) },
+    removed: { to: told({ name: 'cp-a' }), comes: quiet() },
   },
 ];
 
@@ -78,7 +83,7 @@ export const metricAlertEdits: Edits = {
   rows: [
     ...accountEdits(alert),
     ...lifecycleEdits(alert, {
-      mode: ['Manage', 'Observe'],
+      managementPolicy: ['Manage', 'Observe'],
       adoption: ['ById', 'Never'],
       drift: ['Correct', 'Report'],
       onDelete: ['Delete', 'Retain'],
@@ -94,10 +99,10 @@ export const metricAlertEdits: Edits = {
       removed: { comes: patch({ description: '{marker}' }) },
     },
     row('metric', ['cpu_percent', 'memory_percent']),
-    row('operator', ['gt', 'lt']),
+    row('operator', ['GreaterThan', 'LessThan'], undefined, 'lt'),
     row('threshold', [70, 90.5], 80),
     row('duration', ['1m', '15m'], '5m'),
-    row('aggregation', ['max', 'min'], 'mean'),
+    row('aggregation', ['Max', 'Min'], 'mean', 'min'),
     row('queryRange', ['5m', '15m'], '10m'),
     {
       field: 'enabled',
@@ -123,12 +128,12 @@ export const metricAlertEdits: Edits = {
 
 /** Two alerts as somebody else made them. */
 async function byHand(world: InProcess, name: string, contactPointId: string): Promise<Record<'one' | 'two', string>> {
-  const { appEnvId, metric, operator, threshold } = alert;
+  const { environmentRef, metric, threshold } = alert;
   const body = {
-    appEnvId,
+    appEnvId: environmentRef.externalId,
     name: `hand-${name}`,
     metric,
-    operator,
+    operator: 'gt',
     threshold,
     duration: '5m',
     contactPointIds: [contactPointId],

@@ -4,8 +4,8 @@ import { accountEdits, lifecycleEdits, quiet, refused, sent, type Edits, type Sp
 const agentAuthenticationMode = 'PERSONAL_SUBSCRIPTION';
 const whole = { accountId: 'acc_demo', solutionSlug: 'sandbox-agent', appName: '{row}', region: 'eu-west' };
 const installed = { solution: 'sandbox-agent', appName: '{row}', region: 'eu-west' };
-const mode = { agentAuthenticationMode: { value: agentAuthenticationMode } };
-const withImage = (agentImage: Spec): Spec => ({ ...installed, inputs: { ...mode, agentImage } });
+const mode = { name: 'agentAuthenticationMode', value: agentAuthenticationMode };
+const withImage = (agentImage: Spec): Spec => ({ ...installed, inputs: [mode, { name: 'agentImage', ...agentImage }] });
 const from = (key: string) => ({ valueFrom: { secretKeyRef: { name: 'values', key } } });
 const fromConfigMap = (key: string) => ({ valueFrom: { configMapKeyRef: { name: 'files', key } } });
 const first = withImage({ value: 'svc/sandbox-agent:1' });
@@ -22,9 +22,8 @@ export const solutionInstallationEdits: Edits = {
   rows: [
     ...accountEdits(first),
     ...lifecycleEdits(first, {
-      mode: ['Manage', 'Observe'],
+      managementPolicy: ['Manage', 'Observe'],
       adoption: ['ById', 'Never'],
-      onDelete: ['Retain', 'Retain'],
       onMissing: ['Stall', 'Recreate'],
     }),
     {
@@ -35,9 +34,9 @@ export const solutionInstallationEdits: Edits = {
     { field: 'appName', before: first, changed: { to: { ...first, appName: 'other' }, comes: tooLate } },
     { field: 'region', before: first, changed: { to: { ...first, region: 'us-east' }, comes: tooLate } },
     {
-      field: 'installationId',
+      field: 'externalId',
       before: first,
-      changed: { to: { ...first, installationId: '{id}' }, comes: quiet() },
+      changed: { to: { ...first, externalId: '{id}' }, comes: quiet() },
       removed: { to: first, comes: quiet() },
     },
     {
@@ -46,35 +45,43 @@ export const solutionInstallationEdits: Edits = {
       removed: { comes: tooLate, leftover: ['inputs.agentAuthenticationMode', 'inputs.agentImage'] },
     },
     {
-      field: 'inputs{}.value',
+      field: 'inputs[].value',
       before: first,
       changed: { to: withImage({ value: 'svc/sandbox-agent:2' }), comes: upgraded('svc/sandbox-agent:2') },
-      removed: { to: { ...installed, inputs: mode }, comes: quiet(), leftover: ['inputs.agentImage'] },
+      removed: { to: { ...installed, inputs: [mode] }, comes: quiet(), leftover: ['inputs.agentImage'] },
     },
     {
-      field: 'inputs{}.value',
+      field: 'inputs[].name',
+      before: first,
+      changed: { to: { ...installed, inputs: [mode, { name: 'agentPicture', value: 'x' }] }, comes: tooLate },
+    },
+    {
+      field: 'inputs[].value',
       before: first,
       changed: {
         to: {
           ...installed,
-          inputs: { agentAuthenticationMode: { value: 'API_KEY' }, agentImage: { value: 'svc/sandbox-agent:1' } },
+          inputs: [
+            { ...mode, value: 'API_KEY' },
+            { name: 'agentImage', value: 'svc/sandbox-agent:1' },
+          ],
         },
         comes: tooLate,
       },
     },
     {
-      field: 'inputs{}.valueFrom',
+      field: 'inputs[].valueFrom',
       before: withImage(from('imageA')),
       removed: { to: withImage({}), comes: refused('set exactly one of value, valueFrom') },
     },
     {
-      field: 'inputs{}.valueFrom.secretKeyRef',
+      field: 'inputs[].valueFrom.secretKeyRef',
       before: withImage(from('imageA')),
       changed: { to: withImage(from('imageB')), comes: upgraded('svc/sandbox-agent:2') },
       removed: { to: withImage({ valueFrom: {} }), comes: refused('set exactly one of secretKeyRef') },
     },
     {
-      field: 'inputs{}.valueFrom.configMapKeyRef',
+      field: 'inputs[].valueFrom.configMapKeyRef',
       before: withImage(fromConfigMap('imageA')),
       changed: { to: withImage(fromConfigMap('imageB')), comes: upgraded('svc/sandbox-agent:2') },
       removed: { to: withImage(from('imageA')), comes: quiet() },

@@ -79,6 +79,7 @@ function showAnswer(request, answer, before) {
       'p',
       { class: 'line' },
       statusChip(status),
+      el('code', { class: 'any' }, `${request.method} ${request.url.replace(/^\/api\/public\/v1|\?.*$/g, '')}`),
       el('span', { class: 'muted num' }, `${answer.ms} ms`),
       logged && el('span', { class: 'muted' }, `request ${logged.seq}`),
       logged?.fault && chip('warn', 'bolt', `fault: ${logged.fault}`),

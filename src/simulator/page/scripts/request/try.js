@@ -4,7 +4,7 @@ import { addressOf, bodyTextOf, curlOf, headersOf, isControl, valueOfField, with
 import { button, byId, el, on, say } from '../base/elements.js';
 import { fieldNode } from './fields.js';
 import { drawOn } from '../base/schedule.js';
-import { rowsOf, tables } from '../base/state.js';
+import { rowsOf, tables, view } from '../base/state.js';
 import { ask } from '../base/sync.js';
 
 const formsByName = new Map();
@@ -14,6 +14,8 @@ let choices = {};
 let lacks = [];
 /** The fields that somebody chose: they stay as they are when others are filled in. */
 let chosen = {};
+
+let epoch = '';
 
 const nameOfForm = ({ method, path }) => `${method} ${path}`;
 
@@ -43,8 +45,10 @@ export function prepareRequest(all) {
     void sendIt();
   });
   drawOn(['world', 'tokens', 'memberships', 'accounts'], drawTokens);
-  drawOn(['world', 'accounts', 'apps', 'environments', 'contactPoints', 'alerts', 'configurations'], fillWhatLacked);
+  drawOn(['world'], startInAnotherWorld);
+  drawOn(['accounts', 'apps', 'environments', 'contactPoints', 'alerts', 'configurations'], fillWhatLacked);
   drawTokens();
+  epoch = view.epoch;
   nothingSentYet();
   void openForm('GET /apps');
 }
@@ -115,6 +119,14 @@ async function fillAnew(isKept) {
   const kept = form.fields.filter((field) => field.name in chosen && isKept(field));
   chosen = Object.fromEntries(kept.map(({ name }) => [name, chosen[name]]));
   await fillIn();
+}
+
+/** Nothing of what was chosen or sent is there in another world. */
+function startInAnotherWorld() {
+  if (epoch === view.epoch) return;
+  epoch = view.epoch;
+  nothingSentYet();
+  void fillAnew(() => false);
 }
 
 function fillWhatLacked() {

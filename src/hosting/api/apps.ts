@@ -1,0 +1,352 @@
+import { z } from 'zod';
+import type { Read, Request } from '../../engine/ports.ts';
+import {
+  AnyObject,
+  AnyText,
+  type BodySchemas,
+  Finite,
+  Id,
+  MaybeSecret,
+  Text,
+  get,
+  remove,
+  single,
+  write,
+} from './endpoint.ts';
+import { dateMs, id, listed, listedAnyhow, number, optional, parsed, shown, shownList, unwrapped } from './shape.ts';
+import { compared, word, words } from './texts.ts';
+
+/** An app as `GET /apps` lists it. */
+export interface AppItem {
+  readonly appId: string;
+  readonly name: string;
+  readonly slug: string | undefined;
+  readonly dockerPreset: string | undefined;
+  readonly gitProvider: string | undefined;
+  readonly gitNamespace: string | undefined;
+  readonly gitRepo: string | undefined;
+  readonly template: string | undefined;
+  readonly createdAtMs: number | undefined;
+  readonly updatedAtMs: number | undefined;
+}
+
+const App: z.ZodType<AppItem> = z
+  .object({
+    appId: id,
+    name: compared,
+    slug: shown(words),
+    dockerPreset: optional(compared),
+    gitProvider: shown(compared),
+    gitNamespace: optional(compared),
+    gitRepo: optional(compared),
+    template: shown(words),
+    createdAt: dateMs.optional(),
+    updatedAt: dateMs.optional(),
+  })
+  .transform(({ createdAt, updatedAt, ...rest }) => ({ ...rest, createdAtMs: createdAt, updatedAtMs: updatedAt }));
+
+/** The apps of `GET /apps`. */
+export function appsIn(body: unknown): readonly AppItem[] | undefined {
+  return listed(App, body, 'apps');
+}
+
+/** The record of `GET /app`. */
+export interface AppRecord {
+  readonly appId: string;
+  readonly name: string;
+  readonly slug: string | undefined;
+  readonly gitProvider: string | undefined;
+  readonly gitNamespace: string | undefined;
+  readonly gitRepo: string | undefined;
+  readonly gitInstallationId: string | undefined;
+  readonly dockerPreset: string | undefined;
+  readonly contextDir: string | undefined;
+  readonly customDockerfileContentInUse: boolean | undefined;
+  readonly dockerfilePath: string | undefined;
+  readonly useSSL: boolean | undefined;
+  readonly useTCP: boolean | undefined;
+  readonly useImage: boolean | undefined;
+  readonly port: number | undefined;
+  readonly builder: string | undefined;
+  readonly isCliDeployment: boolean | undefined;
+}
+
+const Record: z.ZodType<AppRecord> = z.object({
+  appId: id,
+  name: compared,
+  slug: shown(words),
+  gitProvider: shown(compared),
+  gitNamespace: optional(compared),
+  gitRepo: optional(compared),
+  gitInstallationId: optional(compared),
+  dockerPreset: optional(compared),
+  contextDir: optional(compared),
+  customDockerfileContentInUse: optional(z.boolean()),
+  dockerfilePath: optional(compared),
+  useSSL: shown(z.boolean()),
+  useTCP: shown(z.boolean()),
+  useImage: optional(z.boolean()),
+  port: optional(number),
+  builder: optional(compared),
+  isCliDeployment: optional(z.boolean()),
+});
+
+/** The app of `GET /app`. */
+export function appIn(body: unknown): AppRecord | undefined {
+  return parsed(Record, unwrapped(body, 'app'));
+}
+
+/** An app environment as `GET /app-envs` lists it. */
+export interface AppEnvItem {
+  readonly appEnvId: string;
+  readonly appId: string;
+  readonly name: string;
+  readonly slug: string | undefined;
+  readonly region: string | undefined;
+  readonly gitBranch: string | undefined;
+  readonly deploymentName: string | undefined;
+  readonly cliEnvName: string | undefined;
+  readonly hosts: readonly string[];
+  /** In whatever case and vocabulary the service uses. */
+  readonly status: string | undefined;
+  readonly resources:
+    | {
+        readonly containers: number | undefined;
+        readonly zClouds: number | undefined;
+        readonly cpu: number | undefined;
+        readonly memory: number | undefined;
+      }
+    | undefined;
+  readonly createdAtMs: number | undefined;
+  readonly updatedAtMs: number | undefined;
+}
+
+const AppEnv: z.ZodType<AppEnvItem> = z
+  .object({
+    appEnvId: id,
+    appId: id,
+    name: compared,
+    slug: shown(words),
+    region: optional(compared),
+    gitBranch: shown(compared),
+    deploymentName: shown(words),
+    cliEnvName: optional(compared),
+    hosts: shownList(words),
+    status: optional(word),
+    resources: shown(
+      z.object({ containers: shown(number), zClouds: shown(number), cpu: shown(number), memory: shown(number) }),
+    ),
+    createdAt: dateMs.optional(),
+    updatedAt: dateMs.optional(),
+  })
+  .transform(({ createdAt, updatedAt, ...rest }) => ({ ...rest, createdAtMs: createdAt, updatedAtMs: updatedAt }));
+
+/** The environments of `GET /app-envs`. */
+export function appEnvsIn(body: unknown): readonly AppEnvItem[] | undefined {
+  return listed(AppEnv, body, 'appEnvs');
+}
+
+/** What an app may be created from, of both preset lists. */
+export interface PresetItem {
+  readonly name: string;
+  readonly label: string | undefined;
+  readonly versions: readonly string[];
+  readonly defaultVersion: string | undefined;
+  readonly isCustom: boolean | undefined;
+  readonly isFunction: boolean | undefined;
+  readonly isJob: boolean | undefined;
+  readonly requiresDockerfile: boolean | undefined;
+  readonly protocols: readonly string[];
+  readonly maxDisk: number | undefined;
+  readonly maxReplicas: number | undefined;
+}
+
+/** A version is a word, or an object that names it. */
+const Version = z.union([
+  compared,
+  z.object({ name: compared }).transform(({ name }) => name),
+  z.object({ dockerPresetVersion: compared }).transform(({ dockerPresetVersion }) => dockerPresetVersion),
+  z.object({ version: compared }).transform(({ version }) => version),
+  z.object({ value: compared }).transform(({ value }) => value),
+]);
+
+const Preset: z.ZodType<PresetItem> = z
+  .object({
+    name: compared.pipe(z.string().min(1)),
+    label: shown(words),
+    versions: shownList(Version),
+    defaultDockerPresetVersion: shown(compared),
+    isCustom: shown(z.boolean()),
+    isFunction: shown(z.boolean()),
+    isJob: shown(z.boolean()),
+    requiresDockerfile: shown(z.boolean()),
+    protocols: shownList(words),
+    limits: shown(z.object({ maxDisk: shown(number), maxReplicas: shown(number) })),
+  })
+  .transform(({ defaultDockerPresetVersion, limits, ...rest }) => ({
+    ...rest,
+    defaultVersion: defaultDockerPresetVersion,
+    maxDisk: limits?.maxDisk,
+    maxReplicas: limits?.maxReplicas,
+  }));
+
+/** The entries of either preset list. */
+export function presetsIn(body: unknown): readonly PresetItem[] | undefined {
+  return listed(Preset, body, 'presets') ?? listedAnyhow(Preset, body);
+}
+
+const Created = z.object({ appId: id });
+const Affecting = z.object({ environmentsAffected: number });
+
+/** The id that `POST /app` returned. */
+export function createdAppId(body: unknown): string | undefined {
+  return parsed(Created, unwrapped(body, 'app'))?.appId;
+}
+
+/** How many environments `PATCH /app` left with pending changes, or deployed. */
+export function environmentsAffectedOf(body: unknown): number | undefined {
+  return parsed(Affecting, unwrapped(body, 'app'))?.environmentsAffected;
+}
+
+/** Job settings; the interface does not show the name of the concurrency key, so any other key passes. */
+const JobConfig = AnyObject;
+
+const PostApp = z.strictObject({
+  name: Text,
+  accountId: Id,
+  port: Finite.exactOptional(),
+  dockerPreset: Text.exactOptional(),
+  dockerPresetVersion: Text.exactOptional(),
+  useImage: z.boolean().exactOptional(),
+  gitNamespace: Text.exactOptional(),
+  gitRepo: Text.exactOptional(),
+  gitInstallationId: Text.exactOptional(),
+  image: Text.exactOptional(),
+  buildArgs: MaybeSecret.exactOptional(),
+  contextDir: Text.exactOptional(),
+  dockerfilePath: Text.exactOptional(),
+  customDockerfileContent: MaybeSecret.exactOptional(),
+  isCliDeployment: z.boolean().exactOptional(),
+  jobConfig: JobConfig.exactOptional(),
+  containers: Finite.exactOptional(),
+  disk: Finite.exactOptional(),
+  withPersistence: z.boolean().exactOptional(),
+  databaseSettings: AnyObject.exactOptional(),
+});
+
+const PatchApp = z.strictObject({
+  appId: Id,
+  dockerfilePath: Text.exactOptional(),
+  customDockerfileContent: MaybeSecret.exactOptional(),
+  dockerPreset: Text.exactOptional(),
+  port: Finite.exactOptional(),
+  builder: Text.exactOptional(),
+  contextDir: Text.exactOptional(),
+  buildArgs: MaybeSecret.exactOptional(),
+  useImage: z.boolean().exactOptional(),
+  image: Text.exactOptional(),
+  healthCheckPath: AnyText.exactOptional(),
+  healthCheckPort: Finite.exactOptional(),
+  healthCheckHeaders: z.record(z.string(), MaybeSecret).readonly().exactOptional(),
+  imagePullAccountSecretId: AnyText.exactOptional(),
+  buildPullAccountSecretId: AnyText.exactOptional(),
+  jobConfig: JobConfig.exactOptional(),
+  applyImmediately: z.boolean().exactOptional(),
+});
+
+/** The body of `POST /app`. */
+export type AppCreation = z.infer<typeof PostApp>;
+/** The body of `PATCH /app`. */
+export type AppChange = z.infer<typeof PatchApp>;
+
+/** What may be sent about apps. */
+export const appBodies: BodySchemas = { 'POST /app': PostApp, 'PATCH /app': PatchApp };
+
+/** Creates an app. */
+export function postApp(body: AppCreation): Request {
+  return write('POST', '/app', 'create', body);
+}
+
+/** Changes an app for all its environments. */
+export function patchApp(body: AppChange): Request {
+  return write('PATCH', '/app', 'update', body);
+}
+
+/** Deletes an app. */
+export function deleteApp(appId: string): Request {
+  return remove('/app', { appId });
+}
+
+/** The apps of an account. */
+export function appsOf(accountId: string): Read<AppItem> {
+  return {
+    key: 'apps',
+    first: get('/apps', { accountId }),
+    items: appsIn,
+    idOf: (app) => app.appId,
+    absentOn404: false,
+    pace: 'poll',
+  };
+}
+
+/** One app with everything the service shows of it. */
+export function appOf(appId: string): Read<AppRecord> {
+  return {
+    key: `app/${appId}`,
+    first: get('/app', { appId }),
+    items: single(appIn),
+    idOf: (app) => app.appId,
+    absentOn404: true,
+    pace: 'onDemand',
+  };
+}
+
+/**
+ * The same app, read once for each `updatedAt` that the list shows, and again every hour since that may not move.
+ */
+export function appAsOf(appId: string, updatedAtMs: number | undefined): Read<AppRecord> {
+  return { ...appOf(appId), key: `appAsOf/${appId}/${updatedAtMs ?? ''}`, pace: 'hourly' };
+}
+
+/** True while the environment is on its way from one state to another: UPDATING, and words like it. */
+export function isUnderWay(status: string | undefined): boolean {
+  return status !== undefined && /^(?!running$).*ing$/i.test(status.trim());
+}
+
+/** The environments of an account. */
+export function appEnvsOf(accountId: string): Read<AppEnvItem> {
+  return {
+    key: 'appEnvs',
+    first: get('/app-envs', { accountId }),
+    items: appEnvsIn,
+    idOf: (environment) => environment.appEnvId,
+    groupOf: (environment) => environment.appId,
+    absentOn404: false,
+    pace: 'poll',
+    busy: (items) => [...items.values()].some(({ status }) => isUnderWay(status)),
+  };
+}
+
+/** What apps may be created from, databases excepted. */
+export function appPresetsOf(): Read<PresetItem> {
+  return {
+    key: 'appPresets',
+    first: get('/app-presets'),
+    items: presetsIn,
+    idOf: (preset) => preset.name,
+    absentOn404: false,
+    pace: 'hourly',
+  };
+}
+
+/** The managed databases and services that apps may be created from. */
+export function databasePresetsOf(): Read<PresetItem> {
+  return {
+    key: 'databasePresets',
+    first: get('/database-presets'),
+    items: presetsIn,
+    idOf: (preset) => preset.name,
+    absentOn404: false,
+    pace: 'hourly',
+  };
+}

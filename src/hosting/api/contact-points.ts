@@ -1,0 +1,185 @@
+import { z } from 'zod';
+import type { Json, JsonObject } from '../../base/json.ts';
+import { Secret } from '../../base/secret.ts';
+import type { Read, Request } from '../../engine/ports.ts';
+import { type BodySchemas, Id, MaybeSecret, Text, get, remove, single, write } from './endpoint.ts';
+import { dateMs, id, isObject, listed, parsed, shown, shownList, text, unwrapped } from './shape.ts';
+import { compared, word, words } from './texts.ts';
+
+/** A contact point as the service shows it to everybody. */
+export interface ContactPointItem {
+  readonly contactPointId: string;
+  readonly name: string;
+  readonly type: string;
+  readonly accountId: string | undefined;
+  readonly deployments: readonly { readonly region: string; readonly uid: string | undefined }[];
+  readonly createdAtMs: number | undefined;
+  readonly updatedAtMs: number | undefined;
+}
+
+/** A contact point with its config; undefined where the service does not reveal it. */
+export interface ContactPointWithSecrets extends ContactPointItem {
+  readonly config: JsonObject | undefined;
+}
+
+const Deployment = z
+  .object({ region: word, dashboardContactPointUid: shown(words) })
+  .transform(({ region, dashboardContactPointUid }) => ({ region, uid: dashboardContactPointUid }));
+
+const fields = z.object({
+  contactPointId: id,
+  name: compared,
+  type: compared,
+  accountId: shown(text),
+  dashboardDeployments: shownList(Deployment),
+  createdAt: dateMs.optional(),
+  updatedAt: dateMs.optional(),
+});
+
+const ContactPoint: z.ZodType<ContactPointItem> = fields.transform(
+  ({ dashboardDeployments, createdAt, updatedAt, ...rest }) => ({
+    ...rest,
+    deployments: dashboardDeployments,
+    createdAtMs: createdAt,
+    updatedAtMs: updatedAt,
+  }),
+);
+
+/** The settings that are nobody's secret; every other text of a config is wrapped. */
+const openSettings: ReadonlySet<string> = new Set(['channel', 'mentionUsers', 'severity', 'httpMethod', 'addresses']);
+
+function wrapped(value: unknown, open: boolean): Json {
+  if (typeof value === 'string') return open ? value : new Secret(value);
+  if (Array.isArray(value)) return value.map((entry) => wrapped(entry, open));
+  if (isObject(value)) {
+    return Object.fromEntries(Object.entries(value).map(([name, inner]) => [name, wrapped(inner, open)]));
+  }
+  return typeof value === 'number' || typeof value === 'boolean' ? value : null;
+}
+
+function configIn(body: unknown): JsonObject | undefined {
+  const config = isObject(body) ? body['config'] : undefined;
+  if (!isObject(config)) return undefined;
+  return Object.fromEntries(
+    Object.entries(config).map(([name, value]) => [name, wrapped(value, openSettings.has(name))]),
+  );
+}
+
+/** The contact points of `GET /contact-points`. */
+export function contactPointsIn(body: unknown): readonly ContactPointItem[] | undefined {
+  return listed(ContactPoint, body, 'contactPoints');
+}
+
+/** The contact point of `GET`, `POST` and `PATCH /contact-point`, where the answer holds it. */
+export function contactPointIn(body: unknown): ContactPointItem | undefined {
+  return parsed(ContactPoint, unwrapped(body, 'contactPoint'));
+}
+
+/** The contact point of `GET /contact-point` with showSecrets. */
+export function contactPointWithSecretsIn(body: unknown): ContactPointWithSecrets | undefined {
+  const point = contactPointIn(body);
+  return point === undefined ? undefined : { ...point, config: configIn(unwrapped(body, 'contactPoint')) };
+}
+
+const Created = z.object({ contactPointId: id });
+
+/** The id that `POST /contact-point` returned. */
+export function createdContactPointId(body: unknown): string | undefined {
+  return parsed(Created, unwrapped(body, 'contactPoint'))?.contactPointId;
+}
+
+const Type = z.enum(['chat_webhook_a', 'chat_webhook_b', 'chat_webhook_c', 'incident_service', 'webhook', 'email']);
+
+const Config = z
+  .strictObject({
+    webhookUrl: MaybeSecret.exactOptional(),
+    channel: z.string().exactOptional(),
+    mentionUsers: z.union([z.string(), z.array(z.string()).readonly()]).exactOptional(),
+    integrationKey: MaybeSecret.exactOptional(),
+    severity: z.string().exactOptional(),
+    url: MaybeSecret.exactOptional(),
+    httpMethod: z.string().exactOptional(),
+    username: MaybeSecret.exactOptional(),
+    password: MaybeSecret.exactOptional(),
+    addresses: z.array(Text).readonly().exactOptional(),
+  })
+  .readonly();
+
+const PostContactPoint = z.strictObject({ accountId: Id, name: Text, type: Type, config: Config });
+const PatchContactPoint = z.strictObject({
+  contactPointId: Id,
+  name: Text.exactOptional(),
+  config: Config.exactOptional(),
+});
+
+/** The six ways of delivery. */
+export type ContactPointType = z.infer<typeof Type>;
+/** The settings of all six; which belong to which stands in the interface. */
+export type ContactPointConfig = z.infer<typeof Config>;
+/** The body of `POST /contact-point`. */
+export type ContactPointCreation = z.infer<typeof PostContactPoint>;
+/** The body of `PATCH /contact-point`. */
+export type ContactPointChange = z.infer<typeof PatchContactPoint>;
+
+/** What may be sent about contact points. */
+export const contactPointBodies: BodySchemas = {
+  'POST /contact-point': PostContactPoint,
+  'PATCH /contact-point': PatchContactPoint,
+};
+
+/** Creates a contact point. */
+export function postContactPoint(body: ContactPointCreation): Request {
+  return write('POST', '/contact-point', 'create', body);
+}
+
+/** Changes a contact point; secrets left out are kept. */
+export function patchContactPoint(body: ContactPointChange): Request {
+  return write('PATCH', '/contact-point', 'update', body);
+}
+
+/** Deletes a contact point that no alert uses. */
+export function deleteContactPoint(contactPointId: string): Request {
+  return remove('/contact-point', { contactPointId });
+}
+
+/** The contact points of an account, without their config. */
+export function contactPointsOf(accountId: string): Read<ContactPointItem> {
+  return {
+    key: 'contactPoints',
+    first: get('/contact-points', { accountId }),
+    items: contactPointsIn,
+    idOf: (point) => point.contactPointId,
+    absentOn404: false,
+    pace: 'poll',
+  };
+}
+
+/** One contact point, without its config. */
+export function contactPointOf(contactPointId: string): Read<ContactPointItem> {
+  return {
+    key: `contactPoint/${contactPointId}`,
+    first: get('/contact-point', { contactPointId }),
+    items: single(contactPointIn),
+    idOf: (point) => point.contactPointId,
+    absentOn404: true,
+    pace: 'onDemand',
+  };
+}
+
+/**
+ * One contact point with its config, read once for each `updatedAt` that the list shows, and again every hour since that may
+ * not move; needs the Secrets Access permission.
+ */
+export function contactPointWithSecretsOf(
+  contactPointId: string,
+  updatedAtMs: number | undefined,
+): Read<ContactPointWithSecrets> {
+  return {
+    key: `contactPointWithSecrets/${contactPointId}/${updatedAtMs ?? ''}`,
+    first: get('/contact-point', { contactPointId, showSecrets: 'true' }),
+    items: single(contactPointWithSecretsIn),
+    idOf: (point) => point.contactPointId,
+    absentOn404: true,
+    pace: 'hourly',
+  };
+}

@@ -1,0 +1,74 @@
+import { z } from 'zod';
+import type { Read, Request } from '../../engine/ports.ts';
+import { type BodySchemas, Id, get, single, write } from './endpoint.ts';
+import { id, isObject, parsed, unwrapped } from './shape.ts';
+
+/** What a member may reach. */
+export interface MemberAccessItem {
+  readonly membershipId: string;
+  /** Empty means every environment. */
+  readonly allowedAppEnvIds: readonly string[];
+}
+
+const Allowed = z.array(z.union([id, z.object({ appEnvId: id }).transform(({ appEnvId }) => appEnvId)]));
+
+/**
+ * The access of `GET` and `PATCH /member/env-access`, under any of the names that the list may have.
+ *
+ * A list left out means full access, but only in a body that is about this member: anything else is not readable.
+ */
+export function memberAccessIn(body: unknown, membershipId: string): MemberAccessItem | undefined {
+  const access = unwrapped(body, 'access', 'envAccess', 'member');
+  if (!isObject(access)) return undefined;
+  const about = access['membershipId'];
+  if (about !== undefined && about !== null && about !== membershipId) return undefined;
+  const name = ['allowedAppEnvIds', 'appEnvIds', 'environments'].find((field) => Object.hasOwn(access, field));
+  if (name === undefined) return about === membershipId ? { membershipId, allowedAppEnvIds: [] } : undefined;
+  const allowed = parsed(Allowed, access[name] ?? []);
+  return allowed === undefined ? undefined : { membershipId, allowedAppEnvIds: allowed };
+}
+
+/** The list is always sent: left out, it would mean full access. */
+const PatchMemberEnvAccess = z.strictObject({
+  accountId: Id,
+  membershipId: Id,
+  allowedAppEnvIds: z.array(Id).readonly(),
+});
+
+/** A membership of an account. */
+export interface Membership {
+  readonly accountId: string;
+  readonly membershipId: string;
+}
+
+/** A membership, and the environments that it shall be restricted to: at least one, since none means all. */
+export interface MemberRestriction extends Membership {
+  readonly allowedAppEnvIds: readonly [string, ...string[]];
+}
+
+/** What may be sent about member access. */
+export const memberAccessBodies: BodySchemas = { 'PATCH /member/env-access': PatchMemberEnvAccess };
+
+/** Restricts a member to these environments. */
+export function patchMemberEnvAccess(body: MemberRestriction): Request {
+  const { accountId, membershipId, allowedAppEnvIds } = body;
+  return write('PATCH', '/member/env-access', 'update', { accountId, membershipId, allowedAppEnvIds });
+}
+
+/** Gives a member every environment of the account: the empty list of the interface, under a name that says so. */
+export function patchMemberEnvAccessToFull(body: Membership): Request {
+  const { accountId, membershipId } = body;
+  return write('PATCH', '/member/env-access', 'update', { accountId, membershipId, allowedAppEnvIds: [] });
+}
+
+/** The environments that a member may reach. */
+export function memberAccessOf(accountId: string, membershipId: string): Read<MemberAccessItem> {
+  return {
+    key: `memberAccess/${membershipId}`,
+    first: get('/member/env-access', { accountId, membershipId }),
+    items: single((body) => memberAccessIn(body, membershipId)),
+    idOf: (access) => access.membershipId,
+    absentOn404: true,
+    pace: 'poll',
+  };
+}

@@ -1,0 +1,135 @@
+import { z } from 'zod';
+import type { Read, Request } from '../../engine/ports.ts';
+import { AnyObject, type BodySchemas, Id, Text, get, write } from './endpoint.ts';
+import { id, isObject, listed, listedAnyhow, parsed, shown, shownList, unwrapped } from './shape.ts';
+import { compared, note, words } from './texts.ts';
+
+/** An entry of the catalog. */
+export interface SolutionItem {
+  readonly solutionSlug: string;
+  readonly label: string | undefined;
+  /** The names of the inputs that the solution asks for. */
+  readonly requiredInputs: readonly string[];
+  /** The names of the components that it makes. */
+  readonly components: readonly string[];
+}
+
+/** A name, bare or in an object. */
+const Named = z.union([compared, z.object({ name: compared }).transform(({ name }) => name)]);
+
+const Solution: z.ZodType<SolutionItem> = z.object({
+  solutionSlug: id,
+  label: shown(words),
+  requiredInputs: shownList(Named),
+  components: shownList(Named),
+});
+
+/** The solutions of `GET /solutions`. */
+export function solutionsIn(body: unknown): readonly SolutionItem[] | undefined {
+  return listed(Solution, body, 'solutions') ?? listedAnyhow(Solution, body);
+}
+
+/** One app, with its environment, that an installation made. */
+export interface SolutionComponent {
+  readonly name: string | undefined;
+  readonly appId: string | undefined;
+  readonly appEnvId: string | undefined;
+}
+
+/** What `POST /solutions` answered. */
+export interface SolutionResult {
+  readonly installationId: string | undefined;
+  readonly components: readonly SolutionComponent[];
+  readonly postInstallNote: string | undefined;
+}
+
+/** The installation that an answer names: a success or an error, at the top or in its details. */
+export function installationIdOf(body: unknown): string | undefined {
+  const holder = z.object({ installationId: id });
+  if (!isObject(body)) return undefined;
+  const error = body['error'];
+  const places = [body, body['details'], error, isObject(error) ? error['details'] : undefined, body['installation']];
+  return places.map((place) => parsed(holder, place)?.installationId).find((found) => found !== undefined);
+}
+
+const Component = z.object({ name: shown(compared), appId: shown(id), appEnvId: shown(id) });
+
+/** A list of objects, or of ids, as objects with that id. */
+function column(value: unknown, field: 'appId' | 'appEnvId'): readonly SolutionComponent[] {
+  if (!Array.isArray(value)) return [];
+  const entries = value.map((entry: unknown) =>
+    parsed(Component, typeof entry === 'string' ? { [field]: entry } : entry),
+  );
+  return entries
+    .filter((entry) => entry !== undefined && entry[field] !== undefined)
+    .map((entry) => ({
+      name: entry?.name,
+      appId: entry?.appId,
+      appEnvId: entry?.appEnvId,
+    }));
+}
+
+/** Two parallel lists as one: by the appId or the name that both show, otherwise by their order. */
+function zipped(apps: readonly SolutionComponent[], environments: readonly SolutionComponent[]): SolutionComponent[] {
+  return apps.map((app, index) => {
+    const byId = environments.find(({ appId }) => appId !== undefined && appId === app.appId);
+    const byName = environments.find(({ name }) => name !== undefined && name === app.name);
+    const beside = environments.length === apps.length ? environments[index] : undefined;
+    const strange = beside?.appId !== undefined || (beside?.name !== undefined && app.name !== undefined);
+    const found = byId ?? byName ?? (strange ? undefined : beside);
+    return { ...app, appEnvId: app.appEnvId ?? found?.appEnvId };
+  });
+}
+
+function componentsIn(body: Readonly<Record<string, unknown>>): readonly SolutionComponent[] {
+  const listedHere = column(body['components'], 'appId');
+  if (listedHere.length > 0) return listedHere;
+  const apps = ['apps', 'appIds'].flatMap((name) => column(body[name], 'appId'));
+  const environments = ['appEnvs', 'environments', 'appEnvIds'].flatMap((name) => column(body[name], 'appEnvId'));
+  if (apps.length > 0) return zipped(apps, environments);
+  const flat = parsed(Component, body);
+  return flat?.appId === undefined ? [] : [{ name: flat.name, appId: flat.appId, appEnvId: flat.appEnvId }];
+}
+
+/** What an accepted `POST /solutions` made; components are empty where the answer does not show them. */
+export function solutionResultOf(body: unknown): SolutionResult | undefined {
+  const result = unwrapped(body, 'solution', 'installation', 'result');
+  if (!isObject(body) || !isObject(result)) return undefined;
+  return {
+    installationId: installationIdOf(body) ?? installationIdOf(result),
+    components: componentsIn(result),
+    postInstallNote: parsed(z.object({ postInstallNote: note }), result)?.postInstallNote,
+  };
+}
+
+const PostSolutions = z.strictObject({
+  accountId: Id,
+  solutionSlug: Text,
+  appName: Text,
+  region: Text,
+  installationId: Id.exactOptional(),
+  inputs: AnyObject.exactOptional(),
+});
+
+/** The body of `POST /solutions`. */
+export type SolutionCreation = z.infer<typeof PostSolutions>;
+
+/** What may be sent about solutions. */
+export const solutionBodies: BodySchemas = { 'POST /solutions': PostSolutions };
+
+/** Installs a solution; with an installationId the same request may be repeated, and creates only what is missing. */
+export function postSolutions(body: SolutionCreation): Request {
+  return write('POST', '/solutions', body.installationId === undefined ? 'create' : 'identified', body);
+}
+
+/** The solutions that an account may install. */
+export function solutionsOf(accountId: string): Read<SolutionItem> {
+  return {
+    key: 'solutions',
+    first: get('/solutions', { accountId }),
+    items: solutionsIn,
+    idOf: (solution) => solution.solutionSlug,
+    absentOn404: false,
+    pace: 'hourly',
+  };
+}

@@ -1,0 +1,136 @@
+/**
+ * When the polled reads of one account are asked, and how much of the credential's budget that takes.
+ *
+ * Lists keep the account's interval, or a longer one where all polls together would use more than half of the budget; reads of a
+ * state share a fifth of it. Sums are kept, so that a question costs the same however many reads there are.
+ */
+import type { Clock, Entropy } from '../../base/clock.ts';
+import type { Read } from '../../engine/ports.ts';
+import type { Credential } from '../credential.ts';
+import { baseIntervalMs, isBusy, plannedPerSecond, type Reading } from './reading.ts';
+
+/** What the schedule of an account depends on. */
+export interface ScheduleSurroundings {
+  readonly clock: Clock;
+  readonly entropy: Entropy;
+  readonly credential: Credential;
+  readonly pollMs: number;
+}
+
+/** The schedule of the reads of one account. */
+export class Schedule {
+  readonly #around: ScheduleSurroundings;
+  #plannedPerSecond = 0;
+  /** How many reads of a state wish for each pause. */
+  readonly #wishes = new Map<number, number>();
+
+  constructor(around: ScheduleSurroundings) {
+    this.#around = around;
+  }
+
+  /** Somebody follows a read; one of a state does not begin at once: a thousand new alerts would all begin together. */
+  join(reading: Reading): void {
+    this.plan(reading);
+    if (reading.read.pace !== 'rounds') return;
+    this.#wish(reading, wishMs(reading));
+    this.#around.credential.states.count(reading);
+    if (reading.pollAt === Number.NEGATIVE_INFINITY) reading.pollAt = this.#firstAt(reading);
+  }
+
+  /** Nobody follows a read any more. */
+  leave(reading: Reading): void {
+    this.#count(reading, 0);
+    this.#wish(reading, undefined);
+    this.#around.credential.states.leave(reading);
+  }
+
+  /** A read is asked for at another pace, which counts from its newest list. */
+  change(reading: Reading, read: Read): void {
+    reading.read = read;
+    if (reading.wishMs !== undefined) this.#wish(reading, wishMs(reading));
+    if (read.pace !== 'rounds') return;
+    reading.pollAt =
+      reading.snapshot === undefined
+        ? Math.min(reading.pollAt, this.#firstAt(reading))
+        : this.nextAt(reading, reading.newest.at);
+  }
+
+  /** Counts the polls of a read by what its newest list showed. */
+  plan(reading: Reading): void {
+    this.#count(reading, plannedPerSecond(reading, this.#around.pollMs));
+  }
+
+  /** When a read that was asked at `begunAt` is due again. */
+  nextAt(reading: Reading, begunAt: number): number {
+    const { entropy, credential, pollMs } = this.#around;
+    const spread = isBusy(reading) ? 0.75 + entropy.fraction() / 2 : 0.95 + entropy.fraction() / 10;
+    const intervalMs =
+      reading.read.pace === 'rounds'
+        ? this.#stateMs(reading)
+        : baseIntervalMs(reading, pollMs) * credential.budget.stretch();
+    return begunAt + intervalMs * spread;
+  }
+
+  /** When a read that is due may be asked: at once, but for one of a state, which takes a place in their share. */
+  placeOf(reading: Reading, now: number): number {
+    if (reading.read.pace !== 'rounds') return now;
+    const { states, budget } = this.#around.credential;
+    reading.place ??= states.place(now, budget.requestsPerSecond());
+    return reading.place;
+  }
+
+  /** The poll interval in effect. */
+  pollIntervalMs(): number {
+    return Math.round(this.#around.pollMs * this.#around.credential.budget.stretch());
+  }
+
+  /** How many requests an hour the followed reads take. */
+  forecastPerHour(): number {
+    const { budget, states } = this.#around.credential;
+    const wishes = [...this.#wishes];
+    const wished = wishes.reduce((sum, [wish, reads]) => sum + (1_000 * reads) / wish, 0);
+    const reads = wishes.reduce((sum, [, count]) => sum + count, 0);
+    const allowed = states.perSecond(reads, budget.requestsPerSecond());
+    return Math.round((this.#plannedPerSecond / budget.stretch() + Math.min(allowed, wished)) * 3600);
+  }
+
+  /** How often a state is read at most: as often as one of them wishes, or as their share allows; undefined when there are none. */
+  roundMs(): number | undefined {
+    const { states, budget } = this.#around.credential;
+    if (this.#wishes.size === 0) return undefined;
+    return Math.max(Math.min(...this.#wishes.keys()), states.calmMs(budget.requestsPerSecond()));
+  }
+
+  #firstAt(reading: Reading): number {
+    const { clock, entropy } = this.#around;
+    return clock.monotonic() + this.#stateMs(reading) * entropy.fraction();
+  }
+
+  #stateMs(reading: Reading): number {
+    const { states, budget } = this.#around.credential;
+    return states.intervalMs(reading, budget.requestsPerSecond());
+  }
+
+  #wish(reading: Reading, wish: number | undefined): void {
+    const add = (ms: number | undefined, reads: 1 | -1): void => {
+      if (ms === undefined) return;
+      const count = (this.#wishes.get(ms) ?? 0) + reads;
+      if (count === 0) this.#wishes.delete(ms);
+      else this.#wishes.set(ms, count);
+    };
+    add(reading.wishMs, -1);
+    add(wish, 1);
+    reading.wishMs = wish;
+  }
+
+  #count(reading: Reading, perSecond: number): void {
+    this.#plannedPerSecond += perSecond - reading.planned;
+    reading.planned = perSecond;
+    this.#around.credential.budget.plan(reading, perSecond);
+  }
+}
+
+/** The pause that a read of a state would like between its requests. */
+function wishMs({ read }: Reading): number {
+  return Math.max(read.roundMs ?? 0, 1_000);
+}

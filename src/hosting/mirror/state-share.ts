@@ -1,0 +1,57 @@
+/**
+ * Reads that cost a request each and only follow a state: together they take a fifth of a credential's budget at most, for all
+ * its accounts.
+ *
+ * A pressing one (an alert that fires) is asked four times as often as a calm one, and none more often than it wishes. Each
+ * takes the next free place in the share once it is due: what was due when there were fewer reads would come too close together.
+ */
+import { isBusy, type Reading } from './reading.ts';
+
+const share = 0.2;
+const pressingWeight = 4;
+
+export class StateShare {
+  readonly #weights = new Map<Reading, number>();
+  #total = 0;
+  #nextAt = Number.NEGATIVE_INFINITY;
+
+  /** Counts a read in, by how pressing it is now. */
+  count(reading: Reading): void {
+    this.#set(reading, isBusy(reading) ? pressingWeight : 1);
+  }
+
+  /** Counts a read out. */
+  leave(reading: Reading): void {
+    this.#set(reading, 0);
+  }
+
+  /** The pause between two requests of a calm read, before its own wish is considered. */
+  calmMs(requestsPerSecond: number): number {
+    return (1_000 * this.#total) / (share * requestsPerSecond);
+  }
+
+  /** How many requests a second so many of all reads may have, were they all calm. */
+  perSecond(reads: number, requestsPerSecond: number): number {
+    return reads === 0 ? 0 : (reads * share * requestsPerSecond) / this.#weights.size;
+  }
+
+  /** The pause before a read is asked again, as things stand now. */
+  intervalMs(reading: Reading, requestsPerSecond: number): number {
+    if (this.#weights.has(reading)) this.count(reading);
+    const weight = isBusy(reading) ? pressingWeight : 1;
+    return Math.max(reading.read.roundMs ?? 0, this.calmMs(requestsPerSecond) / weight);
+  }
+
+  /** Takes the next free place in the share, and says when that is. */
+  place(now: number, requestsPerSecond: number): number {
+    const at = Math.max(now, this.#nextAt);
+    this.#nextAt = at + 1_000 / (share * requestsPerSecond);
+    return at;
+  }
+
+  #set(reading: Reading, weight: number): void {
+    this.#total += weight - (this.#weights.get(reading) ?? 0);
+    if (weight === 0) this.#weights.delete(reading);
+    else this.#weights.set(reading, weight);
+  }
+}

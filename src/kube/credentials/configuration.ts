@@ -1,0 +1,230 @@
+/**
+ * Loads the cluster and the user with client-node, and puts right what it leaves open: of two entries of one name in several files
+ * the first counts, as for kubectl; `tokenFile`, `as-uid`, `as-groups` and a plugin's path relative to its file are kept; a plugin
+ * is told what it was promised (`KUBERNETES_EXEC_INFO`). A mistake is told by file and field, without a word of what stands there.
+ */
+import { access, readFile } from 'node:fs/promises';
+import { delimiter, dirname, isAbsolute, join } from 'node:path';
+import { type Cluster, KubeConfig, type User } from '@kubernetes/client-node';
+import type { Clock } from '../../base/clock.ts';
+import { isRecord } from '../../base/json.ts';
+import { within } from '../deadline.ts';
+import { CredentialsError, mayCarryToken } from './access.ts';
+
+const readDeadlineMs = 5_000;
+const serviceAccountToken = '/var/run/secrets/kubernetes.io/serviceaccount/token';
+
+/** Where credentials are looked for; the environment is passed in. */
+export interface CredentialsOptions {
+  readonly clock: Clock;
+  readonly env: Readonly<Record<string, string | undefined>>;
+  /** An explicit kubeconfig; then nothing else is looked at. */
+  readonly kubeconfig?: string;
+  /** A context of the kubeconfig other than its current one. */
+  readonly context?: string;
+  /** What stands before the path of a pod's service account; only tests say so. */
+  readonly podRoot?: string;
+}
+
+/** A cluster and a user of it, as they are configured. */
+export interface Configuration {
+  /** Its current context is the one that is used. */
+  readonly config: KubeConfig;
+  readonly cluster: Cluster;
+  readonly user: User;
+  readonly server: URL;
+  readonly proxy: URL | undefined;
+  /** Headers that client-node does not send: who acts in the name of a user's uid and groups. */
+  readonly impersonation: Readonly<Record<string, string | string[]>>;
+  /** The namespace that the context or the pod stands in. */
+  readonly namespace: string | undefined;
+  /** How messages call it, such as `kubeconfig /home/ann/.kube/config`. */
+  readonly title: string;
+}
+
+/** Finds the cluster: the explicit file, `KUBECONFIG`, the pod's service account, the file in the home folder. */
+export async function loadConfiguration(options: CredentialsOptions): Promise<Configuration> {
+  const { env, kubeconfig } = options;
+  if (kubeconfig !== undefined) return fromFiles([kubeconfig], options);
+  const listed = (env['KUBECONFIG'] ?? '').split(delimiter).filter((file) => file !== '');
+  if (listed.length > 0) return fromFiles(listed, options);
+  const root = options.podRoot ?? '';
+  if (env['KUBERNETES_SERVICE_HOST'] !== undefined && (await isThere(root + serviceAccountToken))) return fromPod(root);
+  const home = env['HOME'] ?? env['USERPROFILE'];
+  const usual = home === undefined ? undefined : join(home, '.kube', 'config');
+  if (usual !== undefined && (await isThere(usual))) return fromFiles([usual], options);
+  throw new CredentialsError(
+    'there is no cluster: no kubeconfig is given, and this is not a pod; name one with --kubeconfig',
+  );
+}
+
+function fromPod(root: string): Configuration {
+  const config = new KubeConfig();
+  config.loadFromCluster(root);
+  return choose(config, [], 'the service account of the pod', undefined);
+}
+
+async function fromFiles(files: readonly string[], { clock, context }: CredentialsOptions): Promise<Configuration> {
+  const merged = new KubeConfig();
+  const entries: Entry[] = [];
+  for (const file of files) {
+    const { config, users } = await loadFile(file, clock);
+    for (const cluster of config.clusters) if (merged.getCluster(cluster.name) === null) merged.addCluster(cluster);
+    for (const user of config.users) if (merged.getUser(user.name) === null) merged.addUser(user);
+    for (const one of config.contexts) if (merged.getContextObject(one.name) === null) merged.addContext(one);
+    merged.currentContext ||= config.currentContext;
+    entries.push(...users);
+  }
+  return choose(merged, entries, `kubeconfig ${files.join(', ')}`, context);
+}
+
+/** What client-node drops of the entry of a user. */
+interface Entry {
+  readonly name: unknown;
+  readonly user: Readonly<Record<string, unknown>>;
+  /** Where relative paths begin. */
+  readonly folder: string;
+}
+
+/** One file; entries that cannot be used are left out, and missed only where something refers to them. */
+async function loadFile(file: string, clock: Clock): Promise<{ config: KubeConfig; users: readonly Entry[] }> {
+  // Imported here: a pod never needs it.
+  const { parse } = await import('yaml');
+  let text: string;
+  try {
+    text = await within(clock, readDeadlineMs, readFile(file, 'utf8'), `reading ${file}`);
+  } catch (error) {
+    throw new CredentialsError(`kubeconfig ${file} cannot be read${codeOf(error)}`);
+  }
+  const config = new KubeConfig();
+  let value: unknown;
+  try {
+    value = parse(text);
+    if (isRecord(value)) config.loadFromString(text, { onInvalidEntry: 'filter' });
+  } catch (error) {
+    // What is thrown quotes the file.
+    throw new CredentialsError(`kubeconfig ${file} is not YAML${lineOf(error)}`);
+  }
+  if (!isRecord(value)) throw new CredentialsError(`kubeconfig ${file} has no contexts, clusters and users`);
+  const folder = dirname(file);
+  config.makePathsAbsolute(folder);
+  const users = Array.isArray(value['users']) ? value['users'].filter((entry) => isRecord(entry)) : [];
+  return {
+    config,
+    users: users.map(({ name, user }) => ({ name, user: isRecord(user) ? user : {}, folder })),
+  };
+}
+
+/** The context, its cluster and its user, and nothing else of the files. */
+function choose(
+  config: KubeConfig,
+  entries: readonly Entry[],
+  title: string,
+  wanted: string | undefined,
+): Configuration {
+  const wrong = (field: string, what: string) => new CredentialsError(`${title}: ${field} ${what}`);
+  const name = wanted ?? config.currentContext;
+  if (name === undefined || name === '') {
+    throw wrong('current-context', 'is not set: choose one of its contexts with --context');
+  }
+  const context = config.getContextObject(name);
+  if (context === null) throw wrong(wanted === undefined ? 'current-context' : 'contexts', `has no context "${name}"`);
+  const loaded = config.getCluster(context.cluster);
+  if (loaded === null) throw wrong(`contexts["${name}"]`, `has no cluster "${context.cluster}", or it has no server`);
+  const bare = config.getUser(context.user);
+  if (bare === null) throw wrong(`contexts["${name}"]`, `has no user "${context.user}"`);
+  const server = URL.parse(loaded.server);
+  if (server === null || !['http:', 'https:'].includes(server.protocol)) {
+    throw wrong(`clusters["${loaded.name}"].server`, 'is not an http or https URL');
+  }
+  const proxy = loaded.proxyUrl === undefined ? undefined : URL.parse(loaded.proxyUrl);
+  if (proxy === null || (proxy !== undefined && !['http:', 'https:', 'socks5:'].includes(proxy.protocol))) {
+    throw wrong(`clusters["${loaded.name}"].proxy-url`, 'is not an http, https or socks5 URL');
+  }
+  // client-node takes a server without TLS only so; nothing is verified there in any case.
+  const cluster = server.protocol === 'http:' ? { ...loaded, skipTLSVerify: true } : loaded;
+  const entry = entries.find((one) => one.name === bare.name);
+  // Nobody's credential crosses a network in the clear.
+  const shown = mayCarryToken(server) ? bare : { name: bare.name };
+  const user = entry === undefined || shown !== bare ? shown : completed(bare, entry, cluster);
+  if (user.exec?.interactiveMode === 'Always') {
+    throw wrong(`users["${user.name}"].exec.interactiveMode`, `wants a terminal for ${user.exec.command}`);
+  }
+  config.loadFromOptions({ clusters: [cluster], users: [user], contexts: [context], currentContext: name });
+  const namespace = context.namespace?.trim();
+  return {
+    config,
+    cluster,
+    user,
+    server,
+    proxy,
+    namespace: namespace === '' ? undefined : namespace,
+    impersonation: impersonationOf(entry),
+    title,
+  };
+}
+
+/** The user with what client-node does not read. */
+function completed({ token, ...user }: User, { user: entry, folder }: Entry, cluster: Cluster): User {
+  const { tokenFile, exec } = entry;
+  const absolute = (path: string): string => (isAbsolute(path) ? path : join(folder, path));
+  if (typeof tokenFile === 'string' && tokenFile !== '') {
+    return { ...user, authProvider: { name: 'tokenFile', config: { tokenFile: absolute(tokenFile) } } };
+  }
+  const known = token === undefined ? user : { ...user, token };
+  if (!isRecord(exec) || typeof exec['command'] !== 'string') return known;
+  const { command, env, provideClusterInfo } = exec;
+  const info = {
+    apiVersion: exec['apiVersion'],
+    kind: 'ExecCredential',
+    spec: { interactive: false, ...(provideClusterInfo === true && { cluster: forPlugin(cluster) }) },
+  };
+  return {
+    ...known,
+    exec: {
+      ...exec,
+      // A command with a slash is relative to the file, one without is looked up.
+      command: command.includes('/') ? absolute(command) : command,
+      env: [...(Array.isArray(env) ? env : []), { name: 'KUBERNETES_EXEC_INFO', value: JSON.stringify(info) }],
+    },
+  };
+}
+
+/** A cluster as a plugin is told of it. */
+function forPlugin({ server, caData, tlsServerName, skipTLSVerify, proxyUrl }: Cluster): object {
+  return {
+    server,
+    'certificate-authority-data': caData,
+    'tls-server-name': tlsServerName,
+    'insecure-skip-tls-verify': skipTLSVerify,
+    'proxy-url': proxyUrl,
+  };
+}
+
+/** client-node sends `as`, and neither of these. */
+function impersonationOf(entry: Entry | undefined): Configuration['impersonation'] {
+  const { 'as-uid': uid, 'as-groups': groups } = entry?.user ?? {};
+  return {
+    ...(typeof uid === 'string' && { 'impersonate-uid': uid }),
+    ...(Array.isArray(groups) && { 'impersonate-group': groups.filter((one) => typeof one === 'string') }),
+  };
+}
+
+/** The code of a failure to read, in brackets. */
+export function codeOf(error: unknown): string {
+  return error instanceof Error && 'code' in error ? ` (${String(error.code)})` : '';
+}
+
+/** The line that a YAML parser complains of, in brackets. */
+function lineOf(error: unknown): string {
+  if (typeof error !== 'object' || error === null) return '';
+  const at = 'linePos' in error && Array.isArray(error.linePos) ? (error.linePos[0] as unknown) : undefined;
+  return isRecord(at) && typeof at['line'] === 'number' ? ` (line ${at['line']})` : '';
+}
+
+async function isThere(file: string): Promise<boolean> {
+  return access(file).then(
+    () => true,
+    () => false,
+  );
+}

@@ -1,0 +1,77 @@
+import { execFile } from 'node:child_process';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import process from 'node:process';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { json, refusal, scriptedServer } from '../support/scripted-server.ts';
+
+const main = join(import.meta.dirname, '..', '..', 'src', 'main.ts');
+
+interface Ended {
+  readonly code: unknown;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+function apphosting(...args: readonly string[]): Promise<Ended> {
+  return new Promise((resolve) => {
+    execFile(process.execPath, [main, ...args], (error, stdout, stderr) => {
+      resolve({ code: error === null ? 0 : error.code, stdout, stderr });
+    });
+  });
+}
+
+async function kubeconfig(cluster: object, user: object): Promise<string> {
+  const folder = await mkdtemp(join(tmpdir(), 'no-cluster-'));
+  onTestFinished(() => rm(folder, { recursive: true }));
+  const file = join(folder, 'config');
+  const entries = {
+    clusters: [{ name: 'x', cluster }],
+    users: [{ name: 'x', user }],
+    contexts: [{ name: 'x', context: { cluster: 'x', user: 'x', namespace: 'team' } }],
+    'current-context': 'x',
+  };
+  await writeFile(file, JSON.stringify(entries));
+  return file;
+}
+
+describe('a command whose kubeconfig is wrong', () => {
+  const exec = { apiVersion: 'client.authentication.k8s.io/v1', command: 'sh' };
+  const plugin = { exec: { ...exec, args: ['-c', 'echo planted-secret >&2; exit 3'] } };
+
+  it.for([
+    ['run', []],
+    ['points', ['shop']],
+  ] as const)('ends with 1 and one line that names file and field: %s', async ([command, args]) => {
+    const file = await kubeconfig({ server: 'https://127.0.0.1:1' }, plugin);
+
+    const { code, stdout, stderr } = await apphosting(command, ...args, '--kubeconfig', file);
+
+    expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
+    expect(stderr).toBe(`apphosting ${command}: kubeconfig ${file}: users["x"].exec: the program sh ended with 3\n`);
+  });
+});
+
+describe('a command about a protection', () => {
+  it.for([
+    ['is not there', 404, refusal(404, 'NotFound'), 'there is no DisasterProtection team/shop'],
+    [
+      'may not be read',
+      403,
+      refusal(403, 'Forbidden', {}, 'ann may not'),
+      'reading DisasterProtection team/shop: 403 ann may not',
+    ],
+  ] as const)('that %s says so in one line', async ([, status, body, told]) => {
+    const { url, arrived } = await scriptedServer((response) => json(response, status, body));
+    const file = await kubeconfig({ server: url }, { token: 'planted-secret' });
+
+    const { code, stderr } = await apphosting('points', 'shop', '--kubeconfig', file);
+
+    expect({ code, stderr }).toEqual({ code: 1, stderr: `apphosting points: ${told}\n` });
+    expect(arrived.map(({ url: { pathname } }) => pathname)).toEqual([
+      '/apis/apphosting.dev/v1alpha1/namespaces/team/disasterprotections/shop',
+    ]);
+    expect(arrived[0]?.headers.authorization).toBe('Bearer planted-secret');
+  });
+});

@@ -1,0 +1,122 @@
+import { execFile, spawn } from 'node:child_process';
+import { cp, mkdtemp, readFile, rm, stat } from 'node:fs/promises';
+import { SourceMap } from 'node:module';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import process from 'node:process';
+import { promisify } from 'node:util';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import { bundle } from '../../deploy/bundle.ts';
+
+const root = join(import.meta.dirname, '..', '..');
+const run = promisify(execFile);
+
+let made: string;
+let files: readonly string[];
+
+beforeAll(async () => {
+  made = await mkdtemp(join(tmpdir(), 'bundle-'));
+  files = await bundle(made);
+}, 120_000);
+afterAll(() => rm(made, { recursive: true }));
+
+const text = (file: string): Promise<string> => readFile(join(made, file), 'utf8');
+
+async function contents(folder: string, names: readonly string[]): Promise<ReadonlyMap<string, string>> {
+  const rows = await Promise.all(
+    names.map(async (name) => {
+      const path = join(folder, name);
+      return (await stat(path)).isFile() ? [[name, await readFile(path, 'latin1')] as const] : [];
+    }),
+  );
+  return new Map(rows.flat());
+}
+
+describe('the bundle', () => {
+  it('is the same byte by byte when it is made again, and knows no place of this machine', async () => {
+    const again = await mkdtemp(join(tmpdir(), 'bundle-'));
+    onTestFinished(() => rm(again, { recursive: true }));
+
+    const names = await bundle(again);
+
+    const [first, second] = [await contents(made, files), await contents(again, names)];
+    expect([...second.keys()]).toEqual([...first.keys()]);
+    for (const [name, bytes] of first) expect(second.get(name) === bytes, name).toBe(true);
+    const placed = [...first].filter(([, bytes]) => bytes.includes(root) || bytes.includes(made));
+    expect(placed.map(([name]) => name)).toEqual([]);
+  });
+
+  it('runs with nothing beside it, and serves the page of the simulator', async () => {
+    const alone = await mkdtemp(join(tmpdir(), 'bundle-'));
+    onTestFinished(() => rm(alone, { recursive: true }));
+    await cp(made, alone, { recursive: true });
+    const main = join(alone, 'main.mjs');
+
+    const { stdout } = await run(process.execPath, [main, '--version'], { env: {} });
+    const helps = await Promise.all(
+      ['run', 'sandbox', 'points', 'activate'].map((command) => run(process.execPath, [main, command, '--help'])),
+    );
+    const page = await pageOf(main);
+
+    expect(stdout).toMatch(/^\d+\.\d+\.\d+\n$/u);
+    expect(helps.every((help) => help.stdout.startsWith('apphosting ') && help.stderr === '')).toBe(true);
+    expect(page).toContain('<!doctype html>');
+  });
+
+  it('has a map beside each file that leads to the lines of the sources', async () => {
+    const chunks = files.filter((file) => file.endsWith('.mjs'));
+    const said = 'there is no cluster: no kubeconfig is given';
+
+    const withCode = await Promise.all(chunks.map(async (file) => ({ file, code: await text(file) })));
+    const found = withCode.find(({ code }) => code.includes(said));
+
+    if (found === undefined) throw new Error('the sentence is in no chunk');
+    const map = new SourceMap(JSON.parse(await text(`${found.file}.map`)));
+    const before = found.code.slice(0, found.code.indexOf(said)).split('\n');
+    const entry = map.findEntry(before.length - 1, before.at(-1)?.length ?? 0) as Partial<SourceMapEntry>;
+    expect(entry.originalSource).toMatch(/src\/kube\/credentials\/configuration\.ts$/u);
+    const source = await readFile(join(root, 'src/kube/credentials/configuration.ts'), 'utf8');
+    expect(
+      source
+        .split('\n')
+        .slice(entry.originalLine, (entry.originalLine ?? 0) + 2)
+        .join('\n'),
+    ).toContain(said);
+    const mapped = withCode.filter(({ code }) => code.length > 1_000).map(({ file }) => `${file}.map`);
+    expect(files).toEqual(expect.arrayContaining(mapped));
+  });
+
+  it('names the licence of everything that is inside', async () => {
+    const maps = await Promise.all(files.filter((file) => file.endsWith('.map')).map(text));
+    const inside = maps.flatMap((map) => (JSON.parse(map) as { sources: readonly string[] }).sources);
+    const packages = new Set(
+      inside.flatMap((path) => /node_modules\/((?:@[^/]+\/)?[^/]+)/u.exec(path)?.slice(1) ?? []),
+    );
+
+    const licences = await text('LICENSES.txt');
+
+    expect([...packages]).toEqual(expect.arrayContaining(['undici', 'zod', '@kubernetes/client-node']));
+    for (const name of packages)
+      expect(licences, name).toMatch(new RegExp(`^${name} \\d+\\.\\d+\\.\\d+\\S*: \\S`, 'mu'));
+    expect(licences.startsWith('apphosting-operator ')).toBe(true);
+  });
+});
+
+interface SourceMapEntry {
+  readonly originalSource: string;
+  readonly originalLine: number;
+}
+
+/** What the simulator of a bundle shows to a browser. */
+async function pageOf(main: string): Promise<string> {
+  const child = spawn(process.execPath, [main, 'simulator', '--listen', '127.0.0.1:0']);
+  onTestFinished(() => void child.kill());
+  let printed = '';
+  for (const stream of [child.stdout, child.stderr]) stream.on('data', (part) => (printed += String(part)));
+  for (;;) {
+    const [, url] = /listening on (http:\S+)/u.exec(printed) ?? [];
+    if (url !== undefined) return (await fetch(`${url}/`)).text();
+    if (child.exitCode !== null) throw new Error(printed);
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  }
+}

@@ -1,0 +1,41 @@
+import { describe, expect, it } from 'vitest';
+import { aWorld, commits, conditionOf, statusOf } from '../kinds/support/world.ts';
+
+const email = { email: { addresses: ['a@example.com'] } };
+
+describe('what an operator is started with', () => {
+  it.each([
+    { callMs: 30_000, horizonMs: 120_000 },
+    { callMs: 3_000, horizonMs: 12_000 },
+  ])('says when a call is given up: after $callMs ms and $horizonMs ms', async ({ callMs, horizonMs }) => {
+    const world = await aWorld({ callMs, horizonMs });
+    world.interference = ({ method, path }) =>
+      method === 'POST' && path.endsWith('/contact-point') ? 'hangBefore' : undefined;
+
+    world.apply('ContactPoint', 'ops', email);
+    await world.run(callMs + horizonMs - 1_000);
+    expect(world.sent.filter(({ path }) => path.endsWith('/contact-point'))).toHaveLength(1);
+    expect(statusOf(world, 'ContactPoint', 'ops')).toMatchObject({ journal: { deadlineSeconds: callMs / 1_000 } });
+    world.interference = () => undefined;
+    await world.run(70_000);
+
+    expect(conditionOf(world, 'ContactPoint', 'ops')).toBe('True/InSync');
+    expect(await commits(world)).toHaveLength(1);
+  });
+
+  it.each([
+    { spec: {}, seconds: 2 },
+    { spec: { pollSeconds: 10 }, seconds: 10 },
+  ])('says how often an account is read that does not say itself: $spec', async ({ spec, seconds }) => {
+    const world = await aWorld({ pollMs: 2_000 });
+    world.account(spec);
+    world.apply('ContactPoint', 'ops', email);
+    await world.run(60_000);
+    const before = world.calls;
+
+    await world.run(60_000);
+
+    expect(statusOf(world, 'HostingAccount', 'default')['intervals']).toEqual([{ name: 'lists', seconds }]);
+    expect(world.calls - before).toBeGreaterThan(50 / seconds);
+  });
+});

@@ -1,0 +1,53 @@
+import { describe, expect, it } from 'vitest';
+import { InProcess } from '../support/in-process.ts';
+import { conditionOf, messageOf } from './support/world.ts';
+
+const mail = { email: { addresses: ['a@example.com'] } };
+
+async function throttledBy(retryAfter: string, path = '/contact-points'): Promise<InProcess> {
+  const world = new InProcess();
+  await world.start();
+  world.account();
+  await world.run(10_000);
+  world.interference = (request) =>
+    request.path.endsWith(path)
+      ? { insteadOf: { status: 429, text: '{}', headers: { 'retry-after': retryAfter } } }
+      : undefined;
+  world.apply('ContactPoint', 'first', mail);
+  await world.run(5_000);
+  return world;
+}
+
+describe('a pause that the service asks for', () => {
+  it.each([
+    { retryAfter: '300', until: '2026-01-01T00:05:1' },
+    { retryAfter: '1000000000', until: '2026-01-01T00:15:1' },
+  ])('of $retryAfter s that a read met is told within seconds, with its end', async ({ retryAfter, until }) => {
+    const world = await throttledBy(retryAfter);
+
+    expect(conditionOf(world, 'HostingAccount', 'default', 'Throttled')).toBe('True/Throttling');
+    expect(messageOf(world, 'HostingAccount', 'default', 'Throttled')).toContain(`requests wait until ${until}`);
+    expect(conditionOf(world, 'HostingAccount', 'default')).toBe('True/InSync');
+  });
+
+  it('is what resources wait for that are new, and the account says how many they are', async () => {
+    const world = await throttledBy('300');
+    world.apply('ContactPoint', 'second', mail);
+    await world.run(45_000);
+
+    const waiting = ['first', 'second'].map((name) => conditionOf(world, 'ContactPoint', name));
+
+    expect(waiting).toEqual(['False/Throttled', 'False/Throttled']);
+    expect(messageOf(world, 'HostingAccount', 'default', 'Throttled')).toContain('2 resources wait for that');
+  });
+
+  it('is taken back when it is over', async () => {
+    const world = await throttledBy('300');
+    world.interference = () => undefined;
+
+    await world.run(330_000);
+
+    expect(conditionOf(world, 'HostingAccount', 'default', 'Throttled')).toBe('False/NotThrottled');
+    expect(['first'].map((name) => conditionOf(world, 'ContactPoint', name))).toEqual(['True/InSync']);
+  });
+});

@@ -1,0 +1,30 @@
+import { describe, expect, it } from 'vitest';
+import { added, empty, told } from './progress.ts';
+
+const calm = { wrong: [], plans: 10, deaths: 2, transitions: 30, faults: ['answer lost: POST /contact-point'] };
+
+describe('a long programme', () => {
+  it('adds up what its batches tried, each type of fault once', () => {
+    const once = added(empty('abc1234', 7), { family: 'ContactPoint', seed: 7 }, calm, 100);
+    const twice = added(once, { family: 'ContactPoint', seed: 8 }, calm, 100);
+
+    expect(told(twice).split('\n')).toEqual([
+      '2 batches, 20 plans of faults, 4 deaths, 60 transitions, 1 types of faults; lost, doubled or leaked: 0',
+      'commit abc1234, seed 7',
+    ]);
+  });
+
+  it('names the one command that repeats each finding', () => {
+    const found = { ...calm, wrong: ['create: the service holds 2 instead of 1\nand more'] };
+
+    const progress = added(empty('abc1234', 7), { family: 'ContactPoint', seed: 9 }, found, 100);
+
+    expect(told(progress).split('\n')).toEqual([
+      '1 batches, 10 plans of faults, 2 deaths, 30 transitions, 1 types of faults; 1 batches found something',
+      'commit abc1234, seed 7',
+      '',
+      'npm run trials -- --only ContactPoint:9',
+      '  create: the service holds 2 instead of 1',
+    ]);
+  });
+});

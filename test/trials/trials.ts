@@ -1,0 +1,133 @@
+/*
+ * `npm run trials`: the long programme. It lives the same properties as the tests with as many seeds and faults as there is time for,
+ * writes down after each batch how far it came, and tells in the end what was tried and what was found.
+ */
+import { fork, spawnSync, type ChildProcess } from 'node:child_process';
+import { mkdir, readFile, rename, writeFile } from 'node:fs/promises';
+import { availableParallelism } from 'node:os';
+import { dirname, join } from 'node:path';
+import process from 'node:process';
+import { parseArgs } from 'node:util';
+import { seconds } from '../../src/sandbox/binaries/progress.ts';
+import { surroundings } from '../../src/config.ts';
+import { families, type Tried } from './batches.ts';
+import { added, empty, told, type Progress } from './progress.ts';
+
+const root = join(import.meta.dirname, '..', '..');
+const help = `npm run trials -- [options]
+
+  --minutes N       how long to go on (default 60)
+  --seed N          the first seed (default 1); the same seed tries the same
+  --only NAME:SEED  one batch, such as ContactPoint:17, and what was wrong in it
+  --state FILE      where it is written down how far a programme came; it goes on from there (default: in the cache, for each commit and seed)
+  --anew            begin anew
+`;
+
+/** The batch of a place in the programme: the families take turns, and each turn has its seed. */
+function batchAt(place: number, seed: number): { readonly family: string; readonly seed: number } {
+  const names = Object.keys(families);
+  return { family: names[place % names.length] ?? 'whole', seed: seed + Math.floor(place / names.length) };
+}
+
+async function tried(family: string, seed: number): Promise<Tried> {
+  const live = families[family];
+  if (live === undefined) throw new Error(`there is no ${family}: ${Object.keys(families).join(', ')}`);
+  return live(seed);
+}
+
+/** One batch at a time, as the programme asks for them. */
+function serve(): void {
+  process.on('message', ({ family, seed }: { family: string; seed: number }) => {
+    tried(family, seed).then(
+      (outcome) => process.send?.(outcome),
+      (error: unknown) => process.send?.({ wrong: [String(error)], plans: 0, deaths: 0, transitions: 0, faults: [] }),
+    );
+  });
+}
+
+function commitOf(): string {
+  const { stdout, status } = spawnSync('git', ['rev-parse', '--short', 'HEAD'], { cwd: root, encoding: 'utf8' });
+  return status === 0 ? stdout.trim() : 'no commit';
+}
+
+async function written(path: string): Promise<Progress | undefined> {
+  const text = await readFile(path, 'utf8').catch(() => undefined);
+  return text === undefined ? undefined : (JSON.parse(text) as Progress);
+}
+
+async function write(path: string, progress: Progress): Promise<void> {
+  await mkdir(dirname(path), { recursive: true });
+  await writeFile(`${path}.tmp`, JSON.stringify(progress));
+  await rename(`${path}.tmp`, path);
+}
+
+interface Programme {
+  readonly path: string;
+  readonly untilMs: number;
+  readonly seed: number;
+}
+
+/** Goes through the programme on every core until its time is over. */
+async function run({ path, untilMs, seed }: Programme, begun: Progress): Promise<Progress> {
+  let progress = begun;
+  let next = begun.batches;
+  let toldAt = 0;
+  const workers: ChildProcess[] = Array.from({ length: availableParallelism() }, () =>
+    fork(import.meta.filename, ['serve']),
+  );
+  const work = async (worker: ChildProcess): Promise<void> => {
+    while (performance.now() < untilMs) {
+      const batch = batchAt(next, seed);
+      next += 1;
+      const began = performance.now();
+      const { promise, resolve } = Promise.withResolvers<Tried>();
+      worker.once('message', resolve);
+      worker.send(batch);
+      const outcome = await promise;
+      progress = added(progress, batch, outcome, performance.now() - began);
+      await write(path, progress);
+      if (performance.now() - toldAt < 30_000) continue;
+      toldAt = performance.now();
+      process.stdout.write(`${told(progress).split('\n', 1)[0]}\n`);
+    }
+  };
+  await Promise.all(workers.map(work));
+  for (const worker of workers) worker.kill();
+  return progress;
+}
+
+async function main(): Promise<number> {
+  const { values } = parseArgs({
+    options: {
+      minutes: { type: 'string', default: '60' },
+      seed: { type: 'string', default: '1' },
+      only: { type: 'string' },
+      state: { type: 'string' },
+      anew: { type: 'boolean', default: false },
+      help: { type: 'boolean', default: false },
+    },
+  });
+  const [minutes, seed] = [Number(values.minutes), Number(values.seed)];
+  if (values.help || !(minutes > 0) || !Number.isInteger(seed)) {
+    process.stdout.write(help);
+    return values.help ? 0 : 2;
+  }
+  if (values.only !== undefined) {
+    const [family = '', of = ''] = values.only.split(':');
+    const { wrong, ...counts } = await tried(family, Number(of));
+    process.stdout.write(`${JSON.stringify(counts)}\n${wrong.length === 0 ? 'nothing was wrong' : wrong.join('\n')}\n`);
+    return wrong.length === 0 ? 0 : 1;
+  }
+  const commit = commitOf();
+  const path = values.state ?? join(surroundings().cacheDir, 'trials', `${commit}-${seed}.json`);
+  const begun = (values.anew ? undefined : await written(path)) ?? empty(commit, seed);
+  if (begun.batches > 0) process.stdout.write(`going on after ${begun.batches} batches of ${path}\n`);
+  const progress = await run({ path, seed, untilMs: performance.now() + minutes * 60_000 }, begun);
+  process.stdout.write(
+    `\n${told(progress)}\n\nover all: ${seconds(progress.ms).trim()} of work, written down in ${path}\n`,
+  );
+  return progress.failures.length === 0 ? 0 : 1;
+}
+
+if (process.argv[2] === 'serve') serve();
+else process.exitCode = await main();
