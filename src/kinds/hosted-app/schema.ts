@@ -220,10 +220,11 @@ function withRules(schema: typeof Fields): typeof Fields {
     check: (spec) => spec.port !== undefined || spec.preset === 'JOB',
   });
   const oneOrigin = withRule(port, {
-    rule: `has(self.source) != has(self.image) || (!has(self.source) && (self.?atCreation.?database.hasValue() || ${preset} in ${words(databasePresets)}))`,
-    message: 'set exactly one of source and image; a database may have neither',
+    rule: `has(self.source) != has(self.image) || (!has(self.source) && (has(self.externalId) || self.?atCreation.?database.hasValue() || ${preset} in ${words(databasePresets)}))`,
+    message: 'set exactly one of source and image; a database, or an app that externalId names, may have neither',
     check: (spec) =>
-      (spec.source !== undefined) !== (spec.image !== undefined) || (spec.source === undefined && isDatabase(spec)),
+      (spec.source !== undefined) !== (spec.image !== undefined) ||
+      (spec.source === undefined && (spec.externalId !== undefined || isDatabase(spec))),
   });
   const job = withRule(oneOrigin, {
     rule: `!has(self.job) || ${preset} == 'JOB'`,
