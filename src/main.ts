@@ -27,6 +27,18 @@ const commands: Readonly<Record<string, Entry>> = {
     summary: 'what applying some documents would change in the service, without changing it',
     load: async () => (await import('./cli/plan/command.ts')).plan,
   },
+  import: {
+    summary: 'an account of the service as a folder of manifests that change nothing when applied',
+    load: async () => (await import('./cli/import/command.ts')).importAccount,
+  },
+  status: {
+    summary: 'the tree of an account: what is Ready, what is not, and why',
+    load: async () => (await import('./cli/status/status.ts')).status,
+  },
+  why: {
+    summary: 'why a resource is not Ready, deepest cause first, and what to do',
+    load: async () => (await import('./cli/status/why.ts')).why,
+  },
   points: {
     summary: 'the recovery points of a protection',
     load: async () => (await import('./cli/points.ts')).points,

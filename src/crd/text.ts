@@ -1,4 +1,4 @@
-/** How generated files are written. */
+/** Writes generated files. */
 import { stringify } from 'yaml';
 
 /** The first line of every generated YAML file. */

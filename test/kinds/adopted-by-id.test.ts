@@ -7,7 +7,7 @@ const mail = { email: { addresses: ['a@example.com'] } };
 async function withContactPoint(): Promise<{ readonly world: InProcess; readonly externalId: string }> {
   const world = new InProcess({ world: 'demo' });
   await world.start();
-  world.account({ adoption: 'ByName' });
+  world.account({ lifecycle: { adoption: 'ByName' } });
   const config = { addresses: ['a@example.com'] };
   const { body } = await world.request('POST', '/contact-point', {
     accountId: 'acc_demo',
@@ -32,7 +32,7 @@ describe('an object that is taken over by its id', () => {
 
     expect(mutating(world)).toEqual([]);
     expect(world.get('ContactPoint', 'ops')?.status).toMatchObject({
-      ownership: 'Adopted',
+      internal: { ownership: 'Adopted' },
       unverified: ['config.addresses'],
     });
   });

@@ -41,7 +41,7 @@ describe('docs/design', () => {
     const named = [...page.matchAll(/[\w./-]+\.ts\b/gu)].map(([file]) => file);
 
     expect(named.length).toBeGreaterThan(30);
-    expect(named.filter((file) => !paths.some((path) => path.endsWith(`/${file}`)))).toEqual([]);
+    expect(named.filter((file) => !paths.some((path) => `/${path}`.endsWith(`/${file}`)))).toEqual([]);
   });
 
   it('would not name others unnoticed', () => {

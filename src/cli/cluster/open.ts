@@ -58,7 +58,7 @@ export async function openCluster(settings: {
 
 /** Every object of a resource, page by page; a sentence says why there is no complete list. */
 export async function listAll(
-  api: KubeApi,
+  api: Pick<KubeApi, 'list'>,
   resource: Resource,
   namespace?: string,
 ): Promise<readonly KubeObject[] | { readonly problem: string; readonly reason: KubeError['reason'] }> {

@@ -164,17 +164,16 @@ function boundByName({ objects }: Played, { actors }: Known): readonly string[] 
   const free = new Set(actors.filter(({ presumed: isFree }) => isFree === true).map(keyOfActor));
   const count = objects.filter(({ kind, metadata: { namespace = '', name }, status }) => {
     const isNamed = kind !== 'AppEnvironment' && kind !== 'MemberAccess' && kind !== 'DisasterProtection';
-    return (
-      isNamed &&
-      free.has(`${kind}/${namespace}/${name}`) &&
-      isRecord(status) &&
-      status['ownership'] !== undefined &&
-      status['ownership'] !== 'Created'
-    );
+    return isNamed && free.has(`${kind}/${namespace}/${name}`) && isAdopted(status);
   }).length;
   if (count === 0) return [];
   const words = count === 1 ? 'resource names' : 'resources name';
   return [`${count} ${words} no id: what has the name in the service is taken for theirs; --context tells for sure`];
+}
+
+function isAdopted(status: unknown): boolean {
+  const internal = isRecord(status) ? status['internal'] : undefined;
+  return isRecord(internal) && (internal['ownership'] === 'Adopted' || internal['ownership'] === 'Presumed');
 }
 
 /** Accounts that no credential and no snapshot is there for. */

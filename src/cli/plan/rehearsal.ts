@@ -157,7 +157,7 @@ class Stage {
       selector: undefined,
       secretWatch: 'on',
       readOnly: false,
-      powers: { activation: this.#clock.wall(), accountReset: this.#clock.wall() },
+      powers: { sinceMs: this.#clock.wall(), activation: true, accountReset: true },
       horizonMs: 1_000,
       workers: 32,
     });
@@ -204,8 +204,9 @@ class Stage {
     for (const actor of actors.filter(({ presumed }) => presumed === true)) {
       const resource = resourceOf(kindOf(actor.kind));
       const known = this.#cluster.get(resource, this.#placeOf(actor), actor.name);
-      if (known === undefined || !isRecord(known.status) || known.status['ownership'] !== 'Adopted') continue;
-      const status = { ...known.status, ownership: 'Created' };
+      const internal = isRecord(known?.status) ? known.status['internal'] : undefined;
+      if (known === undefined || !isRecord(internal) || internal['ownership'] !== 'Adopted') continue;
+      const status = { ...(known.status as object), internal: { ...internal, ownership: 'Created' } };
       this.#cluster.update(resource, known.metadata.namespace, actor.name, { ...known, status }, 'status');
     }
   }

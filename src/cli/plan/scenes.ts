@@ -127,19 +127,20 @@ export function presumed(actors: readonly Actor[]): readonly Actor[] {
   return actors.map((actor) => {
     const { kind, spec, live } = actor;
     if (live !== undefined || kind.endsWith('HostingAccount') || typeof spec['externalId'] === 'string') return actor;
-    const free = {
-      ...spec,
-      lifecycle: { ...(isRecord(spec['lifecycle']) ? spec['lifecycle'] : {}), adoption: 'ByName' },
-    };
+    const free = withAdoption(spec);
     const takes = kinds.find((one) => one.kind === kind)?.spec.safeParse(free).success === true;
     return takes ? { ...actor, spec: free, presumed: true as const } : actor;
   });
 }
 
+function withAdoption(spec: Actor['spec']): Actor['spec'] {
+  return { ...spec, lifecycle: { ...(isRecord(spec['lifecycle']) ? spec['lifecycle'] : {}), adoption: 'ByName' } };
+}
+
 /** The same accounts, which let that be done. */
 export function permissive(actors: readonly Actor[]): readonly Actor[] {
   return actors.map((actor) =>
-    actor.kind.endsWith('HostingAccount') ? { ...actor, spec: { ...actor.spec, adoption: 'ByName' } } : actor,
+    actor.kind.endsWith('HostingAccount') ? { ...actor, spec: withAdoption(actor.spec) } : actor,
   );
 }
 

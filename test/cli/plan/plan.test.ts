@@ -16,14 +16,14 @@ const contactPoint = (address = 'a@example.com') =>
   resource('ContactPoint', 'on-call', { email: { addresses: [address] } });
 const alert = (threshold: number, name = 'web-cpu') =>
   resource('MetricAlert', name, {
-    appEnvId: 'env_web_prod',
+    environmentRef: { externalId: 'env_web_prod' },
     metric: 'cpu_percent',
-    operator: 'gt',
+    operator: 'GreaterThan',
     threshold,
-    contactPoints: [{ contactPointRef: { name: 'on-call' } }],
+    contactPointRefs: [{ name: 'on-call' }],
   });
 const environment = (image: string) =>
-  resource('AppEnvironment', 'web', { appEnvId: 'env_web_prod', deploy: { image } });
+  resource('AppEnvironment', 'web', { externalId: 'env_web_prod', deploy: { image } });
 
 /** What somebody made earlier: a contact point, and an alert that goes there. */
 async function madeEarlier(service: ServiceAtSocket): Promise<void> {
@@ -130,7 +130,7 @@ describe('a plan', () => {
     const service = await serviceAtSocket();
     const secret = 'https://hooks.example.com/s3cr3t-part';
     const values = { apiVersion: 'v1', kind: 'Secret', metadata: { name: 'hook' }, stringData: { url: secret } };
-    const webhook = { webhook: { urlFrom: { name: 'hook', key: 'url' } } };
+    const webhook = { webhook: { url: { valueFrom: { secretKeyRef: { name: 'hook', key: 'url' } } } } };
     const folder = folderOf({ 'a.yaml': resource('ContactPoint', 'hook', webhook), 's.yaml': JSON.stringify(values) });
 
     for (const form of ['wide', 'json', 'yaml', 'markdown']) {
@@ -179,7 +179,7 @@ describe('a plan', () => {
 });
 
 describe('a plan of bad input', () => {
-  const webhook = resource('ContactPoint', 'hook', { webhook: { url: 'https://example.com' } });
+  const webhook = resource('ContactPoint', 'hook', { webhook: { adress: 'https://example.com' } });
   const namespace = JSON.stringify({ apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'a' } });
 
   it.each([
@@ -192,12 +192,7 @@ describe('a plan of bad input', () => {
       2,
       'x b.yaml:1: ContactPoint/on-call: it stands in a.yaml:1 too',
     ],
-    [
-      'a field that is none',
-      { 'a.yaml': webhook },
-      2,
-      'x a.yaml:1: ContactPoint/hook: spec.webhook.urlFrom: is required',
-    ],
+    ['a field that is none', { 'a.yaml': webhook }, 2, 'x a.yaml:1: ContactPoint/hook: spec.webhook.url: is required'],
     ['a document that is no object', { 'a.yaml': 'just words\n' }, 1, 'it is no Kubernetes object'],
   ])('says of %s what and where', async (_because, files, code, line) => {
     const service = await serviceAtSocket();

@@ -68,6 +68,7 @@ export const hostedApp: Verdicts = {
         },
       },
     },
+    { because: 'an app that is there, whose image nobody knows', spec: { port: 80, externalId: 'app_web' } },
     {
       because: 'an adopted app',
       spec: {

@@ -1,0 +1,93 @@
+/** What a cluster shows of our kinds: read once, and the same for everything that is said of it. */
+import { isRecord } from '../../base/json.ts';
+import type { AnyKind } from '../../engine/kind/contract/define.ts';
+import type { KubeApi, KubeObject } from '../../engine/ports.ts';
+import { kinds } from '../../kinds/index.ts';
+import { resourceOf } from '../operator/operator.ts';
+import { listAll } from './open.ts';
+
+/** What was read, and what could not be. */
+export interface ObjectsRead {
+  readonly objects: readonly KubeObject[];
+  /** One sentence each: `may not list metricalerts.apphosting.dev in team-a`. */
+  readonly problems: readonly string[];
+}
+
+/** A condition, as far as people are told of it. */
+export interface ShownCondition {
+  readonly type: string;
+  readonly status: string;
+  readonly reason: string;
+  readonly message: string;
+  readonly since: string | undefined;
+}
+
+/** Reads every object of our kinds in a namespace, or in all. */
+export async function readObjects(
+  api: Pick<KubeApi, 'list'>,
+  namespace: string | undefined,
+  wanted: readonly AnyKind[] = kinds,
+): Promise<ObjectsRead> {
+  const objects: KubeObject[] = [];
+  const problems: string[] = [];
+  for (const kind of wanted) {
+    const place = kind.scope === 'Cluster' ? undefined : namespace;
+    const list = await listAll(api, resourceOf(kind), place);
+    if ('problem' in list) problems.push(`${list.problem}${place === undefined ? '' : ` in namespace ${place}`}`);
+    else objects.push(...list);
+  }
+  return { objects, problems };
+}
+
+/** The kind that people mean by a word: its name, its plural or a short name, in any case. */
+export function kindNamed(word: string): AnyKind | undefined {
+  const wanted = word.toLowerCase();
+  return kinds.find(({ kind, plural, shortNames }) => [kind.toLowerCase(), plural, ...shortNames].includes(wanted));
+}
+
+/** Where an object is: `Kind/namespace/name`. */
+export function keyOfObject({ kind, metadata }: Pick<KubeObject, 'kind' | 'metadata'>): string {
+  return `${kind}/${metadata.namespace ?? ''}/${metadata.name}`;
+}
+
+/** The conditions of an object. */
+export function conditionsOf({ status }: Pick<KubeObject, 'status'>): readonly ShownCondition[] {
+  const listed: readonly unknown[] =
+    isRecord(status) && Array.isArray(status['conditions']) ? status['conditions'] : [];
+  const text = (value: unknown) => (typeof value === 'string' ? value.replaceAll(/\p{C}+/gu, ' ') : '');
+  return listed.filter(isRecord).map((condition) => ({
+    type: text(condition['type']),
+    status: text(condition['status']),
+    reason: text(condition['reason']),
+    message: text(condition['message']),
+    since: text(condition['lastTransitionTime']) || undefined,
+  }));
+}
+
+/** A condition of an object by its type. */
+export function conditionOf(object: Pick<KubeObject, 'status'>, type: string): ShownCondition | undefined {
+  return conditionsOf(object).find((condition) => condition.type === type);
+}
+
+/** True where the spec's newest generation is what status speaks of. */
+export function isCurrent({ metadata, status }: KubeObject): boolean {
+  return isRecord(status) && status['observedGeneration'] === metadata.generation;
+}
+
+/** The key of the account that an object belongs to; undefined for an account. */
+export function accountKeyOf({ kind, metadata, spec }: KubeObject): string | undefined {
+  if (kind.endsWith('HostingAccount')) return undefined;
+  const ref = isRecord(spec) && isRecord(spec['accountRef']) ? spec['accountRef'] : {};
+  const name = typeof ref['name'] === 'string' ? ref['name'] : 'default';
+  const isShared = ref['kind'] === 'ClusterHostingAccount';
+  return isShared ? `ClusterHostingAccount//${name}` : `HostingAccount/${metadata.namespace ?? ''}/${name}`;
+}
+
+/** The keys of the resources that an object's spec refers to. */
+export function referencesOf({ kind, metadata, spec }: KubeObject): readonly string[] {
+  const found = kinds.find((one) => one.kind === kind);
+  const parsed = found?.spec.safeParse(spec);
+  if (found === undefined || parsed?.success !== true) return [];
+  const { references = [] } = found.needs(parsed.data);
+  return references.map((need) => `${need.kind}/${metadata.namespace ?? ''}/${need.name}`);
+}

@@ -1,0 +1,260 @@
+/**
+ * The folder of an import: what stands in it, and what it becomes.
+ *
+ * Guarantees: a file is written whole or not at all; of a file that is there only fields that come from the service change, so
+ * comments, order and edits by hand stay; no file is ever removed.
+ */
+import { mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { Document, isMap, isSeq, parseAllDocuments, parseDocument } from 'yaml';
+import { isRecord, sameJson } from '../../base/json.ts';
+import { manifest } from '../../crd/manifest.ts';
+import { group, version } from '../../engine/objects/names.ts';
+import { identities } from '../../kinds/identities.ts';
+import type { Draft } from './manifests.ts';
+
+/** A file as it shall be; `before` is undefined for a new one. */
+export interface FileChange {
+  readonly path: string;
+  readonly before: string | undefined;
+  readonly after: string;
+}
+
+/** What a folder has. */
+export interface FolderContent {
+  /** Texts by path. */
+  readonly files: ReadonlyMap<string, string>;
+  /** Names of resources by the id that they are about. */
+  readonly names: ReadonlyMap<string, string>;
+  /** Where the resource of an id stands. */
+  readonly paths: ReadonlyMap<string, string>;
+}
+
+/** Reads a folder; one that is not there is empty. */
+export async function readFolder(folder: string): Promise<FolderContent | { readonly problem: string }> {
+  const files = new Map<string, string>();
+  const names = new Map<string, string>();
+  const paths = new Map<string, string>();
+  let entries: readonly string[];
+  try {
+    entries = await readdir(folder, { recursive: true });
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return { files, names, paths };
+    return { problem: (error as Error).message };
+  }
+  for (const path of entries.filter((one) => /\.ya?ml$/.test(one)).toSorted()) {
+    const text = await readFile(join(folder, path), 'utf8');
+    files.set(path, text);
+    for (const document of parseAllDocuments(text)) {
+      const [error] = document.errors;
+      if (error !== undefined) return { problem: `${path}: ${error.message.split('\n')[0]}` };
+      const value: unknown = document.toJS();
+      if (!isRecord(value) || !isRecord(value['metadata']) || !isRecord(value['spec'])) continue;
+      const { name } = value['metadata'];
+      const id = idIn(value['kind'], value['spec']);
+      if (typeof name !== 'string' || id === undefined) continue;
+      names.set(id, name);
+      paths.set(`${String(value['kind'])}/${id}`, path);
+    }
+  }
+  return { files, names, paths };
+}
+
+/** Which object of the service a resource says that it is about. */
+function idIn(kind: unknown, spec: Readonly<Record<string, unknown>>): string | undefined {
+  const { externalId } = spec;
+  return typeof externalId === 'string' && typeof kind === 'string' ? externalId : undefined;
+}
+
+/** What the folder becomes. */
+export function changesOf(
+  found: FolderContent,
+  drafts: readonly Draft[],
+  account: { readonly accountId: string; readonly namespace: string | undefined },
+): readonly FileChange[] {
+  const changes = drafts.map((draft) => {
+    const path = found.paths.get(`${draft.kind}/${draft.id}`) ?? `${draft.folder}/${draft.name}.yaml`;
+    const before = found.files.get(path);
+    const after = before === undefined ? newText(draft, account.namespace) : mergedText(before, draft);
+    return { path, before, after };
+  });
+  const secrets = drafts.flatMap((draft) => draft.secrets.map((one) => secretFile(one, draft, account.namespace)));
+  const fixed = [accountFile(account), credentialsFile(account), ...secrets].map(({ path, after }) => {
+    const before = found.files.get(path);
+    return { path, before, after: before ?? after };
+  });
+  const resources = [fixed[0]?.path ?? '', ...changes.map(({ path }) => path)].toSorted();
+  const kustomization = found.files.get('kustomization.yaml');
+  const all = [
+    ...fixed,
+    ...changes,
+    { path: 'kustomization.yaml', before: kustomization, after: kustomized(kustomization, resources) },
+  ];
+  return all.filter(({ before, after }) => before !== after).toSorted((a, b) => (a.path < b.path ? -1 : 1));
+}
+
+/** Writes the files, each whole; stops between two when asked to. */
+export async function writeFiles(folder: string, changes: readonly FileChange[], signal: AbortSignal): Promise<number> {
+  let written = 0;
+  for (const { path, after } of changes) {
+    if (signal.aborted) break;
+    const target = join(folder, path);
+    const beside = `${target}.${process.pid}.tmp`;
+    await mkdir(dirname(target), { recursive: true });
+    try {
+      await writeFile(beside, after, { flag: 'wx' });
+      await rename(beside, target);
+    } catch (error) {
+      await rm(beside, { force: true });
+      throw error;
+    }
+    written += 1;
+  }
+  return written;
+}
+
+function metadataOf(name: string, namespace: string | undefined): object {
+  return { name, ...(namespace !== undefined && { namespace }) };
+}
+
+function textOf(object: object, comment?: string): string {
+  const document = new Document(object, { aliasDuplicateObjects: false });
+  if (comment !== undefined) document.commentBefore = ` ${comment.replaceAll('\n', '\n ')}`;
+  return document.toString({ lineWidth: 0 });
+}
+
+function newText({ kind, name, spec, observed }: Draft, namespace: string | undefined): string {
+  const object = {
+    apiVersion: `${group}/${version}`,
+    kind,
+    metadata: metadataOf(name, namespace),
+    spec: inSchemaOrder(kind, observed === undefined ? spec : { ...spec, lifecycle: observe(spec) }),
+  };
+  return textOf(object, observed === undefined ? undefined : `Only observed [${observed.code}]: ${observed.reason}.`);
+}
+
+function observe(spec: Draft['spec']): object {
+  return { ...(isRecord(spec['lifecycle']) ? spec['lifecycle'] : {}), managementPolicy: 'Observe' };
+}
+
+/** The document of this draft in a text, with only its own fields as the service has them. */
+function mergedText(before: string, draft: Draft): string {
+  const documents = parseAllDocuments(before);
+  const mine = documents.find((document) => {
+    const value: unknown = document.toJS();
+    return (
+      isRecord(value) &&
+      value['kind'] === draft.kind &&
+      isRecord(value['metadata']) &&
+      value['metadata']['name'] === draft.name
+    );
+  });
+  if (mine === undefined) return before;
+  const value: unknown = mine.toJS();
+  let isChanged = false;
+  for (const field of draft.own) {
+    const path = ['spec', ...field.split('.')];
+    const wanted = at(draft.spec, field.split('.'));
+    if (sameJson(at(value, path), wanted)) continue;
+    isChanged = true;
+    if (wanted === undefined) mine.deleteIn(path);
+    else if (isMap(mine.getIn(path.slice(0, -1))) || path.length === 2) mine.setIn(path, mine.createNode(wanted));
+    else mine.setIn(path.slice(0, -1), mine.createNode(at(draft.spec, field.split('.').slice(0, -1))));
+  }
+  return isChanged ? documents.map((document) => document.toString({ lineWidth: 0 })).join('') : before;
+}
+
+function at(value: unknown, path: readonly string[]): unknown {
+  let inner = value;
+  for (const part of path) inner = isRecord(inner) ? inner[part] : undefined;
+  return inner;
+}
+
+interface Node {
+  readonly properties?: Readonly<Record<string, Node>>;
+  readonly items?: Node;
+}
+
+/** Fields in the order of the definition. */
+function inSchemaOrder(kind: string, spec: Draft['spec']): unknown {
+  const identity = identities.find((one) => one.kind === kind);
+  if (identity === undefined) return spec;
+  const schema = manifest(identity).spec.versions[0]?.schema.openAPIV3Schema.properties.spec as Node | undefined;
+  return ordered(schema ?? {}, spec);
+}
+
+function ordered(schema: Node, value: unknown): unknown {
+  if (Array.isArray(value)) return value.map((item) => ordered(schema.items ?? {}, item));
+  if (!isRecord(value)) return value;
+  const order = Object.keys(schema.properties ?? {});
+  const rank = (name: string) => (order.includes(name) ? order.indexOf(name) : order.length);
+  const rows = Object.entries(value).toSorted(([a], [b]) => rank(a) - rank(b));
+  return Object.fromEntries(rows.map(([name, inner]) => [name, ordered(schema.properties?.[name] ?? {}, inner)]));
+}
+
+type NewFile = Pick<FileChange, 'path' | 'after'>;
+
+function accountFile({
+  accountId,
+  namespace,
+}: {
+  readonly accountId: string;
+  readonly namespace: string | undefined;
+}): NewFile {
+  const object = {
+    apiVersion: `${group}/${version}`,
+    kind: 'HostingAccount',
+    metadata: metadataOf('default', namespace),
+    spec: { credentialsRef: { name: 'hosting-credentials' }, accountId },
+  };
+  return {
+    path: 'account.yaml',
+    after: textOf(object, 'The Secret is described in secrets/hosting-credentials.yaml.'),
+  };
+}
+
+function credentialsFile({ namespace }: { readonly namespace: string | undefined }): NewFile {
+  const object = {
+    apiVersion: 'v1',
+    kind: 'Secret',
+    metadata: metadataOf('hosting-credentials', namespace),
+    stringData: { baseUrl: 'https://fill-in.example.com', token: 'fill in the access token' },
+  };
+  return {
+    path: 'secrets/hosting-credentials.yaml',
+    after: textOf(object, filledIn('the credentials of the account')),
+  };
+}
+
+function secretFile({ name, keys }: Draft['secrets'][number], draft: Draft, namespace: string | undefined): NewFile {
+  const rows = Object.entries(keys).map(([key, what]) => [
+    key,
+    `https://fill-in.example.com/${encodeURIComponent(what)}`,
+  ]);
+  const object = {
+    apiVersion: 'v1',
+    kind: 'Secret',
+    metadata: metadataOf(name, namespace),
+    stringData: Object.fromEntries(rows),
+  };
+  return { path: `secrets/${name}.yaml`, after: textOf(object, filledIn(`${draft.kind}/${draft.name}`)) };
+}
+
+function filledIn(what: string): string {
+  return `Fill in, and do not commit: the Secret of ${what}. The service does not give its values away,\nand kustomization.yaml leaves this file out: apply it by hand, or make the Secret in another way.`;
+}
+
+/** The kustomization with these resources among its own. */
+function kustomized(before: string | undefined, resources: readonly string[]): string {
+  if (before === undefined)
+    return textOf({ apiVersion: 'kustomize.config.k8s.io/v1beta1', kind: 'Kustomization', resources });
+  const document = parseDocument(before);
+  const listed = document.get('resources');
+  const value: unknown = isSeq(listed) ? listed.toJSON() : [];
+  const known: readonly unknown[] = Array.isArray(value) ? value : [];
+  const missing = resources.filter((path) => !known.includes(path));
+  if (missing.length === 0) return before;
+  if (isSeq(listed)) for (const path of missing) listed.add(path);
+  else document.set('resources', missing);
+  return document.toString({ lineWidth: 0 });
+}

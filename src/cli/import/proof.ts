@@ -1,0 +1,87 @@
+/** The proof of an import: what applying the resources would send is nothing, object by object. */
+import { group, version } from '../../engine/objects/names.ts';
+import type { AccountReader } from '../account/reader.ts';
+import { flawsOf, pathInWords } from '../definitions/check.ts';
+import { rehearse, type Actor, type Played } from '../plan/rehearsal.ts';
+import type { Draft, Skipped } from './manifests.ts';
+
+/** What came of it. */
+export interface Proof {
+  /** Resources that send nothing: some only because they just observe. */
+  readonly drafts: readonly Draft[];
+  readonly skipped: readonly Skipped[];
+  /** How many calls are left; none unless something is wrong. */
+  readonly calls: number;
+  readonly problems: readonly string[];
+}
+
+/** Plays the resources; what would send something is only observed. */
+export async function proved(
+  drafts: readonly Draft[],
+  reader: AccountReader,
+  { namespace = 'default' }: { readonly namespace?: string | undefined },
+): Promise<Proof> {
+  const flaws = new Map(drafts.map((draft) => [draft, flawOf(draft)]));
+  const skipped = drafts.flatMap((draft): Skipped[] => {
+    const reason = flaws.get(draft);
+    return reason === undefined ? [] : [{ what: `${draft.kind} ${draft.id}`, code: 'NotExpressible', reason }];
+  });
+  let valid = drafts.filter((draft) => flaws.get(draft) === undefined);
+  // What loses its reference to something that was skipped is looked at again: twice is enough for three floors.
+  for (let round = 0; ; round += 1) {
+    const played = await play(valid, reader, namespace);
+    const sending = sendersIn(played);
+    const failures = [...new Set(played.failures.map(({ message }) => message))];
+    if (sending.size === 0 || round === 2)
+      return {
+        drafts: valid,
+        skipped,
+        calls: countIn(played),
+        problems: [...failures, ...(played.isQuiet ? [] : ['it did not come to rest'])],
+      };
+    valid = valid.map((draft) => {
+      const calls = sending.get(`${draft.kind}/${namespace}/${draft.name}`);
+      const observed = { code: 'NotEqual', reason: `managing it would send ${calls?.join(', ') ?? ''}` };
+      return calls === undefined ? draft : { ...draft, observed };
+    });
+  }
+}
+
+function objectOf({ kind, name, spec, observed }: Draft): {
+  readonly spec: Draft['spec'];
+  readonly whole: Draft['spec'];
+} {
+  const final = observed === undefined ? spec : { ...spec, lifecycle: { managementPolicy: 'Observe' } };
+  return { spec: final, whole: { apiVersion: `${group}/${version}`, kind, metadata: { name }, spec: final } };
+}
+
+function flawOf(draft: Draft): string | undefined {
+  const [flaw] = flawsOf(draft.kind, objectOf(draft).whole);
+  return flaw === undefined ? undefined : `${pathInWords(flaw.path)}: ${flaw.message}`;
+}
+
+function play(drafts: readonly Draft[], reader: AccountReader, namespace: string): Promise<Played> {
+  const account: Actor = {
+    kind: 'HostingAccount',
+    namespace,
+    name: 'default',
+    metadata: {},
+    spec: { accountId: reader.accountId, credentialsRef: { name: 'hosting-credentials' } },
+  };
+  const actors = drafts.map((draft): Actor => {
+    return { kind: draft.kind, namespace, name: draft.name, metadata: {}, spec: objectOf(draft).spec };
+  });
+  const after = { actors: [account, ...actors], secrets: new Map(), configMaps: new Map() };
+  return rehearse({ before: undefined, after, readers: [reader] });
+}
+
+/** Who sends something, and what. */
+function sendersIn({ calls }: Played): ReadonlyMap<string, readonly string[]> {
+  const found = new Map<string, string[]>();
+  for (const { object, request } of calls) found.set(object, [...(found.get(object) ?? []), request.endpoint]);
+  return found;
+}
+
+function countIn({ calls }: Played): number {
+  return calls.length;
+}

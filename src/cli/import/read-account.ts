@@ -1,0 +1,128 @@
+/** Reads everything of an account that can become a manifest, and says what could not be read. */
+import type { Read } from '../../engine/ports.ts';
+import {
+  alertsOf,
+  appEnvsOf,
+  appOf,
+  appsOf,
+  contactPointsOf,
+  contactPointWithSecretsOf,
+  drConfigurationsOf,
+  memberAccessOf,
+  type AlertItem,
+  type AppEnvItem,
+  type AppItem,
+  type AppRecord,
+  type ConfigurationItem,
+  type ContactPointItem,
+  type ContactPointWithSecrets,
+  type MemberAccessItem,
+} from '../../hosting/requests.ts';
+import type { AccountReader, ReadFailure } from '../account/reader.ts';
+
+/** Something that was not read. */
+export interface Gap {
+  /** What it is, in words: `app app_9`. */
+  readonly what: string;
+  readonly why: ReadFailure | 'malformed' | 'notFound';
+  readonly message: string;
+}
+
+/** What an account has. A list that could not be read whole is undefined. */
+export interface AccountContent {
+  readonly apps: readonly (AppItem & { readonly record: AppRecord | undefined })[] | undefined;
+  readonly environments: readonly AppEnvItem[] | undefined;
+  readonly contactPoints:
+    | readonly (ContactPointItem & { readonly config: ContactPointWithSecrets['config'] })[]
+    | undefined;
+  readonly alerts: readonly AlertItem[] | undefined;
+  readonly protections: readonly ConfigurationItem[] | undefined;
+  readonly members: readonly MemberAccessItem[];
+  readonly gaps: readonly Gap[];
+}
+
+/** What shall be read: only these kinds where any are named. */
+export interface Wanted {
+  readonly kinds: readonly string[];
+  readonly members: readonly string[];
+}
+
+/** Reads an account. */
+export async function readAccount(reader: AccountReader, wanted: Wanted): Promise<AccountContent> {
+  const { accountId } = reader;
+  const gaps: Gap[] = [];
+  const list = async <Item>(read: Read<Item>, what: string): Promise<readonly Item[] | undefined> => {
+    const found = await readWhole(reader, read);
+    if ('items' in found) return found.items;
+    gaps.push({ what, ...found });
+    return undefined;
+  };
+  const isWanted = (kind: string) => wanted.kinds.length === 0 || wanted.kinds.includes(kind);
+  const [apps, environments, contactPoints, protections] = await Promise.all([
+    list(appsOf(accountId), 'the list of apps'),
+    list(appEnvsOf(accountId), 'the list of environments'),
+    list(contactPointsOf(accountId), 'the list of contact points'),
+    isWanted('DisasterProtection') ? list(drConfigurationsOf(accountId), 'the list of protections') : [],
+  ]);
+  const records = await Promise.all(
+    (isWanted('HostedApp') ? (apps ?? []) : []).map(async (app) => {
+      const [record] = (await list(appOf(app.appId), `app ${app.appId}`)) ?? [];
+      return [app.appId, record] as const;
+    }),
+  );
+  const recordOf = new Map(records);
+  const alerts = await Promise.all(
+    (isWanted('MetricAlert') ? (environments ?? []) : []).map(({ appEnvId }) =>
+      list(alertsOf(appEnvId), `the alerts of environment ${appEnvId}`),
+    ),
+  );
+  const settings = isWanted('ContactPoint') ? await settingsOf(reader, contactPoints ?? []) : new Map();
+  const members = await Promise.all(wanted.members.map((id) => list(memberAccessOf(accountId, id), `member ${id}`)));
+  return {
+    apps: apps?.map((app) => ({ ...app, record: recordOf.get(app.appId) })),
+    environments,
+    contactPoints: contactPoints?.map((point) => ({ ...point, config: settings.get(point.contactPointId) })),
+    alerts: environments === undefined ? undefined : alerts.flatMap((found) => found ?? []),
+    protections,
+    members: members.flatMap((found) => found ?? []),
+    gaps,
+  };
+}
+
+/** Settings as far as the token may see them: after the first no nobody is asked again. Secrets in them stay wrapped. */
+async function settingsOf(
+  reader: AccountReader,
+  points: readonly ContactPointItem[],
+): Promise<ReadonlyMap<string, ContactPointWithSecrets['config']>> {
+  const settings = new Map<string, ContactPointWithSecrets['config']>();
+  for (const { contactPointId } of points) {
+    const found = await readWhole(reader, contactPointWithSecretsOf(contactPointId, undefined));
+    if (!('items' in found)) break;
+    settings.set(contactPointId, found.items[0]?.config);
+  }
+  return settings;
+}
+
+/** All items of a read, every page of it; or why there are none. */
+export async function readWhole<Item>(
+  reader: AccountReader,
+  read: Read<Item>,
+): Promise<{ readonly items: readonly Item[] } | Omit<Gap, 'what'>> {
+  const items = new Map<string, Item>();
+  const seen = new Set<string>();
+  for (let request = read.first; ;) {
+    const page = JSON.stringify(request.query);
+    if (seen.has(page)) return { why: 'malformed', message: `${request.endpoint}: the pages of the list do not end` };
+    seen.add(page);
+    const reading = await reader.read(request);
+    if (reading.is === 'failed') return { why: reading.why, message: reading.message };
+    if (reading.status === 404) return { why: 'notFound', message: `${request.endpoint}: the service has none` };
+    const found = read.items(reading.body);
+    if (found === undefined)
+      return { why: 'malformed', message: `${request.endpoint}: the answer is not what the interface promises` };
+    for (const item of found) items.set(read.idOf(item), item);
+    const next = read.next?.(reading.body);
+    if (next === undefined) return { items: [...items.values()] };
+    request = next;
+  }
+}

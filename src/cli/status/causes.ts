@@ -1,0 +1,126 @@
+/** Why an object is not Ready: the chain of what it waits for, down to the deepest cause. */
+import type { KubeObject } from '../../engine/ports.ts';
+import type { Reason } from '../../engine/kind/contract/reasons.ts';
+import { remedies } from '../../crd/remedies.ts';
+import { accountKeyOf, conditionOf, isCurrent, keyOfObject, referencesOf } from '../cluster/objects.ts';
+
+/** One step of a chain. */
+export interface Step {
+  /** `Kind/namespace/name`. */
+  readonly key: string;
+  readonly reason: string;
+  readonly message: string;
+  readonly since: string | undefined;
+}
+
+/** How an object is. */
+export type State = 'ready' | 'waits' | 'needsYou' | 'unknown';
+
+/** The whole story of an object. */
+export interface Story {
+  readonly key: string;
+  readonly state: State;
+  /** From the object down to the cause; one step where nothing is behind it. */
+  readonly chain: readonly Step[];
+  /** How many other objects wait for the same cause. */
+  readonly others: number;
+  readonly remedy: string | undefined;
+  /** Pages of the documentation. */
+  readonly pages: readonly string[];
+}
+
+type ByKey = ReadonlyMap<string, KubeObject>;
+
+/** The stories of these objects, among all that was read. */
+export function storiesOf(objects: readonly KubeObject[], all: readonly KubeObject[]): readonly Story[] {
+  const byKey = new Map(all.map((object) => [keyOfObject(object), object]));
+  const causes = new Map(all.map((object) => [keyOfObject(object), causeOf(object, byKey)]));
+  const waiting = new Map<string, number>();
+  for (const [key, cause] of causes)
+    if (cause !== undefined && cause !== key) waiting.set(cause, (waiting.get(cause) ?? 0) + 1);
+  return objects.map((object) => {
+    const chain = chainOf(object, byKey);
+    const last = chain.at(-1);
+    const told = last === undefined ? undefined : remedyOf(last.reason);
+    const own = keyOfObject(object);
+    const total = last === undefined ? 0 : (waiting.get(last.key) ?? 0);
+    return {
+      key: own,
+      state: stateOf(object, last, byKey),
+      chain,
+      others: Math.max(0, last?.key === own ? total : total - 1),
+      remedy: told?.text,
+      pages: told?.pages ?? [],
+    };
+  });
+}
+
+function causeOf(object: KubeObject, byKey: ByKey): string | undefined {
+  return chainOf(object, byKey).at(-1)?.key;
+}
+
+function chainOf(object: KubeObject, byKey: ByKey): readonly Step[] {
+  const chain: Step[] = [];
+  let current: KubeObject | undefined = object;
+  while (current !== undefined && !chain.some(({ key }) => current !== undefined && key === keyOfObject(current))) {
+    const step = stepOf(current);
+    if (step === undefined) break;
+    chain.push(step);
+    const next = behind(current, step, byKey);
+    if (typeof next === 'string') {
+      const message = `there is no ${next.split('/')[0]} of this name${next.split('/')[1] === '' ? '' : ' in the namespace'}`;
+      return [...chain, { key: next, reason: 'NotFound', message, since: undefined }];
+    }
+    current = next;
+  }
+  return chain;
+}
+
+/** How an object that is not Ready puts it; undefined where it is Ready. */
+function stepOf(object: KubeObject): Step | undefined {
+  const ready = conditionOf(object, 'Ready');
+  const key = keyOfObject(object);
+  if (ready === undefined || !isCurrent(object)) {
+    const message =
+      'no operator has looked at it since it was changed: is one running, and does it watch this namespace?';
+    return { key, reason: 'NotSeen', message, since: ready?.since };
+  }
+  if (ready.status === 'True') return undefined;
+  return { key, reason: ready.reason, message: ready.message, since: ready.since };
+}
+
+/** What is behind a step: an object, the key of one that is not there, or nothing. */
+function behind(object: KubeObject, { reason }: Step, byKey: ByKey): KubeObject | string | undefined {
+  if (reason === 'AccountNotReady') {
+    const key = accountKeyOf(object);
+    return key === undefined ? undefined : (byKey.get(key) ?? key);
+  }
+  if (reason !== 'ReferenceNotReady') return undefined;
+  const keys = referencesOf(object);
+  const missing = keys.find((key) => !byKey.has(key));
+  const found = keys.flatMap((key) => byKey.get(key) ?? []);
+  return found.find((one) => stepOf(one) !== undefined) ?? missing;
+}
+
+function stateOf(object: KubeObject, last: Step | undefined, byKey: ByKey): State {
+  if (last === undefined) return 'ready';
+  if (last.reason === 'NotSeen') return 'unknown';
+  const cause = byKey.get(last.key);
+  const isStalled = [object, ...(cause === undefined ? [] : [cause])].some(
+    (one) => conditionOf(one, 'Stalled')?.status === 'True',
+  );
+  return isStalled || last.reason === 'NotFound' ? 'needsYou' : 'waits';
+}
+
+const ours: Readonly<Record<string, string>> = {
+  NotFound: 'Create it, or correct the name where the object above refers to it.',
+  NotSeen: 'Start the operator, or look at its log: `apphosting doctor`.',
+};
+
+/** What to do about a reason, and the pages that say more. */
+function remedyOf(reason: string): { readonly text: string; readonly pages: readonly string[] } | undefined {
+  const text = ours[reason] ?? (reason in remedies ? remedies[reason as Reason] : undefined);
+  if (text === undefined) return undefined;
+  const pages = [...text.matchAll(/\]\(([^)#]+)[^)]*\)/g)].map(([, page = '']) => `docs/${page}`);
+  return { text: text.replaceAll(/\[([^\]]+)\]\([^)]+\)/g, '$1'), pages };
+}

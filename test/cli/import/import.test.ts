@@ -1,0 +1,223 @@
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { parse } from 'yaml';
+import { importAccount } from '../../../src/cli/import/command.ts';
+import { plan } from '../../../src/cli/plan/command.ts';
+import { InProcess } from '../../support/in-process.ts';
+import { folderOf } from '../support/folder.ts';
+import { serviceAtSocket, type ServiceAtSocket } from '../support/service.ts';
+import { ran } from '../support/spoken.ts';
+
+const secretUrl = 'https://hooks.example.com/s3cr3t-part';
+
+interface Poster {
+  post(path: string, body: object): Promise<Readonly<Record<string, unknown>>>;
+}
+
+/** What people clicked together: contact points of two kinds, and alerts on two environments. */
+async function clicked(service: Poster): Promise<void> {
+  const made = async (name: string, type: string, config: object) => {
+    const { contactPoint } = await service.post('/contact-point', { accountId: 'acc_demo', name, type, config });
+    return (contactPoint as { readonly contactPointId: string }).contactPointId;
+  };
+  const mail = await made('On call', 'email', { addresses: ['on-call@example.com'] });
+  const hook = await made('pager', 'webhook', {
+    url: secretUrl,
+    httpMethod: 'PUT',
+    username: 'bot',
+    password: 'pa55word',
+  });
+  const condition = { metric: 'cpu_percent', operator: 'gt', threshold: 80, duration: '5m' };
+  await service.post('/app-env/alert', {
+    appEnvId: 'env_web_prod',
+    name: 'busy',
+    ...condition,
+    contactPointIds: [mail, hook],
+  });
+  await service.post('/app-env/alert', {
+    appEnvId: 'env_web_staging',
+    name: 'busy',
+    ...condition,
+    threshold: 90,
+    contactPointIds: [mail],
+  });
+}
+
+function readyOf(status: unknown): string | undefined {
+  const { conditions } = status as {
+    readonly conditions: readonly { readonly type: string; readonly status: string }[];
+  };
+  return conditions.find(({ type }) => type === 'Ready')?.status;
+}
+
+function filesIn(folder: string): ReadonlyMap<string, string> {
+  const names = readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter((name) => name.endsWith('.yaml'));
+  return new Map(names.toSorted().map((name) => [name, readFileSync(join(folder, name), 'utf8')]));
+}
+
+async function imported(service: ServiceAtSocket, ...flags: readonly string[]) {
+  const folder = folderOf({});
+  const result = await ran(importAccount, [folder, ...service.flags, ...flags]);
+  return { folder, ...result };
+}
+
+describe('an import', () => {
+  it('writes everything that has an id, with references and without a secret, and sends nothing but GET', async () => {
+    const service = await serviceAtSocket();
+    await clicked(service);
+    const before = await service.commits();
+    const asked = (await service.methods()).length;
+
+    const { code, out, folder } = await imported(service);
+
+    expect(out).toContain('resources  apps 4, environments 5, contact points 2, alerts 2');
+    expect(out).toContain('plan of this folder: 0 calls');
+    expect(code).toBe(0);
+    const files = filesIn(folder);
+    expect(parse(files.get('contact-points/pager.yaml') ?? '')).toMatchObject({
+      spec: {
+        webhook: {
+          url: { valueFrom: { secretKeyRef: { name: 'contact-point-pager', key: 'url' } } },
+          httpMethod: 'PUT',
+          password: { valueFrom: { secretKeyRef: { name: 'contact-point-pager', key: 'password' } } },
+        },
+      },
+    });
+    const alerts = [...files.keys()].filter((name) => name.startsWith('alerts/'));
+    expect(alerts).toHaveLength(2);
+    expect(alerts[0]).toMatch(/^alerts\/busy-alert-[0-9a-f]+\.yaml$/);
+    expect([...files.values()].join('')).not.toMatch(/s3cr3t|pa55word/);
+    expect(new Set((await service.methods()).slice(asked))).toEqual(new Set(['GET']));
+    expect(await service.commits()).toBe(before);
+  });
+
+  it('changes nothing in the service when it is applied, and all of it becomes Ready', async () => {
+    const world = new InProcess({ world: 'demo' });
+    const service = await serviceAtSocket();
+    await clicked(service);
+    await clicked({
+      post: async (path, body) => (await world.request('POST', path, body)).body as Readonly<Record<string, unknown>>,
+    });
+    const { folder } = await imported(service);
+    await world.start();
+    world.account();
+    await world.run(70_000);
+    world.sent.splice(0);
+    const commits = (await world.ledger()).length;
+
+    for (const [path, text] of filesIn(folder)) {
+      const { kind, metadata, spec, stringData } = parse(text);
+      if (kind === 'Secret' && path !== 'secrets/hosting-credentials.yaml') world.secret(metadata.name, stringData);
+      if (kind !== 'Secret' && kind !== 'Kustomization' && kind !== 'HostingAccount')
+        world.apply(kind, metadata.name, spec);
+    }
+    await world.run(600_000);
+
+    const mutating = world.sent.filter(({ path }) => !path.endsWith('/alert/refresh'));
+    expect(mutating).toEqual([]);
+    expect((await world.ledger()).slice(commits).filter(({ kind }) => !kind.includes('refresh'))).toEqual([]);
+    for (const text of filesIn(folder).values()) {
+      const { kind, metadata } = parse(text);
+      if (kind === 'Secret' || kind === 'Kustomization') continue;
+      expect([kind, metadata.name, readyOf(world.get(kind, metadata.name)?.status)]).toEqual([
+        kind,
+        metadata.name,
+        'True',
+      ]);
+    }
+  });
+
+  it('keeps comments and edits by hand, and brings in what changed in the service', async () => {
+    const service = await serviceAtSocket();
+    await clicked(service);
+    const { folder } = await imported(service);
+    const path = join(folder, 'apps/web.yaml');
+    const edited = readFileSync(path, 'utf8')
+      .replace('  port:', '  # the port of nginx\n  port:')
+      .replace('metadata:\n', 'metadata:\n  labels:\n    team: a\n');
+    writeFileSync(path, edited);
+    await service.post('/app', { appId: 'app_web', port: 3001 }, 'PATCH');
+
+    const checked = await ran(importAccount, [folder, ...service.flags, '--check']);
+    const again = await ran(importAccount, [folder, ...service.flags]);
+
+    expect([checked.code, again.code]).toEqual([2, 0]);
+    expect(checked.out).toContain('1 would change: apps/web.yaml');
+    expect(readFileSync(path, 'utf8')).toBe(edited.replace('3000', '3001'));
+    expect((await ran(importAccount, [folder, ...service.flags, '--check'])).code).toBe(0);
+  });
+
+  it('observes what cannot be read, and says what to fill in', async () => {
+    const service = await serviceAtSocket('demo-member');
+    await clicked(service);
+
+    const { out, folder } = await imported(service);
+
+    expect(out).toMatch(
+      /observed +ContactPoint\/pager: settings not readable; fill them in, and secrets\/contact-point-pager.yaml +\[NeedsSecret\]/,
+    );
+    expect(filesIn(folder).get('contact-points/pager.yaml')).toContain('managementPolicy: Observe');
+  });
+
+  it('writes a snapshot without secrets, from which a plan needs no credential', async () => {
+    const service = await serviceAtSocket();
+    await clicked(service);
+    const file = join(folderOf({}), 'snapshot.json');
+    const { folder } = await imported(service, '--snapshot', file);
+    const asked = (await service.methods()).length;
+
+    const planned = await ran(plan, [folder, '--snapshot', file, '--detailed-exitcode']);
+
+    expect(readFileSync(file, 'utf8')).not.toMatch(/s3cr3t|pa55word/);
+    expect(planned.out).not.toMatch(/^[+~!-] /m);
+    expect((await service.methods()).length).toBe(asked);
+  });
+
+  it.each([
+    [
+      'of another account',
+      (text: string) => text.replaceAll('acc_demo', 'acc_9'),
+      'it is of account acc_9, and not of acc_demo',
+    ],
+    [
+      'of another version',
+      (text: string) => text.replace('"version": 1', '"version": 9'),
+      'it is a snapshot of version 9',
+    ],
+    ['that is cut', (text: string) => text.slice(0, 100), 'it is not JSON'],
+    ['that is something else', () => '{}', 'it is no snapshot of an account'],
+  ])('is not planned from a snapshot %s', async (_because, change, line) => {
+    const service = await serviceAtSocket();
+    const file = join(folderOf({}), 'snapshot.json');
+    const { folder } = await imported(service, '--snapshot', file);
+    writeFileSync(file, change(readFileSync(file, 'utf8')));
+
+    const planned = await ran(plan, [folder, '--snapshot', file]);
+
+    expect(planned.err).toContain(line);
+    expect(planned.code).toBe(1);
+  });
+
+  it('writes nothing of a kind whose list may not be read, and ends with 1', async () => {
+    const service = await serviceAtSocket('demo-foreign');
+
+    const { code, out, folder } = await imported(service);
+
+    expect(code).toBe(1);
+    expect(out).toMatch(/skipped +the list of apps: .*\[Forbidden\]/);
+    expect([...filesIn(folder).keys()].filter((name) => name.startsWith('apps/'))).toEqual([]);
+  });
+
+  it('does not touch a folder with a file that it cannot read', async () => {
+    const service = await serviceAtSocket();
+    const folder = folderOf({ 'apps/broken.yaml': 'a: [\n' });
+    mkdirSync(join(folder, 'empty'));
+
+    const { code, err } = await ran(importAccount, [folder, ...service.flags]);
+
+    expect(code).toBe(1);
+    expect(err).toContain('apps/broken.yaml');
+    expect([...filesIn(folder).keys()]).toEqual(['apps/broken.yaml']);
+  });
+});
