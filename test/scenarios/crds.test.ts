@@ -127,7 +127,8 @@ describe('the definitions', () => {
   });
 
   it('show how an object is in columns', async () => {
-    await create('DisasterProtection', { externalId: 'env_db_prod', mode: 'Cold' }, 'db');
+    const environmentRef = { externalId: 'env_db_prod' };
+    await create('DisasterProtection', { environmentRef, mode: 'Cold' }, 'db');
     await setStatus('DisasterProtection', 'db', [condition('RecoveryReady', 'False'), condition('Ready', 'True')]);
 
     const [head, row] = (await kubectl(sharedKubernetes(), 'get', 'dprot', '-n', namespace)).split('\n');
