@@ -69,7 +69,7 @@ function rules(read: ReadFile): readonly (readonly [string, string])[] {
 }
 
 /** The sample of a kind: it is the example of its page. */
-export function sampleOf(kind: KindIdentity, read: ReadFile): string {
+function sampleOf(kind: KindIdentity, read: ReadFile): string {
   const name = `${pageName(kind.kind)}.yaml`;
   const sample = read(`deploy/samples/${name}`) ?? read(`deploy/samples-more/${name}`);
   if (sample === undefined) throw new Error(`${kind.kind} has no sample: write deploy/samples-more/${name}`);

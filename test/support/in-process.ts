@@ -6,7 +6,7 @@ import type { Clock } from '../../src/base/clock.ts';
 import { createOperator, resourceOf, type Operator } from '../../src/cli/operator/operator.ts';
 import { OperatorKey } from '../../src/engine/objects/fingerprint.ts';
 import type { AnyKind } from '../../src/engine/kind/contract/define.ts';
-import { finalizer, group, version } from '../../src/engine/objects/names.ts';
+import { group, version } from '../../src/engine/objects/names.ts';
 import type { KubeObject, Leadership, Log } from '../../src/engine/ports.ts';
 import { openHosting } from '../../src/hosting/open.ts';
 import type { Wire } from '../../src/hosting/wire/wire.ts';
@@ -370,9 +370,6 @@ function dated(reply: Reply, dateMs: number): Reply {
   if (reply.kind !== 'answered') return reply;
   return { ...reply, headers: { date: new Date(dateMs).toUTCString(), ...reply.headers } };
 }
-
-/** The finalizer that holds an object, for assertions. */
-export const held = finalizer;
 
 function collecting(lines: string[]): Log {
   const at = (level: string) => (fields: object, message: string) => {

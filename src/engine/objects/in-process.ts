@@ -20,7 +20,7 @@ export interface FailedCall {
  * Marks in status of a call that was certainly not carried out and will be sent again. Taking them away and putting them back
  * would cost two writes a try.
  */
-export interface LeftMarks {
+interface LeftMarks {
   readonly digest: string;
   readonly marked: Partial<Memory<unknown>>;
   readonly known: Partial<Memory<unknown>>;

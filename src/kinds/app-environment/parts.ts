@@ -74,7 +74,7 @@ function printsIn({ memory }: EnvironmentPass): Prints {
 }
 
 /** True if this value was the last one sent, by its fingerprint. */
-export function isSent(pass: EnvironmentPass, field: string, value: Json): boolean {
+function isSent(pass: EnvironmentPass, field: string, value: Json): boolean {
   return stateOfHidden(pass, field, pass.print(value)) !== 'unsent';
 }
 

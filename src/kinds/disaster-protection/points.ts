@@ -25,7 +25,7 @@ export function byMoment<Point extends Pick<PointItem, 'cutoffAt' | 'pointId'>>(
 }
 
 /** All points, those that are shown first: the oldest, for each step back in time the first that is so old, and as many of the newest as fit. */
-export function shownFirst(points: Iterable<PointItem>): readonly PointItem[] {
+function shownFirst(points: Iterable<PointItem>): readonly PointItem[] {
   const all = byMoment(points);
   const [newest] = all;
   if (newest === undefined || all.length <= mostPoints) return all;

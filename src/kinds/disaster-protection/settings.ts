@@ -57,7 +57,7 @@ export function isSameRegionAccepted({ acknowledgements = [] }: Pick<Spec, 'ackn
 }
 
 /** The fields that the spec states. The service chooses the others. */
-export function desiredOf(spec: Spec): Fields {
+function desiredOf(spec: Spec): Fields {
   const wanted = wantedNames(spec);
   return {
     destinationRegion: spec.destinationRegion,
@@ -76,10 +76,7 @@ export function desiredOf(spec: Spec): Fields {
 type Shown = Partial<Pick<ConfigurationItem, 'settings' | 'warmDestination' | 'plannedDestination'>>;
 
 /** The same as the service shows it; a field that it does not show is absent. */
-export function observedOf(
-  { settings, warmDestination, plannedDestination }: Shown,
-  spec: Pick<Spec, 'target'>,
-): Fields {
+function observedOf({ settings, warmDestination, plannedDestination }: Shown, spec: Pick<Spec, 'target'>): Fields {
   const destination = warmDestination ?? plannedDestination;
   return {
     ...(settings !== undefined && {
@@ -110,7 +107,7 @@ function namedAlike(destination: DestinationNames, { target }: Pick<Spec, 'targe
 }
 
 /** The settings of a journalled item, in the fields of the spec. */
-export function writtenOf(item: ProtectionItem): Fields {
+function writtenOf(item: ProtectionItem): Fields {
   const { envName, appName, createNewApp } = item.target ?? {};
   const plannedDestination = item.target && { envName, appName, createNewApp };
   return observedOf({ settings: settingsIn(item), plannedDestination }, {});

@@ -29,7 +29,7 @@ import {
 } from '../../engine/kind/schema/schema.ts';
 
 /** Presets that the interface names and that are not databases. */
-export const appPresets = [
+const appPresets = [
   'NEXT_JS',
   'REMIX',
   'VITE',

@@ -12,7 +12,7 @@ import { identity, type Facts, type Spec } from './schema.ts';
 type AccountPass = Pass<Spec, Facts>;
 
 /** Proves the token by reading the account, pins the endpoint at the first success, and then reads the catalog. */
-export function accountStep(pass: AccountPass): Step<Facts> {
+function accountStep(pass: AccountPass): Step<Facts> {
   if (pass.subject.deleting) return leave(pass);
   const { endpoint, accountId } = pass.account;
   const apps = appsOf(accountId);
@@ -58,7 +58,7 @@ function troubleOf(pass: AccountPass, apps: Read): Verdict<Facts> | undefined {
 }
 
 /** The condition `Throttled`: whether the service holds back requests, until when, and how many resources wait for that. */
-export function throttled({ account, view, tally, wallMs }: AccountPass): OwnCondition {
+function throttled({ account, view, tally, wallMs }: AccountPass): OwnCondition {
   const type = 'Throttled';
   const { throttledMs } = account;
   if (throttledMs === undefined && view.problem(appsOf(account.accountId))?.why !== 'throttled') {
@@ -101,7 +101,7 @@ function leave(pass: AccountPass): Step<Facts> {
 }
 
 /** The status fields of an account: its endpoint, the catalog, and the resources that use it. */
-export function accountFacts({ account, view, memory, tally }: AccountPass): Facts {
+function accountFacts({ account, view, memory, tally }: AccountPass): Facts {
   const catalog = catalogOf(view, account.accountId);
   const { counts = [], orphans = [] } = tally?.() ?? {};
   const lasting: Facts = {

@@ -21,7 +21,7 @@ export function leasePaceOf(leaseMs: number): LeasePace {
 export const usualLeasePace: LeasePace = leasePaceOf(15_000);
 
 /** Describes how the lease was acquired. */
-export interface Acquisition {
+interface Acquisition {
   /** The predecessor did not release it: it may have died during a call, or may not know yet that it lost the lease. */
   readonly takeOver: boolean;
 }

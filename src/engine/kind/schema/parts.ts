@@ -4,7 +4,7 @@ import { withTransition } from './rules.ts';
 import { choice, fields, serviceId, text } from './schema.ts';
 
 /** The account used when a spec names none. */
-export const defaultAccountRef = { kind: 'HostingAccount', name: 'default' } as const;
+const defaultAccountRef = { kind: 'HostingAccount', name: 'default' } as const;
 
 const AccountRef = fields(
   'The account that this object belongs to. Default: the HostingAccount `default` of this namespace.',
