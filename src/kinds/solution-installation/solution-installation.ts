@@ -120,7 +120,7 @@ function keep(pass: SolutionPass): Step<Facts> {
 }
 
 /** The annotation by which somebody says that the step of the service's note is done. */
-const doneAnnotation = 'apphosting.dev/post-install-done';
+export const doneAnnotation = 'apphosting.dev/post-install-done';
 
 function isDone({ subject }: SolutionPass): boolean {
   return subject.annotations[doneAnnotation] === 'true';
