@@ -55,6 +55,10 @@ const commands: Readonly<Record<string, Entry>> = {
     summary: 'why a resource is not Ready, deepest cause first, and what to do',
     load: async () => (await import('./cli/status/why.ts')).why,
   },
+  doctor: {
+    summary: 'whether an installation is in order, check by check',
+    load: async () => (await import('./cli/doctor/doctor.ts')).doctor,
+  },
   inventory: {
     summary: 'everything that an account of the service has, and which resource manages it',
     load: async () => (await import('./cli/day-two/inventory.ts')).inventory,
