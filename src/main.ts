@@ -83,6 +83,10 @@ const commands: Readonly<Record<string, Entry>> = {
     summary: 'a manifest that activates one recovery point, to review and create',
     load: async () => (await import('./cli/activate.ts')).activate,
   },
+  completion: {
+    summary: 'scripts by which a shell completes commands and flags',
+    load: async () => (await import('./cli/completion/completion.ts')).completion,
+  },
   sandbox: {
     summary: 'everything on this machine: Kubernetes, the service in a box, the operator, samples',
     load: async () => (await import('./sandbox/sandbox.ts')).sandbox,
@@ -111,6 +115,7 @@ async function main(): Promise<number> {
     stdout.write(`${manifest.version}\n`);
     return 0;
   }
+  if (name === '__complete') return (await import('./cli/completion/completion.ts')).complete(rest);
   const entry = commands[name];
   if (entry === undefined) {
     stderr.write(`apphosting: there is no command "${name}"; apphosting --help lists them\n`);

@@ -137,7 +137,7 @@ export async function openSnapshotFile(path: string, accountId: string | undefin
 }
 
 /** The text of a file; what is wrong with it otherwise. */
-export async function textIn(path: string, flag: string): Promise<string | Trouble> {
+async function textIn(path: string, flag: string): Promise<string | Trouble> {
   try {
     return await readFile(path, 'utf8');
   } catch (error) {

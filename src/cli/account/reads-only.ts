@@ -6,7 +6,7 @@ import { openUndiciWire, type OpenWire } from '../../hosting/wire/undici-wire.ts
 import type { Wire } from '../../hosting/wire/wire.ts';
 
 /** The same wire, which sends nothing but reads: for everything else not even a connection is opened. */
-export function readsOnly(wire: Wire): Wire {
+function readsOnly(wire: Wire): Wire {
   return async (request) => {
     if (request.method === 'GET' && request.body === undefined && !request.writes) return wire(request);
     return { failed: 'connection', message: `this command only reads: ${request.method} is not sent` };

@@ -18,7 +18,7 @@ export function namesOf(
 }
 
 /** A text as a name of Kubernetes: at most 50 lower case letters, digits and dashes. */
-export function slugOf(text: string): string {
+function slugOf(text: string): string {
   const plain = text.normalize('NFKD').toLowerCase();
   return (plain.match(/[a-z0-9]+/g) ?? []).join('-').slice(0, 50).replace(/-+$/, '');
 }

@@ -60,7 +60,7 @@ function cellsOf(row: PlanRow, wide: boolean): readonly string[] {
 }
 
 /** One field: `threshold 80 -> 85`. */
-export function fieldAsText(field: PlanField): string {
+function fieldAsText(field: PlanField): string {
   if (field.secret === true) return `${field.name} (secret changes)`;
   const after = valueAsText(field.after);
   return field.before === undefined

@@ -320,7 +320,7 @@ class Stage {
 }
 
 /** The kind of this name; only objects of our kinds take part. */
-export function kindOf(name: string): AnyKind {
+function kindOf(name: string): AnyKind {
   const found = kinds.find(({ kind }) => kind === name);
   if (found === undefined) throw new Error(`${name} is not a kind of ours`);
   return found;

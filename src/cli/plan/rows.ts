@@ -25,7 +25,7 @@ export interface Known {
 }
 
 /** A text of the service as a terminal may show it: no control characters, no marks of ours. */
-export function plainText(text: string): string {
+function plainText(text: string): string {
   return text.replace(/\s*apphosting:[a-z2-7]{16}$/, '').replaceAll(/\p{C}+/gu, ' ');
 }
 

@@ -145,7 +145,7 @@ export function permissive(actors: readonly Actor[]): readonly Actor[] {
 }
 
 /** The account that an actor belongs to, by its key; undefined for an account. */
-export function accountKeyOf({ kind, namespace, spec }: Actor): string | undefined {
+function accountKeyOf({ kind, namespace, spec }: Actor): string | undefined {
   if (kind.endsWith('HostingAccount')) return undefined;
   const ref = isRecord(spec['accountRef']) ? spec['accountRef'] : {};
   const name = typeof ref['name'] === 'string' ? ref['name'] : 'default';
