@@ -21,7 +21,7 @@ const Snapshot = z.strictObject({
 });
 
 /** A snapshot file. */
-export type Snapshot = z.output<typeof Snapshot>;
+type Snapshot = z.output<typeof Snapshot>;
 
 /** The snapshot of everything that was read, as the text of a file. Reads that may hold a secret are left out. */
 export function snapshotOf(reader: AccountReader): string {

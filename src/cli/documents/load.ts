@@ -11,7 +11,7 @@ import { isAlias, isMap, isNode, isScalar, isSeq, LineCounter, parseAllDocuments
 import { isRecord } from '../../base/json.ts';
 
 /** Where something stands. */
-export interface Place {
+interface Place {
   readonly file: string;
   readonly line: number;
 }
@@ -29,7 +29,7 @@ export interface Loaded {
 }
 
 /** Something that keeps a document from being read. */
-export interface Unreadable {
+interface Unreadable {
   readonly place: Place;
   readonly message: string;
 }

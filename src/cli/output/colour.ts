@@ -5,7 +5,7 @@ import { withoutColour } from '../../config.ts';
 export type ColourWish = 'auto' | 'always' | 'never';
 
 /** A colour that is used. */
-export type Colour = 'green' | 'yellow' | 'red' | 'cyan' | 'dim' | 'bold';
+type Colour = 'green' | 'yellow' | 'red' | 'cyan' | 'dim' | 'bold';
 
 /** Colours a text, or leaves it as it is. */
 export type Paint = (colour: Colour, text: string) => string;

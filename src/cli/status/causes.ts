@@ -5,7 +5,7 @@ import { remedies } from '../../crd/remedies.ts';
 import { accountKeyOf, conditionOf, isCurrent, keyOfObject, referencesOf } from '../cluster/objects.ts';
 
 /** One step of a chain. */
-export interface Step {
+interface Step {
   /** `Kind/namespace/name`. */
   readonly key: string;
   readonly reason: string;
