@@ -350,11 +350,65 @@ const clusterFlags = {
   },
 };
 
+/** By which a command about a resource is told how to ask the service itself; what is not given comes from the account of the resource. */
+const serviceFlags = {
+  baseUrl: {
+    help: "where the service is; else as the Secret of the protection's account says",
+    value: 'URL',
+    variable: 'APPHOSTING_BASE_URL',
+    schema: z.string().optional(),
+  },
+  tokenFile: {
+    help: 'a file that holds the access token, which need not be able to write; else that of the account, if you may read its Secret',
+    value: 'FILE',
+    variable: 'APPHOSTING_TOKEN_FILE',
+    schema: z.string().optional(),
+  },
+  accountId: {
+    help: 'the account in the service; else the one that the account of the protection names',
+    value: 'ID',
+    variable: 'APPHOSTING_ACCOUNT_ID',
+    schema: z.string().min(1, 'must be an id').optional(),
+  },
+  allowedHosts: {
+    help: 'a host that the token may be sent to; without any, every public host',
+    value: 'HOST',
+    many: true,
+    schema: z.array(z.string().min(1, 'must be a host')),
+  },
+  allowPrivateAddresses: { help: 'also allow hosts in private networks', schema: z.boolean() },
+  allowInsecureLoopback: { help: 'also allow this machine, over http too: for the simulator', schema: z.boolean() },
+};
+
 /** The flags of `apphosting points`. */
 export const pointsCommand = {
   name: 'points NAME',
-  summary: 'Lists the recovery points of the DisasterProtection NAME, newest first, with age and size.',
-  flags: clusterFlags,
+  summary:
+    'Asks the service for the recovery points of the DisasterProtection NAME, and lists them newest first, with age and size. Where the\nservice cannot be asked it lists those in the status of the protection and says why; it ends with 1 where the service was asked and did not answer.',
+  flags: {
+    ...clusterFlags,
+    before: {
+      help: 'only points of data up to this moment, such as 2026-01-31T12:00:00Z',
+      value: 'TIME',
+      schema: z
+        .string()
+        .refine(
+          (text) => /^\d{4}-\d\d-\d\d/.test(text) && !Number.isNaN(Date.parse(text)),
+          'must be a moment, such as 2026-01-31T12:00:00Z',
+        )
+        .transform((text) => Date.parse(text))
+        .optional(),
+    },
+    limit: { help: 'list so many at most', value: 'N', fallback: '50', schema: wholeNumber(1, 100_000) },
+    output: {
+      help: 'how: a table, json, yaml, or name (the id of each point on a line)',
+      value: 'table|json|yaml|name',
+      fallback: 'table',
+      schema: z.enum(['table', 'json', 'yaml', 'name'], 'must be table, json, yaml or name'),
+      short: 'o',
+    },
+    ...serviceFlags,
+  },
 } satisfies CommandLine<Flags>;
 
 /** The flags of `apphosting activate`. */
@@ -364,6 +418,7 @@ export const activateCommand = {
     'Prints the manifest of a RecoveryActivation of the DisasterProtection NAME: one recovery point, pinned, with an end to its\nvalidity. It applies nothing: read it, fill in what is left open, and create it yourself.',
   flags: {
     ...clusterFlags,
+    ...serviceFlags,
     point: {
       help: 'the recovery point: latest, or enough of the beginning of its id',
       value: 'latest|ID',

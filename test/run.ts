@@ -44,6 +44,7 @@ const generatedFolders = ['crds', 'deploy', 'docs'];
 const steps: readonly Step[] = [
   { name: 'types', fast: true, run: () => program(bin('tsc'), incremental) },
   { name: 'lint', fast: true, run: () => program(bin('oxlint'), ['--type-aware', '--deny-warnings']) },
+  { name: 'unused code', fast: true, run: () => program(bin('knip'), []) },
   { name: 'format', fast: true, run: () => program(bin('oxfmt'), ['--check']) },
   { name: 'generated files', fast: true, run: generatedFiles },
   { name: 'unit tests', fast: true, run: unitTests },

@@ -14,7 +14,7 @@ export interface Progress {
 }
 
 /** One look at the operator's own metrics. */
-export async function progressOf(stage: Stage): Promise<Progress> {
+async function progressOf(stage: Stage): Promise<Progress> {
   const samples = await stage.metrics.all();
   const own = (labels: Readonly<Record<string, string>>) =>
     Object.keys(workKinds).reduce((sum, kind) => sum + sumOf(samples, 'apphosting_objects', { kind, ...labels }), 0);

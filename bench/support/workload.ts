@@ -32,7 +32,7 @@ export const workKinds = {
 type WorkKind = keyof typeof workKinds;
 
 /** How many of a count are of each kind: 5 % apps, 5 % environments, 20 % contact points, and alerts. */
-export function sharesOf(count: number): Readonly<Record<WorkKind, number>> {
+function sharesOf(count: number): Readonly<Record<WorkKind, number>> {
   const share = (part: number) => Math.max(1, Math.round(count * part));
   const shares = { HostedApp: share(0.05), AppEnvironment: share(0.05), ContactPoint: share(0.2) };
   const others = Object.values(shares).reduce((sum, one) => sum + one, 0);

@@ -15,11 +15,6 @@ export function isVersion(text: string): boolean {
   return /^[1-9][0-9]{0,38}$/.test(text);
 }
 
-/** The newer of two; undefined is older than everything. */
-export function newerVersion(a: string | undefined, b: string): string {
-  return a === undefined || compareVersions(a, b) < 0 ? b : a;
-}
-
 /** Whether version `a` is older than `b`. */
 export function isOlderVersion(a: string, b: string): boolean {
   return compareVersions(a, b) < 0;

@@ -9,7 +9,7 @@ export function activate(args: readonly string[]): Promise<number> {
   return aboutProtection('activate', parseNamed(activateCommand, args), manifestOf);
 }
 
-/** What a person decides about an activation. */
+/** The choices of a person about an activation. */
 export interface Choice {
   readonly point: string;
   readonly confirm?: string | undefined;
@@ -52,7 +52,7 @@ export function manifestOf(
         configurationGeneration: point.configurationGeneration,
       },
       target,
-      ...(choice.acknowledgeWriters === true && { writerSafety: 'Acknowledged' }),
+      ...(choice.acknowledgeWriters === true && { acknowledgements: ['WriterSafety'] }),
       confirmation: choice.confirm ?? 'FILL-IN/FILL-IN',
       validUntil: new Date(nowMs + choice.validMinutes * 60_000).toISOString().replace(/\.\d{3}Z$/, 'Z'),
       ...(isAnother(protection) && { afterOperationId: 'FILL-IN' }),
@@ -99,25 +99,30 @@ function targetOf({ facts, spec }: Protection, choice: Choice): object | string 
   };
 }
 
-/** Whether it would be an activation after another one. */
+/** True when the configuration was activated before. */
 function isAnother({ facts, obstacle }: Protection): boolean {
   return facts.activationResult !== undefined || obstacle?.reason === 'AlreadyActivated';
 }
 
-/** How often this point was activated before, as far as the history shows: the same content would be answered with the same operation. */
+/** Counts earlier activations of this point: the service answers the same content with the same operation. */
 function earlierTries({ facts: { operations = [] } }: Protection, { cutoffTime }: Point): number {
   const isOfPoint = (shown: string | undefined) => shown === undefined || sameMoment(shown, cutoffTime);
   return operations.filter(({ kind, cutoffTime: cutoffAt }) => isActivation({ kind, cutoffAt }) && isOfPoint(cutoffAt))
     .length;
 }
 
-/** What a person must know and confirm, as comments above the manifest. */
+/** Comments above the manifest: what a person must know and confirm. */
 function notesOn(protection: Protection, point: Point, choice: Choice, nowMs: number): string {
   const { confirm, acknowledgeWriters, validMinutes } = choice;
   const lines = [
     `Activates data up to ${point.cutoffTime}, ${ageOf(point.cutoffTime, nowMs)} ago; everything newer is lost there.`,
     `May be used for ${validMinutes} minutes. It is not applied: review it, then create it with kubectl create -f.`,
     'Creating it may cost money. DNS is not switched, and no client is reconnected.',
+    ...(protection.stale === undefined
+      ? []
+      : [
+          `The service could not be asked (${protection.stale.why}): the point is from status, and may be gone by now.`,
+        ]),
     ...cautionsOn(protection, nowMs),
     ...(confirm === undefined
       ? ['Fill in spec.confirmation: the app and the environment that are lost, as APP/ENVIRONMENT.']
@@ -126,7 +131,7 @@ function notesOn(protection: Protection, point: Point, choice: Choice, nowMs: nu
       ? ['Accepts that the source may still write where the service cannot fence it: then two sides write.']
       : [
           'If the source may still be writing and cannot be fenced, it is refused. If you accept two sides that write, add to spec:',
-          '  writerSafety: Acknowledged',
+          '  acknowledgements: [WriterSafety]',
         ]),
     ...(isAnother(protection)
       ? [

@@ -1,18 +1,58 @@
-import { pointsCommand } from '../config.ts';
-import { mostPoints } from '../kinds/disaster-protection/schema.ts';
-import { aboutProtection, ageOf, cautionsOn, parseNamed, type Point, type Protection } from './protection.ts';
+import { stringify } from 'yaml';
+import { pointsCommand, type Settings } from '../config.ts';
+import {
+  aboutProtection,
+  ageOf,
+  cautionsOn,
+  parseNamed,
+  type Point,
+  type Protection,
+  type Said,
+} from './protection.ts';
 
-/** `apphosting points NAME`: the recovery points of a protection. */
+/** `apphosting points NAME`: the recovery points of a protection, as the service lists them now. */
 export function points(args: readonly string[]): Promise<number> {
-  const parsed = parseNamed(pointsCommand, args);
-  return aboutProtection('points', parsed, (protection, _settings, nowMs) => ({ text: tableOf(protection, nowMs) }));
+  return aboutProtection('points', parseNamed(pointsCommand, args), listing);
+}
+
+type Asked = Pick<Settings<(typeof pointsCommand)['flags']>, 'before' | 'limit' | 'output'>;
+
+/** Prints the points of a protection. */
+export function listing(protection: Protection, { before, limit, output }: Asked, nowMs: number): Said {
+  const { recoveryPoints = [] } = protection.facts;
+  const asked = recoveryPoints.filter(({ cutoffTime }) => before === undefined || Date.parse(cutoffTime) <= before);
+  const listed = asked.slice(0, limit);
+  const { configurationId, stale } = protection;
+  const whole = {
+    configurationId,
+    source: stale === undefined ? 'Service' : 'Status',
+    total: asked.length,
+    points: listed,
+  };
+  const doubt = stale && {
+    note: `the service could not be asked (${stale.why}); these are the points in status`,
+    isUnsure: stale.asked,
+  };
+  switch (output) {
+    case 'json':
+      return { text: `${JSON.stringify(whole, undefined, 2)}\n`, ...doubt };
+    case 'yaml':
+      return { text: stringify(whole), ...doubt };
+    case 'name':
+      return { text: listed.map(({ pointId }) => `${pointId}\n`).join(''), ...doubt };
+    case 'table':
+      return { text: tableOf(protection, { listed, total: asked.length }, nowMs), ...doubt };
+  }
 }
 
 /** The points as a table, newest first. */
-export function tableOf(protection: Protection, nowMs: number): string {
-  const { recoveryPoints = [] } = protection.facts;
-  if (recoveryPoints.length === 0) return 'The service lists no recovery point.\n';
-  const rows = recoveryPoints.map((point) => [
+function tableOf(
+  protection: Protection,
+  { listed, total }: { readonly listed: readonly Point[]; readonly total: number },
+  nowMs: number,
+): string {
+  if (listed.length === 0) return 'There is no such recovery point.\n';
+  const rows = listed.map((point) => [
     point.pointId.slice(0, 12),
     ageOf(point.cutoffTime, nowMs),
     point.cutoffTime,
@@ -27,13 +67,13 @@ export function tableOf(protection: Protection, nowMs: number): string {
       .join('  ')
       .trimEnd(),
   );
-  const isCut = recoveryPoints.length >= mostPoints;
-  const more = isCut ? [`Only the newest ${mostPoints} are listed; the service may have older ones.`] : [];
+  const more =
+    total > listed.length ? [`${listed.length} of ${total} are listed; --limit and --before show others.`] : [];
   const notes = [...more, ...cautionsOn(protection, nowMs)];
   return [...lines, ...(notes.length === 0 ? [] : ['', ...notes]), ''].join('\n');
 }
 
-/** What a recovery from the point would need, as far as it is known. */
+/** The resources that a recovery from the point would need, as far as they are known. */
 function sizeOf({ sizing }: Point): string {
   if (sizing === undefined) return '-';
   const parts = [

@@ -1,13 +1,14 @@
 /** A DisasterProtection as it stands in the cluster, for the commands that help to activate it. */
-import { CustomObjectsApi } from '@kubernetes/client-node';
+import { CoreV1Api, CustomObjectsApi } from '@kubernetes/client-node';
 import type { Clock } from '../base/clock.ts';
 import { parseFlags, wholeEnvironment, type CommandLine, type Flag, type Parsed, type Settings } from '../config.ts';
 import { group, version } from '../engine/objects/names.ts';
 import { Facts, Spec } from '../kinds/disaster-protection/schema.ts';
 import { ask, findCluster } from '../kube/client/api-classes.ts';
+import { livePoints, type LivePoints, type ServiceSettings } from './live-points.ts';
 import { realClock } from './run.ts';
 
-/** What the commands need to know of a protection. */
+/** A protection as the commands need it. */
 export interface Protection {
   readonly name: string;
   readonly namespace: string;
@@ -18,13 +19,20 @@ export interface Protection {
   readonly doubt: string | undefined;
   /** The reason and message of ActivationAvailable, when it is False. */
   readonly obstacle: { readonly reason: string; readonly message: string } | undefined;
+  /** Set when the points come from status: says why the service did not list them. */
+  readonly stale?: Extract<LivePoints, { readonly why: string }>;
 }
+
+/** The output of a command, or why there is none. `note` goes to stderr, and `isUnsure` makes the command end with 1. */
+export type Said =
+  | { readonly text: string; readonly note?: string; readonly isUnsure?: boolean }
+  | { readonly refused: string };
 
 /** One recovery point, as status lists it. */
 export type Point = NonNullable<Facts['recoveryPoints']>[number];
 
 /** Which protection a command is about, and where. */
-interface Asked {
+interface Asked extends ServiceSettings {
   readonly name: string;
   readonly kubeconfig: string | undefined;
   readonly context: string | undefined;
@@ -53,7 +61,7 @@ export function parseNamed<F extends Readonly<Record<string, Flag<unknown>>>>(
 export async function aboutProtection<S extends Asked>(
   name: string,
   parsed: Parsed<S>,
-  textOf: (protection: Protection, settings: S, nowMs: number) => { text: string } | { refused: string },
+  textOf: (protection: Protection, settings: S, nowMs: number) => Said,
 ): Promise<number> {
   if (parsed.kind === 'help') {
     process.stdout.write(parsed.text);
@@ -66,7 +74,8 @@ export async function aboutProtection<S extends Asked>(
     const said = textOf(protection, parsed.settings, realClock.wall());
     if ('refused' in said) return complain(`apphosting ${name}: ${said.refused}`, 1);
     process.stdout.write(said.text);
-    return 0;
+    const code = said.isUnsure === true ? 1 : 0;
+    return said.note === undefined ? code : complain(`apphosting ${name}: ${said.note}`, code);
   } catch (error) {
     return complain(`apphosting ${name}: ${error instanceof Error ? error.message : String(error)}`, 1);
   }
@@ -77,7 +86,7 @@ function complain(line: string, code: number): number {
   return code;
 }
 
-/** Reads a protection from the cluster; a sentence where that is not possible. */
+/** Reads a protection from the cluster and its points from the service; a sentence where there is no protection to read. */
 async function readProtection(asked: Asked, clock: Clock): Promise<Protection | string> {
   const { kubeconfig, context, name } = asked;
   const cluster = await findCluster({
@@ -87,12 +96,35 @@ async function readProtection(asked: Asked, clock: Clock): Promise<Protection | 
     ...(context !== undefined && { context }),
   });
   const namespace = asked.namespace ?? cluster.namespace ?? 'default';
-  const api = cluster.config.makeApiClient(CustomObjectsApi);
-  const read = api.getNamespacedCustomObject({ group, version, plural: 'disasterprotections', namespace, name });
-  const object: unknown = await ask(clock, `reading DisasterProtection ${namespace}/${name}`, read);
+  const custom = cluster.config.makeApiClient(CustomObjectsApi);
+  const core = cluster.config.makeApiClient(CoreV1Api);
+  const ours = (plural: string, named: string): Promise<unknown> => {
+    const read = custom.getNamespacedCustomObject({ group, version, plural, namespace, name: named });
+    return ask(clock, `reading ${plural} ${namespace}/${named}`, read);
+  };
+  const object = await ours('disasterprotections', name);
   if (object === undefined) return `there is no DisasterProtection ${namespace}/${name}`;
   const { spec, status } = object as { readonly spec: unknown; readonly status: unknown };
-  return protectionFrom({ name, namespace, spec, status });
+  const protection = protectionFrom({ name, namespace, spec, status });
+  if (typeof protection === 'string') return protection;
+  const objects = {
+    account: (named: string) => ours('hostingaccounts', named),
+    secret: (named: string): Promise<unknown> =>
+      ask(clock, `reading Secret ${namespace}/${named}`, core.readNamespacedSecret({ namespace, name: named })),
+  };
+  return withPoints(protection, await livePoints(objects, protection, asked));
+}
+
+/** The protection with the points that the service lists; without an answer, with those of status. */
+export function withPoints(protection: Protection, live: LivePoints): Protection {
+  if ('why' in live) return { ...protection, stale: live };
+  const { obstacle, facts } = protection;
+  const isGone = live.points.length > 0 && obstacle?.reason === 'NoRecoveryPoint';
+  return {
+    ...protection,
+    facts: { ...facts, recoveryPoints: [...live.points] },
+    obstacle: isGone ? undefined : obstacle,
+  };
 }
 
 /** A protection from its object; a sentence where it has nothing to activate. */
@@ -125,7 +157,7 @@ export function protectionFrom(object: {
   return { name, namespace, configurationId, spec: spec.data, facts: facts.data, doubt, obstacle };
 }
 
-/** What a person must know of a list of points before choosing one of them; nothing when it is as it should be. */
+/** Warnings about a list of points, for whoever chooses one. */
 export function cautionsOn({ facts, doubt, obstacle }: Protection, nowMs: number): readonly string[] {
   const { recoveryPoints: [newest] = [], settings } = facts;
   const intervalMs = (settings?.snapshotIntervalSeconds ?? Number.POSITIVE_INFINITY) * 1_000;
@@ -143,7 +175,7 @@ export function cautionsOn({ facts, doubt, obstacle }: Protection, nowMs: number
   ];
 }
 
-/** How old something is, in the two largest units. */
+/** The age of something in its two largest units. */
 export function ageOf(moment: string, nowMs: number): string {
   const minutes = Math.max(0, Math.floor((nowMs - Date.parse(moment)) / 60_000));
   if (minutes < 60) return `${minutes}m`;

@@ -3,7 +3,6 @@ import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
 import { performance } from 'node:perf_hooks';
 import { parseFlags, runCommand, wholeEnvironment, type RunSettings } from '../config.ts';
-import type { Powers } from '../engine/kind/contract/pass.ts';
 import type { Leadership, Log } from '../engine/ports.ts';
 import { openHosting } from '../hosting/open.ts';
 import { openKube } from '../kube/client/client.ts';
@@ -11,7 +10,7 @@ import { findCredentials } from '../kube/credentials/credentials.ts';
 import { agesOf } from '../kube/watch/health.ts';
 import { leasePaceOf } from '../kube/lease/lease-options.ts';
 import { LeaseElection } from '../kube/lease/lease.ts';
-import { latestOf, standingAfter, type Standing } from '../kube/lease/lease-annotations.ts';
+import { laterOf } from './operator/started.ts';
 import { kinds } from '../kinds/index.ts';
 import { openLog } from '../telemetry/logger.ts';
 import { MetricRegistry } from '../telemetry/metrics.ts';
@@ -35,11 +34,6 @@ export const realClock: Clock = {
 export const realEntropy: Entropy = { fraction: Math.random, uuid: randomUUID };
 
 const leaseName = 'apphosting-operator';
-/** What the lease says since when each power has been given. */
-const sinceNames = {
-  activation: 'apphosting.dev/activation-since',
-  accountReset: 'apphosting.dev/account-reset-since',
-} as const;
 const stopMs = 25_000;
 
 /** `apphosting run`: the operator until SIGTERM or SIGINT. */
@@ -63,6 +57,7 @@ function complain(line: string, code: number): number {
 }
 
 async function operate(settings: RunSettings): Promise<number> {
+  const started = { wall: realClock.wall(), monotonic: realClock.monotonic() };
   const log = openLog(settings.logLevel, process.stdout.isTTY);
   const metrics = new MetricRegistry();
   const credentials = await findCredentials({
@@ -102,7 +97,6 @@ async function operate(settings: RunSettings): Promise<number> {
       namespace: operatorNamespace,
       identity: instance,
       rewound: () => operator.rewound(),
-      serverDate: api.serverDate?.(),
     });
     const operator: Operator = createOperator({
       kinds,
@@ -120,7 +114,11 @@ async function operate(settings: RunSettings): Promise<number> {
       selector: settings.selector,
       secretWatch: settings.secretWatch,
       readOnly: settings.readOnly,
-      powers: powersOf(election),
+      powers: {
+        sinceMs: laterOf(started, api.serverDate?.()),
+        activation: settings.enableActivation,
+        accountReset: settings.enableAccountReset,
+      },
       horizonMs: settings.horizonSeconds * 1_000,
       callMs: settings.callDeadlineSeconds * 1_000,
       pollMs: settings.pollSeconds * 1_000,
@@ -137,8 +135,6 @@ interface Election {
   readonly leadership: Leadership;
   /** Resolves when won, with how long calls that cannot be repeated must wait. */
   readonly won: Promise<{ readonly takeOver: boolean }>;
-  /** Since when every process that acted had what this one has; empty until it is won. */
-  readonly standing: () => Standing;
   /** Resolves with why it was lost. */
   readonly lost: Promise<string>;
   start(): void;
@@ -153,20 +149,10 @@ function elect(
     namespace: string;
     identity: string;
     rewound: () => void;
-    /** What the API server's clock showed last. */
-    serverDate: Parameters<typeof latestOf>[1];
   },
 ): Election {
-  const carries = [
-    ...(settings.enableActivation ? [sinceNames.activation] : []),
-    ...(settings.enableAccountReset ? [sinceNames.accountReset] : []),
-  ];
   if (settings.leaderElect === 'off') {
-    const now = { wall: realClock.wall(), monotonic: realClock.monotonic() };
-    const nowMs = latestOf(now, around.serverDate);
-    const standing = standingAfter(undefined, carries, { beganMs: nowMs, wallMs: nowMs });
     return {
-      standing: () => standing,
       leadership: { mayAct: () => undefined },
       won: Promise.resolve({ takeOver: false }),
       lost: new Promise(() => undefined),
@@ -174,7 +160,6 @@ function elect(
       stop: () => Promise.resolve(),
     };
   }
-  let standing: Standing = {};
   const won = Promise.withResolvers<{ readonly takeOver: boolean }>();
   const lost = Promise.withResolvers<string>();
   const lease = new LeaseElection({
@@ -182,38 +167,17 @@ function elect(
     clock: realClock,
     entropy: realEntropy,
     name: leaseName,
-    carries,
     pace: leasePaceOf(settings.leaseSeconds * 1_000),
-    onAcquired: (acquisition) => {
-      standing = acquisition.standing;
-      won.resolve(acquisition);
-    },
+    onAcquired: won.resolve,
     onLost: lost.resolve,
     onRewind: () => around.rewound(),
   });
   return {
     leadership: lease,
     won: won.promise,
-    standing: () => standing,
     lost: lost.promise,
     start: () => lease.start(),
     stop: () => lease.stop(),
-  };
-}
-
-/** The powers of this process; they are known when it is to act. */
-function powersOf({ standing }: Pick<Election, 'standing'>): Powers {
-  const since = (power: keyof typeof sinceNames): number | undefined => {
-    const said = standing()[sinceNames[power]];
-    return said === undefined ? undefined : Date.parse(said);
-  };
-  return {
-    get activation() {
-      return since('activation');
-    },
-    get accountReset() {
-      return since('accountReset');
-    },
   };
 }
 

@@ -1,9 +1,9 @@
-/** What Argo CD must be told of our kinds: how healthy they are, and what may be done to them from its page. */
+/** Configuration for Argo CD: the health of our kinds, and the actions that its page offers. */
 import type { KindIdentity } from '../engine/kind/contract/define.ts';
 import { group } from './manifest.ts';
 
 const forAll = ['refresh', 'pause', 'resume'];
-// What activates, discards or resets is never one click away.
+// Activating, discarding and resetting is never one click away.
 const forOne: Readonly<Record<string, readonly string[]>> = {
   AppEnvironment: ['redeploy', 'stop', 'start'],
   DisasterProtection: ['validate-now'],

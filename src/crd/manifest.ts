@@ -143,10 +143,16 @@ function columns(kind: KindIdentity): readonly Column[] {
       ? []
       : [{ name: 'ID', path: `.status.${kind.idField}`, wide: true, description: 'The id in the service.' }];
   return [
-    { name: 'READY', path: `${ready}.status`, description: 'Whether the service equals the spec.' },
+    {
+      name: 'READY',
+      path: `${ready}.status`,
+      description:
+        kind.life === 'account' ? 'Whether the credential opens the account.' : 'Whether the service equals the spec.',
+    },
     { name: 'REASON', path: `${ready}.reason`, description: 'Why.' },
     ...kind.columns,
     ...id,
+    { name: 'MESSAGE', path: `${ready}.message`, wide: true, description: 'Why, as a sentence.' },
     { name: 'AGE', path: '.metadata.creationTimestamp', type: 'date', description: 'How old the resource is.' },
   ];
 }

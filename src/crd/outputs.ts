@@ -8,7 +8,7 @@ import { clusterWide, forUsers, namespaced, ownNamespace } from './rbac.ts';
 import { page, pageName, troubleshooting } from './reference.ts';
 import { yaml } from './text.ts';
 
-/** What stands in the tree already; undefined where there is no such file. */
+/** Reads a file of the tree; undefined if there is no such file. */
 export type ReadFile = (path: string) => string | undefined;
 
 /** Folders in which nothing may stand but what is generated. */
@@ -36,7 +36,7 @@ function guide(read: ReadFile): readonly (readonly [string, string])[] {
   return existing === undefined ? [] : [[path, troubleshooting(existing)]];
 }
 
-/** What is installed: neither Kustomize nor Helm reads a file outside of its own folder, so each has its copy. */
+/** Files to install, a copy each for Kustomize and Helm: neither reads a file outside of its own folder. */
 function installed(kinds: readonly KindIdentity[]): readonly (readonly [string, string])[] {
   const kustomize = 'deploy/kustomize';
   const chart = 'deploy/helm/apphosting-operator/files';
@@ -69,7 +69,7 @@ function rules(read: ReadFile): readonly (readonly [string, string])[] {
 }
 
 /** The sample of a kind: it is the example of its page. */
-export function sampleOf(kind: KindIdentity, read: ReadFile): string {
+function sampleOf(kind: KindIdentity, read: ReadFile): string {
   const name = `${pageName(kind.kind)}.yaml`;
   const sample = read(`deploy/samples/${name}`) ?? read(`deploy/samples-more/${name}`);
   if (sample === undefined) throw new Error(`${kind.kind} has no sample: write deploy/samples-more/${name}`);

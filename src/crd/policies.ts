@@ -37,7 +37,7 @@ function inEffect({ name, operations, resources, variables, expression, message 
   return [policy, { apiVersion, kind: 'ValidatingAdmissionPolicyBinding', metadata, spec }];
 }
 
-/** Who creates what activates or discards needs the verb `activate` on the protection that it names. */
+/** Creating an activation or a discard needs the verb `activate` on the protection that it names. */
 export function activationPolicy(): readonly object[] {
   return inEffect({
     name: 'apphosting-activation',
@@ -48,7 +48,7 @@ export function activationPolicy(): readonly object[] {
   });
 }
 
-/** Who lets a resource use a Secret must be able to read Secrets there; what was named before may stay. */
+/** Letting a resource use a Secret needs the permission to read Secrets there; Secrets that it named before may stay. */
 export function secretReferencePolicies(kinds: readonly KindIdentity[]): readonly object[] {
   return kinds
     .filter(({ scope }) => scope === 'Namespaced')

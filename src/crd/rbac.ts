@@ -24,7 +24,7 @@ function role(kind: Role['kind'], name: string, rules: readonly PolicyRule[], la
 
 const plurals = (kinds: readonly KindIdentity[]) => kinds.map(({ plural }) => plural);
 
-/** What the operator does with its own kinds: it reads all, writes status, and holds what deletion must undo. */
+/** Permissions on our own kinds: read all, write status, and set finalizers on those whose deletion calls the service. */
 function ownKinds(kinds: readonly KindIdentity[]): readonly PolicyRule[] {
   const held = kinds.filter(({ holds }) => holds);
   const of = (resources: readonly string[], verbs: readonly string[]) => ({ apiGroups: [group], resources, verbs });
@@ -56,7 +56,7 @@ export function namespaced(kinds: readonly KindIdentity[]): readonly Role[] {
   return [role('Role', 'apphosting-operator', [...ownKinds(inside), ...used(['objects'])])];
 }
 
-/** What the operator needs in its own namespace, wherever its resources are. */
+/** Permissions in the operator's own namespace. */
 export function ownNamespace(): readonly Role[] {
   return [role('Role', 'apphosting-operator-own', used(['own']))];
 }

@@ -1,4 +1,4 @@
-/** What to do about each reason: docs/troubleshooting.md and the page of each kind are made from it and from the list of reasons. */
+/** A remedy for each reason; docs/troubleshooting.md and the page of each kind are generated from it. */
 import type { Reason } from '../engine/kind/contract/reasons.ts';
 
 type Remedies = Partial<Readonly<Record<Reason, string>>>;
@@ -92,6 +92,8 @@ const stalled = {
   NotFound: 'Is the id right, and can the token see it?',
   ObjectGone:
     'Set `spec.lifecycle.onMissing: Recreate` for a new and empty one, and take out `spec.externalId` where it names the one that is gone; or delete the resource.',
+  ChangeNotShown:
+    'Look in the console what the service has. Does it not take the field, take it out of the spec and tell its support; then change the spec to go on.',
   Contested: 'Find who else writes the field: another cluster, a pipeline, a person. Change the spec to go on.',
   EndpointChanged:
     'Was the address changed by mistake, change it back. Otherwise accept it on the account: `apphosting.dev/accept-endpoint: HOST`.',
@@ -101,8 +103,8 @@ const stalled = {
     'Has the token lost a permission, or does it belong to another member now? Give it back. If the objects are really gone: annotate the account with a new value of `apphosting.dev/accept-missing`.',
   JournalDamaged: 'Find out who writes status. Look in the service what exists; then remove `status.internal.journal`.',
   ConfigurationGone:
-    'If the protection is still wanted, raise `spec.enrolment` as the message says; if not, delete it.',
-  WipedByReset: 'If the protection is still wanted, raise `spec.enrolment` as the message says; if not, delete it.',
+    'If the protection is still wanted, raise `spec.enrollment` as the message says; if not, delete it.',
+  WipedByReset: 'If the protection is still wanted, raise `spec.enrollment` as the message says; if not, delete it.',
 } as const satisfies Remedies;
 
 const final = {
@@ -125,6 +127,13 @@ const aspects = {
   Throttling: '[The runbook](runbooks/budget-exhausted.md).',
   NotThrottled: nothing,
   Propagated: nothing,
+  ChangesPending:
+    'Deploy the environments, for instance with `apphosting.dev/redeploy-at`; or set `spec.applyImmediately: true`, which deploys to all of them.',
+  NoChangesPending: nothing,
+  TokenSuffices: nothing,
+  ToBeDoneByYou:
+    'Do what `status.postInstallNote` says; then annotate it with `apphosting.dev/post-install-done: "true"`.',
+  NothingToDo: nothing,
   NotDeployedYet: 'Nothing: the first alert in a region may bring it there.',
   Firing: 'What your alert is for.',
   Normal: nothing,
@@ -142,6 +151,10 @@ const aspects = {
   NothingAdded: nothing,
   FeatureNotShown: 'Look in the console whether the account enforces access by environment.',
   RecoveryReady: nothing,
+  NotProtected:
+    'Let the protection be set up: its Ready condition says what it waits for, or that it is only observed.',
+  NotEligible:
+    'Change the field that the message names to one of the values that it lists; `status.source` has all of them.',
   NeedsAttention: '[The runbook](runbooks/protection-not-ready.md).',
   ChainRollover: byItself,
   CatchingUp: byItself,
@@ -175,21 +188,24 @@ const only = (kinds: readonly string[], ...names: readonly Reason[]) => names.ma
 
 /** The reasons that not every kind can have, with the kinds that can. */
 const own: ReadonlyMap<Reason, readonly string[]> = new Map([
-  ...only(accounts, 'Unauthorized', 'HostNotAllowed', 'InUse', 'Throttling', 'NotThrottled'),
-  ...only(['HostedApp'], 'UnknownPreset', 'ApplyInDoubt'),
+  ...only(accounts, 'Unauthorized', 'HostNotAllowed', 'InUse', 'Throttling', 'NotThrottled', 'TokenSuffices'),
+  ...only(['HostedApp'], 'UnknownPreset', 'ApplyInDoubt', 'ChangesPending', 'NoChangesPending'),
   ...only(['HostedApp', 'AppEnvironment', 'SolutionInstallation'], 'EnvironmentInDoubt'),
   ...only(['AppEnvironment', 'DisasterProtection', 'MemberAccess'], 'EnvironmentChanged'),
   ...only(['AppEnvironment'], 'UnknownRemoteStatus', 'NeverDeployed', 'RollbackRefused'),
   ...only(['AppEnvironment'], 'DeployInDoubt', 'DeployFailed', 'DeployAssumed', 'DeployHeld', 'PendingNextBuild'),
   ...only(['AppEnvironment'], 'Running', 'Stopped'),
   ...only(['AppEnvironment', 'MemberAccess', 'MetricAlert'], 'EnvironmentNotFound'),
+  ...only(['SolutionInstallation'], 'ToBeDoneByYou', 'NothingToDo'),
   ...only(['SolutionInstallation'], 'UnknownSolution', 'PartiallyInstalled', 'UpgradeInDoubt', 'InstallationIdUnknown'),
+  ...only(['HostedApp', 'ContactPoint', 'MetricAlert'], 'ChangeNotShown'),
   ...only(['ContactPoint'], 'Propagated', 'NotDeployedYet'),
   ...only(['MetricAlert'], 'Firing', 'Normal', 'Pending', 'NoData', 'EvaluationError', 'AlertPaused', 'NotRefreshed'),
   ...only(['MetricAlert'], 'UnknownAlertState'),
   ...only(['MemberAccess'], 'AccessWiderThanSpec', 'AsSpecified', 'FeatureNotShown', 'AddedByOthers', 'NothingAdded'),
   ...only(['DisasterProtection'], 'Preparing', 'ConfigurationGone', 'WipedByReset', 'RecoveryReady', 'NeedsAttention'),
   ...only(['DisasterProtection'], 'ChainRollover', 'CatchingUp', 'RpoExceeded', 'SustainedStandby', 'SeedBoost'),
+  ...only(['DisasterProtection'], 'NotProtected', 'NotEligible'),
   ...only(['DisasterProtection'], 'CaughtUp', 'ActivationPossible', 'NoRecoveryPoint', 'NothingPending'),
   ...only(['DisasterProtection', 'RecoveryActivation'], 'NotDisclosed'),
   ...only(
@@ -207,10 +223,10 @@ const own: ReadonlyMap<Reason, readonly string[]> = new Map([
   ...only(['ActivationDiscard'], 'OperationNotActive'),
 ]);
 
-/** Whether a resource of this kind can have this reason. */
+/** True if a resource of this kind can have this reason. */
 export function canHave(kind: string, reason: Reason): boolean {
   return own.get(reason)?.includes(kind) ?? true;
 }
 
-/** What to do about each reason; one that is missing here does not compile. */
+/** The remedy of each reason; a reason without one does not compile. */
 export const remedies: Readonly<Record<Reason, string>> = { ...ready, ...waiting, ...stalled, ...final, ...aspects };

@@ -21,7 +21,7 @@ export interface Structural {
   readonly [keyword: string]: unknown;
 }
 
-/** What zod says of a node, as JSON schema. */
+/** A node of zod's JSON schema. */
 interface Node {
   readonly type?: string;
   readonly description?: string;
@@ -65,7 +65,7 @@ function convert(node: Node, path: string, steady: boolean): Structural {
   return { ...Object.fromEntries(own), ...within(node, type, path, steady) } as Structural;
 }
 
-/** What depends on the type: bounds are checked, children converted. */
+/** Checks the bounds of a node and converts its children, by type. */
 function within(node: Node, type: string, path: string, steady: boolean): Partial<Structural> {
   switch (type) {
     case 'object':

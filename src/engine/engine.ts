@@ -4,6 +4,7 @@
  * Guarantees: one pass per object at a time; every change of an object, of what it refers to, of a Secret it uses or of what
  * the service shows of it leads to a pass; nothing is acted on that is older than our own last write.
  */
+import { withoutUnshown } from './kind/planner/planner.ts';
 import { sameJson } from '../base/json.ts';
 import { isOlderVersion } from '../base/resource-version.ts';
 import { Accounts } from './account/accounts.ts';
@@ -41,15 +42,9 @@ export class Engine {
   readonly #gate: AccountGate;
   readonly #dropped = new DroppedReferences();
   #quarantinedUntil = Number.NEGATIVE_INFINITY;
-  /**
-   * True while an object that was not in the first list must be new. A selector, or a cluster that was restored, can bring up
-   * old ones.
-   */
-  #tellsBirths: boolean;
 
   constructor(options: EngineOptions) {
     const { clock, entropy } = options;
-    this.#tellsBirths = options.settings.seesAll;
     const onTaken = (ms: number) => options.metrics.observe('apphosting_queue_wait_seconds', {}, ms / 1_000);
     this.#queue = new WorkQueue({
       clock,
@@ -153,7 +148,6 @@ export class Engine {
   /** Handles a cluster that was restored from a backup: our writes may be lost, and its objects may be old. */
   rewound(): void {
     this.#written.clear();
-    this.#tellsBirths = false;
     this.quarantine(this.#parts.settings.horizonMs);
     for (const stored of this.#parts.objects.values()) this.#queue.enqueue(stored.key, urgencies.change);
   }
@@ -194,8 +188,6 @@ export class Engine {
     const before = this.#parts.objects.get(key);
     const stored = this.#parts.objects.apply(object, own);
     if (stored === undefined) return;
-    const isNew = before?.object.metadata.uid !== object.metadata.uid && own === undefined && !initial;
-    if (isNew && this.#tellsBirths) this.#parts.inProcessStates.of(object.metadata.uid).isYounger = true;
     this.#noteForced(stored);
     const change = changeOf(object, before);
     // A reconcile that is about to end need not be woken by its own write.
@@ -315,7 +307,10 @@ export class Engine {
     const inProcess = this.#parts.inProcessStates.of(metadata.uid);
     this.#gate.noteAccepted(stored);
     if (token === undefined || token === stored.status.lastHandledReconcileAt) inProcess.forced = undefined;
-    else if (inProcess.forced?.token !== token) inProcess.forced = { token, since: this.#parts.clock.monotonic() };
+    else if (inProcess.forced?.token !== token) {
+      inProcess.forced = { token, since: this.#parts.clock.monotonic() };
+      inProcess.notes = withoutUnshown(inProcess.notes);
+    }
   }
 }
 

@@ -113,13 +113,13 @@ export interface SendOptions {
 }
 
 /** The object that a call is made for, by its key, and what the call does in the words of the user's YAML. */
-export interface SentFor {
+interface SentFor {
   readonly object: string;
   readonly words: string;
 }
 
 /** The state of an account's credential: valid, refused or throttled, and what it is used for. */
-export interface ServiceHealth {
+interface ServiceHealth {
   readonly unauthorizedSince: number | undefined;
   /** Monotonic time until which every call with this credential waits. */
   readonly throttledUntil: number | undefined;

@@ -1,5 +1,5 @@
 /**
- * How many requests one credential may send, shared by every account that uses it.
+ * Limits the requests of one credential, for every account that uses it.
  *
  * At most `requestsPerSecond` starts in any window of one second, at most `concurrency` at once, the more urgent first; each
  * eighth turn goes to whoever waits longest, so that nobody starves. When the service says 429 everybody waits as long as it
@@ -14,7 +14,7 @@ import type { Clock, Entropy } from '../base/clock.ts';
 import type { Urgency } from '../engine/ports.ts';
 import { longestPauseMs } from './wire/retry-after.ts';
 
-/** What the accounts allow. */
+/** The limits of an account. */
 export interface Allowance {
   readonly requestsPerSecond: number;
   readonly concurrency: number;
@@ -43,7 +43,7 @@ export class Budget {
   /** The smallest of what the members allow. */
   #allowed: Allowance = alone;
   readonly #plans = new Map<object, number>();
-  /** Who waits for a turn, by urgency. */
+  /** The requests that wait for a turn, by urgency. */
   readonly #queue = new PQueue<ByUrgency>({ concurrency: alone.concurrency, queueClass: ByUrgency });
   /** Ends the wait of one who has no turn yet, with the reason. */
   readonly #leaving = new Set<AbortController>();
@@ -119,7 +119,7 @@ export class Budget {
     if (grantedAt > this.#cut.at) this.#strikes = 0;
   }
 
-  /** How long everybody has to wait now. */
+  /** The rest of the pause for everybody, in ms. */
   pauseMs(): number {
     return Math.max(this.#pausedUntil - this.#clock.monotonic(), 0);
   }
@@ -148,19 +148,19 @@ export class Budget {
     return () => this.#announced.delete(announced);
   }
 
-  /** How long a call that is announced now may have to wait behind what is as urgent: polls leave it half of the budget at least. */
+  /** The longest wait of a call that is announced now, behind calls as urgent: polls leave it half of the budget at least. */
   waitMs(urgency: Urgency): number {
     const rank = urgencies.indexOf(urgency);
     const before = [...this.#announced].filter((other) => urgencies.indexOf(other.urgency) <= rank).length;
     return this.pauseMs() + (1_000 * before) / (this.requestsPerSecond() / 2);
   }
 
-  /** How many turns were given since the beginning. */
+  /** The number of turns given since the beginning. */
   granted(): number {
     return this.#turns;
   }
 
-  /** How many wait for a turn. */
+  /** The number of requests that wait for a turn. */
   waiting(): number {
     return this.#queue.size;
   }
@@ -185,8 +185,9 @@ export class Budget {
       members.length === 0
         ? alone
         : { requestsPerSecond: least('requestsPerSecond'), concurrency: least('concurrency') };
-    this.#queue.concurrency = Math.max(1, Math.floor(this.#allowed.concurrency));
+    // First, or a request could start that a smaller rate does not allow.
     this.#pace();
+    this.#queue.concurrency = Math.max(1, Math.floor(this.#allowed.concurrency));
   }
 
   #waitMs(now: number): number {

@@ -14,7 +14,7 @@ import type { ExchangeOptions, Transport } from './wire/transport.ts';
 const firstPauseMs = 2000;
 const longestPauseMs = 300_000;
 
-/** What an exchange needs beside the request. */
+/** How urgent an exchange is, and what ends its wait for a turn. */
 export interface Passage extends ExchangeOptions {
   readonly urgency: Urgency;
   /** Ends the wait for a turn; an exchange that has begun goes on. */
@@ -38,7 +38,7 @@ function answerOf(seen: Seen): string {
 /** One token at one origin. */
 export class Credential {
   readonly budget: Budget;
-  /** What reads of a state may take of the budget, for all accounts together. */
+  /** The share of the budget for reads of a state, for all accounts of the credential together. */
   readonly states = new StateShare();
   readonly #clock: Clock;
   readonly #metrics: Metrics;

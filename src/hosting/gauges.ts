@@ -5,14 +5,14 @@ import type { Mirror } from './mirror/mirror.ts';
 
 const everyMs = 15_000;
 
-/** What is stated of one account, whichever of its services stated it last. */
+/** The gauges of one account that are set now, by whichever of its services. */
 export interface Series {
   readonly account: string;
   /** Labels, by the name of the gauge and them. */
   readonly stated: Map<string, Readonly<Record<string, string>>>;
 }
 
-/** What is measured, and as what it is stated. */
+/** The parts that gauges are read from, and where they are set. */
 export interface Measured {
   readonly clock: Clock;
   readonly metrics: Metrics;

@@ -11,7 +11,7 @@ import { openService } from './service.ts';
 import { openUndiciWire, type OpenWire } from './wire/undici-wire.ts';
 import type { Wire } from './wire/wire.ts';
 
-/** What hosting needs from around it. */
+/** The parts that hosting is built from. */
 export interface HostingOptions {
   readonly clock: Clock;
   readonly entropy: Entropy;

@@ -16,7 +16,7 @@ export * from './api/environments.ts';
 export * from './api/member-access.ts';
 export * from './api/solutions.ts';
 
-/** What each endpoint with a body accepts; the transport sends nothing else. */
+/** The schema of each endpoint's body; the transport sends nothing else. */
 export const bodySchemas: BodySchemas = {
   ...appBodies,
   ...environmentBodies,

@@ -19,7 +19,7 @@ import { openTransport } from './wire/transport.ts';
 import { shownText, withoutCredential } from './wire/redaction.ts';
 import type { Wire } from './wire/wire.ts';
 
-/** What a service needs from around it. */
+/** The parts that a service is built from. */
 export interface ServiceSurroundings {
   readonly clock: Clock;
   readonly entropy: Entropy;
@@ -30,7 +30,7 @@ export interface ServiceSurroundings {
   readonly credential: Credential;
   /** How long a call that changes something may take; a read may take a third of it. */
   readonly callMs: number;
-  /** What is measured of the account; undefined where nothing is. */
+  /** The gauges of the account; undefined where it has none. */
   readonly series: Series | undefined;
 }
 

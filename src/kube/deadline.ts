@@ -2,7 +2,7 @@ import type { Clock } from '../base/clock.ts';
 import { KubeError } from '../engine/ports.ts';
 
 /** Something took longer than its deadline. */
-export class DeadlineError extends KubeError {
+class DeadlineError extends KubeError {
   constructor(what: string, afterMs: number) {
     super('unavailable', `${what}: no end after ${afterMs} ms`);
     this.name = 'DeadlineError';

@@ -24,7 +24,7 @@ export interface Access {
 }
 
 /** A kind that the API server serves. */
-export interface Served {
+interface Served {
   readonly kind: string;
   readonly plural: string;
   readonly namespaced: boolean;

@@ -28,14 +28,14 @@ export interface Sandbox {
 }
 
 /** Where its parts answer. */
-export interface Urls {
+interface Urls {
   readonly kubernetes: string;
   readonly simulator: string;
   readonly metrics: string;
 }
 
 /** The Secret that samples take the service's address and token from. */
-export const credentialsSecret = 'hosting-credentials';
+const credentialsSecret = 'hosting-credentials';
 
 const demoToken = 'demo-admin';
 

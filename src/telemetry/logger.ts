@@ -1,7 +1,7 @@
 import { pino, type DestinationStream, type Logger } from 'pino';
 
 /** The levels of the log, least first. */
-export const levels = ['debug', 'info', 'warn', 'error'] as const;
+const levels = ['debug', 'info', 'warn', 'error'] as const;
 export type Level = (typeof levels)[number];
 
 const mostWaitingBytes = 4 * 1024 * 1024;

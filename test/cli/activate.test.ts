@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 import { manifestOf } from '../../src/cli/activate.ts';
-import { tableOf } from '../../src/cli/points.ts';
-import { parseNamed, protectionFrom, type Protection } from '../../src/cli/protection.ts';
+import { listing } from '../../src/cli/points.ts';
+import { parseNamed, protectionFrom, withPoints, type Protection } from '../../src/cli/protection.ts';
 import { activateCommand } from '../../src/config.ts';
 import { Spec } from '../../src/kinds/recovery-activation/schema.ts';
 
@@ -32,6 +32,14 @@ function aProtection(more: object = {}): Protection {
   });
   if (typeof protection === 'string') throw new Error(protection);
   return protection;
+}
+
+const asked = { before: undefined, limit: 50, output: 'table' } as const;
+
+/** What apphosting points prints. */
+function textOf(protection: Protection, more: object = {}): string {
+  const said = listing(protection, { ...asked, ...more }, nowMs);
+  return 'text' in said ? said.text : '';
 }
 
 describe('apphosting activate', () => {
@@ -120,7 +128,7 @@ describe('apphosting activate', () => {
 
     expect(manifest).toMatchObject({ text: expect.stringContaining(`# ACTIVATED BEFORE: ${message}`) });
     expect(manifest).toMatchObject({ text: expect.stringContaining('afterOperationId: FILL-IN') });
-    expect(tableOf(activated, nowMs)).toContain(`ACTIVATED BEFORE: ${message}`);
+    expect(textOf(activated)).toContain(`ACTIVATED BEFORE: ${message}`);
   });
 
   it('says what stands in the way, and that a list of points is old', () => {
@@ -140,7 +148,7 @@ describe('apphosting activate', () => {
 
     for (const said of ['NOT POSSIBLE NOW: the service works on operation op_7', 'OLD: the newest point is 5m old']) {
       expect(manifest).toMatchObject({ text: expect.stringContaining(`# ${said}`) });
-      expect(tableOf(busy, nowMs)).toContain(said);
+      expect(textOf(busy)).toContain(said);
     }
   });
 
@@ -151,8 +159,8 @@ describe('apphosting activate', () => {
       return (parse('text' in manifest ? manifest.text : '') as { spec: object }).spec;
     };
 
-    expect(specOf({ acknowledgeWriters: true })).toHaveProperty('writerSafety', 'Acknowledged');
-    expect(specOf({ acknowledgeWriters: false })).not.toHaveProperty('writerSafety');
+    expect(specOf({ acknowledgeWriters: true })).toHaveProperty('acknowledgements', ['WriterSafety']);
+    expect(specOf({ acknowledgeWriters: false })).not.toHaveProperty('acknowledgements');
   });
 
   it.each([
@@ -195,7 +203,7 @@ describe('the name of a protection', () => {
 
 describe('apphosting points', () => {
   it('lists points with age and size, newest first', () => {
-    const lines = tableOf(aProtection(), nowMs).split('\n');
+    const lines = textOf(aProtection()).split('\n');
 
     expect(lines[0]).toMatch(/^POINT +AGE +CUTOFF +GENERATION +SIZE$/);
     expect(lines[1]).toMatch(/^a1a1a1a1a1a1 +5m +.* 1 replicas, 2 CPU, 4096 MB, 10Gi$/);
@@ -203,15 +211,40 @@ describe('apphosting points', () => {
     expect(lines[3]).toBe('');
   });
 
-  it('says when there may be more than it lists', () => {
-    const recoveryPoints = Array.from({ length: 20 }, (_, index) => ({
-      selectedOperationId: 'op_1',
-      pointId: String(index).padStart(64, 'a'),
-      cutoffTime: '2026-01-31T11:55:00.000Z',
-      configurationGeneration: 3,
-    }));
+  it('lists those up to a moment, and says how many there are', () => {
+    expect(textOf(aProtection(), { limit: 1 })).toContain('1 of 2 are listed; --limit and --before show others.');
+    expect(textOf(aProtection(), { output: 'name', before: Date.UTC(2026, 0, 31) })).toBe(`${older}\n`);
+    expect(textOf(aProtection(), { before: 0 })).toBe('There is no such recovery point.\n');
+  });
 
-    expect(tableOf(aProtection({ recoveryPoints }), nowMs)).toContain('Only the newest 20 are listed');
-    expect(tableOf(aProtection(), nowMs)).not.toContain('listed');
+  it.each(['json', 'yaml'] as const)('tells a program all of them as %s', (output) => {
+    const whole = parse(textOf(aProtection(), { output })) as { points: { pointId: string }[] };
+
+    expect(whole).toMatchObject({ configurationId: 'cfg_1', source: 'Service', total: 2 });
+    expect(whole.points.map(({ pointId }) => pointId)).toEqual([newest, older]);
+  });
+
+  it('says that it could not tell where the points are those of status', () => {
+    const said = listing(
+      withPoints(aProtection(), { why: 'it is down', asked: true }),
+      { ...asked, output: 'json' },
+      nowMs,
+    );
+
+    expect(said).toMatchObject({
+      note: 'the service could not be asked (it is down); these are the points in status',
+      isUnsure: true,
+    });
+    expect(parse('text' in said ? said.text : '')).toMatchObject({ source: 'Status', total: 2 });
+  });
+
+  it('believes the service where status knows no point yet', () => {
+    const { facts } = aProtection();
+    const conditions = [{ type: 'ActivationAvailable', status: 'False', reason: 'NoRecoveryPoint', message: 'none' }];
+    const fresh = aProtection({ conditions, recoveryPoints: [] });
+    const protection = withPoints(fresh, { points: facts.recoveryPoints ?? [] });
+
+    expect(textOf(protection)).not.toContain('NOT POSSIBLE NOW');
+    expect(manifestOf(protection, { point: 'latest', validMinutes: 5 }, nowMs)).toHaveProperty('text');
   });
 });

@@ -43,15 +43,6 @@ const serviceWords = new Set(['appId', 'appEnvId', 'contactPointId', 'alertId', 
 const lifecycle = new Set(['managementPolicy', 'adoption', 'drift', 'onDelete', 'onMissing']);
 const british = /enrol(?!l)|catalogue|behaviour|colour|favour|licence|centre|fulfil(?!l)|cancell(?!ation)/iu;
 
-/** Kinds about recovery that are still to follow a rule; this list only gets shorter. */
-const toFollow: ReadonlySet<string> = new Set([
-  'DisasterProtection',
-  'RecoveryValidation',
-  'RecoveryActivation',
-  'ActivationDiscard',
-  'DisasterReset',
-]);
-
 function placesIn(kind: string, node: Node, path: string): readonly Place[] {
   const name = path.split(/[.[{]/u).findLast((part) => part !== ']' && part !== '}' && part !== '') ?? '';
   const below: readonly (readonly [Node | undefined, string])[] = [
@@ -81,13 +72,14 @@ function findingsAt({ kind, path, name, node }: Place): readonly string[] {
     'a reference has name, externalId or kind only':
       isRef && fields.some((field) => field !== 'name' && field !== 'externalId' && field !== 'kind'),
     'the words of the service for what a kind of ours stands for are no fields of a spec':
-      inSpec && serviceWords.has(name) && !toFollow.has(kind),
-    'a time ends in Time': isTime && !/(Time|Until)$/u.test(name) && !toFollow.has(kind),
-    'what ends in Time is a time': /[a-z]Time$/u.test(name) && node.type === 'string' && !isTime && !toFollow.has(kind),
-    'what ends in At is an echo': /[a-z]At$/u.test(name) && !name.startsWith('lastHandled') && !toFollow.has(kind),
+      inSpec && serviceWords.has(name),
+    'a time ends in Time': isTime && !/(Time|Until)$/u.test(name),
+    'what ends in Time is a time': /[a-z]Time$/u.test(name) && node.type === 'string' && !isTime,
+    'what ends in At is an echo': /[a-z]At$/u.test(name) && !name.startsWith('lastHandled'),
     'a choice is PascalCase':
       !verbatim.has(name) && (node.enum ?? []).some((word) => !/^[A-Z][A-Za-z0-9]*$/u.test(word)),
-    'a choice leaves one': node.enum?.length === 1 && !toFollow.has(kind),
+    // A set of named risks may know only one so far.
+    'a choice leaves one': node.enum?.length === 1 && !path.endsWith('acknowledgements[]'),
     'lifecycle has the fields that the rules name':
       name === 'lifecycle' && fields.some((field) => !lifecycle.has(field)),
     'only status has a default': node.default !== undefined && path !== '.status',
@@ -104,7 +96,7 @@ function findingsAt({ kind, path, name, node }: Place): readonly string[] {
       node['x-kubernetes-list-type'] !== 'set' &&
       name !== 'args' &&
       name !== 'values',
-    'US spelling': british.test(`${name} ${node.description ?? ''}`) && !toFollow.has(kind),
+    'US spelling': british.test(`${name} ${node.description ?? ''}`),
     'what only the operator reads is internal': /^\.status\.(journal|applied|binding|ownership)$/u.test(path),
   };
   return Object.entries(rules).flatMap(([rule, broken]) => (broken ? [`${rule}: ${kind} ${path}`] : []));

@@ -7,6 +7,7 @@ import { pageName } from '../../src/crd/reference.ts';
 import { structural } from '../../src/crd/structural.ts';
 import { accesses } from '../../src/engine/kind/contract/access.ts';
 import { annotations } from '../../src/engine/objects/names.ts';
+import { doneAnnotation } from '../../src/kinds/solution-installation/solution-installation.ts';
 import { redeployAnnotation } from '../../src/kinds/app-environment/parts.ts';
 import { identities } from '../../src/kinds/identities.ts';
 import { metricNames } from '../../src/telemetry/metrics.ts';
@@ -76,7 +77,7 @@ describe('docs/resources.md', () => {
       Object.keys(structural(spec, 'spec').properties?.['lifecycle']?.properties ?? {}),
     );
 
-    expect(names.toSorted()).toEqual([...Object.values(annotations), redeployAnnotation].toSorted());
+    expect(names.toSorted()).toEqual([...Object.values(annotations), redeployAnnotation, doneAnnotation].toSorted());
     expect(
       rowsOf(text, 'Field of `spec.lifecycle`')
         .flatMap(([name]) => quoted(name))

@@ -47,7 +47,7 @@ describe('an activation', () => {
     expect(conditionOf(world, kind, 'now', 'Promoted')).toBe('True/Promoted');
     expect(statusOf(world, kind, 'now')).toMatchObject({
       result: { engine: 'postgresql' },
-      finishedAt: expect.any(String),
+      finishedTime: expect.any(String),
     });
     expect(world.get(kind, 'now')).toEqual(end);
     expect(flaws(world, ['DisasterProtection', 'orders'], [kind, 'now'])).toEqual([]);
@@ -204,18 +204,6 @@ describe('the power to activate', () => {
 
     expect(await activations(world)).toBe(0);
     expect(conditionOf(world, kind, 'while-away', 'Accepted')).toBe('False/ActivationDisabled');
-  });
-
-  it('survives a restart: what is made while nobody runs is carried out by who comes', async () => {
-    const world = await aProtectedWorld();
-    world.kill();
-    world.apply(kind, 'while-away', anActivation(world));
-    await world.run(60_000);
-    await world.crash();
-    await world.run(600_000);
-
-    expect(await activations(world)).toBe(1);
-    expect(conditionOf(world, kind, 'while-away', 'Succeeded')).toBe('True/Succeeded');
   });
 
   it('is gone with an operator that was without it, also for what was taken up before', async () => {

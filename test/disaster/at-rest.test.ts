@@ -31,7 +31,7 @@ describe('a protection at rest', () => {
     await world.control('POST', `/configurations/${configurationId}/points`, { count: 1 });
     await world.run(90_000);
     expect(protection(world).recoveryPoints[0]).not.toEqual(newest);
-    expect(protection(world).recoveryPoints).toHaveLength(20);
+    expect(protection(world).recoveryPoints).toHaveLength(30);
   });
 
   it('lists its points at the usual pace where the configuration shows nothing of them', async () => {

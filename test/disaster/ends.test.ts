@@ -102,7 +102,7 @@ describe('a discard', () => {
       configurationId,
       operationId,
       configurationGeneration: protection(world).generation,
-      acknowledgement: 'DiscardsRecoveredData',
+      acknowledgements: ['DiscardsRecoveredData'],
       validUntil: validUntil(world),
     };
     return { world, spec };
@@ -175,7 +175,7 @@ describe('a reset', () => {
     world.apply('DisasterReset', 'wipe', spec);
     await world.run(300_000);
     const old = world.get('DisasterProtection', 'orders')?.spec as object;
-    world.apply('DisasterProtection', 'orders', { ...old, enrolment: 2 });
+    world.apply('DisasterProtection', 'orders', { ...old, enrollment: 2 });
     await world.run(600_000);
     expect(await committed(world, 'configuration.created')).toBe(2);
 
@@ -286,8 +286,8 @@ describe('a reset', () => {
     const spec = {
       scope: 'Account',
       configurations: [{ configurationId, configurationGeneration: generation }],
-      confirmationName: 'Demo',
-      acknowledgement: 'DeletesProtectionAndLeftovers',
+      confirmation: 'Demo',
+      acknowledgements: ['DeletesProtectionAndLeftovers'],
       validUntil: validUntil(world),
     };
     world.apply('DisasterReset', 'all', spec);

@@ -58,7 +58,7 @@ describe('a protection whose configuration is gone', () => {
 });
 
 describe('a protection that is applied anew after a reset', () => {
-  it('is not enrolled while the reset tells of it, until enrolment is raised', async () => {
+  it('is not enrolled while the reset tells of it, until enrollment is raised', async () => {
     const world = await aWipedWorld();
     appliedAnew(world);
     await world.run(600_000);
@@ -66,9 +66,9 @@ describe('a protection that is applied anew after a reset', () => {
     expect(await committed(world, 'configuration.created')).toBe(1);
     expect(conditionOf(world, kind, 'orders', 'Ready')).toBe('False/WipedByReset');
     expect(conditionOf(world, kind, 'orders', 'RecoveryReady')).toBe('False/WipedByReset');
-    expect(sentenceOf(world, kind, 'orders')).toContain('raise spec.enrolment to 2');
+    expect(sentenceOf(world, kind, 'orders')).toContain('raise spec.enrollment to 2');
 
-    appliedAnew(world, { enrolment: 2 });
+    appliedAnew(world, { enrollment: 2 });
     await world.run(900_000);
     expect(await committed(world, 'configuration.created')).toBe(2);
     expect(conditionOf(world, kind, 'orders', 'Ready')).toBe('True/InSync');
@@ -132,7 +132,7 @@ describe('a protection that is applied anew after a reset', () => {
     world.apply(kind, 'web', {
       environmentRef: { externalId: 'env_web_prod' },
       destinationRegion: 'us-east',
-      mode: 'Cold',
+      protectionMode: 'Cold',
     });
     await world.run(300_000);
     const said = sentenceOf(world, kind, 'web');
@@ -141,7 +141,7 @@ describe('a protection that is applied anew after a reset', () => {
 
     expect(said).toContain('names configuration drc_typo of this environment, which the service does not show');
     expect(said).toContain('if there never was one of that id, delete the reset');
-    expect(said).toContain('raise spec.enrolment to 2');
+    expect(said).toContain('raise spec.enrollment to 2');
     expect(conditionOf(world, kind, 'web', 'Ready')).toBe('True/InSync');
   });
 
@@ -155,7 +155,7 @@ describe('a protection that is applied anew after a reset', () => {
     world.apply(kind, 'web', {
       environmentRef: { externalId: 'env_web_prod' },
       destinationRegion: 'us-east',
-      mode: 'Cold',
+      protectionMode: 'Cold',
     });
     await world.run(900_000);
 

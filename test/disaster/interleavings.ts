@@ -16,7 +16,7 @@ const powers = { activation: true, accountReset: false };
 const protection = {
   environmentRef: { externalId: 'env_db_prod' },
   destinationRegion: 'us-east',
-  mode: 'Cold',
+  protectionMode: 'Cold',
   snapshotIntervalSeconds: 3_600,
   target,
 };
@@ -70,7 +70,7 @@ class Run {
   /** Manifests as they stand in somebody's repository: applied again, they are the same. */
   readonly #requests: Request[] = [];
   #backup: ClusterSnapshot | undefined;
-  #enrolment = 1;
+  #enrollment = 1;
   #enrolled = 1;
 
   constructor(seed: number) {
@@ -172,7 +172,7 @@ class Run {
         environmentRef: { externalId: 'env_db_prod' },
         confirmationName: 'production',
       };
-      this.#apply({ kind, name, spec: { ...pinned, ...whole, acknowledgement: 'DeletesProtectionAndLeftovers' } });
+      this.#apply({ kind, name, spec: { ...pinned, ...whole, acknowledgements: ['DeletesProtectionAndLeftovers'] } });
     }
   }
 
@@ -244,12 +244,12 @@ class Run {
     const what = this.#pick(['edit', 'enrol', 'replace'] as const);
     this.said.push(`${what} the protection`);
     if (what !== 'edit') this.#enrolled += 1;
-    if (what === 'enrol') this.#enrolment += 1;
+    if (what === 'enrol') this.#enrollment += 1;
     if (what === 'replace' && world.get('DisasterProtection', 'orders') !== undefined) {
       world.delete('DisasterProtection', 'orders');
     }
     const rtoTargetSeconds = this.#pick([3_600, 7_200, 10_800]);
-    world.apply('DisasterProtection', 'orders', { ...protection, rtoTargetSeconds, enrolment: this.#enrolment });
+    world.apply('DisasterProtection', 'orders', { ...protection, rtoTargetSeconds, enrollment: this.#enrollment });
   }
 
   /** What the service does by itself, or others do in it. */

@@ -48,13 +48,13 @@ describe('an edit that no list shows yet', () => {
   });
 });
 
-describe('a raised enrolment in the same commit as the reset', () => {
+describe('a raised enrollment in the same commit as the reset', () => {
   it.each([{}, late])('is kept until the reset has ended, and then enrols anew: %j', async (options) => {
     const world = await aProtectedWorld(options);
     const before = protection(world).configurationId;
     const spec = world.get(kind, 'orders')?.spec as object;
     world.apply('DisasterReset', 'wipe', aReset(world));
-    world.apply(kind, 'orders', { ...spec, enrolment: 2 });
+    world.apply(kind, 'orders', { ...spec, enrollment: 2 });
     await world.run(1_500_000);
 
     expect(await committed(world, 'configuration.wiped')).toBe(1);

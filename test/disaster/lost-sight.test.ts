@@ -181,7 +181,7 @@ describe('a list of configurations that stays empty', () => {
     await world.run(130_000);
     expect(conditionOf(world, kind, 'orders', 'Ready')).toBe('True/InSync');
     expect(conditionOf(world, kind, 'orders', 'RecoveryReady')).toBe('True/RecoveryReady');
-    expect(statusOf(world, kind, 'orders')).not.toHaveProperty('goneAt');
+    expect(statusOf(world, kind, 'orders')).not.toHaveProperty('goneTime');
   });
 
   it('holds what would be made or deleted in the account', async () => {
@@ -230,8 +230,8 @@ describe('a list of configurations that stays empty', () => {
     world.apply('DisasterReset', 'all', {
       scope: 'Account',
       configurations: [{ configurationId, configurationGeneration: generation }],
-      confirmationName: 'Demo',
-      acknowledgement: 'DeletesProtectionAndLeftovers',
+      confirmation: 'Demo',
+      acknowledgements: ['DeletesProtectionAndLeftovers'],
       validUntil: validUntil(world),
     });
     const account = await said(world, 300_000, ['HostingAccount', 'default', 'Ready']);
@@ -240,18 +240,18 @@ describe('a list of configurations that stays empty', () => {
     expect(conditionOf(world, 'DisasterReset', 'all', 'Succeeded')).toBe('True/Succeeded');
   });
 
-  it('lets an enrolment that was raised after an outside wipe go on once that is proved', async () => {
+  it('lets an enrollment that was raised after an outside wipe go on once that is proved', async () => {
     const world = await aProtectedWorld();
     const spec = world.get(kind, 'orders')?.spec as object;
     await wipedByHand(world);
-    world.apply(kind, 'orders', { ...spec, enrolment: 2 });
+    world.apply(kind, 'orders', { ...spec, enrollment: 2 });
     await world.run(120_000);
     expect(await committed(world, 'configuration.created')).toBe(1);
 
     await world.run(1_200_000);
     expect(await committed(world, 'configuration.created')).toBe(2);
     expect(conditionOf(world, kind, 'orders', 'Ready')).toBe('True/InSync');
-    expect(statusOf(world, kind, 'orders')).not.toHaveProperty('goneAt');
+    expect(statusOf(world, kind, 'orders')).not.toHaveProperty('goneTime');
   });
 });
 

@@ -25,7 +25,7 @@ describe('a protection', () => {
       const spec = {
         environmentRef: { externalId: 'env_web_prod' },
         destinationRegion: 'us-east',
-        mode: 'Cold',
+        protectionMode: 'Cold',
         snapshotIntervalSeconds: 300,
       };
       world.apply('DisasterProtection', 'web', spec);
@@ -41,7 +41,7 @@ describe('a protection', () => {
     },
   );
 
-  it('shows the words of a refused item, and does not hammer', async () => {
+  it('shows the words of a refused item with the paths of the spec, and does not hammer', async () => {
     const world = new InProcess();
     await world.start();
     world.account();
@@ -52,12 +52,12 @@ describe('a protection', () => {
     };
     world.apply('DisasterProtection', 'web', {
       environmentRef: { externalId: 'env_web_prod' },
-      destinationRegion: 'nowhere',
+      snapshotIntervalSeconds: 61,
     });
     await world.run(300_000);
 
     expect(conditionOf(world, 'DisasterProtection', 'web', 'Ready')).toBe('False/Rejected');
-    expect(sentenceOf(world, 'DisasterProtection', 'web')).toContain('destinationRegion');
+    expect(sentenceOf(world, 'DisasterProtection', 'web')).toContain('spec.snapshotIntervalSeconds does not map');
     expect(count).toBe(1);
   });
 
@@ -65,7 +65,7 @@ describe('a protection', () => {
     const world = new InProcess();
     await world.start();
     world.account();
-    const spec = { environmentRef: { externalId: 'env_web_prod' }, destinationRegion: 'nowhere' };
+    const spec = { environmentRef: { externalId: 'env_web_prod' }, snapshotIntervalSeconds: 61 };
     const sent = () => world.sent.filter(({ path }) => path === `${disaster}/configure`).length;
     world.apply('DisasterProtection', 'web', spec);
     await world.run(300_000);
@@ -126,7 +126,7 @@ describe('a protection', () => {
   });
 
   it('warm shows its standby and is taken over under exactly its names', async () => {
-    const world = await aProtectedWorld({}, { mode: 'Warm' });
+    const world = await aProtectedWorld({}, { protectionMode: 'Warm' });
     await world.run(1_800_000);
     expect(conditionOf(world, 'DisasterProtection', 'orders', 'StandbyCaughtUp')).toBe('True/CaughtUp');
 
@@ -144,7 +144,7 @@ describe('a protection', () => {
 
   it('of a database that is warm is taken over by its names, whether they say that the app is new or not', async () => {
     const { createNewApp: _implied, ...names } = target;
-    const world = await aProtectedWorld({}, { mode: 'Warm', target: names });
+    const world = await aProtectedWorld({}, { protectionMode: 'Warm', target: names });
     await world.run(1_800_000);
     expect(conditionOf(world, 'DisasterProtection', 'orders', 'StandbyCaughtUp')).toBe('True/CaughtUp');
     world.apply('RecoveryActivation', 'now', anActivation(world, { target: names }));
@@ -158,7 +158,7 @@ describe('a protection', () => {
     'of a database that is %s is set up once and keeps its points where createNewApp is written out as false',
     async (mode) => {
       const names = { ...target, createNewApp: false };
-      const world = await aProtectedWorld({}, { mode, target: names });
+      const world = await aProtectedWorld({}, { protectionMode: mode, target: names });
       const before = protection(world);
       await world.crash();
       await world.run(900_000);

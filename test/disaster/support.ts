@@ -33,7 +33,7 @@ export const target = { environmentName: 'recovered', appName: 'orders-db-recove
 export const aProtection = {
   environmentRef: { externalId: 'env_db_prod' },
   destinationRegion: 'us-east',
-  mode: 'Cold',
+  protectionMode: 'Cold',
   snapshotIntervalSeconds: 300,
   target,
 };
@@ -84,7 +84,7 @@ export function anActivation(world: InProcess, more: object = {}): object {
     configurationId,
     recoveryPoint: { selectedOperationId, pointId, cutoffTime, configurationGeneration },
     target,
-    writerSafety: 'Acknowledged',
+    acknowledgements: ['WriterSafety'],
     confirmation: 'orders-db/production',
     validUntil: new Date(world.clock.wall() + 3_600_000).toISOString(),
     ...more,
@@ -122,8 +122,8 @@ export function aReset(world: InProcess, more: object = {}): object {
     environmentRef: { externalId: 'env_db_prod' },
     configurationId,
     configurationGeneration: generation,
-    confirmationName: 'production',
-    acknowledgement: 'DeletesProtectionAndLeftovers',
+    confirmation: 'production',
+    acknowledgements: ['DeletesProtectionAndLeftovers'],
     validUntil: validUntil(world),
     ...more,
   };
@@ -137,7 +137,7 @@ export function aDiscard(world: InProcess, more: object = {}): object {
     configurationId,
     operationId: activeOperation?.operationId,
     configurationGeneration: generation,
-    acknowledgement: 'DiscardsRecoveredData',
+    acknowledgements: ['DiscardsRecoveredData'],
     validUntil: validUntil(world),
     ...more,
   };

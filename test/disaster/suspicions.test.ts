@@ -114,7 +114,7 @@ describe('an answer that says yes without a receipt', () => {
         ? { afterwards: { status: 200, text: JSON.stringify(receipt) } }
         : undefined;
     world.apply('ActivationDiscard', 'stop', aDiscard(world));
-    await world.run(3_000);
+    await world.run(5_000);
     expect(conditionOf(world, 'ActivationDiscard', 'stop', 'Accepted')).toBe('True/Accepted');
     await world.run(600_000);
 
@@ -235,7 +235,7 @@ describe('an account that belongs to others too', () => {
       world.apply(
         'DisasterReset',
         'wipe',
-        scope === 'Environment' ? aReset(world) : { ...rest, scope, configurations: pinned, confirmationName: 'Demo' },
+        scope === 'Environment' ? aReset(world) : { ...rest, scope, configurations: pinned, confirmation: 'Demo' },
       );
       await world.run(300_000);
 
@@ -266,7 +266,7 @@ describe('readiness', () => {
     expect(conditionOf(world, 'DisasterProtection', 'orders', 'RecoveryReady')).not.toMatch(/^True/);
   });
 
-  it('of a new enrolment is its own, and so are its points', async () => {
+  it('of a new enrollment is its own, and so are its points', async () => {
     const world = await aProtectedWorld();
     const old = protection(world);
     world.apply('DisasterReset', 'wipe', aReset(world));
@@ -278,7 +278,7 @@ describe('readiness', () => {
         void world.control('PATCH', `/configurations/${configurationId}`, { hold: true });
       return path.endsWith('/points') ? { insteadOf: { status: 500 } } : undefined;
     };
-    world.apply('DisasterProtection', 'orders', { ...spec, enrolment: 2 });
+    world.apply('DisasterProtection', 'orders', { ...spec, enrollment: 2 });
     await world.run(30_000);
 
     expect(protection(world).configurationId).not.toBe(old.configurationId);
@@ -292,7 +292,7 @@ describe('a protection', () => {
     const world = await aProtectedWorld();
     world.apply('AppEnvironment', 'web', { externalId: 'env_web_prod' });
     await world.run(5_000);
-    const spec = { environmentRef: { name: 'web' }, destinationRegion: 'us-east', mode: 'Cold' };
+    const spec = { environmentRef: { name: 'web' }, destinationRegion: 'us-east', protectionMode: 'Cold' };
     world.apply('DisasterProtection', 'web', spec);
     await world.run(60_000);
     const foreign = protection(world).generation;
@@ -322,7 +322,7 @@ describe('a protection', () => {
     });
     expect(wiped.status).toBe(200);
     const spec = world.get('DisasterProtection', 'orders')?.spec as object;
-    world.apply('DisasterProtection', 'orders', { ...spec, enrolment: 2 });
+    world.apply('DisasterProtection', 'orders', { ...spec, enrollment: 2 });
     await world.run(600_000);
 
     expect(await committed(world, 'configuration.wiped')).toBe(1);

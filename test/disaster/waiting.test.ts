@@ -43,8 +43,8 @@ describe('the end of a request', () => {
     const whole = {
       scope,
       configurations: [{ configurationId, configurationGeneration: generation }],
-      confirmationName: 'Demo',
-      acknowledgement: 'DeletesProtectionAndLeftovers',
+      confirmation: 'Demo',
+      acknowledgements: ['DeletesProtectionAndLeftovers'],
       validUntil: validUntil(world),
     };
     world.apply('DisasterReset', 'wipe', scope === 'Account' ? whole : aReset(world));
@@ -129,7 +129,7 @@ describe('a protection', () => {
     const status = statusOf(world, 'DisasterProtection', 'orders');
     for (const field of ['readiness', 'recoveryPoints', 'generation', 'settings'])
       expect(status).not.toHaveProperty(field);
-    expect(status).toMatchObject({ appEnvId: 'env_db_prod', enrolment: 1 });
+    expect(status).toMatchObject({ appEnvId: 'env_db_prod', enrollment: 1 });
   });
 
   it.each(['while the operator goes on', 'while another operator takes over'])(

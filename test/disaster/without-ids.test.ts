@@ -177,7 +177,7 @@ describe.each([opaque, withoutIds])('where the service shows operations as in %o
   });
 
   it('a warm standby is taken over under its names', async () => {
-    const world = await aProtectedWorld({ readings }, { mode: 'Warm' });
+    const world = await aProtectedWorld({ readings }, { protectionMode: 'Warm' });
     await world.run(600_000);
     world.apply(kind, 'now', anActivation(world));
     await world.run(900_000);
@@ -194,7 +194,7 @@ describe('a validation without ids', () => {
     ['Cold', 'asNamed', 'Unknown/UnknownState'],
     ['Warm', 'asNamed', 'Unknown/UnknownState'],
   ])('of a %s protection, shown %s, ends as %s', async (mode, operations, expected) => {
-    const world = await aProtectedWorld({ readings: { 'dr.operations': operations } }, { mode });
+    const world = await aProtectedWorld({ readings: { 'dr.operations': operations } }, { protectionMode: mode });
     await world.run(600_000);
     world.apply('RecoveryValidation', 'x', { protectionRef: { name: 'orders' } });
     await world.run(5_000);

@@ -1,6 +1,6 @@
 /** A no that its kind answers with a wait of its own: how long the same call is kept back, and what ends that. */
 import { describe, expect, it } from 'vitest';
-import { aWorld, conditionOf, statusOf } from '../kinds/support/world.ts';
+import { aWorld, conditionOf, eventsOf, messageOf, statusOf } from '../kinds/support/world.ts';
 import type { InProcess } from '../support/in-process.ts';
 
 const mail = { email: { addresses: ['a@example.com'] } };
@@ -30,6 +30,20 @@ function removals(world: InProcess): number {
 }
 
 describe('a deletion that the service refuses', () => {
+  it('names what is in the way and nothing else, and is told as a warning', async () => {
+    const world = await aWorld();
+    world.apply('ContactPoint', 'ops', mail);
+    world.apply('MetricAlert', 'cpu', alert('ops'));
+    // It has no alert in the service, since its environment does not show.
+    world.apply('MetricAlert', 'waits', { ...alert('ops'), environmentRef: { externalId: 'env_none' } });
+    await world.run(60_000);
+    world.delete('ContactPoint', 'ops');
+    await world.run(1_000);
+
+    expect(messageOf(world, 'ContactPoint', 'ops')).toContain('1 alert uses it, MetricAlert cpu among them');
+    expect(eventsOf(world)).toContainEqual(expect.stringMatching(/^Warning DeletionBlocked /u));
+  });
+
   it('is asked for again when its time has come, and not because something else changed', async () => {
     const { world, contactPointId } = await aBlockedDeletion();
 

@@ -33,6 +33,37 @@ async function aFight(corrections?: Disturbance) {
   return { world, applied, set, fight, written };
 }
 
+describe('a change that the service says yes to and never shows', () => {
+  it('is sent five times, however rarely the service is read, and then told', async () => {
+    const { world, applied, written } = await aFight({ insteadOf: { status: 200, text: '{"alert":{}}' } });
+    world.account({ pollSeconds: 600 });
+    await world.run(60_000);
+    world.apply('MetricAlert', 'cpu', { ...applied, threshold: 81 });
+
+    await world.run(3 * 3_600_000);
+
+    expect(written.count).toBe(5);
+    expect(conditionOf(world, 'MetricAlert', 'cpu', 'Stalled')).toBe('True/ChangeNotShown');
+    expect(messageOf(world, 'MetricAlert', 'cpu')).toContain('said yes to threshold of alert');
+  });
+
+  it('is sent again for another spec, and is over once the service shows it', async () => {
+    const { world, applied, set, written } = await aFight({ insteadOf: { status: 200, text: '{"alert":{}}' } });
+    world.account({ pollSeconds: 600 });
+    await world.run(60_000);
+    world.apply('MetricAlert', 'cpu', { ...applied, threshold: 81 });
+    await world.run(3 * 3_600_000);
+
+    await set(81);
+    await world.run(1_300_000);
+    expect(conditionOf(world, 'MetricAlert', 'cpu')).toBe('True/InSync');
+    world.apply('MetricAlert', 'cpu', { ...applied, threshold: 82 });
+    await world.run(60_000);
+
+    expect(written.count).toBe(6);
+  });
+});
+
 describe('a field that somebody else keeps changing', () => {
   it('is left after five corrections, named, and not taken up again by the mere passing of time', async () => {
     const { world, fight, written } = await aFight();

@@ -97,7 +97,7 @@ describe('a protection whose setting up has no answer', () => {
     world.apply('DisasterProtection', 'prot', {
       environmentRef: { externalId: 'env_web_prod' },
       destinationRegion: 'us-east',
-      mode: 'Cold',
+      protectionMode: 'Cold',
     });
     const said = new Set<string>();
     for (let at = 0; at < 6; at += 1) {

@@ -39,6 +39,9 @@ describe('what the service refused', () => {
     world.apply('ContactPoint', 'cp', { email: { addresses: ['a@example.com'] } });
     await world.run(120_000);
     expect(conditionOf(world, 'ContactPoint', 'cp')).toBe('False/Forbidden');
+    await world.run(40_000);
+    expect(conditionOf(world, 'HostingAccount', 'default')).toBe('True/InSync');
+    expect(conditionOf(world, 'HostingAccount', 'default', 'TokenLimited')).toBe('True/Forbidden');
 
     useToken(world, 'demo-admin');
     await world.run(15_000);

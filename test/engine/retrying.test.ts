@@ -73,7 +73,11 @@ const restricted: Arrange = () =>
       }),
   );
 
-const protection = { environmentRef: { externalId: 'env_web_prod' }, destinationRegion: 'us-east', mode: 'Cold' };
+const protection = {
+  environmentRef: { externalId: 'env_web_prod' },
+  destinationRegion: 'us-east',
+  protectionMode: 'Cold',
+};
 
 const isProtected: Arrange = () =>
   Promise.resolve((world) => void world.apply('DisasterProtection', 'prot', protection));

@@ -15,7 +15,9 @@ describe('what an operator is started with', () => {
     world.apply('ContactPoint', 'ops', email);
     await world.run(callMs + horizonMs - 1_000);
     expect(world.sent.filter(({ path }) => path.endsWith('/contact-point'))).toHaveLength(1);
-    expect(statusOf(world, 'ContactPoint', 'ops')).toMatchObject({ journal: { deadlineSeconds: callMs / 1_000 } });
+    expect(statusOf(world, 'ContactPoint', 'ops')).toMatchObject({
+      internal: { journal: { deadlineSeconds: callMs / 1_000 } },
+    });
     world.interference = () => undefined;
     await world.run(70_000);
 

@@ -7,7 +7,7 @@ const large = { command: ['serve'], args: Array.from({ length: 100 }, () => 'x'.
 describe('an object of 1.4 MB', () => {
   it('is told so on itself, disturbs no other, and is looked after again when it is smaller', async () => {
     const world = await aWorld();
-    world.apply('AppEnvironment', 'large', { appEnvId: 'env_web_prod', deploy: { ...deploy, ...large } });
+    world.apply('AppEnvironment', 'large', { externalId: 'env_web_prod', deploy: { ...deploy, ...large } });
     world.apply('ContactPoint', 'good', { email: { addresses: ['a@example.com'] } });
     await world.run(30_000);
 
@@ -19,7 +19,7 @@ describe('an object of 1.4 MB', () => {
     expect(
       world.kube.calls.slice(calls).filter(({ verb, name }) => verb === 'replaceStatus' && name === 'large'),
     ).toEqual([]);
-    world.apply('AppEnvironment', 'large', { appEnvId: 'env_web_prod', deploy });
+    world.apply('AppEnvironment', 'large', { externalId: 'env_web_prod', deploy });
     await world.run(120_000);
 
     expect(conditionOf(world, 'AppEnvironment', 'large')).toMatch(/^True\//u);

@@ -41,7 +41,7 @@ const contested: readonly { kind: string; spec: object }[] = [
   { kind: 'MemberAccess', spec: { externalId: 'mem_demo', access: 'Full' } },
   {
     kind: 'DisasterProtection',
-    spec: { environmentRef: { externalId: 'env_web_prod' }, destinationRegion: 'us-east', mode: 'Cold' },
+    spec: { environmentRef: { externalId: 'env_web_prod' }, destinationRegion: 'us-east', protectionMode: 'Cold' },
   },
 ];
 

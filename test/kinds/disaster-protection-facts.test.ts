@@ -25,12 +25,15 @@ describe('the operations of a protection', () => {
   it('keep what tells which request of ours began which of them, however many came after', () => {
     const ours = { operationId: 'op_a', kind: 'activation', startedAt: hour(0), requestId: 'r1' };
     const shown = aConfiguration({ activities: [{ ...ours, requestId: undefined }, ...validations] });
-    const facts = protectionFacts(aProtectionPass([ours]), {
-      appEnvId: 'env_1',
-      configuration: shown,
-      source: undefined,
-      points: undefined,
-    });
+    const facts = protectionFacts(
+      aProtectionPass([{ operationId: ours.operationId, startedTime: hour(0), requestId: 'r1' }]),
+      {
+        appEnvId: 'env_1',
+        configuration: shown,
+        source: undefined,
+        points: undefined,
+      },
+    );
     const ids = facts.operations?.map(({ operationId }) => operationId) ?? [];
 
     expect(ids).toHaveLength(20);

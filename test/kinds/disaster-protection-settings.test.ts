@@ -19,7 +19,7 @@ describe('the item that sets a protection up', () => {
       { storage: { source: 'Credential', credentialId: 'cred_1' } },
       { storageCredentialId: 'cred_1' },
     ],
-    ['the same region is acknowledged', { sameRegion: 'Acknowledged' }, { sameRegionAcknowledged: true }],
+    ['the same region is acknowledged', { acknowledgements: ['SameRegion'] }, { sameRegionAcknowledged: true }],
     [
       'times are given',
       {
@@ -33,7 +33,7 @@ describe('the item that sets a protection up', () => {
     [
       'it is warm',
       {
-        mode: 'Warm',
+        protectionMode: 'Warm',
         target: { environmentName: ' recovered ', appName: ' orders-recovered ', createNewApp: true },
       },
       { mode: 'warm', target: saved },
@@ -81,7 +81,7 @@ describe('the item of an edit', () => {
     });
     const spec: Partial<Spec> = {
       destinationRegion: 'us-east',
-      mode: 'Cold',
+      protectionMode: 'Cold',
       storage: { source: 'Credential', credentialId: 'cred_1' },
       snapshotIntervalSeconds: 600,
       target: { environmentName: 'recovered', appName: 'orders-recovered', createNewApp: true },

@@ -13,6 +13,32 @@ function rowsOf({ rows }: Edits): readonly Row[] {
     .map((row, index) => ({ ...row, name: `row-${index}` }));
 }
 
+/** Fields that mean the same when they are left out, or whose object keeps what was done for them: nothing is left over. */
+const untold: ReadonlySet<string> = new Set([
+  'AppEnvironment powerState',
+  'AppEnvironment deploy.image',
+  'AppEnvironment deploy.build.revision',
+  'MetricAlert enabled',
+]);
+
+/** Kinds whose object is made by another request than it is changed by. */
+const createdApart = allEdits.filter(({ kind }) => ['HostedApp', 'ContactPoint', 'MetricAlert'].includes(kind));
+
+describe.each(createdApart)('each field of a $kind that is made with it', (edits) => {
+  const rows = rowsOf(edits).filter(({ changed, field }) => changed?.comes.is === 'sent' && field !== 'externalId');
+  let bench: Bench;
+
+  beforeAll(async () => {
+    bench = await Bench.open(edits, []);
+  }, 60_000);
+
+  it.each(rows)('is sent with it: $field ($name)', { timeout: 60_000 }, async ({ name, changed }) => {
+    if (changed?.comes.is !== 'sent') throw new Error('nothing is to be sent');
+
+    expect(await bench.missingFromCreation(name, changed.to, changed.comes.body)).toEqual([]);
+  });
+});
+
 describe.each(allEdits)('each field of a $kind', (edits) => {
   const rows = rowsOf(edits);
   let bench: Bench;
@@ -52,6 +78,18 @@ describe.each(allEdits)('each field of a $kind', (edits) => {
       expect(bench.status(name)['observedGeneration']).not.toBe(start);
     },
   );
+
+  it('is told as left over when it is taken out and the interface cannot take it back', () => {
+    const silent = edits.rows
+      .filter(({ changed, removed }) => changed?.comes.is === 'sent' && removed?.comes.is === 'quiet')
+      .filter(
+        ({ field, removed }) => field !== 'externalId' && removed?.to === undefined && removed?.leftover === undefined,
+      )
+      .map(({ field }) => `${edits.kind} ${field}`);
+
+    // Settings of a protection are the service's own choice where they are left out.
+    expect(edits.kind === 'DisasterProtection' ? [] : silent.filter((field) => !untold.has(field))).toEqual([]);
+  });
 
   it('leads to nothing more once all was said', async () => {
     await bench.comes(rows[0]?.name ?? '', { is: 'quiet', ready: 'True/InSync' });

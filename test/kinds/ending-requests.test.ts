@@ -14,7 +14,7 @@ const discard = {
   configurationId: 'cfg_1',
   operationId: 'op_1',
   configurationGeneration: 3,
-  acknowledgement: 'DiscardsRecoveredData',
+  acknowledgements: ['DiscardsRecoveredData'],
   validUntil,
 };
 const reset = {
@@ -22,8 +22,8 @@ const reset = {
   environmentRef: { externalId: 'env_1' },
   configurationId: 'cfg_1',
   configurationGeneration: 3,
-  confirmationName: 'prod',
-  acknowledgement: 'DeletesProtectionAndLeftovers',
+  confirmation: 'prod',
+  acknowledgements: ['DeletesProtectionAndLeftovers'],
   validUntil,
 };
 
@@ -53,12 +53,12 @@ const common: readonly Row[] = [
   [
     'the operator lacks the power',
     'stall/ActivationDisabled',
-    { powers: { activation: undefined, accountReset: undefined } },
+    { powers: { sinceMs: 0, activation: false, accountReset: false } },
   ],
   [
-    'it is older than the power',
+    'it is older than the operator',
     'stall/ActivationDisabled',
-    { powers: { activation: wallStart + 5_000, accountReset: undefined } },
+    { powers: { sinceMs: wallStart + 5_000, activation: true, accountReset: false } },
   ],
   ['the operator has just taken over', 'wait/TakeOver', { quarantineMs: 5 }],
   ['another one is at it', 'wait/OperationInProgress', { creating: () => 'DisasterReset team/other' }],
@@ -105,7 +105,7 @@ describe('a reset', () => {
     ],
     ['the generation moved', 'stall/Superseded', shown({ generation: 4 })],
     ['the list lags behind the generation', 'wait/ReadingService', shown({ generation: 2 })],
-    ['the name is another one', 'stall/ConfirmationMismatch', { spec: { confirmationName: 'Prod' } }],
+    ['the name is another one', 'stall/ConfirmationMismatch', { spec: { confirmation: 'Prod' } }],
     [
       'the service does not show the name',
       'begin',
@@ -122,9 +122,9 @@ describe('a reset', () => {
     configurationId: undefined,
     configurationGeneration: undefined,
     configurations: [{ configurationId: 'cfg_1', configurationGeneration: 3 }],
-    confirmationName: 'Demo',
+    confirmation: 'Demo',
   };
-  const powers = { activation: wallStart - 60_000, accountReset: wallStart - 60_000 };
+  const powers = { sinceMs: wallStart - 60_000, activation: true, accountReset: true };
 
   it.each<Row>([
     ['nothing stands in the way', 'begin', { powers }],
@@ -132,7 +132,7 @@ describe('a reset', () => {
     [
       'the power for accounts does not do without the other',
       'stall/ActivationDisabled',
-      { powers: { ...powers, activation: undefined } },
+      { powers: { ...powers, activation: false } },
     ],
     [
       'the account has another configuration',

@@ -15,6 +15,10 @@ describe('HostedApp in a world', () => {
     expect(statusOf(world, 'HostedApp', 'api')['environments']).toEqual([
       { id: 'env_api', name: 'prod', region: 'eu-west', status: 'stopped' },
     ]);
+    expect(statusOf(world, 'HostedApp', 'api')).toMatchObject({
+      createdTime: expect.stringMatching(/Z$/u) as string,
+      observed: { preset: 'CUSTOM', useImage: true },
+    });
   });
 
   it('is not refused for a preset of a catalog that cannot be read', async () => {

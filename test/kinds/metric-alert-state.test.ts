@@ -91,7 +91,7 @@ describe('the state of an alert', () => {
     expect(state).toBe('Firing');
     expect(conditionOf(world, 'MetricAlert', 'cpu')).toBe('False/ObjectGone');
     expect(stateOf(world)).toBeUndefined();
-    expect(conditionOf(world, 'MetricAlert', 'cpu', 'Firing')).toBeUndefined();
+    expect(conditionOf(world, 'MetricAlert', 'cpu', 'Firing')).toBe('Unknown/ObjectGone');
   });
 
   it('is not known while the token is refused', async () => {

@@ -15,7 +15,7 @@ const discard = {
   configurationId,
   operationId: 'op_1',
   configurationGeneration: 3,
-  acknowledgement: 'DiscardsRecoveredData',
+  acknowledgements: ['DiscardsRecoveredData'],
   validUntil,
 };
 const reset = {
@@ -23,8 +23,8 @@ const reset = {
   environmentRef: { externalId: 'env_1' },
   configurationId,
   configurationGeneration: 3,
-  confirmationName: 'prod',
-  acknowledgement: 'DeletesProtectionAndLeftovers',
+  confirmation: 'prod',
+  acknowledgements: ['DeletesProtectionAndLeftovers'],
   validUntil,
 };
 const validation = { protectionRef: { name: 'orders' } };
@@ -35,32 +35,35 @@ function after(spec: object, shown: object | undefined, facts: object = {}, more
   const { memory } = aPass();
   const configurations = shown === undefined ? [] : [aConfiguration(shown)];
   const world = aWorld({ configurations, begunAt: 9_000, dateMs: wallStart + 9_000 });
-  const id = 'acceptedAt' in facts ? 'op_1' : undefined;
+  const id = 'acceptedTime' in facts ? 'op_1' : undefined;
   const pass = aPass({ world, notes: missed, monotonicMs: 9_000, wallMs: wallStart + 9_000, ...more });
   return { ...pass, spec, memory: { ...memory, id, facts: { configurationId, ...facts } } } as unknown as Anything;
 }
 
-const acceptedAt = '2026-01-01T00:00:00Z';
+const acceptedTime = '2026-01-01T00:00:00Z';
 const operation = { operationId: 'op_1', kind: 'activation' };
 
 describe('a request that missed something before', () => {
   it.each([
     ['activation', () => recoveryActivation.step(after(aSpec({ confirmation: undefined as never }), {}))],
     ['activation that waits', () => recoveryActivation.step(after(aSpec(), { generation: 2 }))],
-    ['accepted activation', () => recoveryActivation.step(after(aSpec(), { activities: [operation] }, { acceptedAt }))],
+    [
+      'accepted activation',
+      () => recoveryActivation.step(after(aSpec(), { activities: [operation] }, { acceptedTime })),
+    ],
     [
       'accepted activation at work',
-      () => recoveryActivation.step(after(aSpec(), { activeOperationId: 'op_1' }, { acceptedAt })),
+      () => recoveryActivation.step(after(aSpec(), { activeOperationId: 'op_1' }, { acceptedTime })),
     ],
     ['validation', () => recoveryValidation.step(after(validation, { activeOperationId: 'op_9' }))],
     [
       'accepted validation',
-      () => recoveryValidation.step(after(validation, { activities: [operation] }, { acceptedAt })),
+      () => recoveryValidation.step(after(validation, { activities: [operation] }, { acceptedTime })),
     ],
     ['discard', () => activationDiscard.step(after(discard, { activeOperationId: 'op_1', generation: 2 }))],
-    ['accepted discard', () => activationDiscard.step(after(discard, { activeOperationId: 'op_1' }, { acceptedAt }))],
+    ['accepted discard', () => activationDiscard.step(after(discard, { activeOperationId: 'op_1' }, { acceptedTime }))],
     ['reset', () => disasterReset.step(after(reset, { generation: 2 }))],
-    ['accepted reset', () => disasterReset.step(after(reset, {}, { acceptedAt }))],
+    ['accepted reset', () => disasterReset.step(after(reset, {}, { acceptedTime }))],
   ])('and finds it again starts anew: %s', (_what, step) => {
     const { note } = step() as { note?: object };
 
@@ -71,13 +74,13 @@ describe('a request that missed something before', () => {
 
   it.each([
     ['activation', () => recoveryActivation.step(after(aSpec(), undefined))],
-    ['accepted activation', () => recoveryActivation.step(after(aSpec(), undefined, { acceptedAt }))],
+    ['accepted activation', () => recoveryActivation.step(after(aSpec(), undefined, { acceptedTime }))],
     ['validation', () => recoveryValidation.step(after(validation, undefined))],
-    ['accepted validation', () => recoveryValidation.step(after(validation, undefined, { acceptedAt }))],
+    ['accepted validation', () => recoveryValidation.step(after(validation, undefined, { acceptedTime }))],
     ['discard', () => activationDiscard.step(after(discard, undefined))],
-    ['accepted discard', () => activationDiscard.step(after(discard, undefined, { acceptedAt }))],
+    ['accepted discard', () => activationDiscard.step(after(discard, undefined, { acceptedTime }))],
     ['reset', () => disasterReset.step(after(reset, undefined))],
-    ['accepted reset', () => disasterReset.step(after(reset, undefined, { acceptedAt }))],
+    ['accepted reset', () => disasterReset.step(after(reset, undefined, { acceptedTime }))],
   ])('and misses it still keeps that: %s', (_what, step) => {
     expect(step()).toMatchObject({ note: missed });
   });
@@ -86,13 +89,13 @@ describe('a request that missed something before', () => {
 
   it.each([
     ['activation', () => recoveryActivation.step(after(aSpec(), undefined, {}, { account }))],
-    ['accepted activation', () => recoveryActivation.step(after(aSpec(), undefined, { acceptedAt }, { account }))],
+    ['accepted activation', () => recoveryActivation.step(after(aSpec(), undefined, { acceptedTime }, { account }))],
     ['validation', () => recoveryValidation.step(after(validation, undefined, {}, { account }))],
-    ['accepted validation', () => recoveryValidation.step(after(validation, undefined, { acceptedAt }, { account }))],
+    ['accepted validation', () => recoveryValidation.step(after(validation, undefined, { acceptedTime }, { account }))],
     ['discard', () => activationDiscard.step(after(discard, undefined, {}, { account }))],
-    ['accepted discard', () => activationDiscard.step(after(discard, undefined, { acceptedAt }, { account }))],
+    ['accepted discard', () => activationDiscard.step(after(discard, undefined, { acceptedTime }, { account }))],
     ['reset', () => disasterReset.step(after(reset, undefined, {}, { account }))],
-    ['accepted reset', () => disasterReset.step(after(reset, undefined, { acceptedAt }, { account }))],
+    ['accepted reset', () => disasterReset.step(after(reset, undefined, { acceptedTime }, { account }))],
   ])('and misses it while the account has lost sight of what it owns proves nothing: %s', (_what, step) => {
     expect(step()).toEqual({ is: 'wait', reason: 'VisibilityLost', message: 'lost', note: {} });
   });

@@ -42,7 +42,7 @@ const journal: JournalEntry = {
 
 /** A pass over an activation that was accepted, with or without an id in its receipt, while this is shown. */
 function accepted(shown: object, { id, ...more }: { readonly id?: string } & Parameters<typeof aPass>[0] = {}) {
-  const facts = { acceptedAt: '2026-01-01T00:00:00Z' };
+  const facts = { acceptedTime: '2026-01-01T00:00:00Z' };
   const memory = { ...aPass().memory, id, facts, journal: id === undefined ? journal : undefined };
   const sources = [{ ...aSource, target: recovered }];
   return aPass({ memory, world: aWorld({ configurations: [aConfiguration(shown)], sources }), ...more });
@@ -232,9 +232,9 @@ describe('an activation before it is sent', () => {
   it('may come after one that failed, as far as the history shows no more of them than are known', () => {
     const known = named([{ operationId: 'op_1', cutoffTime }]);
     const others = [
-      { id: 'op_1', finished: true, spec: aSpec(), facts: { acceptedAt: '2026-01-01T00:00:00Z' } },
-      { id: 'op_0', finished: true, spec: aSpec(), facts: { acceptedAt: '2025-12-31T23:30:00Z' } },
-      { id: 'op_2', finished: true, spec: aSpec(), facts: { acceptedAt: '2026-01-01T00:00:30Z' } },
+      { id: 'op_1', finished: true, spec: aSpec(), facts: { acceptedTime: '2026-01-01T00:00:00Z' } },
+      { id: 'op_0', finished: true, spec: aSpec(), facts: { acceptedTime: '2025-12-31T23:30:00Z' } },
+      { id: 'op_2', finished: true, spec: aSpec(), facts: { acceptedTime: '2026-01-01T00:00:30Z' } },
       { id: 'op_3', finished: true, spec: undefined, facts: {} },
     ];
     const related = named([], { related: () => others });
@@ -250,7 +250,7 @@ describe('an activation before it is sent', () => {
 });
 
 describe('a validation', () => {
-  const acceptedAt = '2026-01-01T00:00:00Z';
+  const acceptedTime = '2026-01-01T00:00:00Z';
   const startedAt = '2026-01-01T00:00:02Z';
   const running = { kind: 'validation', phase: 'validating', startedAt };
 
@@ -261,10 +261,10 @@ describe('a validation', () => {
     return {
       ...pass,
       spec: { protectionRef: { name: 'orders' } },
-      memory: { ...memory, facts: { configurationId, acceptedAt, ...facts } },
+      memory: { ...memory, facts: { configurationId, acceptedTime, ...facts } },
     };
   }
-  const begun = (shown: object) => recoveryValidation.show(following(shown)).facts.startedAt;
+  const begun = (shown: object) => recoveryValidation.show(following(shown)).facts.startedTime;
   const stepAt = (shown: object, facts: object) => {
     const step = recoveryValidation.step(following(shown, facts));
     return 'reason' in step ? `${step.is}/${step.reason}` : step.is;
@@ -291,8 +291,8 @@ describe('a validation', () => {
     const succeeded = { ...running, endedAt, outcome: 'succeeded' };
     const failed = { ...succeeded, startedAt: '2026-01-01T00:03:00Z', outcome: 'failed' };
 
-    expect(stepAt({ activities: [failed, succeeded] }, { startedAt })).toBe('ready/Succeeded');
-    expect(stepAt({ activities: [failed] }, { startedAt })).toBe('wait/InProgress');
+    expect(stepAt({ activities: [failed, succeeded] }, { startedTime: startedAt })).toBe('ready/Succeeded');
+    expect(stepAt({ activities: [failed] }, { startedTime: startedAt })).toBe('wait/InProgress');
     expect(stepAt({ activities: [succeeded] }, {})).toBe('wait/InProgress');
   });
 
@@ -313,7 +313,7 @@ describe('a validation', () => {
   });
 
   it('waits for what has no id', () => {
-    const { acceptedAt: _not, ...facts } = following({}).memory.facts;
+    const { acceptedTime: _not, ...facts } = following({}).memory.facts;
     const pass = following({ activeOperation: { phase: 'x' } });
 
     expect(recoveryValidation.step({ ...pass, memory: { ...pass.memory, id: undefined, facts } })).toMatchObject({
@@ -324,7 +324,7 @@ describe('a validation', () => {
 
 describe('a discard', () => {
   /** A pass over a discard of `op_1`, accepted or not, while this is shown. */
-  function discarding(shown: object, acceptedAt?: string): Pass<discard.Spec, discard.Facts> {
+  function discarding(shown: object, acceptedTime?: string): Pass<discard.Spec, discard.Facts> {
     const pass = aPass({ world: aWorld({ configurations: [aConfiguration(shown)] }) });
     const { validUntil } = pass.spec;
     const spec: discard.Spec = {
@@ -332,10 +332,10 @@ describe('a discard', () => {
       configurationId,
       operationId: 'op_1',
       configurationGeneration: 3,
-      acknowledgement: 'DiscardsRecoveredData',
+      acknowledgements: ['DiscardsRecoveredData'],
       validUntil,
     };
-    const facts = acceptedAt === undefined ? {} : { acceptedAt };
+    const facts = acceptedTime === undefined ? {} : { acceptedTime };
     return { ...pass, spec, memory: { ...noMemory, binding: pass.memory.binding, facts } };
   }
 
@@ -349,10 +349,10 @@ describe('a discard', () => {
 
   it('that was accepted waits while the service works on what may be it', () => {
     const waits = { is: 'wait', reason: 'CleanupPending', message: 'the service cleans up after operation op_1' };
-    const acceptedAt = '2026-01-01T00:00:00Z';
+    const acceptedTime = '2026-01-01T00:00:00Z';
 
-    expect(activationDiscard.step(discarding({ activeOperation: ours }, acceptedAt))).toMatchObject(waits);
-    expect(activationDiscard.step(discarding({ activeOperationId: 'op_2' }, acceptedAt))).not.toMatchObject(waits);
+    expect(activationDiscard.step(discarding({ activeOperation: ours }, acceptedTime))).toMatchObject(waits);
+    expect(activationDiscard.step(discarding({ activeOperationId: 'op_2' }, acceptedTime))).not.toMatchObject(waits);
   });
 });
 
@@ -399,8 +399,8 @@ describe('the status of a protection', () => {
     const open = began('2026-01-01T01:00:00Z');
 
     expect(after({ ...active, activities: [over, open] }).operations).toMatchObject([
-      { operationId: 'op_1', startedAt: open.startedAt },
-      { startedAt: over.startedAt, outcome: 'discarded' },
+      { operationId: 'op_1', startedTime: open.startedAt },
+      { startedTime: over.startedAt, outcome: 'discarded' },
     ]);
     expect(after({ ...active, activities: [over, { ...open, kind: 'validation' }] }).operations).toHaveLength(3);
   });

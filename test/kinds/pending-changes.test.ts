@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { InProcess } from '../support/in-process.ts';
-import { aWorld, conditionOf, statusOf } from './support/world.ts';
+import { aWorld, conditionOf, messageOf, statusOf } from './support/world.ts';
 
 const image = { port: 8080, image: { reference: 'r/mine:1' } };
 
@@ -40,6 +40,8 @@ describe('what waits in the environments of an app', () => {
     expect(conditionOf(world, 'HostedApp', 'api')).toBe('True/InSync');
     expect(world.sent.filter(({ method }) => method === 'PATCH')).toHaveLength(1);
     expect(pending(world)).toEqual(['port']);
+    expect(conditionOf(world, 'HostedApp', 'api', 'PendingChanges')).toBe('True/ChangesPending');
+    expect(messageOf(world, 'HostedApp', 'api')).toContain('port was changed and waits in each environment');
   });
 
   it('is not told of a change that the service refused', async () => {

@@ -54,8 +54,6 @@ function takingOver(names: object, warmDestination: object): Pass<Spec, Facts> {
   return aPass({ spec, world: aWorld({ configurations: [configuration] }) });
 }
 
-const younger = { ...aPass().subject, isYounger: true } as const;
-
 const fences: readonly Row[] = [
   ['the approval has passed here', 'stall/Expired', aPass({ wallMs: wallStart + 3_600_001 })],
   ['the approval has passed in Kubernetes', 'stall/Expired', aPass({ clusterMs: wallStart + 3_600_001 })],
@@ -197,22 +195,12 @@ const fences: readonly Row[] = [
   [
     'the operator lacks the power',
     'stall/ActivationDisabled',
-    aPass({ powers: { activation: undefined, accountReset: 0 } }),
+    aPass({ powers: { sinceMs: 0, activation: false, accountReset: true } }),
   ],
   [
-    'it may have been made in the second before the operator got the power',
+    'it may have been made before the operator started',
     'stall/ActivationDisabled',
-    aPass({ powers: { activation: wallStart + 1, accountReset: undefined } }),
-  ],
-  [
-    'it was made in that second, after the operator had begun',
-    'begin',
-    aPass({ subject: younger, powers: { activation: wallStart + 999, accountReset: undefined } }),
-  ],
-  [
-    'it was made in the second before that, whatever is known of it',
-    'stall/ActivationDisabled',
-    aPass({ subject: younger, powers: { activation: wallStart + 1_000, accountReset: undefined } }),
+    aPass({ powers: { sinceMs: wallStart + 1, activation: true, accountReset: false } }),
   ],
   ['nobody said what the operator may', 'stall/ActivationDisabled', (({ powers: _powers, ...pass }) => pass)(aPass())],
   [
@@ -231,21 +219,30 @@ describe('an accepted activation without a result', () => {
   it.each([
     ['is listed without an end', 'wait/NotDisclosed', { activities: [activity({})] }],
     ['is listed with a good end', 'wait/NotDisclosed', { activities: [activity({ ...ended, outcome: 'succeeded' })] }],
-    ['stands in no history at all', 'wait/NotDisclosed', { activities: [] }],
+    ['stands in no history yet', 'wait/InProgress', { activities: [] }],
     ['is listed with a bad end', 'wait/InProgress', { activities: [activity({ ...ended, outcome: 'failed' })] }],
     ['made way for another operation', 'wait/InProgress', { activities: [activity({})], activeOperationId: 'op_2' }],
     ['is being worked on', 'wait/InProgress', { activities: [activity({})], activeOperationId: 'op_1' }],
   ])('that %s: %s', (_because, expected, shown) => {
     const { memory } = aPass();
-    const accepted = { ...memory, id: 'op_1', facts: { acceptedAt: '2026-01-01T00:00:00Z' } };
+    const accepted = { ...memory, id: 'op_1', facts: { acceptedTime: '2026-01-01T00:00:00Z' } };
     const world = aWorld({ configurations: [aConfiguration(shown)] });
 
     expect(stepOf(aPass({ memory: accepted, world }))).toBe(expected);
   });
 
+  it('that stands in no history for longer than lists may lag: wait/NotDisclosed', () => {
+    const { memory, horizonMs, monotonicMs } = aPass();
+    const accepted = { ...memory, id: 'op_1', facts: { acceptedTime: '2026-01-01T00:00:00Z' } };
+    const world = aWorld({ configurations: [aConfiguration({ activities: [] })] });
+    const notes = { followedSince: monotonicMs - 2 * horizonMs };
+
+    expect(stepOf(aPass({ memory: accepted, world, notes }))).toBe('wait/NotDisclosed');
+  });
+
   it('that is the one which the spec comes after is no new one', () => {
     const { memory } = aPass();
-    const accepted = { ...memory, id: 'op_1', facts: { acceptedAt: '2026-01-01T00:00:00Z' } };
+    const accepted = { ...memory, id: 'op_1', facts: { acceptedTime: '2026-01-01T00:00:00Z' } };
     const world = aWorld({ configurations: [aConfiguration({ activationResult: { operationId: 'op_1' } })] });
 
     expect(stepOf(aPass({ memory: accepted, world, spec: aSpec({ afterOperationId: 'op_1' }) }))).toBe(
@@ -255,7 +252,7 @@ describe('an accepted activation without a result', () => {
 
   it('has failed when two looks agree that its bad end is shown', () => {
     const { memory } = aPass();
-    const accepted = { ...memory, id: 'op_1', facts: { acceptedAt: '2026-01-01T00:00:00Z' } };
+    const accepted = { ...memory, id: 'op_1', facts: { acceptedTime: '2026-01-01T00:00:00Z' } };
     const activities = [activity({ ...ended, outcome: 'failed' })];
     const world = aWorld({ configurations: [aConfiguration({ activities })], begunAt: 20_000 });
     const notes = { followedSince: 1_000, missedAt: 5_000 };
@@ -269,10 +266,12 @@ describe('the fences of an activation', () => {
     const step = recoveryActivation.step(pass);
 
     expect(stepOf(pass)).toBe(expected);
-    if (step.is === 'stall') expect(step.remember?.facts?.finishedAt).toBeDefined();
+    if (step.is === 'stall') expect(step.remember?.facts?.finishedTime).toBeDefined();
   });
 
-  it.each(fences.filter(([, expected]) => expected !== 'begin'))(
+  // What was written down was begun by an operator with the power: its age counts no more.
+  const ofAge = 'it may have been made before the operator started';
+  it.each(fences.filter(([because, expected]) => expected !== 'begin' && because !== ofAge))(
     'hold for a resend too, when %s',
     (_because, _expected, pass) => {
       const begun = recoveryActivation.step(aPass());
@@ -291,15 +290,21 @@ describe('the fences of an activation', () => {
     },
   );
 
-  it('refuse an object that is older than the power of the operator, taken up before or not', () => {
-    const powers = { activation: wallStart + 5_000, accountReset: undefined };
+  it('refuse an object that is older than the operator, taken up before or not, unless a call of it was written down', () => {
+    const powers = { sinceMs: wallStart + 5_000, activation: true, accountReset: false };
     const { binding: _binding, ...memory } = aPass().memory;
-    const refused = { is: 'stall', reason: 'ActivationDisabled' };
+    const refused = { is: 'stall', reason: 'ActivationDisabled', message: expect.stringContaining('create it again') };
+    const begun = recoveryActivation.step(aPass());
+    if (begun.is !== 'begin') throw new Error('nothing was begun');
+    const { account } = aPass();
+    const entry = { endpoint: account.endpoint, accountId: account.accountId, startedAt: '2026-01-01T00:00:00Z' };
+    const journal = { ...begun.journal, ...entry, deadlineSeconds: 30 };
 
     expect(recoveryActivation.step(aPass({ powers }))).toMatchObject(refused);
     expect(recoveryActivation.step(aPass({ powers, memory: { ...memory, binding: undefined } }))).toMatchObject(
       refused,
     );
+    expect(recoveryActivation.step(aPass({ powers, memory: { ...aPass().memory, journal } })).is).not.toBe('stall');
   });
 
   it("do not take a result for somebody else's before its names were read", () => {

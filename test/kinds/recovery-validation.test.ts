@@ -9,7 +9,7 @@ function accepted(shown: object, more: object = {}, monotonicMs = 1_000): Pass<S
   const activities = [{ operationId: 'op_1', kind: 'validation', ...shown }];
   const world = aWorld({ configurations: [aConfiguration({ activities, ...more })], begunAt: monotonicMs });
   const pass = aPass({ world, monotonicMs });
-  const facts = { configurationId, acceptedAt: '2026-01-01T00:00:00Z' };
+  const facts = { configurationId, acceptedTime: '2026-01-01T00:00:00Z' };
   const memory = { ...noMemory, id: 'op_1', binding: pass.memory.binding, facts };
   return { ...pass, spec: { protectionRef: { name: 'orders' } }, memory };
 }
@@ -67,7 +67,7 @@ describe('an accepted validation', () => {
     ],
   ])('that shows no end, since %s: %#', (_because, more, quietForMs, expected) => {
     const pass = accepted({ phase: 'stage-1', startedAt }, more, 1_000 + quietForMs);
-    const facts = { ...pass.memory.facts, stage: 'stage-1', startedAt };
+    const facts = { ...pass.memory.facts, stage: 'stage-1', startedTime: startedAt };
     const notes = { acceptedSince: 0, endlessSince: 1_000 };
 
     const step = recoveryValidation.step({ ...pass, memory: { ...pass.memory, facts }, notes });
@@ -77,7 +77,7 @@ describe('an accepted validation', () => {
 
   it('is waited for anew when it is shown at another stage', () => {
     const pass = accepted({ phase: 'stage-2', startedAt }, {}, 3_601_000);
-    const facts = { ...pass.memory.facts, stage: 'stage-1', startedAt };
+    const facts = { ...pass.memory.facts, stage: 'stage-1', startedTime: startedAt };
     const notes = { acceptedSince: 0, endlessSince: 1_000 };
 
     const step = recoveryValidation.step({ ...pass, memory: { ...pass.memory, facts }, notes });

@@ -218,9 +218,18 @@ describe('SolutionInstallation in a world', () => {
     await world.run(100_000);
 
     expect(note).toContain('Connect the agent');
+    expect(conditionOf(world, 'SolutionInstallation', 's', 'PostInstallPending')).toBe('True/ToBeDoneByYou');
+    expect(statusOf(world, 'SolutionInstallation', 's')['componentsRunning']).toMatch(/^(\d)\/\1$/u);
     expect(eventsOf(world)).toContainEqual(expect.stringContaining('PostInstallNote Connect the agent'));
     expect((await commits(world)).filter(({ kind }) => kind === 'solution.upgraded')).toHaveLength(1);
     expect(conditionOf(world, 'SolutionInstallation', 's')).toBe('True/InSync');
+
+    const { spec } = world.get('SolutionInstallation', 's') ?? {};
+    world.apply('SolutionInstallation', 's', spec as object, { 'apphosting.dev/post-install-done': 'true' });
+    await world.run(10_000);
+
+    expect(conditionOf(world, 'SolutionInstallation', 's', 'PostInstallPending')).toBe('False/NothingToDo');
+    expect(messageOf(world, 'SolutionInstallation', 's')).toBe('sandbox-agent is installed');
   });
 
   it.each([

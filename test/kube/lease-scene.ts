@@ -1,5 +1,4 @@
 import { LeaseElection } from '../../src/kube/lease/lease.ts';
-import type { Standing } from '../../src/kube/lease/lease-annotations.ts';
 import type { LeaseOptions } from '../../src/kube/lease/lease-options.ts';
 import { leaseResource, leaseSpecOf } from '../../src/kube/lease/lease-spec.ts';
 import { CollectedLog } from '../support/collected-log.ts';
@@ -20,8 +19,6 @@ export interface Candidate {
   readonly clock: MachineClock;
   readonly log: CollectedLog;
   readonly heard: string[];
-  /** What it heard of its predecessors when it acquired the lease. */
-  readonly standing: () => Standing | undefined;
 }
 
 /** What is special about a candidate. */
@@ -40,7 +37,6 @@ export function candidate(
   const api = new MemoryKube(cluster, latency);
   const log = new CollectedLog();
   const heard: string[] = [];
-  let standing: Standing | undefined;
   const election = new LeaseElection({
     api,
     clock,
@@ -51,12 +47,11 @@ export function candidate(
     identity: `pod-${seed}`,
     onAcquired: (acquisition) => {
       heard.push(acquisition.takeOver ? 'took over' : 'acquired');
-      standing = acquisition.standing;
     },
     onLost: (why) => heard.push(`lost: ${why}`),
     ...options,
   });
-  return { election, api, clock, log, heard, standing: () => standing };
+  return { election, api, clock, log, heard };
 }
 
 /** A cluster and candidates that have not begun. */

@@ -32,7 +32,7 @@ export function scene(options: Partial<ReflectorOptions> = {}) {
 }
 
 /** An event as tests compare it. */
-export function textOf(event: CacheEvent): string {
+function textOf(event: CacheEvent): string {
   const { name, uid } = event.object.metadata;
   const initial = event.is === 'applied' && event.initial ? ' at first' : '';
   return `${event.is} ${name} ${uid.slice(0, 4)}${initial}`;

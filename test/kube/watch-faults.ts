@@ -30,7 +30,7 @@ export function says(...lines: readonly string[]): Step {
 }
 
 /** Lines, then this end. */
-export function saysThen(end: Step, ...lines: readonly string[]): Step {
+function saysThen(end: Step, ...lines: readonly string[]): Step {
   return (response) => {
     says(...lines)(response);
     setTimeout(() => end(response), 20);
@@ -38,9 +38,9 @@ export function saysThen(end: Step, ...lines: readonly string[]): Step {
 }
 
 /** The connection breaks. */
-export const resets: Step = (response) => response.destroy();
+const resets: Step = (response) => response.destroy();
 /** The stream ends. */
-export const closes: Step = (response) => response.end();
+const closes: Step = (response) => response.end();
 
 /** A whole list. */
 export function lists(version: number, ...items: readonly object[]): Step {
@@ -49,7 +49,7 @@ export function lists(version: number, ...items: readonly object[]): Step {
 }
 
 /** A refusal. */
-export function answers(status: number, reason: string, headers: Record<string, string> = {}): Step {
+function answers(status: number, reason: string, headers: Record<string, string> = {}): Step {
   return (response) => json(response, status, refusal(status, reason), headers);
 }
 

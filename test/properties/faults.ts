@@ -4,7 +4,7 @@ import type { Life } from './lives.ts';
 import { arranged, callsOf, wholeLife, type Plan } from './walk.ts';
 
 /** Everything that can happen to one call to the service. */
-export const disturbances: readonly { readonly name: string; readonly is: Disturbance }[] = [
+const disturbances: readonly { readonly name: string; readonly is: Disturbance }[] = [
   { name: 'refused connection', is: 'refuseConnection' },
   { name: 'lost before it arrived', is: 'loseBefore' },
   { name: 'answer lost', is: 'loseAnswer' },
@@ -23,7 +23,7 @@ export const disturbances: readonly { readonly name: string; readonly is: Distur
 ];
 
 /** A fault at the nth call to the service, or at the nth request to Kubernetes since the life began. */
-export type Fault =
+type Fault =
   | { readonly to: 'service'; readonly nth: number; readonly name: string; readonly is: Disturbance }
   | { readonly to: 'kubernetes'; readonly nth: number; readonly effect: Effect; readonly outcome: Outcome };
 type Effect = 'before' | 'after';

@@ -5,7 +5,11 @@ import type { Life } from './lives.ts';
 
 const dangerousToken = 'planted-dangerous-token';
 const powers = { activation: true, accountReset: false };
-const protection = { environmentRef: { externalId: 'env_web_prod' }, destinationRegion: 'us-east', mode: 'Cold' };
+const protection = {
+  environmentRef: { externalId: 'env_web_prod' },
+  destinationRegion: 'us-east',
+  protectionMode: 'Cold',
+};
 
 /** A protected database that is ready for recovery, in an account with a credential of its own for what is dangerous. */
 async function protectedDatabase(world: InProcess): Promise<void> {
@@ -114,7 +118,7 @@ export const recoveryLives: readonly Life[] = [
       configurationId: protectionOf(world).configurationId,
       operationId: protectionOf(world).activeOperation?.operationId,
       configurationGeneration: protectionOf(world).generation,
-      acknowledgement: 'DiscardsRecoveredData',
+      acknowledgements: ['DiscardsRecoveredData'],
       validUntil: validUntil(world),
     }),
     made: commits('discard.accepted'),
@@ -129,8 +133,8 @@ export const recoveryLives: readonly Life[] = [
       environmentRef: { externalId: 'env_db_prod' },
       configurationId: protectionOf(world).configurationId,
       configurationGeneration: protectionOf(world).generation,
-      confirmationName: 'production',
-      acknowledgement: 'DeletesProtectionAndLeftovers',
+      confirmation: 'production',
+      acknowledgements: ['DeletesProtectionAndLeftovers'],
       validUntil: validUntil(world),
     }),
     made: commits('configuration.wiped'),

@@ -6,7 +6,7 @@ import { SeededEntropy } from '../support/virtual-clock.ts';
 import type { Life } from './lives.ts';
 
 /** The most virtual time that any fault may cost: deadline, horizon, two polls, the longest backoff. */
-export const patienceMs = 900_000;
+const patienceMs = 900_000;
 
 /** A world in which a life can begin: the account is Ready, and what the life needs is there. */
 export async function arranged(
@@ -33,7 +33,7 @@ export function readiness(world: InProcess, life: Pick<Life, 'kind' | 'name'>): 
 }
 
 /** Lets time pass until something holds; whether it came to hold. */
-export async function until(world: InProcess, holds: () => boolean, patience = patienceMs): Promise<boolean> {
+async function until(world: InProcess, holds: () => boolean, patience = patienceMs): Promise<boolean> {
   for (let waited = 0; waited < patience; waited += 2_000) {
     if (holds()) return true;
     await world.run(2_000);

@@ -72,18 +72,18 @@ export class Readiness {
   #protect({ name, app, appEnvId }: Protection): void {
     const { draw, world } = this.#life;
     const known = world.get('DisasterProtection', name, within);
-    const enrolment = this.#enrolments.get(name) ?? 1;
+    const enrollment = this.#enrolments.get(name) ?? 1;
     // Who is made anew enrols anew, if the configuration has gone meanwhile.
     if (known === undefined) this.#asked.set(appEnvId, (this.#asked.get(appEnvId) ?? 0) + 1);
-    this.#life.tell(`apply DisasterProtection ${name} enrolment ${enrolment}`);
+    this.#life.tell(`apply DisasterProtection ${name} enrollment ${enrollment}`);
     world.apply('DisasterProtection', name, {
       appEnvId,
       destinationRegion: 'us-east',
-      mode: 'Cold',
+      protectionMode: 'Cold',
       snapshotIntervalSeconds: 3_600,
       rpoTargetSeconds: draw.of([7_200, 14_400]),
       target: { environmentName: 'recovered', appName: `${app}-recovered`, createNewApp: true },
-      enrolment,
+      enrollment,
     });
   }
 
@@ -119,7 +119,7 @@ export class Readiness {
         configurationId,
         recoveryPoint: { selectedOperationId, pointId, cutoffTime, configurationGeneration },
         target: { environmentName: `recovered${suffix}`, appName: `${app}${suffix}-recovered`, createNewApp: true },
-        writerSafety: 'Acknowledged',
+        acknowledgements: ['WriterSafety'],
         confirmation: `${app}/${environment}`,
         validUntil: new Date(world.clock.wall() + draw.of([300_000, 7_200_000])).toISOString(),
       },

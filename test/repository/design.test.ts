@@ -36,6 +36,14 @@ describe('docs/design', () => {
     expect(missingFiles(page, paths)).toEqual([]);
   });
 
+  it('and the architecture page name only files that are there', () => {
+    const page = filesUnder('docs').get('docs/architecture.md') ?? '';
+    const named = [...page.matchAll(/[\w./-]+\.ts\b/gu)].map(([file]) => file);
+
+    expect(named.length).toBeGreaterThan(30);
+    expect(named.filter((file) => !paths.some((path) => `/${path}`.endsWith(`/${file}`)))).toEqual([]);
+  });
+
   it('would not name others unnoticed', () => {
     expect(missingFiles('see `gone.ts` and `a/here.ts`, not `ere.ts`', ['src/a/here.ts'])).toEqual([
       'gone.ts',

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { sources } from './files.ts';
-import { importsOf, violations } from './layers.ts';
+import { circles, crowded, importsOf, upwards, violations } from './layers.ts';
 
 describe('the layers', () => {
   it('are kept by every file', () => {
@@ -49,6 +49,36 @@ describe('the layers', () => {
     ['config.ts', 'const home = process.env.HOME;'],
   ])('allow, in %s: %s', (path, source) => {
     expect(violations(new Map([[path, source]]))).toEqual([]);
+  });
+});
+
+describe('the rooms', () => {
+  it('of the engine use only rooms on lower floors', () => {
+    expect(upwards(sources())).toEqual([]);
+  });
+
+  it('would be refused an import upwards, of a type as well', () => {
+    const source = "import type { Steps } from '../reconcile/steps.ts';";
+
+    expect(upwards(new Map([['engine/context/a.ts', source]]))).toHaveLength(1);
+  });
+
+  it('have no files that import one another in a circle', () => {
+    expect(circles(sources())).toEqual([]);
+  });
+
+  it('would be refused a circle of types', () => {
+    const files = new Map([
+      ['a.ts', "import type { B } from './b.ts';"],
+      ['b.ts', "import type { A } from './a.ts';"],
+    ]);
+
+    expect(circles(files)).toEqual(['a.ts → b.ts → a.ts']);
+  });
+
+  it('have at most fifteen files beside each other', () => {
+    expect(crowded(sources())).toEqual([]);
+    expect(crowded(new Map(Array.from({ length: 16 }, (_, n) => [`a/${n}.ts`, ''])))).toEqual(['a has 16 files']);
   });
 });
 

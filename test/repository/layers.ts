@@ -103,3 +103,66 @@ function readsEnvironment(path: string, source: string): boolean {
     source,
   );
 }
+
+/** The rooms of the engine from the lowest floor up: a room may use those before it, and none after it. */
+const floors: readonly (readonly string[])[] = [
+  ['ports.ts'],
+  ['kind/', 'queue/'],
+  ['status/', 'objects/'],
+  ['account/'],
+  ['context/'],
+  ['call/'],
+  ['reconcile/'],
+  ['engine.ts'],
+];
+
+/** Imports in the engine, of types as well, that go up a floor or across one. */
+export function upwards(files: ReadonlyMap<string, string>): readonly string[] {
+  const floorOf = (path: string) =>
+    floors.findIndex((rooms) => rooms.some((room) => path.startsWith(`engine/${room}`)));
+  const roomOf = (path: string) => path.split('/')[1] ?? '';
+  return [...files].flatMap(([path, source]) => {
+    if (!path.startsWith('engine/')) return [];
+    return importsOf(source).flatMap(({ from }) => {
+      const target = from.startsWith('.') ? new URL(from, `file:///${path}`).pathname.slice(1) : '';
+      if (!target.startsWith('engine/') || roomOf(target) === roomOf(path)) return [];
+      return floorOf(target) < floorOf(path) ? [] : [`${path} may not import ${target}: it is not on a lower floor`];
+    });
+  });
+}
+
+/** Groups of files that import one another in a circle, types included. */
+export function circles(files: ReadonlyMap<string, string>): readonly string[] {
+  const targets = new Map(
+    [...files].map(([path, source]) => [
+      path,
+      importsOf(source).flatMap(({ from }) => {
+        const target = from.startsWith('.') ? new URL(from, `file:///${path}`).pathname.slice(1) : '';
+        return files.has(target) ? [target] : [];
+      }),
+    ]),
+  );
+  const done = new Set<string>();
+  const found: string[] = [];
+  const visit = (path: string, way: readonly string[]): void => {
+    if (way.includes(path)) found.push([...way.slice(way.indexOf(path)), path].join(' → '));
+    if (done.has(path) || way.includes(path)) return;
+    for (const target of targets.get(path) ?? []) visit(target, [...way, path]);
+    done.add(path);
+  };
+  for (const path of files.keys()) visit(path, []);
+  return found;
+}
+
+/** The most files that a folder of source holds beside each other. */
+const mostFiles = 15;
+
+/** Folders in which a reader has to search. */
+export function crowded(files: ReadonlyMap<string, string>): readonly string[] {
+  const counts = new Map<string, number>();
+  for (const path of files.keys()) {
+    const folder = path.split('/').slice(0, -1).join('/');
+    counts.set(folder, (counts.get(folder) ?? 0) + 1);
+  }
+  return [...counts].filter(([, count]) => count > mostFiles).map(([folder, count]) => `${folder} has ${count} files`);
+}

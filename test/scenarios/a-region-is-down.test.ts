@@ -29,7 +29,7 @@ const people = new Map<string, Person>();
 interface Person {
   readonly shell: Shell;
   readonly protection: Protection;
-  readonly mode: 'Cold' | 'Warm';
+  readonly protectionMode: 'Cold' | 'Warm';
 }
 
 beforeAll(async () => {
@@ -54,17 +54,17 @@ afterAll(async () => {
   await folder.release();
 });
 
-async function arrive(name: string, mode: 'Cold' | 'Warm', held: readonly string[]): Promise<void> {
+async function arrive(name: string, protectionMode: 'Cold' | 'Warm', held: readonly string[]): Promise<void> {
   const tenant = await Tenant.arrive(api, service);
   await tenant.openAccount();
   const [protection, kubeconfig] = await Promise.all([
-    Protection.enrolled(tenant, 'orders-db', { mode }),
+    Protection.enrolled(tenant, 'orders-db', { protectionMode }),
     kubeconfigOf(tenant.namespace, held),
   ]);
   const place = join(folder.dir, name);
   await mkdir(place);
   await writeFile(join(place, 'kubeconfig'), kubeconfig);
-  people.set(name, { protection, mode, shell: await Shell.open(place, join(place, 'kubeconfig')) });
+  people.set(name, { protection, protectionMode, shell: await Shell.open(place, join(place, 'kubeconfig')) });
 }
 
 /** A kubeconfig for somebody who may do in this namespace what these roles say, and nothing else. */
@@ -91,12 +91,12 @@ function personOf(name: string): Person {
 
 /** Types a block in the namespace of the person; a page that shows a cold protection is followed for a warm one as well. */
 async function follow(
-  { shell, protection, mode }: Person,
+  { shell, protection, protectionMode }: Person,
   { commands, shows }: Block,
   meanwhile?: (printed: () => string) => Promise<void>,
 ): Promise<string> {
   const here = commands.replaceAll(/(-n |--namespace |namespace: )team\b/g, `$1${protection.tenant.namespace}`);
-  const expected = shows.map((line) => line.replace(/\bCold\b/, mode));
+  const expected = shows.map((line) => line.replace(/\bCold\b/, protectionMode));
   return shell.run(here, expected, meanwhile);
 }
 

@@ -73,7 +73,7 @@ async function ask(protection: Protection, which: string, spec: object): Promise
 async function endOf(protection: Protection, which: string): Promise<string> {
   const { tenant } = protection;
   const name = called(protection, which);
-  const finished = async () => (await tenant.status(activation, name, 'finishedAt')) !== undefined;
+  const finished = async () => (await tenant.status(activation, name, 'finishedTime')) !== undefined;
   await eventually(`${name} comes to its end`, finished, 120_000).catch(async (error: unknown) => {
     const { status } = (await tenant.get(activation, name)) ?? {};
     throw new Error(`${String(error)}: ${JSON.stringify(status)}`, { cause: error });
@@ -169,7 +169,7 @@ describe.concurrent('an activation in a cluster that is restored from a copy mad
         () => false,
       );
     await eventually('the API server answers', answers, 60_000);
-    expect(await tenant.status(activation, called(protection, 'before'), 'finishedAt')).toBeUndefined();
+    expect(await tenant.status(activation, called(protection, 'before'), 'finishedTime')).toBeUndefined();
     operator.signal('SIGCONT');
     await ask(protection, 'again', spec);
 

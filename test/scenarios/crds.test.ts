@@ -127,7 +127,8 @@ describe('the definitions', () => {
   });
 
   it('show how an object is in columns', async () => {
-    await create('DisasterProtection', { externalId: 'env_db_prod', mode: 'Cold' }, 'db');
+    const environmentRef = { externalId: 'env_db_prod' };
+    await create('DisasterProtection', { environmentRef, mode: 'Cold' }, 'db');
     await setStatus('DisasterProtection', 'db', [condition('RecoveryReady', 'False'), condition('Ready', 'True')]);
 
     const [head, row] = (await kubectl(sharedKubernetes(), 'get', 'dprot', '-n', namespace)).split('\n');
@@ -170,6 +171,79 @@ describe('the status of', () => {
   }
 });
 
+describe('two appliers', () => {
+  /** Applies these fields as this one, and returns the spec that comes of it. */
+  async function applied(kind: string, manager: string, spec: Spec): Promise<Spec> {
+    const object = { apiVersion: 'apphosting.dev/v1alpha1', kind, metadata: { name: 'shared' }, spec };
+    const path = `${collection(kind)}/shared?fieldManager=${manager}&fieldValidation=Strict`;
+    const answer = await api.patch(path, object, 'application/apply-patch+yaml');
+    expect([answer.status < 300, messageOf(answer)]).toEqual([true, 'undefined']);
+    return (answer.body as { spec: Spec }).spec;
+  }
+
+  const from = (key: string) => ({ valueFrom: { secretKeyRef: { name: 'values', key } } });
+  const environment = { cliEnvName: 'web-prod', deploy: { image: 'r/web:1' } };
+  const app = { port: 80, image: { reference: 'r/web:1' } };
+
+  it.each([
+    {
+      list: 'env of an AppEnvironment',
+      kind: 'AppEnvironment',
+      with: (env: readonly Spec[]) => ({ ...environment, env }),
+      only: (env: readonly Spec[]) => ({ env }),
+      of: ({ env }: Spec) => env,
+    },
+    {
+      list: 'headers of a HostedApp',
+      kind: 'HostedApp',
+      with: (headers: readonly Spec[]) => ({ ...app, healthCheck: { headers } }),
+      only: (headers: readonly Spec[]) => ({ healthCheck: { headers } }),
+      of: ({ healthCheck }: Spec) => (healthCheck as Spec | undefined)?.['headers'],
+    },
+    {
+      list: 'inputs of a SolutionInstallation',
+      kind: 'SolutionInstallation',
+      with: (inputs: readonly Spec[]) => ({ solution: 's', appName: 'a', region: 'r', inputs }),
+      only: (inputs: readonly Spec[]) => ({ inputs }),
+      of: ({ inputs }: Spec) => inputs,
+    },
+  ])('each own their items of $list', async ({ kind, with: whole, only, of }) => {
+    const [a, b, b2] = [
+      { name: 'A', value: '1' },
+      { name: 'B', ...from('b') },
+      { name: 'B', ...from('b2') },
+    ];
+
+    await applied(kind, 'team', whole([a]));
+    const both = of(await applied(kind, 'platform', only([b])));
+    const changed = of(await applied(kind, 'platform', only([b2])));
+    const again = of(await applied(kind, 'team', whole([a])));
+    const without = of(await applied(kind, 'platform', {}));
+
+    expect([both, changed, again, without]).toEqual([[a, b], [a, b2], [a, b2], [a]]);
+  });
+
+  it('each own their addresses of a ContactPoint, and the name is of the one who gave it', async () => {
+    await applied('ContactPoint', 'team', { email: { addresses: ['a@example.com'] }, name: 'On call' });
+
+    const both = await applied('ContactPoint', 'platform', { email: { addresses: ['b@example.com'] } });
+    const path = `${collection('ContactPoint')}/shared?fieldManager=platform`;
+    const stolen = await api.patch(
+      path,
+      {
+        apiVersion: 'apphosting.dev/v1alpha1',
+        kind: 'ContactPoint',
+        metadata: { name: 'shared' },
+        spec: { name: 'Ours' },
+      },
+      'application/apply-patch+yaml',
+    );
+
+    expect(both).toEqual({ email: { addresses: ['a@example.com', 'b@example.com'] }, name: 'On call' });
+    expect([stolen.status, messageOf(stolen)]).toEqual([409, expect.stringContaining('.spec.name')]);
+  });
+});
+
 async function setStatus(kind: string, name: string, conditions: readonly object[]): Promise<void> {
   const answer = await api.patch(`${collection(kind)}/${name}/status`, { status: { conditions } });
   expect(answer.status).toBe(200);
@@ -195,6 +269,8 @@ describe.each(verdicts)('the API server', ({ kind, accepted, refused, changes })
     const answer = await create(kind, spec, 'a-name', '&dryRun=All');
 
     expect([answer.status, messageOf(answer)]).toEqual([201, 'undefined']);
+    // A default that is written into a spec would be a difference to every tool that applies it.
+    expect((answer.body as { spec: Spec }).spec).toEqual(JSON.parse(JSON.stringify(spec)));
   });
 
   it.each(refused)(`refuses a ${kind}: $because`, async ({ spec, says }) => {

@@ -120,7 +120,7 @@ async function finalStatuses(): Promise<ReadonlyMap<string, object>> {
     scope: 'Environment',
     environmentRef: { externalId: 'env_db_prod' },
     confirmationName: 'production',
-    acknowledgement: 'DeletesProtectionAndLeftovers',
+    acknowledgements: ['DeletesProtectionAndLeftovers'],
     ...pinned(),
   });
   await world.run(900_000);

@@ -37,11 +37,11 @@ afterAll(async () => {
   await api.close();
 });
 
-async function aProtection(service: HostingService, mode: 'Cold' | 'Warm' = 'Cold'): Promise<Protection> {
+async function aProtection(service: HostingService, protectionMode: 'Cold' | 'Warm' = 'Cold'): Promise<Protection> {
   const tenant = await Tenant.arrive(api, service);
   tenants.push(tenant);
   await tenant.openAccount();
-  return Protection.enrolled(tenant, 'orders-db', { mode });
+  return Protection.enrolled(tenant, 'orders-db', { protectionMode });
 }
 
 /** Has the service go on with a trial until Ready has this reason; says which operation it was. */

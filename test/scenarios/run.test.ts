@@ -54,7 +54,7 @@ describe('apphosting run', () => {
 
     expect(code).toBe(1);
     expect(output).toMatch(oneLine);
-    expect(output).toContain('--kubeconfig');
+    expect(output).toContain('kubeconfig /does/not/exist cannot be read (ENOENT)');
   });
 
   it('says in one line that no cluster answers', async () => {

@@ -4,7 +4,7 @@ import { createSimulator } from '../../src/simulator/simulator.ts';
 export type Fields = Record<string, unknown>;
 
 /** An answer as a client sees it. */
-export interface Seen<Body = Fields> {
+interface Seen<Body = Fields> {
   readonly status: number;
   readonly body: Body;
 }
@@ -39,7 +39,7 @@ export interface Configuration {
 }
 
 /** The fields of an operation that tests look at. */
-export interface Operation {
+interface Operation {
   readonly operationId: string;
   readonly kind: string;
   readonly phase: string;
@@ -89,7 +89,7 @@ export const HOUR = 60 * MINUTE;
 export const DAY = 24 * HOUR;
 
 /** Long enough for an enrolment, a check, or an activation that nothing hinders. */
-export const SETTLED = MINUTE;
+export const SETTLED = 60_000;
 
 /** What a warm protection needs. */
 export const WARM = { mode: 'warm', target: { envName: 'standby', createNewApp: false } };
@@ -100,7 +100,7 @@ function fail(line: string): never {
 }
 
 /** A simulator on a virtual clock, and how to send it something. */
-export function wire(readings: Fields = {}) {
+function wire(readings: Fields = {}) {
   const simulator = createSimulator({ clock: 'virtual', readings, log: fail });
 
   async function send<Body = Fields>(method: string, url: string, body?: unknown, token?: string): Promise<Seen<Body>> {

@@ -6,8 +6,7 @@ import type { Clock } from '../../src/base/clock.ts';
 import { createOperator, resourceOf, type Operator } from '../../src/cli/operator/operator.ts';
 import { OperatorKey } from '../../src/engine/objects/fingerprint.ts';
 import type { AnyKind } from '../../src/engine/kind/contract/define.ts';
-import { finalizer, group, version } from '../../src/engine/objects/names.ts';
-import type { Powers } from '../../src/engine/kind/contract/pass.ts';
+import { group, version } from '../../src/engine/objects/names.ts';
 import type { KubeObject, Leadership, Log } from '../../src/engine/ports.ts';
 import { openHosting } from '../../src/hosting/open.ts';
 import type { Wire } from '../../src/hosting/wire/wire.ts';
@@ -87,7 +86,6 @@ export class InProcess {
   readonly sent: Sent[] = [];
   readonly #options: InProcessOptions;
   #generation = 0;
-  #since: Powers = { activation: undefined, accountReset: undefined };
 
   constructor(options: InProcessOptions = {}) {
     this.#options = options;
@@ -322,14 +320,6 @@ export class InProcess {
     return { wall: () => clock.wall(), monotonic: () => clock.monotonic(), after };
   }
 
-  /** The powers of the next process: one that follows another with the same power has it since the other had it. */
-  #standing(): Powers {
-    const since = (power: keyof Powers) =>
-      this.powers?.[power] === true ? (this.#since[power] ?? this.clock.wall()) : undefined;
-    this.#since = { activation: since('activation'), accountReset: since('accountReset') };
-    return this.#since;
-  }
-
   #assemble(): Operator {
     const options = this.#options;
     const clock = this.#lifetime();
@@ -366,7 +356,7 @@ export class InProcess {
       selector: options.selector,
       secretWatch: options.secretWatch ?? 'on',
       readOnly: options.readOnly ?? false,
-      powers: this.#standing(),
+      ...(this.powers !== undefined && { powers: { sinceMs: this.clock.wall(), ...this.powers } }),
       horizonMs: options.horizonMs ?? 120_000,
       callMs: options.callMs ?? 30_000,
       pollMs: options.pollMs ?? 60_000,
@@ -380,9 +370,6 @@ function dated(reply: Reply, dateMs: number): Reply {
   if (reply.kind !== 'answered') return reply;
   return { ...reply, headers: { date: new Date(dateMs).toUTCString(), ...reply.headers } };
 }
-
-/** The finalizer that holds an object, for assertions. */
-export const held = finalizer;
 
 function collecting(lines: string[]): Log {
   const at = (level: string) => (fields: object, message: string) => {

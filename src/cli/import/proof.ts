@@ -1,8 +1,9 @@
 /** The proof of an import: what applying the resources would send is nothing, object by object. */
+import type { Actor } from '../plan/scene.ts';
 import { group, version } from '../../engine/objects/names.ts';
 import type { AccountReader } from '../account/reader.ts';
 import { flawsOf, pathInWords } from '../definitions/check.ts';
-import { rehearse, type Actor, type Played } from '../plan/rehearsal.ts';
+import { rehearse, type Played } from '../plan/rehearsal.ts';
 import type { Draft, Skipped } from './manifests.ts';
 
 /** What came of it. */

@@ -21,7 +21,7 @@ import {
 import type { AccountReader, ReadFailure } from '../account/reader.ts';
 
 /** Something that was not read. */
-export interface Gap {
+interface Gap {
   /** What it is, in words: `app app_9`. */
   readonly what: string;
   readonly why: ReadFailure | 'malformed' | 'notFound';
@@ -104,7 +104,7 @@ async function settingsOf(
 }
 
 /** All items of a read, every page of it; or why there are none. */
-export async function readWhole<Item>(
+async function readWhole<Item>(
   reader: AccountReader,
   read: Read<Item>,
 ): Promise<{ readonly items: readonly Item[] } | Omit<Gap, 'what'>> {

@@ -1,4 +1,5 @@
 /** `apphosting plan`: what applying some documents would send to the service, without sending it. */
+import type { Actor } from './scene.ts';
 import { basename, resolve } from 'node:path';
 import { stringify } from 'yaml';
 import { z } from 'zod';
@@ -26,7 +27,6 @@ import { makePlan } from './make-plan.ts';
 import type { Action, Plan } from './model.ts';
 import { planAsMarkdown } from './print-markdown.ts';
 import { planAsText } from './print-text.ts';
-import type { Actor } from './rehearsal.ts';
 import { liveActor, sortDocuments } from './scenes.ts';
 
 const gates = ['delete', 'restart', 'access', 'unknown'] as const;

@@ -1,9 +1,10 @@
 /** Makes a plan: from documents, what the cluster shows where it is asked, and one account of the service. */
+import type { Actor, Scene } from './scene.ts';
 import { isRecord } from '../../base/json.ts';
 import type { AccountReader } from '../account/reader.ts';
 import type { Documents } from '../documents/load.ts';
 import type { Finding, Plan, PlanRow } from './model.ts';
-import { rehearse, type Actor, type Played, type Scene } from './rehearsal.ts';
+import { rehearse, type Played } from './rehearsal.ts';
 import { rowsOf, stalledOf, type Known } from './rows.ts';
 import {
   keyOfActor,

@@ -1,8 +1,8 @@
 /** The Secrets and ConfigMaps of a plan: those that are given, and for what is only named a value that stands for it. */
+import type { Actor, Scene } from './scene.ts';
 import { isRecord } from '../../base/json.ts';
 import type { Needs } from '../../engine/kind/contract/define.ts';
 import type { AccountReader } from '../account/reader.ts';
-import type { Actor, Scene } from './rehearsal.ts';
 import { kinds } from '../../kinds/index.ts';
 
 /** A Secret or a ConfigMap. */

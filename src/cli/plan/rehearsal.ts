@@ -19,31 +19,9 @@ import { MemoryCluster } from '../in-memory/cluster.ts';
 import { KubeInMemory } from '../in-memory/kube.ts';
 import { SeededEntropy, settle, VirtualClock } from '../in-memory/virtual-clock.ts';
 import { createOperator, resourceOf, type Operator } from '../operator/operator.ts';
+import type { Actor, Scene } from './scene.ts';
 import { materialsOf } from './materials.ts';
 import { ServiceInMemory } from './service-in-memory.ts';
-
-/** An object of ours, or a Secret or ConfigMap, that takes part. */
-export interface Actor {
-  readonly kind: string;
-  readonly namespace: string;
-  readonly name: string;
-  readonly metadata: Readonly<Record<string, unknown>>;
-  readonly spec: Readonly<Record<string, unknown>>;
-  /** What the cluster shows of it now; absent where that is not known. */
-  readonly live?: { readonly generation: number; readonly status: Readonly<Record<string, unknown>> };
-  /** It may be bound to what has its name, since nobody can say what it is bound to. */
-  readonly presumed?: true;
-}
-
-/** Values by namespace and name: those of a Secret, or those of a ConfigMap. */
-export type Values = ReadonlyMap<string, Readonly<Record<string, string>>>;
-
-/** What there is at one time. */
-export interface Scene {
-  readonly actors: readonly Actor[];
-  readonly secrets: Values;
-  readonly configMaps: Values;
-}
 
 /** What is to be played. */
 export interface Play {
@@ -157,7 +135,7 @@ class Stage {
       selector: undefined,
       secretWatch: 'on',
       readOnly: false,
-      powers: { activation: this.#clock.wall(), accountReset: this.#clock.wall() },
+      powers: { sinceMs: this.#clock.wall(), activation: true, accountReset: true },
       horizonMs: 1_000,
       workers: 32,
     });

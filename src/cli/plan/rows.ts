@@ -1,4 +1,5 @@
 /** From what the operator would have sent to the rows of a plan. */
+import type { Actor } from './scene.ts';
 import { isRecord, sameJson, type Json } from '../../base/json.ts';
 import { Secret } from '../../base/secret.ts';
 import { partsOfKey } from '../../engine/objects/names.ts';
@@ -6,7 +7,7 @@ import type { KubeObject, Request } from '../../engine/ports.ts';
 import { kinds } from '../../kinds/index.ts';
 import { needsOf } from './materials.ts';
 import type { Action, Finding, PlanField, PlanRow } from './model.ts';
-import type { Actor, PlannedCall, Played } from './rehearsal.ts';
+import type { PlannedCall, Played } from './rehearsal.ts';
 import { isNewId } from './service-in-memory.ts';
 
 /** What is known besides of the resources of a plan. */

@@ -1,4 +1,5 @@
 /** From documents, and from what the cluster shows, to the scenes of a rehearsal. */
+import type { Actor, Scene, Values } from './scene.ts';
 import { isRecord } from '../../base/json.ts';
 import { group, version } from '../../engine/objects/names.ts';
 import type { KubeObject } from '../../engine/ports.ts';
@@ -6,7 +7,6 @@ import { kinds } from '../../kinds/index.ts';
 import { flawsOf, pathInWords } from '../definitions/check.ts';
 import type { Documents, Loaded } from '../documents/load.ts';
 import type { Finding } from './model.ts';
-import type { Actor, Scene, Values } from './rehearsal.ts';
 
 /** Documents that are fit to be played, and what is wrong with the others. */
 export interface Sorted {

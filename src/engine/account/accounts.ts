@@ -25,7 +25,7 @@ import type { AccountView } from '../kind/contract/pass.ts';
 import type { Memory } from '../kind/contract/step.ts';
 
 /** How long the last token of an account that is being deleted may be used after its Secret has gone. */
-export const farewellMs = 600_000;
+const farewellMs = 600_000;
 
 /** Whether an account serves the objects that use it, and by which rules of its spec. */
 interface Admission {

@@ -6,7 +6,7 @@
  * resource: a list may lag behind a deletion, and a resource may be about to learn its id.
  */
 import type { Session } from './accounts.ts';
-import { tie, type ObjectIndex, type Stored } from '../objects/object-index.ts';
+import { storedInWords, tie, type ObjectIndex, type Stored } from '../objects/object-index.ts';
 import type { OperatorKey } from '../objects/fingerprint.ts';
 import type { Subscriptions } from '../objects/subscriptions.ts';
 import type { AnyKind } from '../kind/contract/define.ts';
@@ -29,6 +29,7 @@ export function usageOf(around: UsageSources, account: Stored, session: Session 
   return {
     counts: usesOf(around.objects, account),
     throttled: throttledOf(around.objects, account),
+    forbidden: forbiddenIn(around.objects, account),
     orphans: searched === undefined ? [] : around.kinds.flatMap((kind) => orphansOf(around, searched, kind)),
   };
 }
@@ -50,6 +51,20 @@ function throttledOf(objects: ObjectIndex, account: Stored): number {
   const waits = (key: string): boolean =>
     objects.get(key)?.status.conditions.some(({ type, reason }) => type === 'Ready' && reason === 'Throttled') === true;
   return objects.tiedBy(tie.account(account.key)).filter((key) => key !== account.key && waits(key)).length;
+}
+
+const mostNamed = 3;
+
+/** The resources that wait for a permission of the account's token, the first few in words. */
+function forbiddenIn(objects: ObjectIndex, account: Stored): Tally['forbidden'] {
+  const waiting = objects.tiedBy(tie.account(account.key)).flatMap((key) => {
+    const stored = objects.get(key);
+    const isForbidden = stored?.status.conditions.some(
+      ({ type, reason }) => type === 'Ready' && reason === 'Forbidden',
+    );
+    return stored !== undefined && isForbidden === true ? [storedInWords(stored)] : [];
+  });
+  return { count: waiting.length, first: waiting.toSorted().slice(0, mostNamed) };
 }
 
 /** Whether a resource is Ready, as its status says. */

@@ -24,6 +24,7 @@ import type { KubeObject, Outcome, Service } from '../ports.ts';
 import { conclude } from '../status/conditions.ts';
 import type { ExclusiveLocks } from './exclusive-locks.ts';
 import { interpretOutcome, slowedDown } from './interpret-outcome.ts';
+import { inSpecWords } from './spec-words.ts';
 
 /** The least part of its time that an answer is given; a call that waited so long that less is left is not sent. */
 const answerPart = 1 / 3;
@@ -228,7 +229,8 @@ export class OutgoingCall {
     const now = context.parts.clock.monotonic();
     const { generation } = this.#pass.subject;
     publishCall(context, call, outcome);
-    const meaning = interpretOutcome(call, outcome, context.memory, before);
+    const told = inSpecWords(outcome, context.stored.kind.interfaceWords?.(this.#pass.spec));
+    const meaning = interpretOutcome(call, told, context.memory, before);
     context.unreserve();
     if (meaning.is === 'done') {
       wentWell(inProcess);

@@ -22,7 +22,7 @@ export function buildPass(context: ReadableContext, view: View, given: Given): P
   const { newSince = Number.NEGATIVE_INFINITY } = inProcess;
   const holder = (collection: string, name: string) => parts.openCreates.other(stored, account, collection, name);
   return {
-    subject: { ...subjectOf(stored), ...(inProcess.isYounger && { isYounger: true }) },
+    subject: subjectOf(stored),
     spec: stored.spec.is === 'valid' ? stored.spec.value : undefined,
     memory,
     account,

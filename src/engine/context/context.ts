@@ -23,7 +23,7 @@ import { withDoubt } from './doubt.ts';
 import { staying, withWayOut } from './leaving.ts';
 import type { EngineParts } from './parts.ts';
 import type { ReadableContext } from './readable.ts';
-import { announce, keptConditions, merged, publishRetained } from './publish.ts';
+import { announce, completed, keptConditions, merged, publishRetained } from './publish.ts';
 import { isHeldByUs, requestDigest, type Resources } from './resources.ts';
 
 const resyncMs = 1_200_000;
@@ -240,7 +240,7 @@ export class ReconcileContext implements ReadableContext {
       seen === undefined ? keptConditions(kind, previous, verdict) : this.#redactedConditions(seen.conditions);
     const conditions = conclude({
       verdict,
-      own: merged(verdict.conditions ?? [], shown),
+      own: completed(merged(verdict.conditions ?? [], shown), kind, verdict),
       drifted: (seen ?? keptLists(this.object)).drift.map((row) => row.field),
       wouldDo: plan,
       generation: this.object.metadata.generation ?? 0,

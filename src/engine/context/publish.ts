@@ -1,17 +1,30 @@
 /** What people and machines are told of an object besides its status: events, log lines, metrics. */
 import type { Call, Condition, OwnCondition, Told, Verdict } from '../kind/contract/step.ts';
 import type { AnyKind } from '../kind/contract/define.ts';
+import type { Reason } from '../kind/contract/reasons.ts';
 import { storedInWords, type Stored } from '../objects/object-index.ts';
 import type { KubeObject, Outcome } from '../ports.ts';
 import type { ReadableContext } from './readable.ts';
 import type { EngineParts } from './parts.ts';
 
+/** Reasons of waiting that somebody should hear of all the same. */
+const warnings: ReadonlySet<string> = new Set<Reason>(['VisibilityLost', 'DeletionBlocked']);
 const headlines: ReadonlySet<string> = new Set(['Ready', 'Reconciling', 'Stalled', 'Synced', 'Drifted']);
 
 /** Conditions that the verdict states, and the shown ones of other types. */
 export function merged(stated: readonly OwnCondition[], shown: readonly OwnCondition[]): readonly OwnCondition[] {
   const types = new Set(stated.map(({ type }) => type));
   return [...stated, ...shown.filter(({ type }) => !types.has(type))];
+}
+
+/** Adds the conditions that the kind always has: what nothing is known of is `Unknown`, for the reason of the verdict. */
+export function completed(
+  own: readonly OwnCondition[],
+  kind: AnyKind,
+  { reason = 'ReadingService', message = 'nothing was read of it yet' }: Verdict<unknown>,
+): readonly OwnCondition[] {
+  const missing = (kind.always ?? []).filter((type) => own.every((condition) => condition.type !== type));
+  return [...own, ...missing.map((type) => ({ type, status: 'Unknown', reason, message }) as const)];
 }
 
 /** The kind's own conditions of an object that could not be looked at: as they stand, the fleeting ones as Unknown. */
@@ -42,7 +55,7 @@ export function announce(
   log.info({ kind, namespace: metadata.namespace, name: metadata.name, reason: after.reason }, after.message);
   const recovered = before !== undefined && before.reason !== 'Creating' && before.reason !== 'ReadingService';
   if (verdict.is === 'ready' && !recovered) return;
-  const type = verdict.is === 'stall' ? 'Warning' : 'Normal';
+  const type = verdict.is === 'stall' || warnings.has(after.reason) ? 'Warning' : 'Normal';
   events.record({ regarding: object, type, reason: after.reason, action: 'Reconcile', note: after.message });
 }
 

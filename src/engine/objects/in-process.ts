@@ -20,7 +20,7 @@ export interface FailedCall {
  * Marks in status of a call that was certainly not carried out and will be sent again. Taking them away and putting them back
  * would cost two writes a try.
  */
-export interface LeftMarks {
+interface LeftMarks {
   readonly digest: string;
   readonly marked: Partial<Memory<unknown>>;
   readonly known: Partial<Memory<unknown>>;
@@ -38,8 +38,6 @@ export interface InProcess {
   journal: JournalEntry | undefined;
   /** What an answer told and status does not carry yet. It counts even when the reconcile fails meanwhile. */
   unwritten: Partial<Memory<unknown>> | undefined;
-  /** The object was created after this process had started. */
-  isYounger: boolean;
   /** When the object first asked for the read that it waits for. */
   askedAt: number | undefined;
   /** Since when this process knows the object; undefined once it has sent something for it or finished with it. */
@@ -97,7 +95,6 @@ export class InProcessStates {
       journalSeen: undefined,
       journal: undefined,
       unwritten: undefined,
-      isYounger: false,
       askedAt: undefined,
       newSince: this.#clock.monotonic(),
       looks: false,

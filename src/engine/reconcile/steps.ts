@@ -95,6 +95,8 @@ export class Steps {
         // Somebody took the finalizer off, or the object was only observed until now.
         return (await this.#hold(context, pass)) ?? this.#conclude(context, pass, step, view);
       case 'wait':
+        if (step.awaits !== undefined) ask(context, view, step.awaits);
+        return this.#conclude(context, pass, step, view);
       case 'stall':
         return this.#conclude(context, pass, step, view);
     }
@@ -172,24 +174,18 @@ export class Steps {
   }
 
   /** Asks for a read; status says so only when it takes long and nothing better is known. */
-  async #read(
-    context: ReconcileContext,
-    pass: AnyPass,
-    step: StepOf<'read'>,
-    { service }: RecordingView,
-  ): Promise<Ended> {
-    const { inProcess, parts, stored, status } = context;
+  async #read(context: ReconcileContext, pass: AnyPass, step: StepOf<'read'>, view: RecordingView): Promise<Ended> {
+    const { inProcess, stored, status } = context;
     if (hasNews(context) && !(await context.write())) return { is: 'overtaken' };
     inProcess.askedAt ??= pass.askedAt;
-    parts.asked(service, step.read.key, stored.key);
-    service.want(step.read, Math.max(step.since, inProcess.forced?.since ?? Number.NEGATIVE_INFINITY));
+    ask(context, view, step);
     const waited = pass.monotonicMs - inProcess.askedAt;
     const isKnown = status.conditions.some(
       ({ type, observedGeneration }) => type === 'Ready' && observedGeneration === pass.subject.generation,
     );
     const doubt = stored.kind.answered?.(context.memory) === true ? undefined : context.memory.journal;
     // A queue of our own is no news.
-    const queueMs = (1_000 * usualQueue) / service.health().requestsPerSecond;
+    const queueMs = (1_000 * usualQueue) / view.service.health().requestsPerSecond;
     const quietMs = quietReadMs + Math.min(queueMs, longestQueueMs);
     if (waited < quietMs || (isKnown && doubt === undefined)) return { is: 'quiet', againInMs: quietReadMs };
     const message =
@@ -199,6 +195,16 @@ export class Steps {
     const reason = doubt === undefined ? 'ReadingService' : 'InDoubt';
     return context.conclude({ is: 'wait', reason, message, retryInMs: quietReadMs });
   }
+}
+
+/** Asks the service for a read; its end wakes the object, whatever it shows. */
+function ask(
+  { inProcess, parts, stored }: ReconcileContext,
+  { service }: RecordingView,
+  { read, since }: NonNullable<StepOf<'wait'>['awaits']>,
+): void {
+  parts.asked(service, read.key, stored.key);
+  service.want(read, Math.max(since, inProcess.forced?.since ?? Number.NEGATIVE_INFINITY));
 }
 
 /** The owner of the account accepted another endpoint: what is bound is bound there from now on; a request stays where it was made. */

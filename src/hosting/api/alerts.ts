@@ -81,7 +81,7 @@ const Created = z.object({ alertId: id, enabled: shown(z.boolean()), lastKnownSt
 const Refreshed = z.compile(z.object({ state: word, previousState: shown(word), lastStateCheck: shown(time) }));
 const Toggled = z.object({ enabled: z.boolean() });
 
-/** What `POST /app-env/alert` shows of the alert that it made. */
+/** The fields of a new alert in the answer to `POST /app-env/alert`. */
 export interface CreatedAlert {
   readonly alertId: string;
   readonly enabled: boolean | undefined;
@@ -93,7 +93,7 @@ export function createdAlert(body: unknown): CreatedAlert | undefined {
   return parsed(Created, unwrapped(body, 'alert'));
 }
 
-/** What `POST /alert/refresh` found. */
+/** The state in the answer to `POST /alert/refresh`. */
 export interface RefreshedState {
   readonly state: string;
   readonly previousState: string | undefined;
@@ -105,12 +105,12 @@ export function refreshedStateOf(body: unknown): RefreshedState | undefined {
   return parsed(Refreshed, body);
 }
 
-/** Whether the alert is evaluated, as `POST /alert/toggle` answered. */
+/** Reads from the answer to `POST /alert/toggle` whether the alert is evaluated. */
 export function toggledOf(body: unknown): boolean | undefined {
   return parsed(Toggled, body)?.enabled;
 }
 
-/** How many alerts use a contact point, where the refusal to delete it says so. */
+/** Reads from a refused deletion of a contact point how many alerts use it; undefined where it does not say. */
 export function usedByAlertsOf(body: unknown): number | undefined {
   const details = isObject(body) ? body['details'] : undefined;
   if (typeof details === 'number') return details;
@@ -164,7 +164,7 @@ export type AlertChange = z.infer<typeof PatchAlert>;
 /** The body of `POST /alert/toggle`. */
 export type AlertToggle = z.infer<typeof PostAlertToggle>;
 
-/** What may be sent about alerts. */
+/** The bodies of the calls on alerts. */
 export const alertBodies: BodySchemas = {
   'POST /app-env/alert': PostAppEnvAlert,
   'PATCH /alert': PatchAlert,

@@ -146,7 +146,7 @@ export function appEnvsIn(body: unknown): readonly AppEnvItem[] | undefined {
   return listed(AppEnv, body, 'appEnvs');
 }
 
-/** What an app may be created from, of both preset lists. */
+/** A preset of either list: an app may be created from it. */
 export interface PresetItem {
   readonly name: string;
   readonly label: string | undefined;
@@ -203,7 +203,7 @@ export function createdAppId(body: unknown): string | undefined {
   return parsed(Created, unwrapped(body, 'app'))?.appId;
 }
 
-/** How many environments `PATCH /app` left with pending changes, or deployed. */
+/** Reads from the answer to `PATCH /app` how many environments have pending changes or were deployed. */
 export function environmentsAffectedOf(body: unknown): number | undefined {
   return parsed(Affecting, unwrapped(body, 'app'))?.environmentsAffected;
 }
@@ -259,7 +259,7 @@ export type AppCreation = z.infer<typeof PostApp>;
 /** The body of `PATCH /app`. */
 export type AppChange = z.infer<typeof PatchApp>;
 
-/** What may be sent about apps. */
+/** The bodies of the calls on apps. */
 export const appBodies: BodySchemas = { 'POST /app': PostApp, 'PATCH /app': PatchApp };
 
 /** Creates an app. */
@@ -327,7 +327,7 @@ export function appEnvsOf(accountId: string): Read<AppEnvItem> {
   };
 }
 
-/** What apps may be created from, databases excepted. */
+/** The presets of apps that are no databases. */
 export function appPresetsOf(): Read<PresetItem> {
   return {
     key: 'appPresets',

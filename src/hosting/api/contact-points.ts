@@ -114,14 +114,12 @@ const PatchContactPoint = z.strictObject({
 
 /** The six ways of delivery. */
 export type ContactPointType = z.infer<typeof Type>;
-/** The settings of all six; which belong to which stands in the interface. */
-export type ContactPointConfig = z.infer<typeof Config>;
 /** The body of `POST /contact-point`. */
 export type ContactPointCreation = z.infer<typeof PostContactPoint>;
 /** The body of `PATCH /contact-point`. */
 export type ContactPointChange = z.infer<typeof PatchContactPoint>;
 
-/** What may be sent about contact points. */
+/** The bodies of the calls on contact points. */
 export const contactPointBodies: BodySchemas = {
   'POST /contact-point': PostContactPoint,
   'PATCH /contact-point': PatchContactPoint,

@@ -13,7 +13,7 @@ export interface DestinationNames {
   readonly createNewApp: boolean | undefined;
 }
 
-/** What the service still has to clean up. */
+/** Counts of clean-ups that the service has not finished. */
 export interface PendingCleanup {
   readonly pendingCount: number | undefined;
   readonly retainedDiskCount: number | undefined;
@@ -21,7 +21,7 @@ export interface PendingCleanup {
   readonly earliestRetentionUntil: string | undefined;
 }
 
-/** How a protection is set up, as far as the service shows it. */
+/** The settings of a protection, as far as the service shows them. */
 export interface ProtectionSettings {
   readonly destinationRegion: string | undefined;
   readonly mode: string | undefined;
@@ -127,7 +127,7 @@ export function sourcesIn(body: unknown): readonly SourceItem[] | undefined {
   return listed(Source, body, 'items');
 }
 
-/** What happened to a protection, or happens now. */
+/** An operation on a protection, finished or under way. */
 export interface DrOperation {
   /** The interface promises no id beside what it shows of an operation; without one, it is still an operation. */
   readonly operationId: string | undefined;
@@ -330,12 +330,12 @@ export function pointsIn(body: unknown): readonly PointItem[] | undefined {
   return listed(Point, body, 'items')?.map((point) => ({ ...point, generation }));
 }
 
-/** What became of one item of a configure call. */
+/** The result of one item of a configure call. */
 export type ConfigureResult =
   | ({ readonly success: true } & Receipt)
   | { readonly success: false; readonly error: string | undefined };
 
-/** That an operation was accepted; not that it ended. */
+/** A receipt: the service accepted an operation; it has not reported an end. */
 export interface Receipt {
   readonly configurationId: string | undefined;
   readonly operationId: string | undefined;
@@ -368,7 +368,7 @@ export function configureResultOf(body: unknown, sourceAppEnvId: string): Config
   return { success: false, error: said === undefined ? undefined : wordsFrom(said) };
 }
 
-/** What a reset deleted. */
+/** The counts of what a reset deleted. */
 export interface ResetCounts {
   readonly configurations: number;
   readonly destinations: number | undefined;
@@ -451,7 +451,7 @@ export type Discarding = z.infer<typeof Discard>;
 /** The body of `POST /disaster-readiness/reset`. */
 export type Resetting = z.infer<typeof Reset>;
 
-/** What may be sent about disaster readiness. */
+/** The bodies of the calls on disaster readiness. */
 export const disasterReadinessBodies: BodySchemas = {
   'POST /disaster-readiness/configure': Configure,
   'POST /disaster-readiness/validate': Validate,
@@ -460,12 +460,12 @@ export const disasterReadinessBodies: BodySchemas = {
   'POST /disaster-readiness/reset': Reset,
 };
 
-/** What is a body of `POST /disaster-readiness/configure`; undefined for anything else. */
+/** Reads a body of `POST /disaster-readiness/configure`; undefined for anything else. */
 export function protectionIn(body: unknown): Protection | undefined {
   return Configure.safeParse(body).data;
 }
 
-/** What is a body of `POST /disaster-readiness/validate`; undefined for anything else. */
+/** Reads a body of `POST /disaster-readiness/validate`; undefined for anything else. */
 export function validationIn(body: unknown): Validation | undefined {
   return Validate.safeParse(body).data;
 }

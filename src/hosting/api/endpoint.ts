@@ -25,7 +25,7 @@ export const MaybeSecret = z.union([AnyText, z.instanceof(Secret)]);
 export const Finite = z.number();
 
 /** Anything that JSON can say, secrets included: where the interface shows no types. */
-export const Anything: z.ZodType<Json> = z.lazy(() =>
+const Anything: z.ZodType<Json> = z.lazy(() =>
   z.union([
     z.null(),
     z.boolean(),

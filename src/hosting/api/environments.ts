@@ -4,7 +4,7 @@ import { AnyObject, type BodySchemas, Id, MaybeSecret, Text, write } from './end
 import { id, isObject, number, parsed, shown } from './shape.ts';
 import { word } from './texts.ts';
 
-/** What a lifecycle call answered. */
+/** The answer to a lifecycle call. */
 export interface LifecycleAnswer {
   /** False where the service accepted the call and says that it failed. */
   readonly success: boolean;
@@ -37,7 +37,7 @@ export interface RollbackInfo {
   readonly contentId: string | undefined;
 }
 
-/** What `POST /app-env/rollback` says about itself. */
+/** The part of a rollback's answer that names its versions. */
 export function rollbackInfoOf(body: unknown): RollbackInfo | undefined {
   const info = z.object({ fromVersion: shown(number), toVersion: shown(number), contentId: shown(id) });
   return parsed(z.object({ rollbackInfo: info }), body)?.rollbackInfo;
@@ -102,7 +102,7 @@ export type RollbackOrder = z.infer<typeof Rollback>;
 /** An environment by its id or its cliEnvName. */
 export type EnvironmentTarget = z.infer<typeof StopOrStart>;
 
-/** What may be sent about the lifecycle of an environment. */
+/** The bodies of the lifecycle calls of an environment. */
 export const environmentBodies: BodySchemas = {
   'POST /app-env/deploy-image': DeployImage,
   'POST /app-env/build': Build,

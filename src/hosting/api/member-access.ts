@@ -3,7 +3,7 @@ import type { Read, Request } from '../../engine/ports.ts';
 import { type BodySchemas, Id, get, single, write } from './endpoint.ts';
 import { id, isObject, parsed, unwrapped } from './shape.ts';
 
-/** What a member may reach. */
+/** The environments that a member may access. */
 export interface MemberAccessItem {
   readonly membershipId: string;
   /** Empty means every environment. */
@@ -46,7 +46,7 @@ export interface MemberRestriction extends Membership {
   readonly allowedAppEnvIds: readonly [string, ...string[]];
 }
 
-/** What may be sent about member access. */
+/** The bodies of the calls on member access. */
 export const memberAccessBodies: BodySchemas = { 'PATCH /member/env-access': PatchMemberEnvAccess };
 
 /** Restricts a member to these environments. */

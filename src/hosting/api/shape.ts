@@ -1,7 +1,7 @@
 /**
- * How the bodies of the service are read: strict in what we use, lenient in all else.
+ * Reads bodies of the service: strict in the fields that we use, lenient in all others.
  *
- * What a field may lack, it lacks as null, as an empty value of another type or by not being there; all three become
+ * A field that may be absent can be missing, null or an empty value of another type; all three become
  * undefined. A field that we cannot do without and that is not what the interface promises makes the whole body unreadable:
  * a reader then answers undefined, and nobody takes half a list for a list.
  */
@@ -68,13 +68,13 @@ export function unwrapped(body: unknown, ...names: readonly string[]): unknown {
   return body;
 }
 
-/** What the schema makes of a value; undefined where it is not readable. */
+/** Reads a value by a schema; undefined where it does not fit. */
 export function parsed<Schema extends z.ZodType>(schema: Schema, value: unknown): z.output<Schema> | undefined {
   const result = schema.safeParse(value);
   return result.success ? result.data : undefined;
 }
 
-/** What the schema makes of each item. A schema of the list made here would be compiled anew at each call. */
+/** Reads each item by a schema. A schema of the list, made here, would be compiled anew at each call. */
 function parsedAll<Schema extends z.ZodType>(
   schema: Schema,
   list: readonly unknown[],

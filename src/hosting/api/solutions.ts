@@ -30,13 +30,13 @@ export function solutionsIn(body: unknown): readonly SolutionItem[] | undefined 
 }
 
 /** One app, with its environment, that an installation made. */
-export interface SolutionComponent {
+interface SolutionComponent {
   readonly name: string | undefined;
   readonly appId: string | undefined;
   readonly appEnvId: string | undefined;
 }
 
-/** What `POST /solutions` answered. */
+/** The answer to `POST /solutions`. */
 export interface SolutionResult {
   readonly installationId: string | undefined;
   readonly components: readonly SolutionComponent[];
@@ -91,7 +91,7 @@ function componentsIn(body: Readonly<Record<string, unknown>>): readonly Solutio
   return flat?.appId === undefined ? [] : [{ name: flat.name, appId: flat.appId, appEnvId: flat.appEnvId }];
 }
 
-/** What an accepted `POST /solutions` made; components are empty where the answer does not show them. */
+/** Reads the answer to an accepted `POST /solutions`; components are empty where it does not show them. */
 export function solutionResultOf(body: unknown): SolutionResult | undefined {
   const result = unwrapped(body, 'solution', 'installation', 'result');
   if (!isObject(body) || !isObject(result)) return undefined;
@@ -114,7 +114,7 @@ const PostSolutions = z.strictObject({
 /** The body of `POST /solutions`. */
 export type SolutionCreation = z.infer<typeof PostSolutions>;
 
-/** What may be sent about solutions. */
+/** The bodies of the calls on solutions. */
 export const solutionBodies: BodySchemas = { 'POST /solutions': PostSolutions };
 
 /** Installs a solution; with an installationId the same request may be repeated, and creates only what is missing. */

@@ -20,13 +20,13 @@ export const amounts = z.record(z.string(), z.json()).transform((value): JsonObj
   return JSON.parse(JSON.stringify(value, shown)) as JsonObject;
 });
 
-/** What the service says in words of its own, made fit to be shown. */
+/** Free text of the service, made fit to be shown. */
 export const words = z.string().transform((text) => wordsFrom(text));
 
 /** A note that people must read. */
 export const note = z.string().transform(noteFrom);
 
-/** What a spec may say as well: it is compared, character by character. */
+/** A value that a spec has as well: compared with it, character by character. */
 export const compared = z.string();
 
 /** A moment, as it was written; anything else is none. */

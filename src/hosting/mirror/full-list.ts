@@ -10,7 +10,7 @@ import { problemOf, type Answer, type Seen } from '../wire/outcome.ts';
 
 const mostPages = 1000;
 
-/** How a full list ended. */
+/** The result of a full list. */
 export type Listed<Item> =
   | {
       readonly complete: true;

@@ -21,7 +21,7 @@ function settled(value: unknown, texts: Map<string, string>): unknown {
   return Object.freeze(value);
 }
 
-/** What a list made of the list before. */
+/** The items after a list, and which of them changed. */
 export interface Merged<Item> {
   readonly items: ReadonlyMap<string, Item>;
   /** The ids that came, went, or differ in more than the moving fields. */

@@ -21,7 +21,7 @@ import { fullList, type Listed } from './full-list.ts';
 const idleMs = 600_000;
 const longestTimerMs = 86_400_000;
 
-/** What a mirror needs from around it. */
+/** The parts that a mirror is built from. */
 export interface MirrorSurroundings {
   readonly clock: Clock;
   readonly entropy: Entropy;
@@ -30,7 +30,7 @@ export interface MirrorSurroundings {
   readonly credential: Credential;
   readonly ask: (request: Request, urgency: Urgency) => Promise<Seen>;
   readonly pollMs: number;
-  /** How many lists run at once. */
+  /** The number of lists at once. */
   readonly listsAtOnce: number;
   readonly onWalk: (key: string, changed: ReadonlySet<string>, problem: ReadProblem | undefined) => void;
 }
@@ -105,7 +105,7 @@ export class Mirror {
     };
   }
 
-  /** How often this account is asked, and what that takes. */
+  /** The intervals of this account, and the requests that they take. */
   get schedule(): Pick<Schedule, 'pollIntervalMs' | 'forecastPerHour' | 'roundMs'> {
     return this.#schedule;
   }
@@ -115,7 +115,7 @@ export class Mirror {
     return this.#answeredAt;
   }
 
-  /** How old the newest lists are, in ms: the oldest of each collection that is polled. */
+  /** The age of the newest lists in ms: the oldest of each collection that is polled. */
   ages(): ReadonlyMap<string, number> {
     const oldest = new Map<string, number>();
     for (const reading of this.#readings.values()) {
@@ -305,7 +305,7 @@ export class Mirror {
   }
 }
 
-/** Who waits for a list goes before what is merely due. */
+/** Lists that somebody waits for go before those that are merely due. */
 function priorityOf(reading: Reading): number {
   return isWanted(reading) ? 1 : 0;
 }

@@ -1,4 +1,4 @@
-/** What the mirror knows of one read, and when it is due. */
+/** The state of one read in the mirror, and when it is due. */
 import { growingMs } from '../../base/backoff.ts';
 import type { Read, ReadProblem, Snapshot } from '../../engine/ports.ts';
 
@@ -39,7 +39,7 @@ export interface Reading {
   /** Of a read of a state that is due: when it may be asked. */
   place: number | undefined;
   state: 'idle' | 'queued' | 'reading';
-  /** What it is called in the queue. */
+  /** Its id in the queue. */
   ticket: string;
   cancelTimer: () => void;
 }

@@ -9,7 +9,7 @@ import type { Read } from '../../engine/ports.ts';
 import type { Credential } from '../credential.ts';
 import { baseIntervalMs, isBusy, plannedPerSecond, type Reading } from './reading.ts';
 
-/** What the schedule of an account depends on. */
+/** The parts that a schedule is computed from. */
 export interface ScheduleSurroundings {
   readonly clock: Clock;
   readonly entropy: Entropy;
@@ -21,7 +21,7 @@ export interface ScheduleSurroundings {
 export class Schedule {
   readonly #around: ScheduleSurroundings;
   #plannedPerSecond = 0;
-  /** How many reads of a state wish for each pause. */
+  /** The number of state reads by the pause that they wish for. */
   readonly #wishes = new Map<number, number>();
 
   constructor(around: ScheduleSurroundings) {
@@ -84,7 +84,7 @@ export class Schedule {
     return Math.round(this.#around.pollMs * this.#around.credential.budget.stretch());
   }
 
-  /** How many requests an hour the followed reads take. */
+  /** Forecasts the requests an hour of all followed reads. */
   forecastPerHour(): number {
     const { budget, states } = this.#around.credential;
     const wishes = [...this.#wishes];

@@ -30,7 +30,7 @@ export class StateShare {
     return (1_000 * this.#total) / (share * requestsPerSecond);
   }
 
-  /** How many requests a second so many of all reads may have, were they all calm. */
+  /** The requests a second for so many of the reads, if all were calm. */
   perSecond(reads: number, requestsPerSecond: number): number {
     return reads === 0 ? 0 : (reads * share * requestsPerSecond) / this.#weights.size;
   }

@@ -1,7 +1,7 @@
 import ipaddr from 'ipaddr.js';
 import { isIP } from 'node:net';
 
-/** What kind of place an address is. */
+/** The kind of network that an address belongs to. */
 export type AddressKind = 'public' | 'private' | 'loopback' | 'forbidden';
 
 /** By the names of ipaddr.js. Nothing that hosts customers lives in the other ranges: reserved, link-local, multicast, tunnels. */
@@ -21,7 +21,7 @@ const never = ['100.100.100.200/32', '168.63.129.16/32', 'fd00:ec2::254/128', 'f
 /** Addresses that stand for one of IPv4 in their last four bytes: mapped ones (RFC 4291), and those of a translator (RFC 6052). */
 const wrapping = ['::ffff:0:0/96', '64:ff9b::/96'].map(ipaddr.parseCIDR);
 
-/** Where an address leads. */
+/** Classifies an address. */
 export function addressKind(address: string): AddressKind {
   const bare = address.replace(/%.*$/, '');
   if (isIP(bare) === 0) return 'forbidden';

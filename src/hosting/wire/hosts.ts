@@ -8,7 +8,7 @@ import { isIP } from 'node:net';
 import { addressKind, bare } from './addresses.ts';
 import { goesDirectly } from './no-proxy.ts';
 
-/** What the operator's own settings allow. */
+/** The hosts that the operator's own settings allow. */
 export interface HostRules {
   /** Names (`api.example.com`) and suffixes (`*.example.com`); empty allows every public host. */
   readonly allowedHosts: readonly string[];
@@ -18,7 +18,7 @@ export interface HostRules {
   readonly allowPrivateAddresses: boolean;
   /** The operator's HTTPS proxy; it then resolves the names. */
   readonly proxy: string | undefined;
-  /** What goes past the proxy, as `NO_PROXY` lists it. */
+  /** The hosts that are reached without the proxy, as `NO_PROXY` lists them. */
   readonly noProxy?: string | undefined;
 }
 
@@ -42,7 +42,7 @@ export class HostNotAllowed extends Error {
 /** The host rules at work. */
 export interface Hosts {
   readonly check: (baseUrl: string) => BaseUrl | { readonly refused: string };
-  /** Why none of the addresses of a name may be dialled; undefined where each may. */
+  /** Says why a name must not be dialled at these addresses; undefined where each is allowed. */
   readonly addressesFlaw: (hostname: string, addresses: readonly { readonly address: string }[]) => string | undefined;
   readonly proxyFor: (origin: string) => string | undefined;
 }

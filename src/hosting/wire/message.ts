@@ -15,7 +15,7 @@ export function errorTextOf(body: unknown): string | undefined {
   return typeof said === 'string' ? [said.trim(), more].filter(Boolean).join(': ') : more;
 }
 
-/** Whether a body says that what was asked was not done. */
+/** True where a body says that the call was not carried out. */
 export function saysNo(body: unknown): boolean {
   if (!isObject(body)) return false;
   const { success, error } = body;

@@ -19,7 +19,7 @@ export interface Address {
 }
 
 /** A name has no address: it does not exist, or its name servers did not say. */
-export class NameNotResolved extends Error {
+class NameNotResolved extends Error {
   readonly code: 'ENOTFOUND' | 'EAI_AGAIN';
 
   constructor(code: 'ENOTFOUND' | 'EAI_AGAIN') {
@@ -32,7 +32,7 @@ export class NameNotResolved extends Error {
 /** Finds the addresses of a name, one at least; rejects with `NameNotResolved`. */
 export type Resolve = (name: string) => Promise<readonly Address[]>;
 
-/** What names are resolved with; the system's own settings unless a test says otherwise. */
+/** The name servers and files that names are resolved with: the system's own unless a test gives others. */
 export interface NameSettings {
   readonly clock: Clock;
   /** Name servers as `address:port`, in place of those of `/etc/resolv.conf`. */

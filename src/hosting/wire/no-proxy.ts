@@ -2,7 +2,7 @@
 import { bare } from './addresses.ts';
 
 /**
- * Whether an entry of the list means this origin: a name and all names below it (`example.com`, `.example.com` and
+ * True where an entry of the list matches this origin: a name and all names below it (`example.com`, `.example.com` and
  * `*.example.com` say the same), an address, each with a port or for every port, or `*` for everything.
  */
 export function goesDirectly(noProxy: string, origin: string): boolean {

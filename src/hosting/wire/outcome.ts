@@ -9,7 +9,7 @@
  */
 import type { Effect, Outcome, ReadProblem } from '../../engine/ports.ts';
 
-/** What was seen of an exchange. */
+/** An exchange as it was seen from here. */
 export type Seen =
   | { readonly was: 'notSent'; readonly hostNotAllowed: boolean; readonly message: string }
   /** The interface does not allow such a request, so it was not sent and never will be. */
@@ -106,7 +106,7 @@ function rowOf(seen: Seen): Row {
   return seen.status >= 400 && seen.status < 500 ? 'refused' : 'failed';
 }
 
-/** How a call ended. */
+/** Interprets an exchange: the outcome of a call. */
 export function outcomeOf(effect: Effect, seen: Seen, retryInMs?: number): Outcome {
   const verdict = table[rowOf(seen)][effect];
   const { message } = seen;
@@ -150,7 +150,7 @@ const problems: Readonly<Record<Row, ReadProblem['why'] | undefined>> = {
   failed: 'unreachable',
 };
 
-/** Why a page of a read did not arrive; undefined where it did. */
+/** Says why a page of a read did not arrive; undefined where it did. */
 export function problemOf(seen: Seen): ReadProblem['why'] | undefined {
   return seen.was === 'notSent' && seen.hostNotAllowed ? 'hostNotAllowed' : problems[rowOf(seen)];
 }

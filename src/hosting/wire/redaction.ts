@@ -1,5 +1,5 @@
 /**
- * What of an answer may be shown to people.
+ * Limits which words of an answer are shown to people.
  *
  * The words of an answer to a request that carried a secret are never shown: the service may repeat the secret in any form, and
  * no search finds every form. Other words are shown on one line, cut, and without the credential as it is written in the Secret.
@@ -61,7 +61,7 @@ export function shownText(text: string, credential: Secret): string {
 function hidden(value: unknown, token: string, name: string): unknown {
   if (typeof value === 'string') return isExact.test(name) ? value : value.replaceAll(token, '[credential]');
   if (typeof value !== 'object' || value === null || value instanceof Secret) return value;
-  // What holds no credential stays the object that it is.
+  // A value without the credential is returned as it is, not copied.
   if (Array.isArray(value)) {
     const items = value.map((item: unknown) => hidden(item, token, name));
     return items.every((item, index) => item === value[index]) ? value : items;

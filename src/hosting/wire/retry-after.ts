@@ -2,7 +2,7 @@
 export const longestPauseMs = 15 * 60_000;
 
 /**
- * How long a `Retry-After` asks to wait: seconds, or a date by the service's own clock where it shows one. A past date, a
+ * Reads how long a `Retry-After` asks to wait: seconds, or a date by the service's own clock where it shows one. A past date, a
  * zero or a negative number means one second; what is neither a number nor a date counts as absent.
  */
 export function retryAfterMs(header: string | undefined, nowMs: number): number | undefined {

@@ -19,7 +19,7 @@ import type { Wire, WireFailure, WireRequest, WireResponse } from './wire.ts';
 
 const prefix = '/api/public/v1';
 
-/** Where requests go, and as whom. */
+/** The origin that requests go to, and the token they carry. */
 export interface Target {
   readonly origin: string;
   /** The path of the base URL, without a slash at its end. */
@@ -28,7 +28,7 @@ export interface Target {
   readonly caBundle: string | undefined;
 }
 
-/** What one exchange may ask for beside the request. */
+/** Limits of one exchange. */
 export interface ExchangeOptions {
   /** Asked in the tick in which the bytes go out; a sentence says why they must not. */
   readonly mayStart?: () => string | undefined;
@@ -40,7 +40,7 @@ export interface ExchangeOptions {
 /** Exchanges requests for answers. */
 export type Transport = (request: Request, options?: ExchangeOptions) => Promise<Seen>;
 
-/** Why a request must not be sent as it is; undefined where it may. */
+/** Says why a request must not be sent as it is; undefined where it may. */
 export function flawOf(request: Request): string | undefined {
   for (const [name, value] of Object.entries(request.query ?? {})) {
     const [issue] = (name.endsWith('Id') ? Id : Text).safeParse(value).error?.issues ?? [];
@@ -101,7 +101,7 @@ function json(text: string): { readonly value: unknown } | undefined {
   }
 }
 
-/** What the service says of a no, for people. */
+/** The words of a refusal, fit for people. */
 function saidOf(target: Target, request: Request, text: string | undefined, longest: number): string {
   if (text === undefined) return '';
   if (isAboutSecrets(request)) return ' (its words are not shown: the request was about a secret)';

@@ -66,7 +66,7 @@ function openDispatcher(hosts: Hosts, resolve: Resolve, request: WireRequest): D
   return new ProxyAgent({ ...options, uri: proxy, requestTls: tls, proxyTls, proxyTunnel: true });
 }
 
-/** What went wrong, by its code only: messages of the network name addresses, and those of the other side are not ours. */
+/** Describes a failure by its code only: messages of the network name addresses, and those of the other side are not ours. */
 function failureOf(error: unknown): WireFailure {
   if (error instanceof Ended) return { failed: error.failed, message: error.message };
   const causes = [error, error instanceof Error ? error.cause : undefined];

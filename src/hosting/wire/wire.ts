@@ -1,4 +1,4 @@
-/** How one HTTP exchange is carried out. The undici one is in `undici-wire.ts`; a test may pass one that has no sockets. */
+/** Carries out one HTTP exchange. The undici one is in `undici-wire.ts`; a test may pass one that has no sockets. */
 import type { Request } from '../../engine/ports.ts';
 
 /** One exchange, ready to go: the only place where secrets stand in the open. */

@@ -22,6 +22,7 @@ import {
   type SeenConfiguration,
 } from '../recovery/configurations.ts';
 import { ended, underWay } from '../recovery/one-shot-end.ts';
+import { atStage, stageNotices, stageOfReceipt } from '../recovery/stages.ts';
 import { needsOf, protectionNeed, stepOnce, wasSent, type No, type OncePlan } from '../recovery/one-shot.ts';
 import { isWhole } from '../recovery-activation/content.ts';
 import { movedOn } from '../recovery-activation/fences.ts';
@@ -41,7 +42,7 @@ function bodyOf({ spec, account, memory }: DiscardPass): Discarding {
   return { ...content, requestId, discardAcknowledged: true };
 }
 
-/** Whether the history shows that the operation was discarded: the only proof besides a receipt of ours. */
+/** True when the history shows the operation as discarded: the only proof besides our own receipt. */
 function wasDiscarded(configuration: ConfigurationItem | undefined, operationId: string): boolean {
   const { outcome } = (configuration && operationIn(configuration, operationId)) ?? {};
   return outcome !== undefined && /^discarded$/i.test(outcome);
@@ -51,7 +52,7 @@ function fence(pass: DiscardPass, { configuration, walk }: SeenConfiguration): S
   const { configurationId, operationId, validUntil, configurationGeneration, protectionRef } = pass.spec;
   const { journal } = pass.memory;
   if (journal !== undefined && !isWhole(bodyOf(pass), journal)) {
-    return never('JournalDamaged', 'status.journal does not carry what the spec asks for; nothing is sent');
+    return never('JournalDamaged', 'status.internal.journal does not carry what the spec asks for; nothing is sent');
   }
   const late = expired(pass, walk, validUntil);
   if (late?.final === true && wasSent(pass) && showsAccepted(pass, configuration)) {
@@ -77,7 +78,7 @@ function fence(pass: DiscardPass, { configuration, walk }: SeenConfiguration): S
   return never('OperationNotActive', `the service shows ${instead} as the one it works on, not ${operationId}`);
 }
 
-/** What to look for in the service where a lost call may have been carried out: the operation was active when it was sent. */
+/** Names what to look for in the service when a lost call may have discarded the operation. */
 function untold(pass: DiscardPass, { configuration }: SeenConfiguration): string | undefined {
   const { operationId } = pass.spec;
   const question = `whether operation ${operationId} is discarded`;
@@ -87,7 +88,7 @@ function untold(pass: DiscardPass, { configuration }: SeenConfiguration): string
   return operationIn(configuration, operationId)?.outcome === undefined ? question : undefined;
 }
 
-/** Whether the service shows that a discard of the operation is accepted, and not yet carried out. */
+/** True when the service shows that it accepted a discard of the operation and has not finished it. */
 function showsAccepted({ spec }: DiscardPass, configuration: ConfigurationItem | undefined): boolean {
   return configuration?.canRequestDiscard === true && activeIdOf(configuration) === spec.operationId;
 }
@@ -103,10 +104,9 @@ function follow(pass: DiscardPass, { configuration, walk }: SeenConfiguration): 
   const blind = configuration === undefined ? sightLost(pass) : undefined;
   if (blind !== undefined) return blind;
   const { operationId } = pass.spec;
-  const facts = factsOf(pass, configuration);
   if (configuration?.activationResult?.operationId === operationId) {
     const message = `activation ${operationId} became live before it could be discarded`;
-    return ended(pass, { is: 'stall', reason: 'AlreadyActivated', message }, { facts });
+    return ended(pass, { is: 'stall', reason: 'AlreadyActivated', message });
   }
   const active = configuration && activeOf(configuration);
   if (active !== undefined && (active.operationId ?? operationId) === operationId) {
@@ -118,18 +118,18 @@ function follow(pass: DiscardPass, { configuration, walk }: SeenConfiguration): 
     return { is: 'wait', reason: 'CleanupPending', message: `${message}; the service still cleans up`, note: {} };
   }
   const unsure = provenTwice<Spec, Facts>(pass, walk, { reason: 'CleanupPending', message });
-  return unsure ?? ended(pass, { is: 'ready', reason: 'Succeeded', message }, { facts });
+  return unsure ?? ended(pass, { is: 'ready', reason: 'Succeeded', message });
 }
 
-function factsOf({ memory, spec }: DiscardPass, configuration: ConfigurationItem | undefined): Facts {
-  const stage = configuration && operationIn(configuration, spec.operationId)?.phase?.slice(0, 64);
+function factsOf({ memory, spec, wallMs }: DiscardPass, configuration: ConfigurationItem | undefined): Facts {
+  const phase = configuration && operationIn(configuration, spec.operationId)?.phase;
   const cleanup = configuration?.pendingCleanup;
   const shown = cleanup && Object.entries(cleanup).filter(([, value]) => value !== undefined);
-  return {
+  const facts: Facts = {
     ...memory.facts,
-    ...(stage !== undefined && { stage }),
     ...(shown !== undefined && { pendingCleanup: Object.fromEntries(shown) }),
   };
+  return atStage(facts, phase, wallMs);
 }
 
 /** The service said no, and shows that a discard of the operation is accepted: what it shows is waited for. */
@@ -160,7 +160,7 @@ const plan: OncePlan<Spec, Facts, SeenConfiguration> = {
           id: spec.operationId,
           ownership: 'Presumed',
           journal: undefined,
-          facts: { ...memory.facts, acceptedAt: isoSeconds(wallMs) },
+          facts: { ...memory.facts, acceptedTime: isoSeconds(wallMs) },
         }
       : undefined,
   fence,
@@ -189,11 +189,11 @@ const plan: OncePlan<Spec, Facts, SeenConfiguration> = {
       if (operationId !== pass.spec.operationId && !isReceipt) return undefined;
       const facts: Facts = {
         ...pass.memory.facts,
-        acceptedAt: isoSeconds(pass.wallMs),
-        ...(phase !== undefined && { stage: phase.slice(0, 64) }),
+        acceptedTime: isoSeconds(pass.wallMs),
       };
-      return { facts, id: pass.spec.operationId, ownership: 'Created' };
+      return { facts: atStage(facts, phase, pass.wallMs), id: pass.spec.operationId, ownership: 'Created' };
     },
+    tells: (body) => stageOfReceipt(receiptOf(body)),
   }),
   untold,
   refused,
@@ -207,7 +207,8 @@ function show(pass: DiscardPass) {
     since: Number.NEGATIVE_INFINITY,
   });
   const facts = factsOf(pass, 'is' in found ? undefined : found.configuration);
-  return { facts, conditions: underWay(pass), drift: [], unverified: [], leftover: [] };
+  const notices = stageNotices(pass.memory.facts, facts, pass.memory.id);
+  return { facts, notices, conditions: underWay(pass), drift: [], unverified: [], leftover: [] };
 }
 
 /** The end of an activation that is not live yet. */
@@ -215,7 +216,8 @@ export const activationDiscard = defineKind<Spec, Facts>({
   ...identity,
   needs: (spec) => needsOf(protectionNeed(spec)),
   claims: ({ configurationId }) => [configurationId],
-  finished: ({ finishedAt }) => finishedAt !== undefined,
+  finished: ({ finishedTime }) => finishedTime !== undefined,
+  always: ['Accepted', 'Succeeded'],
   step: (pass) => stepOnce(plan, pass),
   show,
 });

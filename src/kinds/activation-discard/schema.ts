@@ -1,7 +1,7 @@
 import type { z } from 'zod';
 import type { KindIdentity } from '../../engine/kind/contract/define.ts';
 import { specInAccount } from '../../engine/kind/schema/parts.ts';
-import { choice, facts, moment, objectRef, serviceId } from '../../engine/kind/schema/schema.ts';
+import { facts, moment, objectRef, serviceId } from '../../engine/kind/schema/schema.ts';
 import * as recovery from '../recovery/schema.ts';
 
 /** The end of an activation that is not live yet. */
@@ -11,13 +11,16 @@ export const Spec = recovery.once(
     configurationId: serviceId('The configuration that the protection must still have.'),
     operationId: serviceId('The activation: status.activeOperation.operationId of the protection.'),
     configurationGeneration: recovery.generation('The generation that the configuration must still have.'),
-    acknowledgement: choice('Acknowledges that what was recovered so far is removed.', ['DiscardsRecoveredData']),
+    acknowledgements: recovery.acknowledgements(
+      'The risks that you accept. DiscardsRecoveredData: what was recovered so far is removed (interface: discardAcknowledged).',
+      ['DiscardsRecoveredData'],
+    ),
     validUntil: moment('After this moment nothing is sent; at most 24 hours after this resource was created.'),
   }),
 );
 export type Spec = z.output<typeof Spec>;
 
-/** What a discard shows. */
+/** The status of a discard. */
 export const Facts = facts({
   ...recovery.requestFacts(),
   pendingCleanup: recovery.pendingCleanup(),
@@ -39,6 +42,7 @@ export const identity = {
   columns: [
     { name: 'PROTECTION', path: '.spec.protectionRef.name', description: 'The protection.' },
     { name: 'STAGE', path: '.status.stage', description: 'How far it is, in the words of the service.' },
+    { name: 'SINCE', path: '.status.stageTime', type: 'date', description: 'For how long it has been there.' },
   ],
   selectable: ['.spec.protectionRef.name', '.spec.configurationId', '.status.stage', '.status.operationId'],
 } satisfies KindIdentity;

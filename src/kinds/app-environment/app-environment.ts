@@ -60,7 +60,7 @@ function step(pass: EnvironmentPass): Step<Facts> {
   return settled(pass, item, state);
 }
 
-/** What became of a lost call is found out first, whoever the environment belongs to by now: others wait for that. */
+/** Resolves a lost call first, even if the environment belongs to another resource by now: that one waits for it. */
 function lookForLost(pass: EnvironmentPass): Step<Facts> | undefined {
   const { id, journal } = pass.memory;
   if (id === undefined || journal === undefined) return undefined;
@@ -118,7 +118,7 @@ function settled(pass: EnvironmentPass, item: AppEnvItem, state: 'Running' | 'St
   return { is: 'ready', message, note: {} };
 }
 
-/** What was deployed in vain is not sent again by itself. */
+/** Stalls a deployment that failed: it is not sent again by itself. */
 function failed(pass: EnvironmentPass): Step<Facts> | undefined {
   const redeploy = redeployInVain(pass);
   if (redeploy === undefined && !isFailed(pass)) return undefined;
@@ -215,7 +215,7 @@ function shownOf(item: AppEnvItem, state: string): Facts {
   };
 }
 
-/** How the newest deployment ended, where the environment is at rest since; undefined where that is known already. */
+/** Records the end of the newest deployment once the environment is at rest; undefined if it is recorded already. */
 function outcomes(
   { deploy, history }: Facts,
   state: 'Running' | 'Stopped',
@@ -255,6 +255,13 @@ export const appEnvironment = defineKind<Spec, Facts>({
     ],
   }),
   claims: ({ externalId }) => (externalId === undefined ? [] : [externalId]),
+  always: ['Deployed'],
+  interfaceWords: () => ({
+    envVars: 'env',
+    startupConfig: 'startup',
+    fromContentId: 'deploy.build.rebuildFrom',
+    targetContentId: 'deploy.contentId',
+  }),
   step,
   show,
 });

@@ -120,7 +120,7 @@ function claimedBy({ claimant }: EnvironmentPass, id: string): Step<Facts> | und
   return { is: 'stall', reason: 'Claimed', message };
 }
 
-/** How the environment differs from what the spec says of it, in words. */
+/** The difference between the bound environment and the spec's description of it, in words; undefined if there is none. */
 function changeOf(pass: EnvironmentPass, item: AppEnvItem): string | undefined {
   const { spec } = pass;
   const appId = appIdOf(pass);

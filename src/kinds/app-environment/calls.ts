@@ -65,7 +65,7 @@ function send(
   };
 }
 
-/** What a deployment that the service refuses comes to: it does not keep down what is to run and was deployed before. */
+/** Stalls a refused deployment; an environment that should run and was deployed before is started first. */
 function refusedAs(
   pass: EnvironmentPass,
   item: AppEnvItem,
@@ -85,7 +85,7 @@ function refusedAs(
   return starts && refusal.is !== 'conflict' ? { ...said, is: 'wait', retryInMs: 1_000 } : { ...said, is: 'stall' };
 }
 
-/** Whether what the spec wants deployed was refused, and the environment can be started with what it has. */
+/** True if the deployment was refused and the environment can be started with its current content. */
 export function startsWithout(pass: EnvironmentPass): boolean {
   return pass.notes['refusedFor'] === pass.subject.generation && isStartable(pass);
 }
@@ -110,7 +110,7 @@ export function besideOthers(pass: EnvironmentPass, { appEnvId, appId }: AppEnvI
   return awaitDoubts(pass, others, 'nothing is sent to the environment');
 }
 
-/** Whether what the service shows is still what it showed before our call. */
+/** True while the service still shows the environment as it was before our call. */
 export function isLagging(
   { notes, monotonicMs, horizonMs }: EnvironmentPass,
   { status, updatedAtMs }: AppEnvItem,
@@ -121,7 +121,7 @@ export function isLagging(
   return updatedAtMs === updatedAtBefore && monotonicMs - calledAt < horizonMs;
 }
 
-/** What the service's word for the state means to us; any other word is shown as it is, and waited on. */
+/** The state by the service's word, without regard to case; an unknown word stays as it is, and nothing is sent meanwhile. */
 export function stateOf({ status = '' }: AppEnvItem): string {
   const word = status.trim().toLowerCase();
   if (word === 'running') return 'Running';
@@ -129,7 +129,7 @@ export function stateOf({ status = '' }: AppEnvItem): string {
   return isUnderWay(status) ? 'Updating' : status;
 }
 
-/** Why nothing is sent to an environment in a state that nobody can explain. */
+/** The message for a state that the interface does not describe. */
 export function unknownState(state: string): string {
   return `the service shows the status "${state}", which the interface does not describe; nothing is sent until it changes`;
 }
@@ -191,7 +191,7 @@ function actionOf(pass: EnvironmentPass, entry: JournalEntry, item: AppEnvItem):
   return action.operation === entry.operation && action.digest === entry.digest ? action : undefined;
 }
 
-/** Whether the environment changed since the call was begun; a list from before does not count, whenever it was read. */
+/** True if the environment changed after the call was begun. */
 function isEvidence(entry: JournalEntry, item: AppEnvItem, skewMs: number): boolean {
   const { before = '' } = entry;
   if (markOf(item) === before) return false;

@@ -51,19 +51,19 @@ export interface Action {
   readonly request: Request;
   /** The fingerprint of what is wanted, by which a later pass knows whether it still is. */
   readonly digest: string;
-  /** What travels with it and is not shown back. */
+  /** Fields that are sent with it and never shown back. */
   readonly carries: readonly string[];
   readonly done: (how: Done) => Partial<Memory<Facts>>;
 }
 
-/** What is known of a call that was carried out; no body where its answer was lost. */
+/** A call that was carried out; without a body if its answer was lost. */
 export interface Done {
   readonly body?: unknown;
   readonly at: string;
   readonly attempt: number;
 }
 
-/** What is wanted and not there yet: a deployment now, something that travels with the next build, or nothing. */
+/** The next thing due: a deployment now, a change that goes with the next build, or nothing. */
 export function dueOf(pass: EnvironmentPass): 'deployment' | 'withNextBuild' | 'nothing' {
   const { deploy } = pass.spec;
   if (revisionOf(pass.spec) === undefined || isFailed(pass)) return 'nothing';
@@ -72,7 +72,7 @@ export function dueOf(pass: EnvironmentPass): 'deployment' | 'withNextBuild' | '
     // A roll-back to what may run would be refused: who asks for a redeployment gets one.
     return deploy.contentId === contentId || isDeployed(pass, deploy.onBind !== 'Deploy') ? 'nothing' : 'deployment';
   }
-  // What ran already when it was bound counts as deployed until somebody asks for a deployment.
+  // Content that already ran when the environment was bound counts as deployed until somebody asks for a deployment.
   const mayAssume = deploy?.onBind !== 'Deploy' && !isRedeployDue(pass);
   if (!isDeployed(pass, mayAssume)) return 'deployment';
   const unknown = Object.entries(partsOf(pass)).some(([field, value]) => !isKnown(pass, field, value, mayAssume));
@@ -80,18 +80,18 @@ export function dueOf(pass: EnvironmentPass): 'deployment' | 'withNextBuild' | '
   return deploy?.build === undefined ? 'deployment' : 'withNextBuild';
 }
 
-/** Whether a deployment is known to have come about, so that the environment was stopped since, and on purpose. */
+/** True if a deployment succeeded before: an environment that is stopped now was stopped on purpose. */
 export function wasDeployed({ deploy, history = [] }: Facts): boolean {
   const outcomes = [deploy, ...history].map((entry) => entry?.outcome);
   return outcomes.some((outcome) => outcome !== undefined && outcome !== 'Failed' && outcome !== 'InDoubt');
 }
 
-/** Whether the deployment that is wanted now was made in vain, and nobody asked for it again. */
+/** True if the wanted deployment failed, and nobody has asked for it again. */
 export function isFailed(pass: EnvironmentPass): boolean {
   return isInVain(pass) && !isRedeployDue(pass);
 }
 
-/** What to remember of an environment that ran already when it was bound: what the spec says now counts as deployed. */
+/** Records the spec as deployed for an environment that already ran when it was bound. */
 export function assume(pass: EnvironmentPass): Partial<Memory<Facts>> {
   const { spec, memory, subject } = pass;
   const revision = revisionOf(spec);
@@ -156,13 +156,13 @@ export function redeployment(pass: EnvironmentPass, appEnvId: string): Action {
   };
 }
 
-/** Whether the annotation carries a token that was not handled yet. */
+/** True if the annotation has a token that was not handled yet. */
 export function isRedeployDue(pass: EnvironmentPass): boolean {
   const token = openToken(pass);
   return token !== undefined && redeploymentInVain(pass, token) === undefined;
 }
 
-/** How the redeployment that the annotation asks for was in vain; undefined where it was not. */
+/** How the redeployment of the current token failed; undefined if it did not. */
 export function redeployInVain(pass: EnvironmentPass): InVain | undefined {
   const token = openToken(pass);
   return token === undefined ? undefined : redeploymentInVain(pass, token);
@@ -208,7 +208,7 @@ function startupFields(pass: EnvironmentPass): {
     : { startupConfig: startupOf(startup), replaceStartupConfig: true };
 }
 
-/** Whether the service accepted a call and says that it failed. */
+/** True if the answer says that the accepted call failed. */
 function saysFailed(body: unknown): boolean {
   return lifecycleAnswerOf(body)?.success === false;
 }

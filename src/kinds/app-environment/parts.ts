@@ -32,7 +32,7 @@ const assumed = '~';
 /** A status holds 600 fingerprints; what is wanted must be among them. */
 const mostPrints = 590;
 
-/** What the spec wants deployed, as people know it. */
+/** The revision that the spec wants deployed: its image, revision or content version. */
 export function revisionOf({ deploy }: Spec): string | undefined {
   return deploy?.image ?? deploy?.build?.revision ?? deploy?.contentId;
 }
@@ -73,17 +73,17 @@ function printsIn({ memory }: EnvironmentPass): Prints {
   return memory.applied?.prints ?? {};
 }
 
-/** Whether a value was sent last, by its fingerprint. */
-export function isSent(pass: EnvironmentPass, field: string, value: Json): boolean {
+/** True if this value was the last one sent, by its fingerprint. */
+function isSent(pass: EnvironmentPass, field: string, value: Json): boolean {
   return stateOfHidden(pass, field, pass.print(value)) !== 'unsent';
 }
 
-/** Whether a value was sent last, or taken as it was where that will do. */
+/** True if this value was the last one sent or, with `mayAssume`, was taken as deployed. */
 export function isKnown(pass: EnvironmentPass, field: string, value: Json, mayAssume: boolean): boolean {
   return isSent(pass, field, value) || (mayAssume && isSent(pass, `${assumed}${field}`, value));
 }
 
-/** Whether just this is deployed as far as anybody knows; where the key of its fingerprint is lost, the revision in status tells. */
+/** True if the wanted revision is deployed. If the key of the fingerprint is lost, the revision in status decides. */
 export function isDeployed(pass: EnvironmentPass, mayAssume: boolean): boolean {
   const value = deployValue(pass.spec);
   const isForeign =
@@ -99,7 +99,7 @@ function at(pass: EnvironmentPass, generation: number = pass.subject.generation)
   return { ...pass, subject: { ...pass.subject, generation } };
 }
 
-/** Whether the startup override that we set is wanted no longer. */
+/** True if we set a startup override that the spec no longer wants. */
 export function isStartupLeft(pass: EnvironmentPass): boolean {
   return printsIn(pass)['startup'] !== undefined && pass.spec.startup === undefined;
 }
@@ -115,7 +115,7 @@ export function carriedBy(pass: EnvironmentPass): readonly string[] {
   return [...news.map(([field]) => field), ...cleared].filter((field) => takes(pass.spec, field));
 }
 
-/** What an earlier spec set and no call takes back. */
+/** Fields that an earlier spec set and no call can take back. */
 export function leftoverOf(pass: EnvironmentPass): readonly string[] {
   const wanted = partsOf(pass);
   return Object.keys(printsIn(pass))
@@ -124,14 +124,14 @@ export function leftoverOf(pass: EnvironmentPass): readonly string[] {
     .toSorted();
 }
 
-/** What counts as deployed where nothing was sent: all that the spec says now. */
+/** Fingerprints of the whole spec, taken as deployed although nothing was sent. */
 export function assumedPrints(pass: EnvironmentPass): Prints {
   if (revisionOf(pass.spec) === undefined) return {};
   const wanted = { deploy: deployValue(pass.spec), ...partsOf(pass) };
   return Object.fromEntries(Object.entries(wanted).map(([field, value]) => [`${assumed}${field}`, pass.print(value)]));
 }
 
-/** What is known while a call is under way: nothing of what it carries. What of that was only assumed waits behind the mark. */
+/** Fingerprints while a call is under way: its fields are unknown, and assumed values wait behind the mark. */
 export function appliedMeanwhile(pass: EnvironmentPass, carries: readonly string[]): Applied {
   const meanwhile = begun(
     renamed(pass.memory.applied, (field, print) => {
@@ -143,7 +143,7 @@ export function appliedMeanwhile(pass: EnvironmentPass, carries: readonly string
   return meanwhile && { ...meanwhile, prints: fitting(pass, meanwhile.prints) };
 }
 
-/** What was known before the newest call: it was not carried out. */
+/** Fingerprints as they were before the newest call, which was not carried out. */
 export function appliedBefore({ memory }: EnvironmentPass): Applied {
   return renamed(notDone(memory.applied), (field, print) =>
     print.startsWith(assumed) ? [`${assumed}${field}`, print.slice(assumed.length)] : [field, print],
@@ -156,7 +156,7 @@ function renamed(applied: Applied, how: (field: string, print: string) => readon
   return { ...applied, prints: Object.fromEntries(rows) };
 }
 
-/** What has been sent by now: what travels with this deployment, and as much of what is left over as status holds. */
+/** Fingerprints after this deployment: its own fields, and as many left-over ones as status holds. */
 export function appliedBy(pass: EnvironmentPass): Applied {
   const now = Object.entries(partsOf(pass)).filter(([field]) => takes(pass.spec, field));
   const sent = {
@@ -181,12 +181,12 @@ function wishOf(pass: EnvironmentPass): Json {
   return [deployValue(pass.spec), partsOf(pass), isStartupLeft(pass)];
 }
 
-/** Whether just what is wanted now was deployed in vain. */
+/** True if exactly this deployment failed before. */
 export function isInVain(pass: EnvironmentPass): boolean {
   return isSent(pass, 'failed', wishOf(pass));
 }
 
-/** How a redeployment was in vain: it was given up, and nobody knows what became of it, or the service called it failed. */
+/** How a redeployment failed: given up with its end unknown, or failed by the service's own word. */
 export type InVain = 'InDoubt' | 'Failed';
 
 /** A redeployment was in vain, and is not sent again for the same token. */
@@ -195,12 +195,12 @@ export function appliedWithoutRedeployment(pass: EnvironmentPass, token: string,
   return { generation, prints: fitting(pass, { ...prints, redeploy: pass.print([token, how]) }) };
 }
 
-/** How the redeployment for this token was in vain; undefined where it was not. */
+/** How the redeployment for this token failed; undefined if it did not. */
 export function redeploymentInVain(pass: EnvironmentPass, token: string): InVain | undefined {
   return (['InDoubt', 'Failed'] as const).find((how) => isSent(pass, 'redeploy', [token, how]));
 }
 
-/** What became of a call whose answer was lost: it was carried out, or nothing showed of as many attempts. */
+/** The end of a call whose answer was lost: it was carried out, or nothing showed after one or two attempts. */
 export type Loss = 'carriedOut' | 1 | 2;
 
 /** A call whose answer was lost is no longer looked for; what is known of it counts when just that is wanted again. */
@@ -254,7 +254,7 @@ export function renewed(pass: EnvironmentPass, state: string, isWhole: boolean):
   };
 }
 
-/** Whether the environment was in this power state once since the spec asks for it: another one is drift. */
+/** True if the environment has reached this power state since the spec asks for it: another state is drift. */
 export function isPowerSet(pass: EnvironmentPass, powerState: NonNullable<Spec['powerState']>): boolean {
   return isSent(pass, 'powerState', powerState);
 }

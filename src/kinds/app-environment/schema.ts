@@ -143,7 +143,7 @@ function bound(schema: typeof Fields): typeof Fields {
   );
 }
 
-/** What travels only with a deployment needs one. */
+/** Rules for fields that are only sent with a deployment: they need one. */
 function deployed(schema: typeof Fields): typeof Fields {
   const env = withRule(schema, {
     rule: '!has(self.env) || self.env.size() == 0 || self.?deploy.?image.hasValue()',
@@ -178,7 +178,7 @@ const Revision = {
   outcome: text('How it ended.', { max: 128 }).optional(),
 };
 
-/** What an environment shows. */
+/** The status fields of an environment. */
 export const Facts = facts({
   appId: idAsShown('The id of the app that the environment belongs to.').optional(),
   name: text('The name of the environment.', { max: 256 }).optional(),
@@ -231,6 +231,8 @@ export const identity = {
   idField: 'appEnvId',
   holds: false,
   columns: [
+    { name: 'APP', path: '.spec.appRef.name', description: 'The app that it belongs to.' },
+    { name: 'REVISION', path: '.status.deploy.revision', description: 'What was deployed last.' },
     { name: 'STATE', path: '.status.state', description: 'Running, Stopped, Updating, or the word of the service.' },
     { name: 'REGION', path: '.status.region', wide: true, description: 'Where it runs.' },
   ],

@@ -74,9 +74,18 @@ function trimmed(value: string | Secret | undefined): string | Secret | undefine
   return value instanceof Secret ? value.trimmed() : value?.trim();
 }
 
+/** The interface's names of settings, by their places in the spec. */
+export function interfaceWords(spec: Spec): Readonly<Record<string, string>> {
+  const [way = 'email'] = Object.keys(types).filter((each) => each in spec);
+  const settings = ['addresses', 'url', 'httpMethod', 'username', 'password', 'webhookUrl', 'channel', 'mentionUsers'];
+  return Object.fromEntries(
+    [...settings, 'integrationKey', 'severity'].map((name) => [`config.${name}`, `${way}.${name}`]),
+  );
+}
+
 const prefix = 'config.';
 
-/** Whether a field is a setting. */
+/** True for a field of the config. */
 export function isConfig(field: string): boolean {
   return field.startsWith(prefix);
 }
@@ -97,12 +106,12 @@ export function readConfig({ view, account }: ContactPointPass, id: string): Rea
   return contactPointWithSecretsOf(id, view.one(contactPointsOf(account.accountId), id)?.item?.updatedAtMs);
 }
 
-/** Whether the service shows a setting; of what is not there yet it is taken to do so where that is asked for. */
+/** True if the service shows this setting. Before the contact point exists, `verifyConfig` decides. */
 export function isRevealed(field: string, pass: ContactPointPass): boolean {
   return pass.memory.id === undefined ? pass.spec.verifyConfig === true : shownConfig(pass)[field] !== undefined;
 }
 
-/** What the service reveals of the config, where that is asked for. Our own writes are trusted over an older read. */
+/** The config as read with `verifyConfig`. Our own writes are believed over a read that began before them. */
 export function shownConfig(pass: ContactPointPass): Fields {
   const { spec, view, memory, wrote } = pass;
   if (spec.verifyConfig !== true || memory.id === undefined) return {};

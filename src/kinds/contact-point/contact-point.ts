@@ -17,6 +17,7 @@ import {
   configAmong,
   configFields,
   configOf,
+  interfaceWords,
   isConfig,
   isRevealed,
   materialOf,
@@ -24,9 +25,10 @@ import {
   shownConfig,
   typeOf,
 } from './config.ts';
+import type { Spec as AlertSpec } from '../metric-alert/schema.ts';
 import { identity, type Facts, type Spec } from './schema.ts';
 
-/** What the service would take for "as before": nothing of it would be sent, and nobody would be told. */
+/** Stalls on an empty or masked secret: the service would keep the old value, and nobody would notice. */
 function unsendable({ spec, secret, configMap }: Pass<Spec, Facts>): Step<Facts> | undefined {
   const { secrets, configMaps } = materialOf(spec);
   const given = [
@@ -58,6 +60,12 @@ function insecure({ spec, secret }: Pass<Spec, Facts>): Step<Facts> | undefined 
     return { is: 'stall', reason: 'Rejected', message };
   }
   return undefined;
+}
+
+/** True if the spec of an alert names this contact point. */
+function refersTo(spec: unknown, contactPoint: string): boolean {
+  const { contactPointRefs = [] } = (spec ?? {}) as Partial<AlertSpec>;
+  return contactPointRefs.some(({ name }) => name === contactPoint);
 }
 
 const plan: ObjectPlan<Spec, Facts, ContactPointItem> = {
@@ -112,7 +120,12 @@ const plan: ObjectPlan<Spec, Facts, ContactPointItem> = {
   blocked: (refusal, pass) => {
     const count = 'body' in refusal ? usedByAlertsOf(refusal.body) : undefined;
     if (count === undefined) return undefined;
-    const known = pass.referrers('MetricAlert').map(({ name }) => name);
+    // A resource that has no alert in the service is in nobody's way.
+    const known = (pass.inAccount?.('MetricAlert') ?? []).flatMap(({ id, namespace, name, spec }) =>
+      id !== undefined && namespace === pass.subject.namespace && refersTo(spec, pass.subject.name)
+        ? [name.replace(/^MetricAlert (.*\/)?/u, '')]
+        : [],
+    );
     const named = known.length === 0 ? '' : `, MetricAlert ${known.toSorted().slice(0, 5).join(', ')} among them`;
     return `${count} alert${count === 1 ? ' uses' : 's use'} it${named}; delete or change them first`;
   },
@@ -151,6 +164,8 @@ const plan: ObjectPlan<Spec, Facts, ContactPointItem> = {
 /** Where alerts are delivered. */
 export const contactPoint = defineKind<Spec, Facts>({
   ...identity,
+  always: ['Propagated'],
+  interfaceWords,
   needs: materialOf,
   claims: ({ externalId }) => (externalId === undefined ? [] : [externalId]),
   step: (pass) => planObject(plan, pass),

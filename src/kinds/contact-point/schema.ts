@@ -93,7 +93,7 @@ export const Spec = withTransition(exactlyOne(Fields, ways), {
 });
 export type Spec = z.output<typeof Spec>;
 
-/** What a contact point shows. */
+/** The status fields of a contact point. */
 export const Facts = facts({
   type: text('Its type, in the words of the service.', { max: 64 }).optional(),
   deployments: listOf(

@@ -1,6 +1,7 @@
 import type { Reason } from '../../engine/kind/contract/reasons.ts';
 import type { OwnCondition } from '../../engine/kind/contract/step.ts';
 import { activeOf, endedInVain, isActivation, isSettledStandby, isWarm } from '../recovery/configurations.ts';
+import type { PendingCleanup, SourceItem } from '../../hosting/requests.ts';
 import type { Shown } from './facts.ts';
 
 const attention: Readonly<Record<string, Reason>> = {
@@ -10,7 +11,7 @@ const attention: Readonly<Record<string, Reason>> = {
 };
 const warnings: Readonly<Record<string, Reason>> = { sustainedstandby: 'SustainedStandby', seedboost: 'SeedBoost' };
 
-/** Whether the service says that a recovery would work: its word, however it is capitalised, and no other. */
+/** True only for the service's word `ready`, in any capitalisation. */
 export function isRecoveryReady({ configuration }: Pick<Shown, 'configuration'>): boolean {
   return configuration.readiness?.state?.toLowerCase() === 'ready';
 }
@@ -18,17 +19,31 @@ export function isRecoveryReady({ configuration }: Pick<Shown, 'configuration'>)
 /** Conditions that hold only as long as the service says so. */
 export const fleeting = ['RecoveryReady', 'StandbyCaughtUp', 'ActivationAvailable'] as const;
 
+/** Types of conditions that every protection has from the first visit on. */
+export const always = ['RecoveryReady', 'ActivationAvailable', 'CleanupPending'] as const;
+
+/** The conditions where the service lists no protection of the environment. */
+export function notProtected(appEnvId: string, source: SourceItem | undefined): readonly OwnCondition[] {
+  const message = `the service lists no protection of environment ${appEnvId}`;
+  return [
+    unprotected('NotProtected', message),
+    { type: 'ActivationAvailable', status: 'False', reason: 'NotProtected', message },
+    cleanupPending(source?.pendingCleanup),
+  ];
+}
+
 /** The conditions of a protection. */
 export function protectionConditions(shown: Shown): readonly OwnCondition[] {
   const standby = isWarm(shown.configuration) ? [standbyCaughtUp(shown)] : [];
   const current = [recoveryReady(shown), ...standby, activationAvailable(shown)];
-  const { unread } = shown;
-  if (unread === undefined) return [...current, cleanupPending(shown)];
+  const { unread, configuration, source } = shown;
+  const cleanup = cleanupPending(configuration.pendingCleanup ?? source?.pendingCleanup);
+  if (unread === undefined) return [...current, cleanup];
   const message = `what the service showed last is too old to count: ${unread}`;
   const unknown = current.map(({ type }): OwnCondition => {
     return { type, status: 'Unknown', reason: 'ServiceUnavailable', message };
   });
-  return [...unknown, cleanupPending(shown)];
+  return [...unknown, cleanup];
 }
 
 /** RecoveryReady while the configuration does not show: nothing is claimed before it is proved gone. */
@@ -115,9 +130,8 @@ function activationAvailable({ configuration, points }: Shown): OwnCondition {
   };
 }
 
-function cleanupPending({ configuration, source }: Shown): OwnCondition {
+function cleanupPending(cleanup: PendingCleanup | undefined): OwnCondition {
   const type = 'CleanupPending';
-  const cleanup = configuration.pendingCleanup ?? source?.pendingCleanup;
   const pending = cleanup?.pendingCount ?? 0;
   const retained = cleanup?.retainedDiskCount ?? 0;
   if (pending === 0 && retained === 0) {

@@ -17,15 +17,17 @@ import {
   type Protection,
 } from '../../hosting/requests.ts';
 import { activationUnderWay } from '../recovery/configurations.ts';
+import { refusedBySource } from './eligibility.ts';
 import { appliedBy, differenceOf, itemOf, mayBeOf, type ProtectionPass } from './settings.ts';
 import { requestIdOf } from '../recovery/request-id.ts';
+import { inSpecWords } from '../recovery/words.ts';
 import { idOf } from '../shared/references.ts';
 import type { Facts, Spec } from './schema.ts';
 
 /** A complete walk over the configurations of an account. */
 export type Walk = Snapshot<ConfigurationItem>;
 
-/** How old a read may be on which something is sent, and how long after a lost answer the same bytes are sent again. */
+/** A call is decided on reads no older than this, and the same bytes are sent again so long after a lost answer. */
 export const resendMs = 15_000;
 
 /** The protected environment; once it is bound or written down, whatever the reference means by now. */
@@ -50,12 +52,12 @@ export function ofEnvironment(pass: ProtectionPass, walk: Walk): ConfigurationIt
   );
 }
 
-/** What to remember when a configuration is bound: it is there, whatever became of the one before. */
+/** The memory after a configuration is bound; what was known of an earlier one that went is dropped. */
 export function bound(
   pass: ProtectionPass,
   id: string,
   made: 'Created' | 'Adopted',
-  { goneAt: _gone, wipedBy: _by, ...facts }: Facts = pass.memory.facts,
+  { goneTime: _gone, wipedBy: _by, ...facts }: Facts = pass.memory.facts,
 ): Partial<Memory<Facts>> {
   const { endpoint, accountId } = pass.account;
   const known = pass.memory.id === id;
@@ -64,7 +66,7 @@ export function bound(
   return { id, ownership, binding: { endpoint, accountId }, journal: undefined, facts, ...fresh };
 }
 
-/** What keeps settings from being sent: a request about the configuration that was taken up and is not at its end. */
+/** Holds settings back while a request about the configuration is under way. */
 export function underway(
   pass: ProtectionPass,
   configurationId: string,
@@ -93,11 +95,11 @@ export function resetAhead(pass: ProtectionPass, configurationId: string): Step<
     .related?.('DisasterReset', configurationId)
     .find(({ namespace, finished }) => namespace === pass.subject.namespace && !finished);
   if (reset === undefined) return undefined;
-  const message = `${reset.name} is about configuration ${configurationId}; spec.enrolment is looked at after it`;
+  const message = `${reset.name} is about configuration ${configurationId}; spec.enrollment is looked at after it`;
   return { is: 'wait', reason: 'OperationInProgress', message, retryInMs: 10_000 };
 }
 
-/** What a call does, in words. */
+/** Describes a call for messages. */
 function words(pass: ProtectionPass, isNew: boolean): string {
   return `${isNew ? 'set up' : 'change'} the protection of environment ${environmentOf(pass)}`;
 }
@@ -109,10 +111,13 @@ export function configure(
   facts: Facts,
 ): Step<Facts> {
   const appEnvId = environmentOf(pass);
-  const held = sightLost<Spec, Facts>(pass) ?? heldBack(pass, appEnvId, configuration);
+  const held =
+    sightLost<Spec, Facts>(pass) ??
+    refusedBySource(pass, appEnvId, configuration) ??
+    heldBack(pass, appEnvId, configuration);
   if (held !== undefined) return held;
   const item = itemOf(pass, appEnvId, configuration);
-  // Made up for this attempt: a later enrolment with the same content must not be answered with an operation that is gone.
+  // Made up for this attempt: a later enrollment with the same content must not be answered with an operation that is gone.
   const requestId = requestIdOf('configure/v1', {
     uid: pass.subject.uid,
     at: pass.wallMs,
@@ -130,7 +135,7 @@ export function configure(
     words: words(pass, configuration === undefined),
     journal: {
       operation: 'configure',
-      attempt: pass.spec.enrolment ?? 1,
+      attempt: pass.spec.enrollment ?? 1,
       digest: pass.print({ ...item }),
       requestId,
       payload: JSON.stringify(body),
@@ -145,7 +150,7 @@ export function configure(
   };
 }
 
-/** What keeps a call from being begun for a while. A lost reset names the environment: it would wipe what is set up before it arrives. */
+/** Holds a call back for a while. A lost reset of the environment would wipe what is set up before it arrives. */
 function heldBack(
   pass: ProtectionPass,
   appEnvId: string,
@@ -181,7 +186,7 @@ export function resolve(pass: ProtectionPass, walk: Walk, journal: JournalEntry)
   const item = body?.items[0];
   if (body === undefined || item === undefined) {
     const message =
-      'status.journal does not carry a call for this environment; remove it after making sure that no call is under way';
+      'status.internal.journal does not carry a call for this environment; remove it after making sure that no call is under way';
     return { is: 'stall', reason: 'JournalDamaged', message };
   }
   const now = ofEnvironment(pass, walk);
@@ -217,7 +222,7 @@ export function resolve(pass: ProtectionPass, walk: Walk, journal: JournalEntry)
       saidNo: (answer) => {
         const result = configureResultOf(answer, item.sourceAppEnvId);
         return result?.success === false
-          ? (result.error ?? 'the service refused the item without a reason')
+          ? inSpecWords(result.error ?? 'the service refused the item without a reason')
           : undefined;
       },
       committed: (answer) => {

@@ -4,7 +4,7 @@ import { notingNo, readOf, sinceNo } from '../../engine/kind/planner/reading.ts'
 import { sightLost } from '../../engine/kind/planner/observe.ts';
 import type { Step } from '../../engine/kind/contract/step.ts';
 import { drConfigurationsOf, drPointsOf, drSourcesOf, type ConfigurationItem } from '../../hosting/requests.ts';
-import { fleeting, isRecoveryReady, notShown, protectionConditions } from './conditions.ts';
+import { always, fleeting, isRecoveryReady, notProtected, notShown, protectionConditions } from './conditions.ts';
 import {
   bound,
   configure,
@@ -17,8 +17,9 @@ import {
   underway,
   type Walk,
 } from './configure.ts';
+import { activeOf } from '../recovery/configurations.ts';
 import { gone, historyOf, lostBefore, sightOf, unproved } from './gone.ts';
-import { isEntryOf, protectionFacts, type Shown } from './facts.ts';
+import { isEntryOf, protectionFacts, sourceFacts, type Shown } from './facts.ts';
 import { differenceOf, type ProtectionPass } from './settings.ts';
 import { needOf } from '../shared/references.ts';
 import { identity, type Facts, type Spec } from './schema.ts';
@@ -30,8 +31,8 @@ function step(pass: ProtectionPass): Step<Facts> {
   const { id, journal } = pass.memory;
   const read = drConfigurationsOf(accountId);
   const walk = pass.view.all(read);
-  const wanted = pass.spec.enrolment ?? 1;
-  const isToEnrol = id === undefined || wanted > (pass.memory.facts.enrolment ?? wanted);
+  const wanted = pass.spec.enrollment ?? 1;
+  const isToEnrol = id === undefined || wanted > (pass.memory.facts.enrollment ?? wanted);
   // Before the first walk, too: the account counts who looks for its own.
   const seen = id === undefined ? undefined : sightOf(pass, id);
   const since =
@@ -69,11 +70,11 @@ function step(pass: ProtectionPass): Step<Facts> {
 /** Nothing is bound, or it is to be enrolled anew: takes what is there, or sets it up. */
 function enrol(pass: ProtectionPass, walk: Walk): Step<Facts> {
   const existing = ofEnvironment(pass, walk);
-  const wanted = pass.spec.enrolment ?? 1;
+  const wanted = pass.spec.enrollment ?? 1;
   const { id, facts: known } = pass.memory;
   const isKnown = existing !== undefined && existing.configurationId === id;
   const kept = isKnown ? known : historyOf(known);
-  const facts: Facts = { ...kept, appEnvId: environmentOf(pass), enrolment: wanted };
+  const facts: Facts = { ...kept, appEnvId: environmentOf(pass), enrollment: wanted };
   const mayAdopt = pass.account.adoption !== 'Never' && pass.spec.lifecycle?.adoption !== 'Never';
   if (existing !== undefined) {
     const { configurationId } = existing;
@@ -110,11 +111,11 @@ function keep(pass: ProtectionPass, configuration: ConfigurationItem): Step<Fact
   if (changed.length > 0) return correct(pass, configuration, changed, difference.unsent.length === 0);
   const { applied, facts } = pass.memory;
   const { generation } = pass.subject;
-  if (applied?.generation !== generation || facts.enrolment === undefined) {
-    const enrolment = facts.enrolment ?? pass.spec.enrolment ?? 1;
+  if (applied?.generation !== generation || facts.enrollment === undefined) {
+    const enrollment = facts.enrollment ?? pass.spec.enrollment ?? 1;
     return {
       is: 'again',
-      remember: { applied: { generation, prints: difference.prints }, facts: { ...facts, enrolment } },
+      remember: { applied: { generation, prints: difference.prints }, facts: { ...facts, enrollment } },
     };
   }
   if (facts.firstReadyTime !== undefined) return { is: 'ready', note: {}, ...lookingAgain(pass, configuration) };
@@ -130,24 +131,34 @@ function keep(pass: ProtectionPass, configuration: ConfigurationItem): Step<Fact
 function newPoints(pass: ProtectionPass, configuration: ConfigurationItem, seenAt: number): Step<Facts> | undefined {
   const read = drPointsOf(pass.account.accountId, configuration.configurationId);
   const begunAt = pass.view.all(read)?.begunAt ?? Number.NEGATIVE_INFINITY;
-  const since = showsPoints(configuration)
-    ? hasMoved(pass.memory.facts, configuration)
-      ? (pass.notes['pointsSince'] ?? seenAt)
-      : Number.NEGATIVE_INFINITY
-    : pass.monotonicMs - pass.account.inEffect.pollMs;
+  const again = pointsAgainMs(pass, configuration);
+  const sinceMoved = hasMoved(pass.memory.facts, configuration)
+    ? (pass.notes['pointsSince'] ?? seenAt)
+    : Number.NEGATIVE_INFINITY;
+  const since = Math.max(sinceMoved, again === undefined ? Number.NEGATIVE_INFINITY : pass.monotonicMs - again);
   const isThere = begunAt > Number.NEGATIVE_INFINITY && begunAt >= since;
   if (isThere || pass.view.problem(read) !== undefined) return undefined;
-  const note = since > Number.NEGATIVE_INFINITY ? { ...pass.notes, pointsSince: since } : pass.notes;
+  const note = sinceMoved > Number.NEGATIVE_INFINITY ? { ...pass.notes, pointsSince: since } : pass.notes;
   return { ...readOf(pass, read, since), note };
 }
 
-/** Whether a new point would show in the configuration, too. */
-function showsPoints({ readiness }: ConfigurationItem): boolean {
-  return readiness?.cutoffAt !== undefined;
+/** A service that says ready and lists no point is asked again after so long, however slow the polls are. */
+const missingPointsMs = 60_000;
+
+/**
+ * After how long the points are listed again though the configuration shows nothing new: where it shows no moment, nobody can tell
+ * from it; where it says that a recovery would work and no point is known, there is one soon. Undefined where it would show.
+ */
+function pointsAgainMs(pass: ProtectionPass, configuration: ConfigurationItem): number | undefined {
+  const { pollMs } = pass.account.inEffect;
+  const known = pass.view.all(drPointsOf(pass.account.accountId, configuration.configurationId));
+  if (isRecoveryReady({ configuration }) && (known?.items.size ?? 0) === 0) return Math.min(pollMs, missingPointsMs);
+  return configuration.readiness?.cutoffAt === undefined ? pollMs : undefined;
 }
 
-/** Whether the configuration shows something that status does not have yet, and that comes with other points. */
-function hasMoved(facts: Facts, { readiness, generation, activities }: ConfigurationItem): boolean {
+/** True when the configuration shows a change that status does not have yet and that can mean new points. */
+function hasMoved(facts: Facts, configuration: ConfigurationItem): boolean {
+  const { readiness, generation, activities, standby, warmRecoveryOperationId, nextSnapshotAt } = configuration;
   const newest = activities.toSorted((a, b) => ((a.startedAt ?? '') < (b.startedAt ?? '') ? 1 : -1))[0];
   // An entry without an id and a beginning cannot be told from others.
   const isTold = newest !== undefined && (newest.operationId ?? newest.startedAt) !== undefined;
@@ -155,16 +166,21 @@ function hasMoved(facts: Facts, { readiness, generation, activities }: Configura
   return (
     facts.readiness?.cutoffTime !== readiness?.cutoffAt ||
     facts.generation !== generation ||
+    facts.warmRecoveryOperationId !== warmRecoveryOperationId ||
+    facts.standby?.caughtUp !== standby?.caughtUp ||
+    facts.activeOperation?.operationId !== activeOf(configuration)?.operationId ||
+    facts.validationSchedule?.nextSnapshotTime !== nextSnapshotAt ||
     (isTold && (known === undefined || known.outcome !== newest.outcome?.slice(0, 64)))
   );
 }
 
-/** When to look again though nothing that was read has changed. */
+/** The time after which to look again although no read has changed. */
 function lookingAgain(pass: ProtectionPass, configuration: ConfigurationItem): { readonly retryInMs?: number } {
-  return showsPoints(configuration) ? untilOld(pass) : { retryInMs: pass.account.inEffect.pollMs, ...untilOld(pass) };
+  const again = pointsAgainMs(pass, configuration);
+  return again === undefined ? untilOld(pass) : { retryInMs: again, ...untilOld(pass) };
 }
 
-/** How old what was read may be at most while reading fails. */
+/** While reading fails, older reads than this do not count any more. */
 function oldestMs({ account }: ProtectionPass): number {
   return Math.max(300_000, 3 * account.pollMs);
 }
@@ -176,7 +192,7 @@ function untilOld(pass: ProtectionPass): { readonly retryInMs?: number } {
   return pass.view.problem(read) === undefined || dueIn < 0 ? {} : { retryInMs: dueIn + 1 };
 }
 
-/** Why what was read last says nothing of the present; undefined while it does. */
+/** The failure that makes the last read too old to count; undefined while it counts. */
 function unreadOf(pass: ProtectionPass): string | undefined {
   const read = drConfigurationsOf(pass.account.accountId);
   const isOld = pass.monotonicMs - (pass.view.all(read)?.begunAt ?? 0) >= oldestMs(pass);
@@ -205,16 +221,22 @@ function correct(
 }
 
 function show(pass: ProtectionPass) {
-  const { id, facts } = pass.memory;
-  const nothing = { facts, conditions: [], drift: [], unverified: [], leftover: [] };
-  if (id === undefined) return nothing;
+  const { id, facts: known } = pass.memory;
   const { accountId } = pass.account;
+  const appEnvId = environmentOf(pass);
+  const source = pass.view.one(drSourcesOf(accountId), appEnvId)?.item;
+  // What can be protected, and where to, is wanted before anything is.
+  const facts: Facts = { ...known, ...(source !== undefined && { appEnvId, source: sourceFacts(source) }) };
+  const nothing = { facts, conditions: [], drift: [], unverified: [], leftover: [] };
+  if (id === undefined) {
+    const walk = pass.view.all(drConfigurationsOf(accountId));
+    const isThere = walk === undefined || appEnvId === '' || ofEnvironment(pass, walk) !== undefined;
+    return isThere ? nothing : { ...nothing, conditions: notProtected(appEnvId, source) };
+  }
   const seen = sightOf(pass, id);
   if (seen === undefined) return { ...nothing, unseen: true };
   const configuration = seen.item;
   if (configuration === undefined) return { ...nothing, conditions: [notShown(id)] };
-  const appEnvId = environmentOf(pass);
-  const source = pass.view.one(drSourcesOf(accountId), appEnvId)?.item;
   const points = pass.view.all(drPointsOf(accountId, id));
   const shown: Shown = { appEnvId, configuration, source, points, unread: unreadOf(pass) };
   const difference = differenceOf(pass, configuration);
@@ -238,6 +260,7 @@ function atLeast({ memory, notes, monotonicMs, horizonMs }: ProtectionPass, fact
 export const disasterProtection = defineKind<Spec, Facts>({
   ...identity,
   needs: ({ environmentRef }) => ({ references: needOf('AppEnvironment', environmentRef, 'environmentRef') }),
+  always,
   fleeting,
   step,
   show,

@@ -1,4 +1,4 @@
-/** What status shows of a protection: everything that the service discloses, and nothing that it does not. */
+/** Fills the status of a protection: everything that the service discloses, and nothing else. */
 import { sameJson } from '../../base/json.ts';
 import type { Snapshot } from '../../engine/ports.ts';
 import type {
@@ -10,8 +10,10 @@ import type {
   SourceItem,
 } from '../../hosting/requests.ts';
 import { activeOf, cleanupFacts, sameMoment } from '../recovery/configurations.ts';
+import { stated, type Row } from './stated.ts';
 import type { ProtectionPass } from './settings.ts';
-import type { Facts } from './schema.ts';
+import { pointsShown } from './points.ts';
+import { mostPoints, type Facts } from './schema.ts';
 
 /** Everything that a protection shows was read from this. */
 export interface Shown {
@@ -19,30 +21,23 @@ export interface Shown {
   readonly configuration: ConfigurationItem;
   readonly source: SourceItem | undefined;
   readonly points: Snapshot<PointItem> | undefined;
-  /** Why it could not be read any more for so long that it says nothing of the present. */
+  /** The failure that has made these reads too old to count. */
   readonly unread?: string | undefined;
 }
 
-type Row = Readonly<Record<string, unknown>>;
-
 const longestList = 20;
-
-/** Only what is stated; undefined when nothing is. */
-function stated<Result>(row: Row | undefined): Result | undefined {
-  if (row === undefined) return undefined;
-  const rows = Object.entries(row).filter(([, value]) => value !== undefined);
-  // Each caller names the shape that its own rows have.
-  return rows.length === 0 ? undefined : (Object.fromEntries(rows) as Result);
-}
 
 function seconds(milliseconds: number | undefined): number | undefined {
   return milliseconds === undefined ? undefined : Math.floor(milliseconds / 1_000);
 }
 
+/** The modes that the interface names, as a spec has them. */
+const modes: Readonly<Record<string, string>> = { cold: 'Cold', warm: 'Warm' };
+
 function settingsFacts(settings: ProtectionSettings | undefined): Facts['settings'] {
   return stated({
     destinationRegion: settings?.destinationRegion,
-    mode: settings?.mode,
+    protectionMode: settings?.mode && (modes[settings.mode.toLowerCase()] ?? settings.mode),
     storageCredentialId: settings?.storageCredentialId ?? undefined,
     snapshotIntervalSeconds: seconds(settings?.snapshotIntervalMs),
     validationIntervalSeconds: seconds(settings?.validationIntervalMs),
@@ -69,8 +64,8 @@ function operationFacts(
     stage: phase?.slice(0, 64),
     outcome: outcome?.slice(0, 64),
     failedSteps,
-    startedAt,
-    endedAt,
+    startedTime: startedAt,
+    endedTime: endedAt,
     cutoffTime: cutoffAt,
     requestId,
     validationCleanup: stated({ ...cleanupFacts(validationCleanup, before?.validationCleanup) }),
@@ -78,11 +73,11 @@ function operationFacts(
   return { ...(operationId !== undefined && { operationId }), ...rest };
 }
 
-/** Whether an entry of a history without ids is of the operation of a row: nothing that both show differs, and a moment is the same. */
+/** True when an entry without an id matches a row: nothing that both show differs, and one time is the same. */
 export function isEntryOf(row: OperationFacts, { operationId, kind, startedAt, cutoffAt }: DrOperation): boolean {
   if (operationId !== undefined) return row.operationId === operationId;
   const begins =
-    row.startedAt === undefined || startedAt === undefined ? undefined : sameMoment(row.startedAt, startedAt);
+    row.startedTime === undefined || startedAt === undefined ? undefined : sameMoment(row.startedTime, startedAt);
   const cutsOff =
     row.cutoffTime === undefined || cutoffAt === undefined ? undefined : sameMoment(row.cutoffTime, cutoffAt);
   const isOther = begins === false || cutsOff === false || (row.kind ?? kind) !== (kind ?? row.kind);
@@ -109,7 +104,7 @@ function operations(pass: ProtectionPass, configuration: ConfigurationItem): Fac
   const forgotten = before.filter(({ operationId }) => operationId !== undefined && !ids.has(operationId));
   const all = withoutIds([...shown, ...forgotten], configuration);
   const told = all.filter(({ row, isShown }) => isShown || ids.has(row.operationId) || row.requestId !== undefined);
-  const rows = told.map(({ row }) => row).toSorted((a, b) => compareTimes(b.startedAt, a.startedAt));
+  const rows = told.map(({ row }) => row).toSorted((a, b) => compareTimes(b.startedTime, a.startedTime));
   return rows.length === 0 ? undefined : mostTelling(rows);
 }
 
@@ -158,42 +153,8 @@ function compareTimes(a: string | undefined, b: string | undefined): number {
   return Date.parse(a ?? '') - Date.parse(b ?? '') || 0;
 }
 
-function recoveryPoints(points: Snapshot<PointItem> | undefined, generation: number): Facts['recoveryPoints'] {
-  const newest = [...(points?.items.values() ?? [])]
-    .toSorted((a, b) => compareTimes(b.cutoffAt, a.cutoffAt) || (a.pointId < b.pointId ? -1 : 1))
-    .slice(0, longestList);
-  if (newest.length === 0) return undefined;
-  return newest.map((point) => ({
-    selectedOperationId: point.selectedOperationId,
-    pointId: point.pointId,
-    cutoffTime: point.cutoffAt,
-    configurationGeneration: point.generation ?? generation,
-    ...(point.availabilityRequiresVerification !== undefined && {
-      availabilityRequiresVerification: point.availabilityRequiresVerification,
-    }),
-    ...sizingOf(point),
-  }));
-}
-
-const amounts = ['zClouds', 'cpu', 'cpuRequest', 'memoryMb', 'memoryRequestMb'] as const;
-
-/** The size as far as it is shown in a form that makes sense. */
-function sizingOf({ retainedSizing }: PointItem): { readonly sizing?: object } {
-  if (retainedSizing === undefined) return {};
-  const usable = (value: unknown) => (typeof value === 'number' && value >= 0 ? value : undefined);
-  const replicas = usable(retainedSizing['replicas']) ?? usable(retainedSizing['replicaCount']);
-  const capacities = retainedSizing['volumeCapacities'];
-  const sizing = stated<object>({
-    replicas: Number.isInteger(replicas) ? replicas : undefined,
-    ...Object.fromEntries(amounts.map((name) => [name, usable(retainedSizing[name])])),
-    volumeCapacities: Array.isArray(capacities)
-      ? capacities.filter((capacity) => typeof capacity === 'string').slice(0, 50)
-      : undefined,
-  });
-  return sizing === undefined ? {} : { sizing };
-}
-
-function sourceFacts(source: SourceItem | undefined): Facts['source'] {
+/** The source for status. */
+export function sourceFacts(source: SourceItem | undefined): Facts['source'] {
   if (source === undefined) return undefined;
   const listed = <Item>(items: readonly Item[]) => (items.length === 0 ? undefined : items.slice(0, 50));
   return stated({
@@ -212,8 +173,8 @@ function sourceFacts(source: SourceItem | undefined): Facts['source'] {
 
 function resultFacts({ activationResult }: ConfigurationItem): Facts['activationResult'] {
   if (activationResult === undefined) return undefined;
-  const { cutoffAt, ...result } = activationResult;
-  return stated({ ...result, cutoffTime: cutoffAt });
+  const { cutoffAt, completedAt, ...result } = activationResult;
+  return stated({ ...result, cutoffTime: cutoffAt, completedTime: completedAt });
 }
 
 /** Values that move while nothing happens; they are written together with something else only. */
@@ -238,7 +199,7 @@ function withoutMoving(facts: Facts): Facts {
 /** The status of a protection. */
 export function protectionFacts(pass: ProtectionPass, shown: Shown): Facts {
   const { configuration, source, points, appEnvId } = shown;
-  const { enrolment, firstReadyTime, operations: _ledger, ...before } = pass.memory.facts;
+  const { enrollment, firstReadyTime, operations: _ledger, ...before } = pass.memory.facts;
   const active = activeOf(configuration);
   const { activeOperation: last, operations: rows = [] } = pass.memory.facts;
   const known = [...(last === undefined ? [] : [last]), ...rows].find(
@@ -249,7 +210,7 @@ export function protectionFacts(pass: ProtectionPass, shown: Shown): Facts {
     appEnvId,
     generation: configuration.generation,
     ...stated<Facts>({
-      enrolment,
+      enrollment,
       firstReadyTime,
       settings: settingsFacts(configuration.settings),
       readiness: stated({
@@ -269,16 +230,21 @@ export function protectionFacts(pass: ProtectionPass, shown: Shown): Facts {
       canRequestDiscard: configuration.canRequestDiscard,
       validationSchedule: stated({
         established: configuration.validationScheduleEstablished,
-        nextValidationAt: configuration.nextValidationAt,
-        nextSnapshotAt: configuration.nextSnapshotAt,
+        nextValidationTime: configuration.nextValidationAt,
+        nextSnapshotTime: configuration.nextSnapshotAt,
       }),
-      recoveryPoints: points === undefined ? before.recoveryPoints : recoveryPoints(points, configuration.generation),
+      recoveryPoints: points === undefined ? before.recoveryPoints : pointsShown(points.items.values(), configuration),
       operations: operations(pass, configuration),
       source: sourceFacts(source) ?? before.source,
       pendingCleanup: stated(configuration.pendingCleanup && { ...configuration.pendingCleanup }),
     }),
   };
-  if (sameJson(withoutMoving(pass.memory.facts), fixed)) return pass.memory.facts;
+  // Status has the first of them only, and says how many there are.
+  const { recoveryPoints } = fixed;
+  const listed = { ...fixed, ...(recoveryPoints && { recoveryPoints: recoveryPoints.slice(0, mostPoints) }) };
+  if (sameJson(withoutMoving(pass.memory.facts), listed)) {
+    return { ...pass.memory.facts, ...(recoveryPoints && { recoveryPoints }) };
+  }
   const moving = movingFacts(configuration);
   return {
     ...fixed,

@@ -19,13 +19,13 @@ import type { ProtectionPass } from './settings.ts';
 import type { Facts, Spec } from './schema.ts';
 import type { Spec as ResetSpec } from '../disaster-reset/schema.ts';
 
-/** What outlives a configuration: what was shown of it says nothing of another one, nor of none. */
-export function historyOf({ appEnvId, enrolment, operations, goneAt, wipedBy }: Facts): Facts {
+/** The status fields that stay when a configuration is gone. */
+export function historyOf({ appEnvId, enrollment, operations, goneTime, wipedBy }: Facts): Facts {
   return {
     ...(appEnvId !== undefined && { appEnvId }),
-    ...(enrolment !== undefined && { enrolment }),
+    ...(enrollment !== undefined && { enrollment }),
     ...(operations !== undefined && { operations }),
-    ...(goneAt !== undefined && { goneAt }),
+    ...(goneTime !== undefined && { goneTime }),
     ...(wipedBy !== undefined && { wipedBy }),
   };
 }
@@ -36,7 +36,7 @@ export function sightOf(
   id: string,
 ): { readonly walk: Walk; readonly item: ConfigurationItem | undefined } | undefined {
   const read = drConfigurationsOf(account.accountId);
-  if (memory.facts.goneAt === undefined) return view.one(read, id);
+  if (memory.facts.goneTime === undefined) return view.one(read, id);
   const walk = view.all(read);
   return walk && { walk, item: walk.items.get(id) };
 }
@@ -47,7 +47,7 @@ export function gone(pass: ProtectionPass, id: string): Step<Facts> {
   const wipedBy = wiperOf(pass, id) ?? facts.wipedBy;
   const how = wipedBy === undefined ? notListed(id) : `${notListed(id)}; ${wipedBy} wiped it`;
   const remember = { facts: { ...facts, ...(wipedBy !== undefined && { wipedBy }) } };
-  return { ...lost(wipedBy !== undefined, how, (facts.enrolment ?? 1) + 1), remember };
+  return { ...lost(wipedBy !== undefined, how, (facts.enrollment ?? 1) + 1), remember };
 }
 
 /**
@@ -56,20 +56,20 @@ export function gone(pass: ProtectionPass, id: string): Step<Facts> {
  */
 export function unproved(pass: ProtectionPass, walk: Walk, id: string): Step<Facts> | undefined {
   const { facts } = pass.memory;
-  if (facts.goneAt !== undefined) return undefined;
+  if (facts.goneTime !== undefined) return undefined;
   const wipedBy = wiperOf(pass, id);
   const blind = sightLost<Spec, Facts>(pass);
   const unsure = blind === undefined ? unseen(pass, walk, id, wipedBy) : unseenBlind(pass, walk, id, blind);
   if (unsure !== undefined) return unsure;
-  const goneAt = isoSeconds(pass.wallMs);
-  const known = { ...historyOf(facts), goneAt, ...(wipedBy !== undefined && { wipedBy }) };
+  const goneTime = isoSeconds(pass.wallMs);
+  const known = { ...historyOf(facts), goneTime, ...(wipedBy !== undefined && { wipedBy }) };
   return { is: 'again', remember: { facts: known } };
 }
 
 /** The reset that wiped a configuration, as far as one is there and tells. */
 function wiperOf(pass: ProtectionPass, id: string): string | undefined {
   const resets = pass.related?.('DisasterReset', id) ?? [];
-  return resets.find(({ facts }) => facts['acceptedAt'] !== undefined)?.name;
+  return resets.find(({ facts }) => facts['acceptedTime'] !== undefined)?.name;
 }
 
 function notListed(id: string): string {
@@ -119,7 +119,7 @@ function unseenBlind(
 
 /**
  * What keeps a resource that remembers nothing from setting a protection up: resets in its namespace name configurations of the
- * environment that are gone, and enrolment was not raised above their number.
+ * environment that are gone, and enrollment was not raised above their number.
  */
 export function lostBefore(pass: ProtectionPass, walk: Walk): Verdict<Facts> | undefined {
   const resets = resetsOf(pass).flatMap((reset) => {
@@ -128,8 +128,8 @@ export function lostBefore(pass: ProtectionPass, walk: Walk): Verdict<Facts> | u
   });
   const [first] = resets;
   const count = new Set(resets.map(({ configurationId }) => configurationId)).size;
-  if (first === undefined || (pass.spec.enrolment ?? 1) > count) return undefined;
-  const isWiped = first.facts['acceptedAt'] !== undefined;
+  if (first === undefined || (pass.spec.enrollment ?? 1) > count) return undefined;
+  const isWiped = first.facts['acceptedTime'] !== undefined;
   const which = `configuration ${first.configurationId} of this environment`;
   // One that was not accepted, as far as its status tells, may name what never was.
   const how = isWiped
@@ -149,8 +149,8 @@ function resetsOf(pass: ProtectionPass): readonly Related[] {
   return [...resets.values()].filter(({ namespace }) => namespace === subject.namespace);
 }
 
-function lost(isWiped: boolean, how: string, enrolment: number): Verdict<Facts> {
+function lost(isWiped: boolean, how: string, enrollment: number): Verdict<Facts> {
   const reason = isWiped ? 'WipedByReset' : 'ConfigurationGone';
-  const message = `${how}; to protect the environment again, raise spec.enrolment to ${enrolment}`;
+  const message = `${how}; to protect the environment again, raise spec.enrollment to ${enrollment}`;
   return { is: 'stall', reason, message, conditions: [unprotected(reason, message)] };
 }

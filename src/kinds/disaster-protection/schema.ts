@@ -12,12 +12,13 @@ import {
   serviceId,
   shown,
   text,
+  time as timeShown,
 } from '../../engine/kind/schema/schema.ts';
 import * as recovery from '../recovery/schema.ts';
 import { environmentRef, ofOneEnvironment } from '../shared/schema.ts';
 
-/** How many recovery points a status shows at most. */
-export const mostPoints = 20;
+/** Status lists at most this many recovery points. */
+export const mostPoints = 30;
 
 const seconds = (description: string) =>
   integer(`${description}, in seconds; from one minute to 30 days. Default: the service's own.`, {
@@ -47,8 +48,8 @@ const Fields = specInAccount('Which environment is protected, where, and how wel
     min: 1,
     max: 128,
   }).optional(),
-  mode: choice(
-    "Cold keeps snapshots only, Warm also keeps a standby that applies them. Default: the service's own choice.",
+  protectionMode: choice(
+    "Cold keeps snapshots only, Warm also keeps a standby that applies them. Default: the service's own choice. (interface: mode)",
     ['Cold', 'Warm'],
   ).optional(),
   storage: Storage.optional(),
@@ -56,9 +57,16 @@ const Fields = specInAccount('Which environment is protected, where, and how wel
   validationIntervalSeconds: seconds('How often a recovery is tried in isolation'),
   rpoTargetSeconds: seconds('How old the newest recovery point may be'),
   rtoTargetSeconds: seconds('How long a recovery may take'),
-  sameRegion: choice('Acknowledges that the recovery region is the region of the source.', ['Acknowledged']).optional(),
-  target: recovery.target('The names for what is recovered. Required when mode is Warm, and for databases.').optional(),
-  enrolment: integer(
+  acknowledgements: recovery
+    .acknowledgements(
+      'The risks that you accept. SameRegion: the region to recover in is the region of the source (interface: sameRegionAcknowledged).',
+      ['SameRegion'],
+    )
+    .optional(),
+  target: recovery
+    .target('The names for what is recovered. Required when protectionMode is Warm, and for databases.')
+    .optional(),
+  enrollment: integer(
     'Raise it to protect the environment again after its configuration is gone. It can only grow. Default: 1.',
     { min: 1, max: 1_000_000 },
   ).optional(),
@@ -72,29 +80,29 @@ const Fields = specInAccount('Which environment is protected, where, and how wel
 /** Protection of one environment against the loss of its region. */
 export const Spec = withTransition(
   withRule(ofOneEnvironment(Fields, 'cannot be changed: a protection belongs to its environment; create another one'), {
-    rule: "!has(self.mode) || self.mode != 'Warm' || has(self.target)",
-    message: 'target is required when mode is Warm: the destination is prepared at once',
+    rule: "!has(self.protectionMode) || self.protectionMode != 'Warm' || has(self.target)",
+    message: 'target is required when protectionMode is Warm: the destination is prepared at once',
     fieldPath: '.target',
     reason: 'FieldValueRequired',
-    check: (spec) => spec.mode !== 'Warm' || spec.target !== undefined,
+    check: (spec) => spec.protectionMode !== 'Warm' || spec.target !== undefined,
   }),
   {
-    rule: 'self.?enrolment.orValue(1) >= oldSelf.?enrolment.orValue(1)',
-    message: 'enrolment can only be raised',
-    fieldPath: '.enrolment',
+    rule: 'self.?enrollment.orValue(1) >= oldSelf.?enrollment.orValue(1)',
+    message: 'enrollment can only be raised',
+    fieldPath: '.enrollment',
     reason: 'FieldValueInvalid',
   },
 );
 export type Spec = z.output<typeof Spec>;
 
 const count = (description: string) => integer(description, { min: 0, max: 2_000_000_000 }).optional();
-const time = (description: string) => text(description, { max: 64 }).optional();
+const time = (description: string) => timeShown(description).optional();
 const word = (description: string) => text(description, { max: 128 });
 const id = (description: string) => text(description, { max: 128 }).optional();
 
 const Settings = shown('Settings as the service shows them.', {
   destinationRegion: word('The region to recover in.').optional(),
-  mode: word('Cold or Warm.').optional(),
+  protectionMode: word('Cold or Warm; any other word as the service has it.').optional(),
   storageCredentialId: id('The storage credential.'),
   snapshotIntervalSeconds: count('How often a snapshot is taken, in seconds.'),
   validationIntervalSeconds: count('How often a recovery is tried, in seconds.'),
@@ -106,7 +114,7 @@ const Settings = shown('Settings as the service shows them.', {
 const RecoveryPoint = shown('A recovery point: what an activation must name.', {
   selectedOperationId: word('The operation that made it.'),
   pointId: word('Its id.'),
-  cutoffTime: text('The moment up to which data is recovered, exactly as the service writes it.', { max: 64 }),
+  cutoffTime: timeShown('The moment up to which data is recovered, exactly as the service writes it.'),
   configurationGeneration: recovery.generation('The generation of the configuration with which it was listed.'),
   availabilityRequiresVerification: flag('Whether the service verifies it only when it is used.').optional(),
   sizing: recovery.sizing().optional(),
@@ -138,14 +146,14 @@ const Source = shown('The environment as a source of recovery.', {
   pendingCleanup: recovery.pendingCleanup(),
 });
 
-/** What a protection shows; what the service does not disclose is absent. */
+/** The status of a protection. A field that the service does not disclose is absent. */
 export const Facts = facts({
   appEnvId: id('The id of the protected environment.'),
   generation: recovery.generation('The generation of the configuration.').optional(),
   settings: Settings.optional(),
-  enrolment: count('The newest value of spec.enrolment that was sent.'),
+  enrollment: count('The newest value of spec.enrollment that was sent.'),
   firstReadyTime: time('When the service said for the first time that recovery is ready.'),
-  goneAt: time('When it was proved that the configuration is gone; absent again once the service shows it.'),
+  goneTime: time('When it was proved that the configuration is gone; absent again once the service shows it.'),
   wipedBy: text('The DisasterReset that wiped the configuration.', { max: 512 }).optional(),
   readiness: shown('Whether a recovery would work, by the service.', {
     state: word('The state.').optional(),
@@ -171,10 +179,14 @@ export const Facts = facts({
   canRequestDiscard: flag('Whether the service says that an activation can be discarded; only a hint.').optional(),
   validationSchedule: shown('The schedule of validations.', {
     established: flag('Whether validations run by schedule.').optional(),
-    nextValidationAt: time('When the next one is due.'),
-    nextSnapshotAt: time('When the next snapshot is due.'),
+    nextValidationTime: time('When the next one is due.'),
+    nextSnapshotTime: time('When the next snapshot is due.'),
   }).optional(),
-  recoveryPoints: listOf('The newest recovery points.', RecoveryPoint, { max: mostPoints }).optional(),
+  recoveryPoints: listOf(
+    'The newest recovery points, and a spread back in time (hours, days, weeks, the oldest); `truncated` says how many there are, and `apphosting points` lists all.',
+    RecoveryPoint,
+    { max: mostPoints },
+  ).optional(),
   operations: listOf('The last operations, newest first.', recovery.operation('An operation.'), {
     max: 20,
   }).optional(),
@@ -201,18 +213,25 @@ export const identity = {
       path: '.status.conditions[?(@.type=="RecoveryReady")].status',
       description: 'Whether the service says that a recovery would work.',
     },
-    { name: 'MODE', path: '.spec.mode', description: 'Cold or Warm.' },
+    { name: 'MODE', path: '.status.settings.protectionMode', description: 'Cold or Warm, as the service has it.' },
+    { name: 'REGION', path: '.status.settings.destinationRegion', description: 'The region to recover in.' },
+    { name: 'STATE', path: '.status.readiness.state', description: 'How the service calls its readiness.' },
     {
-      name: 'POINT-AGE',
-      path: '.status.readiness.cutoffTime',
+      name: 'SINCE',
+      path: '.status.conditions[?(@.type=="RecoveryReady")].lastTransitionTime',
       type: 'date',
-      description: 'How old the newest data is that can be recovered.',
+      description: 'For how long RECOVERY-READY has been so.',
     },
-    { name: 'DESTINATION', path: '.spec.destinationRegion', wide: true, description: 'The region to recover in.' },
+    {
+      name: 'LAST-POINT',
+      path: '.status.recoveryPoints[0].cutoffTime',
+      type: 'date',
+      description: 'How old the data of the newest recovery point is.',
+    },
   ],
   selectable: [
     '.spec.environmentRef.name',
-    '.spec.mode',
+    '.spec.protectionMode',
     '.spec.destinationRegion',
     '.status.appEnvId',
     '.status.configurationId',

@@ -1,4 +1,4 @@
-/** What a protection asks for, what the service shows of it, and the call that brings the one to the other. */
+/** Compares the spec of a protection with the service, and builds the item that is sent. */
 import type { Json } from '../../base/json.ts';
 import { sameValue, shown } from '../../engine/kind/planner/compare.ts';
 import type { Pass } from '../../engine/kind/contract/pass.ts';
@@ -51,18 +51,23 @@ function wantedNames({ target }: Spec): DestinationNames | undefined {
   return { envName: environmentName.trim(), appName: appName?.trim(), createNewApp };
 }
 
-/** What the spec states; what it leaves open is the service's choice. */
-export function desiredOf(spec: Spec): Fields {
+/** True when the spec accepts recovery in the region of the source. */
+export function isSameRegionAccepted({ acknowledgements = [] }: Pick<Spec, 'acknowledgements'>): boolean {
+  return acknowledgements.includes('SameRegion');
+}
+
+/** The fields that the spec states. The service chooses the others. */
+function desiredOf(spec: Spec): Fields {
   const wanted = wantedNames(spec);
   return {
     destinationRegion: spec.destinationRegion,
-    mode: spec.mode,
+    protectionMode: spec.protectionMode,
     storage: storageOf(spec),
     snapshotIntervalSeconds: spec.snapshotIntervalSeconds,
     validationIntervalSeconds: spec.validationIntervalSeconds,
     rpoTargetSeconds: spec.rpoTargetSeconds,
     rtoTargetSeconds: spec.rtoTargetSeconds,
-    sameRegion: spec.sameRegion === undefined ? undefined : true,
+    acknowledgements: isSameRegionAccepted(spec) ? ['SameRegion'] : undefined,
     target: wanted && names(wanted),
   };
 }
@@ -71,21 +76,24 @@ export function desiredOf(spec: Spec): Fields {
 type Shown = Partial<Pick<ConfigurationItem, 'settings' | 'warmDestination' | 'plannedDestination'>>;
 
 /** The same as the service shows it; a field that it does not show is absent. */
-export function observedOf(
-  { settings, warmDestination, plannedDestination }: Shown,
-  spec: Pick<Spec, 'target'>,
-): Fields {
+function observedOf({ settings, warmDestination, plannedDestination }: Shown, spec: Pick<Spec, 'target'>): Fields {
   const destination = warmDestination ?? plannedDestination;
   return {
     ...(settings !== undefined && {
       destinationRegion: settings.destinationRegion,
-      mode: settings.mode === undefined ? undefined : settings.mode.toLowerCase() === 'warm' ? 'Warm' : 'Cold',
+      protectionMode:
+        settings.mode === undefined ? undefined : settings.mode.toLowerCase() === 'warm' ? 'Warm' : 'Cold',
       storage: shownStorage(settings.storageCredentialId),
       snapshotIntervalSeconds: seconds(settings.snapshotIntervalMs),
       validationIntervalSeconds: seconds(settings.validationIntervalMs),
       rpoTargetSeconds: seconds(settings.rpoTargetMs),
       rtoTargetSeconds: seconds(settings.rtoTargetMs),
-      sameRegion: settings.sameRegionAcknowledged,
+      acknowledgements:
+        settings.sameRegionAcknowledged === undefined
+          ? undefined
+          : settings.sameRegionAcknowledged
+            ? ['SameRegion']
+            : [],
     }),
     target: destination && names(namedAlike(destination, spec)),
   };
@@ -98,8 +106,8 @@ function namedAlike(destination: DestinationNames, { target }: Pick<Spec, 'targe
   return isAlike ? { ...destination, createNewApp: false } : destination;
 }
 
-/** What an item that was written down asks for, in the words of the spec. */
-export function writtenOf(item: ProtectionItem): Fields {
+/** The settings of a journalled item, in the fields of the spec. */
+function writtenOf(item: ProtectionItem): Fields {
   const { envName, appName, createNewApp } = item.target ?? {};
   const plannedDestination = item.target && { envName, appName, createNewApp };
   return observedOf({ settings: settingsIn(item), plannedDestination }, {});
@@ -118,7 +126,7 @@ function settingsIn(item: ProtectionItem): NonNullable<ConfigurationItem['settin
   };
 }
 
-/** Whether a configuration may be what an item set up: nothing that is shown differs from what the item says. */
+/** True when a configuration may be the effect of an item: nothing that it shows differs from the item. */
 export function mayBeOf(item: ProtectionItem, configuration: ConfigurationItem): boolean {
   const { envName: environmentName, appName, createNewApp } = item.target ?? {};
   const seen = observedOf(
@@ -135,7 +143,7 @@ export function mayBeOf(item: ProtectionItem, configuration: ConfigurationItem):
   );
 }
 
-/** What is known after an item was sent: all of the spec where it says what the spec says now, and else just what it says. */
+/** The applied fields after an item was sent: the whole spec if the item equals it, else only the fields of the item. */
 export function appliedBy(pass: ProtectionPass, item: ProtectionItem): NonNullable<Memory<Facts>['applied']> {
   const written = writtenOf(item);
   const stated = Object.entries(desiredOf(pass.spec)).filter(([, wanted]) => wanted !== undefined);
@@ -146,7 +154,7 @@ export function appliedBy(pass: ProtectionPass, item: ProtectionItem): NonNullab
   return { generation, prints: Object.fromEntries(prints) };
 }
 
-/** How the spec differs from what the service shows, and what it cannot show. */
+/** The differences between the spec and the service, and the fields that the service does not show. */
 export interface ProtectionDifference {
   readonly differing: readonly string[];
   readonly unsent: readonly string[];
@@ -190,10 +198,10 @@ export function itemOf(
   const { spec } = pass;
   const { settings } = configuration ?? {};
   const destination = configuration?.warmDestination ?? configuration?.plannedDestination;
-  const mode = spec.mode?.toLowerCase() ?? settings?.mode?.toLowerCase();
+  const mode = spec.protectionMode?.toLowerCase() ?? settings?.mode?.toLowerCase();
   const target = wantedNames(spec) ?? destination;
   const storage = spec.storage === undefined ? settings?.storageCredentialId : credentialOf(spec.storage);
-  const sameRegion = spec.sameRegion !== undefined || settings?.sameRegionAcknowledged === true;
+  const sameRegion = isSameRegionAccepted(spec) || settings?.sameRegionAcknowledged === true;
   const rows = {
     destinationRegion: spec.destinationRegion ?? settings?.destinationRegion,
     mode: mode === 'warm' || mode === 'cold' ? mode : undefined,

@@ -14,7 +14,8 @@ import {
 import { activationUnderWay, cleansUp, provenGone } from '../recovery/configurations.ts';
 import { bodyOf, cleaning, environmentOf, fenceOf, pinnedOf, type ResetPass, type Seen } from './fences.ts';
 import { ended, underWay } from '../recovery/one-shot-end.ts';
-import { needsOf, stepOnce, type No, type OncePlan } from '../recovery/one-shot.ts';
+import { lookingAgain, needsOf, stepOnce, type No, type OncePlan } from '../recovery/one-shot.ts';
+import { atStage } from '../recovery/stages.ts';
 import { needOf } from '../shared/references.ts';
 import { identity, type Facts, type Spec } from './schema.ts';
 
@@ -41,7 +42,7 @@ function pinnedItems({ spec }: ResetPass, { walk }: Seen): readonly Configuratio
   return pinnedOf(spec).flatMap(({ configurationId }) => walk.items.get(configurationId) ?? []);
 }
 
-/** What to look for in the service where the approval ended while it cleans up, which it began for somebody. */
+/** Names what to look for in the service when the request expires while a clean-up is under way. */
 function untold(pass: ResetPass, seen: Seen): string | undefined {
   const isCleaning = [...pinnedItems(pass, seen), ...wipedSources(pass, seen)].some(({ pendingCleanup }) =>
     cleansUp(pendingCleanup),
@@ -62,7 +63,7 @@ function refused(pass: ResetPass, seen: Seen, { words, isOver, until }: No): Ste
   if (!isLater) {
     const pending = items.some(({ pendingCleanup }) => cleansUp(pendingCleanup));
     const note = { ...notes, later: 1 };
-    if (pending) return { is: 'again', remember: { facts: { ...facts, stage: cleaning } }, note };
+    if (pending) return { is: 'again', remember: { facts: atStage(facts, cleaning, pass.wallMs) }, note };
     // It may have ended between the answer and the look: what was refused because of it is asked for once more.
     const isLast = facts.stage !== cleaning || journal.attempt > 1;
     return isLast
@@ -94,15 +95,16 @@ function follow(pass: ResetPass, seen: Seen): Step<Facts> {
     return { ...readOf(pass, drSourcesOf(pass.account.accountId), since), note: pass.notes };
   }
   if (wipedSources(pass, seen).some(({ pendingCleanup }) => cleansUp(pendingCleanup))) {
-    return {
+    const wait = {
       is: 'wait',
       reason: 'CleanupPending',
       message: `${message}; the service still cleans up`,
       remember: { facts },
       note: pass.notes,
-    };
+    } as const;
+    return lookingAgain(pass, wait, drSourcesOf(pass.account.accountId), seen.sourcesBegunAt);
   }
-  return ended(pass, { is: 'ready', reason: 'Succeeded', message }, { facts: { ...facts, stage: 'Wiped' } });
+  return ended(pass, { is: 'ready', reason: 'Succeeded', message }, { facts: atStage(facts, 'Wiped', pass.wallMs) });
 }
 
 /** The environments whose protection is wiped, as far as they are listed. */
@@ -136,12 +138,11 @@ function callOf(pass: ResetPass, { payload = JSON.stringify(bodyOf(pass)) }: Jou
       if (configurations === undefined || configurations === 0) return undefined;
       const facts: Facts = {
         ...memory.facts,
-        stage: 'Accepted',
-        acceptedAt: isoSeconds(wallMs),
+        acceptedTime: isoSeconds(wallMs),
         configurations,
         ...(destinations !== undefined && { destinations }),
       };
-      return { facts };
+      return { facts: atStage(facts, 'Accepted', wallMs) };
     },
   };
 }
@@ -164,7 +165,7 @@ const plan: OncePlan<Spec, Facts, Seen> = {
   walkOf: ({ walk }) => walk,
   trace: (pass, seen) =>
     pass.memory.journal !== undefined && pass.notes['unsent'] === undefined && isGone(pass, seen)
-      ? { journal: undefined, facts: { ...pass.memory.facts, acceptedAt: isoSeconds(pass.wallMs) } }
+      ? { journal: undefined, facts: { ...pass.memory.facts, acceptedTime: isoSeconds(pass.wallMs) } }
       : undefined,
   fence: fenceOf,
   intent: (pass) => {
@@ -205,10 +206,11 @@ export const disasterReset = defineKind<Spec, Facts>({
     ...stated(spec.environmentRef?.externalId),
   ],
   made: ({ appEnvId }) => stated(appEnvId),
-  wipes: (spec, { acceptedAt }) =>
-    acceptedAt === undefined ? [] : pinnedOf(spec).map(({ configurationId }) => configurationId),
-  finished: ({ finishedAt }) => finishedAt !== undefined,
+  wipes: (spec, { acceptedTime }) =>
+    acceptedTime === undefined ? [] : pinnedOf(spec).map(({ configurationId }) => configurationId),
+  finished: ({ finishedTime }) => finishedTime !== undefined,
   answered: ({ journal, facts }) => facts.stage === cleaning && journal?.conflicted !== undefined,
+  always: ['Accepted', 'Succeeded'],
   step: (pass) => stepOnce(plan, pass),
   show,
 });

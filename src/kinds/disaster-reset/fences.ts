@@ -1,4 +1,4 @@
-/** What a reset would reach, and what must hold before it is sent, and before it is sent again. */
+/** The configurations that a reset would wipe, and the checks before each send. */
 import type { Pass } from '../../engine/kind/contract/pass.ts';
 import type { Step } from '../../engine/kind/contract/step.ts';
 import type { Snapshot } from '../../engine/ports.ts';
@@ -25,7 +25,7 @@ interface Pinned {
   readonly configurationGeneration: number;
 }
 
-/** What may be wiped, as the spec pins it. */
+/** The configurations that the spec allows to be wiped. */
 export function pinnedOf({ configurations, configurationId, configurationGeneration }: Spec): readonly Pinned[] {
   if (configurations !== undefined) return configurations;
   if (configurationId === undefined || configurationGeneration === undefined) return [];
@@ -42,7 +42,7 @@ export function environmentOf({ spec, referred, memory }: ResetPass): string {
 /** The body that is sent. */
 export function bodyOf(pass: ResetPass): Resetting {
   const { accountId } = pass.account;
-  const { scope, confirmationName } = pass.spec;
+  const { scope, confirmation: confirmationName } = pass.spec;
   if (scope === 'Account') return { accountId, scope: 'account', confirmationName };
   return { accountId, scope: 'environment', confirmationName, sourceAppEnvId: environmentOf(pass) };
 }
@@ -62,11 +62,11 @@ function reached(pass: ResetPass, { walk, sources }: Seen): readonly Configurati
 /** The stage of a reset that the service began and did not finish. */
 export const cleaning = 'CleanupPending';
 
-/** What keeps a reset from being sent now; undefined when nothing does. */
+/** The first reason not to send the reset now; undefined when it may be sent. */
 export function fenceOf(pass: ResetPass, seen: Seen): Step<Facts> | Fence | undefined {
   const { journal } = pass.memory;
   if (journal !== undefined && !isWhole(bodyOf(pass), journal)) {
-    return never('JournalDamaged', 'status.journal does not carry what the spec asks for; nothing is sent');
+    return never('JournalDamaged', 'status.internal.journal does not carry what the spec asks for; nothing is sent');
   }
   const late = expired(pass, seen.walk, pass.spec.validUntil);
   if (late !== undefined) return late;
@@ -116,8 +116,8 @@ function absent(pass: ResetPass, seen: Seen): Step<Facts> | Fence | undefined {
 function misnamed(pass: ResetPass, { sources }: Seen): Fence | undefined {
   if (pass.spec.scope === 'Account') return undefined;
   const name = sources.get(environmentOf(pass))?.environmentName;
-  if (name === undefined || name === pass.spec.confirmationName) return undefined;
-  return never('ConfirmationMismatch', `spec.confirmationName must be ${name}`);
+  if (name === undefined || name === pass.spec.confirmation) return undefined;
+  return never('ConfirmationMismatch', `spec.confirmation must be ${name}`);
 }
 
 /** The generation must be the pinned one, unless the service has said that it is at work: then a repeat finishes what it began. */

@@ -2,7 +2,17 @@ import type { z } from 'zod';
 import type { KindIdentity } from '../../engine/kind/contract/define.ts';
 import { specInAccount } from '../../engine/kind/schema/parts.ts';
 import { withRule } from '../../engine/kind/schema/rules.ts';
-import { choice, facts, fields, integer, listByKey, moment, serviceId, text } from '../../engine/kind/schema/schema.ts';
+import {
+  choice,
+  facts,
+  fields,
+  integer,
+  listByKey,
+  moment,
+  serviceId,
+  text,
+  time,
+} from '../../engine/kind/schema/schema.ts';
 import * as recovery from '../recovery/schema.ts';
 import { environmentRef } from '../shared/schema.ts';
 
@@ -27,13 +37,14 @@ const Fields = specInAccount('Which protection to wipe, and until when.', {
     ['configurationId'],
     { max: 100, min: 1 },
   ).optional(),
-  confirmationName: text('The exact name of the environment, or of the account with scope Account.', {
-    min: 1,
-    max: 256,
-  }),
-  acknowledgement: choice('Acknowledges that the protection and what is left of its recoveries is deleted.', [
-    'DeletesProtectionAndLeftovers',
-  ]),
+  confirmation: text(
+    'The exact name of the environment, or of the account with scope Account (interface: confirmationName).',
+    { min: 1, max: 256 },
+  ),
+  acknowledgements: recovery.acknowledgements(
+    'The risks that you accept. DeletesProtectionAndLeftovers: the protection and what is left of its recoveries is deleted.',
+    ['DeletesProtectionAndLeftovers'],
+  ),
   validUntil: moment('After this moment nothing is sent; at most 24 hours after this resource was created.'),
 });
 
@@ -67,12 +78,12 @@ export type Spec = z.output<typeof Spec>;
 
 const count = (description: string) => integer(description, { min: 0, max: 2_000_000_000 }).optional();
 
-/** What a reset shows. */
+/** The status of a reset. */
 export const Facts = facts({
-  stage: text('How far it is.', { max: 64 }).optional(),
+  ...recovery.stageFacts(),
   appEnvId: text('The id of the environment.', { max: 128 }).optional(),
-  acceptedAt: text('When the service accepted it.', { max: 64 }).optional(),
-  finishedAt: text('When it was final.', { max: 64 }).optional(),
+  acceptedTime: time('When the service accepted it.').optional(),
+  finishedTime: time('When it was final.').optional(),
   configurations: count('How many configurations the service wiped.'),
   destinations: count('How many recovery destinations the service wiped.'),
   pendingCleanup: recovery.pendingCleanup(),
@@ -94,6 +105,7 @@ export const identity = {
   columns: [
     { name: 'SCOPE', path: '.spec.scope', description: 'One environment, or the account.' },
     { name: 'STAGE', path: '.status.stage', description: 'How far it is.' },
+    { name: 'SINCE', path: '.status.stageTime', type: 'date', description: 'For how long it has been there.' },
   ],
   selectable: ['.spec.environmentRef.name', '.spec.configurationId', '.status.appEnvId', '.status.stage'],
 } satisfies KindIdentity;

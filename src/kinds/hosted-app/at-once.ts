@@ -10,7 +10,7 @@ import type { Fields } from '../../engine/kind/planner/plan.ts';
 import { isDeployedByEnvironment, type AppPass } from './environments.ts';
 import { converts, goesAlong, isHidden } from './fields.ts';
 
-/** Whether a request with these changes applies them at once. */
+/** True if a request with these changes applies them at once. */
 export function isAppliedAtOnce(changed: Fields, pass: AppPass): boolean {
   if (pass.spec.applyImmediately !== true || replacing(changed, pass).length > 0) return false;
   return !isTakenOver(pass) || visible(changed, pass).length > 0;
@@ -30,11 +30,11 @@ function firstOf(changed: Fields, pass: AppPass): readonly string[] {
   // Whatever is applied while the app is built from source would deploy what is built.
   const held = replacing(changed, pass);
   if (held.length > 0) return held;
-  // What is pending by then would be deployed by the change of what shows.
+  // Send the visible change first: it deploys everything that is pending by then.
   return isTakenOver(pass) ? visible(changed, pass) : [];
 }
 
-/** Whether a field is about the app's own image. */
+/** True for fields of the app's own image. */
 export function isAboutImage(field: string): boolean {
   return field === 'useImage' || field === 'image.reference';
 }
@@ -52,7 +52,7 @@ function visible(changed: Fields, pass: AppPass): readonly string[] {
   return Object.keys(changed).filter((field) => field in shown || field in along);
 }
 
-/** Whether the app was there before, and nothing is known of what it was sent. */
+/** True for an app that was adopted and has not been sent anything since. */
 export function isTakenOver({ memory: { ownership, applied } }: AppPass): boolean {
   return ownership === 'Adopted' && (applied?.generation ?? -1) === -1;
 }

@@ -15,25 +15,25 @@ import type { Facts } from './schema.ts';
 
 const mostCalls = 2;
 
-/** What of a change only an answer can tell to have arrived. */
+/** The fields of a change that no read shows: only the answer says that they arrived. */
 export function unseenOf(changed: Fields, pass: AppPass): Fields {
   const isUnseen = (field: string) => isHidden(field, pass) || isHiddenOnceSent(field);
   return Object.fromEntries(Object.entries(changed).filter(([field]) => isUnseen(field)));
 }
 
-/** Whether only an answer can tell that a change has arrived. */
+/** True if a change has a field that no read shows. */
 export function hasUnseen(changed: Fields, pass: AppPass): boolean {
   return Object.keys(unseenOf(changed, pass)).length > 0;
 }
 
-/** What counts while there is no answer to a change that is applied at once. */
+/** The status fields that count a call that is applied at once and not answered yet. */
 export function countedIn(unseen: Fields, pass: AppPass): Facts {
   const { facts } = pass.memory;
   if (Object.keys(unseen).length === 0) return facts;
   return { ...facts, applyInDoubt: { digest: digestOf(unseen, pass), calls: callsOf(unseen, pass) + 1 } };
 }
 
-/** Why a change that is applied at once is not sent once more. */
+/** Stalls a change that is applied at once after its answer was lost twice. */
 export function sentOften(unseen: Fields, pass: AppPass): Step<Facts> | undefined {
   const calls = callsOf(unseen, pass);
   if (calls < mostCalls) return undefined;
@@ -44,7 +44,7 @@ export function sentOften(unseen: Fields, pass: AppPass): Step<Facts> | undefine
 function callsOf(unseen: Fields, pass: AppPass): number {
   const { applyInDoubt } = pass.memory.facts;
   if (applyInDoubt === undefined || Object.keys(unseen).length === 0) return 0;
-  // What shows to be missing has not arrived by any call before.
+  // A field that the service shows to be missing did not arrive with an earlier call.
   if (Object.keys(unseen).some((field) => isHiddenOnceSent(field) && !isHidden(field, pass))) return 0;
   return applyInDoubt.digest === digestOf(unseen, pass) ? applyInDoubt.calls : 0;
 }

@@ -1,10 +1,10 @@
-/** What a HostedApp wants field by field, what the service shows of each, and how both are called in its bodies. */
+/** The fields of a HostedApp: as the spec wants them, as the service shows them, and their names in its bodies. */
 import type { Json } from '../../base/json.ts';
 import { definedOf, type Fields } from '../../engine/kind/planner/plan.ts';
 import { appAsOf, appsOf } from '../../hosting/requests.ts';
 import type { AppItem, AppRecord } from '../../hosting/requests.ts';
 import { imageOfAll, isDeployedByEnvironment, type AppPass } from './environments.ts';
-import type { Spec } from './schema.ts';
+import type { Facts, Spec } from './schema.ts';
 import { typed, valueOf } from '../shared/values.ts';
 
 /** An app as a list shows it, or as it shows by itself. */
@@ -27,6 +27,26 @@ const bodyNames: Readonly<Record<string, string>> = {
   'healthCheck.port': 'healthCheckPort',
   'healthCheck.headers': 'healthCheckHeaders',
 };
+
+/** Fields that only POST /app takes, by their place in the spec. */
+const creationWords: Readonly<Record<string, string>> = {
+  dockerPresetVersion: 'atCreation.presetVersion',
+  gitNamespace: 'source.git.namespace',
+  gitRepo: 'source.git.repo',
+  gitInstallationId: 'source.git.installationId',
+  isCliDeployment: 'source.cliDeployment',
+  containers: 'atCreation.database.containers',
+  disk: 'atCreation.database.disk',
+  withPersistence: 'atCreation.database.withPersistence',
+  databaseSettings: 'atCreation.database.settings',
+};
+
+/** The interface's names of fields, by their places in the spec, where the two differ. */
+export function interfaceWords(): Readonly<Record<string, string>> {
+  const changed = Object.entries(bodyNames).map(([field, name]) => [name, field] as const);
+  const words = [...changed, ...Object.entries(creationWords), ['jobConfig', 'job'] as const];
+  return Object.fromEntries(words.filter(([name, field]) => name !== field));
+}
 
 /** Fields that POST /app does not take. */
 export const afterCreation = [
@@ -67,7 +87,7 @@ export function isHiddenOnceSent(field: string): boolean {
   return field === 'source.dockerfile';
 }
 
-/** What is false may be left out. */
+/** A field that the service may leave out when it is false or was sent. */
 export function isHiddenAtTimes(field: string): boolean {
   return isHiddenOnceSent(field) || field === 'useImage';
 }
@@ -78,12 +98,12 @@ export function isReplaced(field: string, wanted: Fields): boolean {
   return field === 'source.dockerfile' && wanted['source.dockerfilePath'] !== undefined;
 }
 
-/** What the app is called in the service. */
+/** The name of the app in the service. */
 export const nameOf = ({ spec, subject }: AppPass): string => spec.name ?? subject.name;
 
 export const presetOf = ({ preset = 'CUSTOM' }: Spec): string => preset;
 
-/** What the spec wants. A field that it states no longer is cleared where the interface can, and kept where it cannot. */
+/** The fields that the spec wants. A field that was taken out is cleared where the interface can, and kept where it cannot. */
 export function desired(pass: AppPass): Fields {
   const { spec } = pass;
   const { source, image, healthCheck } = spec;
@@ -145,12 +165,12 @@ export function presetShown(pass: AppPass): string | undefined {
   return typeof preset === 'string' ? preset : undefined;
 }
 
-/** Whether an app becomes a function, or stops being one. */
+/** True if a change makes the app a function, or ends that. */
 export function converts(changed: Fields, pass: AppPass): boolean {
   return 'preset' in changed && [presetOf(pass.spec), presetShown(pass)].includes('FUNCTION');
 }
 
-/** What has to be in the same request as a change, though it has not changed itself: the service would put a default in its place. */
+/** Unchanged fields that must go into the same request as a change: without them the service sets a default. */
 export function goesAlong(changed: Fields, pass: AppPass): Fields {
   return definedOf({
     ...(changed['useImage'] === true && imageAlong(pass)),
@@ -168,7 +188,7 @@ function imageAlong(pass: AppPass): Fields {
   return hadOne ? {} : { 'image.reference': imageOfAll(pass) };
 }
 
-/** What the service shows. Our own writes are trusted over a record that was read before them. */
+/** The fields as the service shows them. Our own writes are believed over a record that was read before them. */
 export function observed(item: ShownApp, pass: AppPass): Fields {
   const found = 'createdAtMs' in item ? recordOf(item, pass) : { record: item, begunAt: Number.POSITIVE_INFINITY };
   const { record } = found ?? {};
@@ -192,6 +212,14 @@ export function observed(item: ShownApp, pass: AppPass): Fields {
 function recordOf(item: AppItem, { view }: AppPass): { record: AppRecord; begunAt: number } | undefined {
   const read = view.one(appAsOf(item.appId, item.updatedAtMs), item.appId);
   return read?.item === undefined ? undefined : { record: read.item, begunAt: read.walk.begunAt };
+}
+
+/** The settings for status; undefined before they were read. */
+export function settingsShown(item: ShownApp, pass: AppPass): Facts['observed'] {
+  const record = 'createdAtMs' in item ? recordOf(item, pass)?.record : item;
+  if (record === undefined) return undefined;
+  const { dockerPreset: preset, port, useImage, builder, contextDir, dockerfilePath, useSSL, useTCP } = record;
+  return { preset, port, useImage, builder, contextDir, dockerfilePath, useSSL, useTCP };
 }
 
 /** Fields that the interface never shows back, and those that it does not show of this app. */

@@ -1,3 +1,4 @@
+import { isoSeconds } from '../../base/time.ts';
 import { defineKind } from '../../engine/kind/contract/define.ts';
 import { definedOf, textIn, type Fields, type ObjectPlan } from '../../engine/kind/planner/plan.ts';
 import { planObject, showObject } from '../../engine/kind/planner/planner.ts';
@@ -22,6 +23,7 @@ import {
   desired,
   fixed,
   goesAlong,
+  interfaceWords,
   isHidden,
   isHiddenAtTimes,
   isKept,
@@ -30,11 +32,12 @@ import {
   observed,
   presetOf,
   presetShown,
+  settingsShown,
   type ShownApp,
 } from './fields.ts';
 import { hasUnseen } from './doubt.ts';
 import { isAppliedAtOnce, sentFirst } from './at-once.ts';
-import { applyPending, atRest, mustWait, pendingAfter, pendingMeanwhile } from './pending.ts';
+import { applyPending, atRest, mustWait, pendingAfter, pendingCondition, pendingMeanwhile } from './pending.ts';
 import { nearest } from '../shared/nearest.ts';
 import { databasePresets, identity, type Facts, type Spec } from './schema.ts';
 import { needsOf, typed } from '../shared/values.ts';
@@ -64,7 +67,7 @@ function isDatabase(preset: string, { view }: AppPass): boolean {
   );
 }
 
-/** What the app is in the service; before it is there, what it is to be. */
+/** The type of the app in the service; before it exists, the type that the spec asks for. */
 function typeOf(pass: AppPass): string {
   const preset = presetShown(pass) ?? presetOf(pass.spec);
   if (preset === 'FUNCTION') return 'Function';
@@ -83,7 +86,7 @@ function creationOnly({ atCreation: given }: Spec): readonly string[] {
   ];
 }
 
-/** What creation takes besides. */
+/** The fields that only the creation request takes. */
 function atCreation({ source, atCreation: given }: Spec): Fields {
   const { presetVersion, database } = given ?? {};
   const settings = Object.entries(database?.settings ?? {}).map(([name, value]) => [name, typed(value)]);
@@ -172,6 +175,7 @@ const plan: ObjectPlan<Spec, Facts, ShownApp> = {
     pass.view.group(appEnvsOf(pass.account.accountId), id);
     return applyPending(pass, id) ?? atRest(pass);
   },
+  conditions: ({ memory }) => [pendingCondition(memory.facts)],
   factsOfNext: () => ({}),
   facts: (pass, { item }) => {
     const environments = pass.view.group(appEnvsOf(pass.account.accountId), pass.memory.id ?? '')?.items;
@@ -179,6 +183,10 @@ const plan: ObjectPlan<Spec, Facts, ShownApp> = {
       ...pass.memory.facts,
       type: typeOf(pass),
       ...(item?.slug !== undefined && { slug: item.slug }),
+      ...(item !== undefined && { observed: settingsShown(item, pass) ?? pass.memory.facts.observed }),
+      ...(item !== undefined &&
+        'createdAtMs' in item &&
+        item.createdAtMs !== undefined && { createdTime: isoSeconds(item.createdAtMs) }),
       ...(item?.gitProvider !== undefined && { gitProvider: item.gitProvider }),
       ...(environments !== undefined && {
         environments: environments
@@ -199,6 +207,8 @@ export const hostedApp = defineKind<Spec, Facts>({
       ...(source?.dockerfile === undefined ? [] : [['source.dockerfile', source.dockerfile] as const]),
     ]);
   },
+  always: ['PendingChanges'],
+  interfaceWords,
   claims: ({ externalId }) => (externalId === undefined ? [] : [externalId]),
   step: (pass) => planObject(plan, pass),
   show: (pass) => showObject(plan, pass),

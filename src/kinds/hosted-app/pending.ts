@@ -1,7 +1,7 @@
 /** Changes of an app that wait in its environments, and what applies them. */
 import { only } from '../../engine/kind/planner/applied.ts';
 import { definedOf, type Fields } from '../../engine/kind/planner/plan.ts';
-import type { Step } from '../../engine/kind/contract/step.ts';
+import type { OwnCondition, Step } from '../../engine/kind/contract/step.ts';
 import { environmentsAffectedOf, patchApp } from '../../hosting/requests.ts';
 import { countedIn, sentOften, unseenOf } from './doubt.ts';
 import { isAboutImage, isAppliedAtOnce, isTakenOver } from './at-once.ts';
@@ -49,7 +49,7 @@ function withPending(facts: Facts, fields: readonly string[]): Facts {
   return { ...facts, pendingChanges: [...new Set(fields)].toSorted() };
 }
 
-/** Why the app is not changed at the moment. */
+/** Waits or stalls instead of changing the app now; undefined when it may be changed. */
 export function mustWait(pass: AppPass, changed: Fields): Step<Facts> | undefined {
   const often = isAppliedAtOnce(changed, pass) ? sentOften(unseenOf(changed, pass), pass) : undefined;
   return often ?? environmentInDoubt(pass);
@@ -97,6 +97,19 @@ export function applyPending(pass: AppPass, id: string): Step<Facts> | undefined
   };
 }
 
+/** The condition `PendingChanges`: fields that were changed and wait for a deployment. */
+export function pendingCondition({ pendingChanges = [] }: Facts): OwnCondition {
+  const type = 'PendingChanges';
+  if (pendingChanges.length === 0) {
+    return { type, status: 'False', reason: 'NoChangesPending', message: 'no change waits for a deployment' };
+  }
+  return { type, status: 'True', reason: 'ChangesPending', message: waiting(pendingChanges) };
+}
+
+function waiting(fields: readonly string[]): string {
+  return `${fields.join(', ')} was changed and waits in each environment for its next deployment`;
+}
+
 /** The app is as its spec says; what of that does not run yet, though it was to be applied at once, and why. */
 export function atRest(pass: AppPass): Step<Facts> {
   const { spec, memory, subject } = pass;
@@ -106,6 +119,7 @@ export function atRest(pass: AppPass): Step<Facts> {
     ...(deployers.length > 0
       ? [`image serves for the creation only, since ${deployers.slice(0, 3).join(', ')} deploys an image of its own`]
       : []),
+    ...(spec.applyImmediately !== true && pendingChanges.length > 0 ? [waiting(pendingChanges)] : []),
     ...(spec.applyImmediately === true && takenOverGeneration === subject.generation
       ? [
           `${pendingChanges.join(', ')} was sent to the app when it was taken over, which does not show whether it differs, and waits in each environment for its next deployment, or for the next edit of this spec`,

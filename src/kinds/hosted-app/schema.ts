@@ -24,11 +24,12 @@ import {
   serviceId,
   shown,
   text,
+  time,
   valueOrSource,
 } from '../../engine/kind/schema/schema.ts';
 
 /** Presets that the interface names and that are not databases. */
-export const appPresets = [
+const appPresets = [
   'NEXT_JS',
   'REMIX',
   'VITE',
@@ -198,7 +199,7 @@ type Fields = z.output<typeof Fields>;
 const isDatabase = ({ preset, atCreation }: Fields) =>
   atCreation?.database !== undefined || (databasePresets as readonly string[]).includes(preset ?? 'CUSTOM');
 const words = (presets: readonly string[]) => `[${presets.map((preset) => `'${preset}'`).join(', ')}]`;
-/** What `job` has a field of its own for. */
+/** The settings that have a field of their own in `job`. */
 const jobSettings: readonly string[] = [
   'command',
   'shell',
@@ -254,7 +255,7 @@ function withRules(schema: typeof Fields): typeof Fields {
   });
 }
 
-/** What the interface cannot change after creation. */
+/** Rules for fields that the interface cannot change after creation. */
 function withFixedFields(schema: typeof Fields): typeof Fields {
   const given = (of: string, field: string) => `has(${of}.source) && has(${of}.source.${field})`;
   const same = (field: string) =>
@@ -276,11 +277,22 @@ function withFixedFields(schema: typeof Fields): typeof Fields {
 export const Spec = withFixedFields(withRules(Fields));
 export type Spec = z.output<typeof Spec>;
 
-/** What an app shows. */
+/** The status fields of an app. */
 export const Facts = facts({
   slug: text('The slug of the app.', { max: 256 }).optional(),
   type: text('What it is: App, Database, Function or Job.', { max: 32 }).optional(),
   gitProvider: text('Where its source is, such as GITHUB.', { max: 64 }).optional(),
+  createdTime: time('When it was created in the service.').optional(),
+  observed: shown('What the service shows of its settings, where it shows them.', {
+    preset: text('The preset (interface: dockerPreset).', { max: 64 }).optional(),
+    port: integer('The port.', { min: 0, max: 65_535 }).optional(),
+    useImage: flag('Whether it runs a pre-built image.').optional(),
+    builder: text('What builds it.', { max: 64 }).optional(),
+    contextDir: text('The folder that is built in.', { max: 1024 }).optional(),
+    dockerfilePath: text('The path of the Dockerfile.', { max: 1024 }).optional(),
+    useSSL: flag('Whether it is reached over TLS.').optional(),
+    useTCP: flag('Whether it is reached over TCP and not HTTP.').optional(),
+  }).optional(),
   environments: listByKey(
     'Its environments.',
     shown('An environment.', {

@@ -6,7 +6,7 @@ type Catalog = NonNullable<Facts['catalog']>;
 
 const most = 100;
 
-/** What the service offers to an account, as far as it shows it. */
+/** The presets and solutions that the service offers to an account, as far as it shows them. */
 export function catalogOf(view: View, accountId: string): Catalog | undefined {
   const appPresets = [...(view.all(appPresetsOf())?.items.values() ?? [])].slice(0, most);
   const databasePresets = [...(view.all(databasePresetsOf())?.items.values() ?? [])].slice(0, most);

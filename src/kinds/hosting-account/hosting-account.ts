@@ -12,7 +12,7 @@ import { identity, type Facts, type Spec } from './schema.ts';
 type AccountPass = Pass<Spec, Facts>;
 
 /** Proves the token by reading the account, pins the endpoint at the first success, and then reads the catalog. */
-export function accountStep(pass: AccountPass): Step<Facts> {
+function accountStep(pass: AccountPass): Step<Facts> {
   if (pass.subject.deleting) return leave(pass);
   const { endpoint, accountId } = pass.account;
   const apps = appsOf(accountId);
@@ -26,13 +26,15 @@ export function accountStep(pass: AccountPass): Step<Facts> {
   if (unread !== undefined) return readOf(pass, unread, Number.NEGATIVE_INFINITY);
   if (pass.account.frozen !== undefined) return { is: 'wait', reason: 'VisibilityLost', message: pass.account.frozen };
   const { generation } = pass.subject;
-  if (pass.memory.applied?.generation === generation) return { is: 'ready' };
-  // What moves is shown anew with another spec.
+  if (pass.memory.applied?.generation === generation) {
+    return { is: 'ready', message: `the credential opens account ${accountId} at ${endpoint}` };
+  }
+  // Values that move by themselves are refreshed with each new spec.
   const { intervals: _intervals, budget: _budget, ...facts } = pass.memory.facts;
   return { is: 'again', remember: { applied: { generation, prints: {} }, facts } };
 }
 
-/** What keeps the account from being used; being throttled only slows it down. */
+/** Stalls or waits when the apps of the account cannot be read; throttling alone only slows it down. */
 function troubleOf(pass: AccountPass, apps: Read): Verdict<Facts> | undefined {
   const problem = pass.view.problem(apps);
   if (problem === undefined) return undefined;
@@ -55,8 +57,8 @@ function troubleOf(pass: AccountPass, apps: Read): Verdict<Facts> | undefined {
   }
 }
 
-/** Whether the service holds back requests of this credential at the moment, until when, and how many resources wait for that. */
-export function throttled({ account, view, tally, wallMs }: AccountPass): OwnCondition {
+/** The condition `Throttled`: whether the service holds back requests, until when, and how many resources wait for that. */
+function throttled({ account, view, tally, wallMs }: AccountPass): OwnCondition {
   const type = 'Throttled';
   const { throttledMs } = account;
   if (throttledMs === undefined && view.problem(appsOf(account.accountId))?.why !== 'throttled') {
@@ -67,6 +69,23 @@ export function throttled({ account, view, tally, wallMs }: AccountPass): OwnCon
   const whoWaits = waiting === 0 ? '' : `; ${waiting} resource${waiting === 1 ? ' waits' : 's wait'} for that`;
   const message = `the service asked to slow down: requests wait ${until}${whoWaits}`;
   return { type, status: 'True', reason: 'Throttling', message };
+}
+
+/** The condition `TokenLimited`: the service refused the token a call that a resource needs. */
+function tokenLimited({ tally }: AccountPass): OwnCondition {
+  const type = 'TokenLimited';
+  const { count = 0, first = [] } = tally?.().forbidden ?? {};
+  if (count === 0) {
+    return {
+      type,
+      status: 'False',
+      reason: 'TokenSuffices',
+      message: 'no resource waits for a permission of the token',
+    };
+  }
+  const more = count > first.length ? ` and ${count - first.length} more` : '';
+  const message = `the service refused the token what ${first.join(', ')}${more} need; the message of each says which call`;
+  return { type, status: 'True', reason: 'Forbidden', message };
 }
 
 /** A part of the catalog that was neither read nor refused; a refused one is left out. */
@@ -81,8 +100,8 @@ function leave(pass: AccountPass): Step<Facts> {
   return { is: 'wait', reason: 'InUse', message: `still used by ${first.join(', ')}${more}; delete them first` };
 }
 
-/** What an account shows: its endpoint, what the service offers, and what it is used for. */
-export function accountFacts({ account, view, memory, tally }: AccountPass): Facts {
+/** The status fields of an account: its endpoint, the catalog, and the resources that use it. */
+function accountFacts({ account, view, memory, tally }: AccountPass): Facts {
   const catalog = catalogOf(view, account.accountId);
   const { counts = [], orphans = [] } = tally?.() ?? {};
   const lasting: Facts = {
@@ -110,17 +129,18 @@ function intervalsOf({ inEffect }: AccountPass['account']): NonNullable<Facts['i
   ];
 }
 
-/** What both kinds of accounts need, decide and show. */
+/** The decisions that both kinds of accounts share. */
 export const accountDecisions = {
   needs: ({ credentialsRef, dangerousCredentialsRef }: Spec): Needs => ({
     secrets: [credentialsRef, dangerousCredentialsRef].flatMap((ref) =>
       ref === undefined ? [] : [{ name: ref.name, key: 'token', field: 'credentialsRef', optional: true }],
     ),
   }),
+  always: ['Throttled', 'TokenLimited'],
   step: accountStep,
   show: (pass: AccountPass): Showing<Facts> => ({
     facts: accountFacts(pass),
-    conditions: [throttled(pass)],
+    conditions: [throttled(pass), tokenLimited(pass)],
     drift: [],
     unverified: [],
     leftover: [],

@@ -15,7 +15,7 @@ import {
   text,
 } from '../../engine/kind/schema/schema.ts';
 
-/** What every account has; `where` says which namespace holds its Secrets, `adoption` what is allowed by default. */
+/** The fields of every account; `where` names the namespace of its Secrets, `adoption` is the default. */
 export function accountFields(where: string, adoption: 'ById' | 'Never') {
   return {
     credentialsRef: objectRef(
@@ -78,7 +78,7 @@ const Solution = shown('A solution of the catalog.', {
   components: listOf('The components that it creates.', text('A component.', { max: 128 }), { max: 50 }).optional(),
 });
 
-/** What an account shows. */
+/** The status fields of an account. */
 export const Facts = facts({
   endpoint: text('The host of the service, pinned at the first success.', { max: 300 }).optional(),
   catalog: shown('What the service offers to this account, as far as it shows it.', {

@@ -11,7 +11,7 @@ import { appEnvsOf, patchMemberEnvAccess, patchMemberEnvAccessToFull } from '../
 import { factsWith, isEdited, readAccess, remembered, union, type AccessPass } from './view.ts';
 import type { Facts } from './schema.ts';
 
-/** What a list is sent for. */
+/** A list to send. */
 export interface Sending {
   /** All of the list, at least one: none would mean every environment. */
   readonly target: readonly string[];
@@ -48,7 +48,7 @@ export function restrictTo(pass: AccessPass, { target, ids, isWhole }: Sending):
   return { is: 'call', call, remember: { facts: { ...memory.facts, askedAppEnvIds: [...union(asked, ids)] } } };
 }
 
-/** Whether nothing is sent, and so nothing asked for. */
+/** True if the resource or its account only observes. */
 export function isObserved({ spec, account }: AccessPass): boolean {
   return spec.lifecycle?.managementPolicy === 'Observe' || account.managementPolicy === 'Observe';
 }
@@ -58,7 +58,7 @@ export function openUp(pass: AccessPass, words: string): Call<Facts> {
   return { ...callOf(pass, patchMemberEnvAccessToFull(membershipOf(pass)), []), words };
 }
 
-/** Why a difference that somebody made in the service is not corrected. */
+/** Leaves a difference that somebody made in the service: it is only reported, or contested. */
 export function holdsBack(pass: AccessPass): Step<Facts> | undefined {
   const { spec, contested } = pass;
   if (isEdited(pass)) return undefined;
@@ -100,7 +100,7 @@ function callOf(pass: AccessPass, request: Request, target: readonly string[]): 
   };
 }
 
-/** What an answer that says no, or none at all, leads to. */
+/** The verdict after a refusal, or after a lost answer. */
 function saidNo(pass: AccessPass, refusal: Refusal, target: readonly string[]): Verdict<Facts> | undefined {
   const { is, message } = refusal;
   const words = `changing what ${pass.spec.externalId} may reach: ${message}`;

@@ -188,6 +188,8 @@ export const memberAccess = defineKind<Spec, Facts>({
     references: environmentRefs.flatMap((ref) => needOf('AppEnvironment', ref, 'environmentRefs', { optional: true })),
   }),
   claims: ({ externalId }) => [externalId],
+  always: ['AccessWiderThanSpec'],
+  interfaceWords: () => ({ allowedAppEnvIds: 'environmentRefs', membershipId: 'externalId' }),
   step,
   show,
 });

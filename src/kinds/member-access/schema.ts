@@ -38,7 +38,7 @@ const Fields = specInAccount('Which environments a member may see and use.', {
   }),
 });
 
-/** What a member may reach. */
+/** The environments that a member may reach. */
 export const Spec = withRule(Fields, {
   rule: "(self.access == 'Restricted') == (has(self.environmentRefs) && self.environmentRefs.size() > 0)",
   message:
@@ -51,7 +51,7 @@ export type Spec = z.output<typeof Spec>;
 const ids = (description: string) =>
   listOf(description, idAsShown('The id of an environment.'), { max: 1000 }).optional();
 
-/** What a member's access shows. */
+/** The status fields of a member's access. */
 export const Facts = facts({
   access: text('Full or Restricted, as the service shows it.', { max: 32 }).optional(),
   appEnvIds: ids('The environments that the service allows.'),

@@ -1,4 +1,4 @@
-/** What a MemberAccess wants, what it asked for before, what the service shows of it, and what status says of all that. */
+/** The environments of a member: wanted by the spec, asked for before, shown by the service, and written to status. */
 import type { Pass } from '../../engine/kind/contract/pass.ts';
 import type { Notice, OwnCondition, Showing } from '../../engine/kind/contract/step.ts';
 import type { Read } from '../../engine/ports.ts';
@@ -37,7 +37,7 @@ export function allowedOf(pass: AccessPass): readonly string[] | undefined {
   return isOlder && Array.isArray(own) ? own.map(String) : seen.item.allowedAppEnvIds;
 }
 
-/** Whether the spec was changed since it was last applied: only then may a list lose or gain what the spec means. */
+/** True if the spec changed since it was last applied: only then may the list change by what the spec names. */
 export function isEdited({ memory, subject }: AccessPass): boolean {
   return memory.applied?.generation !== subject.generation;
 }
@@ -50,7 +50,7 @@ export function remembered({ memory }: Pick<AccessPass, 'memory'>): {
   return { set: memory.facts.setAppEnvIds ?? [], asked: memory.facts.askedAppEnvIds ?? [] };
 }
 
-/** What to remember once the list has all that the spec means. */
+/** The status fields once the list has all that the spec names. */
 export function factsWith(pass: AccessPass, ids: readonly string[]): Facts {
   const { set, asked } = remembered(pass);
   const kept = isEdited(pass) ? ids : union(set, ids);
@@ -74,7 +74,7 @@ export function inherited(pass: AccessPass, owner: string): Facts | undefined {
   return sameIds(asked, facts.askedAppEnvIds ?? []) ? undefined : { ...facts, askedAppEnvIds: [...asked] };
 }
 
-/** What the member shall reach: what the spec names, and what others added if that is to be kept. */
+/** The list to send: the environments of the spec, and those that others added if these are kept. */
 export function targetOf(pass: AccessPass, ids: readonly string[], allowed: readonly string[]): readonly string[] {
   const { set, asked } = remembered(pass);
   const stays = (id: string) =>
@@ -88,7 +88,7 @@ export function union(a: readonly string[], b: readonly string[]): readonly stri
   return [...new Set([...a, ...b])].toSorted();
 }
 
-/** Whether two lists have the same ids. */
+/** True if two lists have the same ids. */
 export function sameIds(a: readonly string[], b: readonly string[]): boolean {
   return a.length === b.length && a.every((id) => b.includes(id));
 }
@@ -97,7 +97,7 @@ function stated(list: readonly string[]): string[] | undefined {
   return list.length === 0 ? undefined : [...list];
 }
 
-/** What status shows. */
+/** The status of the member's access. */
 export function show(pass: AccessPass): Showing<Facts> {
   const { memory, spec } = pass;
   const allowed = memory.id === spec.externalId ? allowedOf(pass) : undefined;
@@ -134,7 +134,7 @@ function addedByOthers(pass: AccessPass, allowed: readonly string[], ids: readon
   return allowed.filter((id) => !ours.has(id)).toSorted();
 }
 
-/** What people should hear of: what is kept beyond the spec, once each. */
+/** A warning for each environment that is kept beyond the spec, once. */
 function noticesOf({ memory, spec }: AccessPass, kept: readonly string[]): readonly Notice[] {
   const told = memory.facts.serviceAddedAppEnvIds ?? [];
   const news = kept.filter((id) => !told.includes(id));

@@ -64,7 +64,7 @@ function contactPointIds(pass: AlertPass): readonly string[] {
   return [...new Set(contactPoints(pass).map(({ id }) => id))].toSorted();
 }
 
-/** What stands in the service's description: the user's text, and the mark of what we made ourselves. */
+/** The description in the service: the user's text, and our mark if this resource created the alert. */
 function descriptionOf({ spec, memory, marker }: AlertPass): string | undefined {
   if (memory.ownership === 'Adopted') return spec.description;
   return spec.description === undefined ? marker : `${spec.description}\n\n${marker}`;
@@ -180,6 +180,7 @@ const plan: ObjectPlan<Spec, Facts, AlertItem> = {
       ...(item?.region !== undefined && { region: item.region }),
       ...(live?.state !== undefined && { state: live.state }),
       ...(live?.previousState !== undefined && { previousState: live.previousState }),
+      ...(live?.stateChangeTime !== undefined && { stateChangeTime: live.stateChangeTime }),
       ...(live?.lastStateCheckTime !== undefined && { lastStateCheckTime: live.lastStateCheckTime }),
     };
   },
@@ -222,6 +223,8 @@ export const metricAlert = defineKind<Spec, Facts>({
     },
   },
   claims: ({ externalId }) => (externalId === undefined ? [] : [externalId]),
+  always: ['Firing'],
+  interfaceWords: () => ({ contactPointIds: 'contactPointRefs', appEnvId: 'environmentRef' }),
   fleeting: ['Firing'],
   step: (pass) => planObject(plan, pass),
   show: (pass) => showObject(plan, pass),

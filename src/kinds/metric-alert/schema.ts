@@ -127,12 +127,13 @@ export const Spec = ofOneEnvironment(
 );
 export type Spec = z.output<typeof Spec>;
 
-/** What an alert shows. */
+/** The status fields of an alert. */
 export const Facts = facts({
   appEnvId: text('The id of the environment.', { max: 128 }).optional(),
   region: text('Where the environment runs.', { max: 128 }).optional(),
   state: text('Normal, Pending, Firing, NoData or Error.', { max: 32 }).optional(),
   previousState: text('The state before.', { max: 32 }).optional(),
+  stateChangeTime: time('When this state was seen first.').optional(),
   lastStateCheckTime: time('When the service last looked, as of the last change of state.').optional(),
 });
 export type Facts = z.output<typeof Facts>;
@@ -151,6 +152,12 @@ export const identity = {
   holds: true,
   columns: [
     { name: 'STATE', path: '.status.state', description: 'Normal, Pending, Firing, NoData or Error.' },
+    {
+      name: 'SINCE',
+      path: '.status.stateChangeTime',
+      type: 'date',
+      description: 'How long ago this state was seen first.',
+    },
     { name: 'METRIC', path: '.spec.metric', description: 'What is measured.' },
     { name: 'ENVIRONMENT', path: '.status.appEnvId', wide: true, description: 'The id of the environment.' },
   ],

@@ -1,4 +1,5 @@
-/** What an alert says of its own state: what is shown, what is told once, and the condition `Firing`. */
+/** The state of an alert: in status, as an event when it changes, and as the condition `Firing`. */
+import { isoSeconds } from '../../base/time.ts';
 import type { Pass } from '../../engine/kind/contract/pass.ts';
 import type { ObjectPlan } from '../../engine/kind/planner/plan.ts';
 import type { OwnCondition } from '../../engine/kind/contract/step.ts';
@@ -11,14 +12,14 @@ type Notices = ReturnType<NonNullable<ObjectPlan<Spec, Facts, AlertItem>['notice
 /** The states that the interface describes; another one is shown, and nothing is made of it. */
 const states: ReadonlySet<string> = new Set(['Normal', 'Pending', 'Firing', 'NoData', 'Error']);
 
-/** What a look of the service found. */
+/** One evaluation by the service, as a list or a refresh shows it. */
 interface Look {
   readonly state?: string | undefined;
   readonly previousState?: string | undefined;
   readonly lastStateCheck?: string | undefined;
 }
 
-type LiveState = Pick<Facts, 'state' | 'previousState' | 'lastStateCheckTime'>;
+type LiveState = Pick<Facts, 'state' | 'previousState' | 'stateChangeTime' | 'lastStateCheckTime'>;
 
 /** The state as the newest look of the service found it: the last refresh, or the list where that shows a later one. */
 export function liveState(pass: AlertPass, item: AlertItem | undefined): LiveState | undefined {
@@ -38,11 +39,12 @@ export function liveState(pass: AlertPass, item: AlertItem | undefined): LiveSta
   return {
     state,
     previousState: previousState === state ? facts.state : previousState,
+    stateChangeTime: isoSeconds(pass.wallMs),
     lastStateCheckTime: lastStateCheck,
   };
 }
 
-/** Whether the list is known to show a later look than the last refresh; both times are by the clock of the service. */
+/** True if the list shows a later evaluation than the last refresh; both times are by the clock of the service. */
 function isLater(listed: Look | undefined, refreshed: Look | undefined): boolean {
   const [theirs, ours] = [listed, refreshed].map((one) => Date.parse(one?.lastStateCheck ?? ''));
   return listed?.state !== undefined && theirs !== undefined && ours !== undefined && theirs > ours;
@@ -57,7 +59,7 @@ export function notices(pass: AlertPass, name: string, item: AlertItem | undefin
   return [{ type, reason: `Alert${now}`, note: `alert "${name}" went from ${before ?? 'unknown'} to ${now}` }];
 }
 
-/** Whether the alert fires, as far as the service says. */
+/** The condition `Firing`. */
 export function firing(enabled: boolean, state: string | undefined): OwnCondition {
   const type = 'Firing';
   if (!enabled)

@@ -1,4 +1,4 @@
-/** What an activation sends, and the id that follows from it. */
+/** Builds the body of an activation and its request id. */
 import { canonicalJson } from '../../base/json.ts';
 import type { Pass } from '../../engine/kind/contract/pass.ts';
 import type { JournalEntry } from '../../engine/kind/contract/step.ts';
@@ -12,7 +12,7 @@ import type { Facts, Spec } from './schema.ts';
 /** A pass over an activation. */
 export type ActivationPass = Pass<Spec, Facts>;
 
-/** What the service shows, as far as an activation depends on it. */
+/** Everything of the service that an activation depends on. */
 export interface Seen extends SeenConfiguration {
   readonly point: PointItem | undefined;
   readonly pointsGeneration: number | undefined;
@@ -22,6 +22,11 @@ export interface Seen extends SeenConfiguration {
 export function namesOf({ target }: Spec): Activation['target'] {
   const { environmentName, appName, createNewApp = false } = target;
   return { envName: environmentName.trim(), createNewApp, ...(appName !== undefined && { appName: appName.trim() }) };
+}
+
+/** True when the spec accepts that the source may still write. */
+function isWriterSafetyAccepted({ acknowledgements = [] }: Spec): boolean {
+  return acknowledgements.includes('WriterSafety');
 }
 
 /** The id of this activation; it follows from what is asked for alone. */
@@ -36,7 +41,7 @@ export function activationId({ spec, account }: Pick<ActivationPass, 'spec' | 'a
     pointId: recoveryPoint.pointId,
     cutoffAt: recoveryPoint.cutoffTime,
     target: { ...namesOf(spec) },
-    writerSafetyAcknowledged: spec.writerSafety === 'Acknowledged',
+    writerSafetyAcknowledged: isWriterSafetyAccepted(spec),
     attempt: spec.attempt ?? 1,
   });
 }
@@ -53,11 +58,11 @@ export function bodyOf({ spec, account, memory }: ActivationPass): Activation {
     pointId: recoveryPoint.pointId,
     cutoffAt: recoveryPoint.cutoffTime,
     target: namesOf(spec),
-    writerSafetyAcknowledged: spec.writerSafety === 'Acknowledged',
+    writerSafetyAcknowledged: isWriterSafetyAccepted(spec),
   };
 }
 
-/** Whether an entry carries exactly what the spec asks for. */
+/** True when the journal entry carries exactly the body that the spec asks for. */
 export function isWhole(body: Readonly<Record<string, unknown>>, journal: JournalEntry): boolean {
   const written = writtenBody(journal);
   const same = (value: unknown) => canonicalJson(value);
@@ -70,7 +75,7 @@ export function ownOperationId(pass: ActivationPass): string | undefined {
   return protectionOf(pass)?.operations.find((operation) => operation.requestId === requestId)?.operationId;
 }
 
-/** What is known of the protection that the spec refers to. */
+/** The protection that the spec refers to, as its status shows it. */
 export function protectionOf({ spec, referred }: ActivationPass) {
   const found = referred('DisasterProtection', spec.protectionRef.name);
   if (found === undefined) return undefined;

@@ -25,12 +25,12 @@ import { protectionNeed } from '../recovery/one-shot.ts';
 import { bodyOf, isWhole, namesOf, ownOperationId, protectionOf, type ActivationPass, type Seen } from './content.ts';
 import type { Facts, Spec } from './schema.ts';
 
-/** What keeps an activation from being sent now; undefined when nothing does. */
+/** The first reason not to send the activation now; undefined when it may be sent. */
 export function fenceOf(pass: ActivationPass, seen: Seen): Step<Facts> | Fence | undefined {
   const { configuration, walk } = seen;
   const { journal } = pass.memory;
   if (journal !== undefined && !isWhole(bodyOf(pass), journal)) {
-    return never('JournalDamaged', 'status.journal does not carry what the spec asks for; nothing is sent');
+    return never('JournalDamaged', 'status.internal.journal does not carry what the spec asks for; nothing is sent');
   }
   const late = expired(pass, walk, pass.spec.validUntil);
   if (late !== undefined) return late;
@@ -103,7 +103,7 @@ function repeated(pass: ActivationPass): Fence | undefined {
     : undefined;
 }
 
-/** Why an answer with the operation that the spec comes after is no new activation. */
+/** Says that the service answered with the operation that the spec comes after, so that nothing new was begun. */
 export function sameRequest(operationId: string): string {
   return `operation ${operationId}, which spec.afterOperationId names, was begun by the very same request; raise spec.attempt to ask for another activation`;
 }
@@ -145,7 +145,7 @@ function activated(pass: ActivationPass, configuration: ConfigurationItem): Fenc
   return never('AlreadyActivated', `${what}, ${which}; name the last one, or, where its end is not shown, ${anew}`);
 }
 
-const anew = 'begin anew with a DisasterReset and a raised enrolment';
+const anew = 'begin anew with a DisasterReset and a raised enrollment';
 
 /**
  * An activation that the history shows without its id. The result of the named one covers it, since the service begins none
@@ -197,7 +197,7 @@ function alongside({ related, spec }: ActivationPass, configuration: Configurati
   const other = all.find(
     (one) =>
       (one.id === undefined || one.id !== afterOperationId) &&
-      one.facts['acceptedAt'] !== undefined &&
+      one.facts['acceptedTime'] !== undefined &&
       !one.finished &&
       !shows(configuration, one.id) &&
       !isBehind(one, named),
@@ -214,7 +214,7 @@ function alongside({ related, spec }: ActivationPass, configuration: Configurati
 
 /** Accepted before the other one, which the service would not have begun beside it. */
 function isBehind(one: Related, later: Related | undefined): boolean {
-  return Date.parse(String(one.facts['acceptedAt'])) < Date.parse(String(later?.facts['acceptedAt']));
+  return Date.parse(String(one.facts['acceptedTime'])) < Date.parse(String(later?.facts['acceptedTime']));
 }
 
 /** A settled standby keeps its receiver as the active operation; everything else is somebody's work. */

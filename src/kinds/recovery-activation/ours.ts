@@ -1,5 +1,5 @@
 /**
- * What counts as our own activation: by its id, its result, or a lost answer.
+ * Recognises our own activation: by its id, its result, or as the effect of a lost call.
  *
  * Why: docs/design/recovery-requests.md#an-operation-is-ours-by-receipt-by-the-protections-list-or-by-content
  */
@@ -11,7 +11,7 @@ import { wasSent } from '../recovery/one-shot.ts';
 import { namesOf, ownOperationId, type ActivationPass, type Seen } from './content.ts';
 import type { Facts, Spec } from './schema.ts';
 
-/** What an activation brought. */
+/** The result of an activation. */
 export type Result = NonNullable<ConfigurationItem['activationResult']>;
 
 /** Our own activation, when it is there although this resource does not know it: by its id, its result, or a lost answer. */
@@ -39,7 +39,7 @@ export function adopted(
   id: string,
   ownership: 'Created' | 'Presumed',
 ): Partial<Memory<Facts>> {
-  return { id, ownership, journal: undefined, facts: { ...memory.facts, acceptedAt: isoSeconds(wallMs) } };
+  return { id, ownership, journal: undefined, facts: { ...memory.facts, acceptedTime: isoSeconds(wallMs) } };
 }
 
 /** A result is ours when the point, its moment and all names are, and it is not one from before. */
@@ -47,7 +47,7 @@ function isOurs(pass: ActivationPass, result: Result, source: Seen['source']): b
   return isOfPoint(pass, result) && namesMatch(pass.spec, result, source) === true;
 }
 
-/** Whether a result is of our point and moment. Who asks for a repetition does not mean what was there before. */
+/** True for a result of our point and cutoff. An earlier result does not count where the spec asks for a repetition. */
 export function isOfPoint({ spec, memory }: ActivationPass, { operationId, pointId, cutoffAt }: Result): boolean {
   const { recoveryPoint, afterOperationId, attempt = 1 } = spec;
   const before = attempt > 1 ? (memory.journal?.create?.excluded ?? []) : [];
@@ -93,7 +93,7 @@ export function newOperationId(
   )?.operationId;
 }
 
-/** Whether an operation whose id does not tell may be ours, and may have brought something to life. */
+/** True for an operation that may be ours, by all but its id, and may have brought something to life. */
 export function mayBeOurs({ spec, memory }: ActivationPass, operation: DrOperation): boolean {
   const { operationId, kind, cutoffAt } = operation;
   if (endedInVain(operation) || (kind !== undefined && !isActivation(operation))) return false;
@@ -102,7 +102,7 @@ export function mayBeOurs({ spec, memory }: ActivationPass, operation: DrOperati
   return operationId === undefined || memory.journal?.create?.excluded.includes(operationId) !== true;
 }
 
-/** What to look for in the service where a lost call may have begun, or brought, what shows; undefined where nothing such shows. */
+/** Names what to look for in the service when a lost call may have caused an operation or result that is listed; undefined when nothing listed may be ours. */
 export function untold(pass: ActivationPass, { configuration, source }: Seen): string | undefined {
   const { spec, memory } = pass;
   const live = `whether environment "${namesOf(spec).envName}" is live`;
@@ -118,7 +118,7 @@ export function untold(pass: ActivationPass, { configuration, source }: Seen): s
   return mayBeOurResult(spec, activationResult, source) ? live : undefined;
 }
 
-/** Whether nothing that shows of a result is another one than ours would have. */
+/** True when nothing that a result shows differs from what ours would show. */
 function mayBeOurResult(spec: Spec, result: Result, source: Seen['source']): boolean {
   const { pointId, cutoffTime } = spec.recoveryPoint;
   const isOfOther =

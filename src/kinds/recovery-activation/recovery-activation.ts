@@ -17,6 +17,7 @@ import {
   activeIdOf,
   activeOf,
   endedInVain,
+  isWarm,
   lookAt,
   operationIdsOf,
   operationIn,
@@ -24,7 +25,8 @@ import {
   shows,
 } from '../recovery/configurations.ts';
 import { ended, underWay } from '../recovery/one-shot-end.ts';
-import { isAnswered, needsOf, protectionNeed, stepOnce, type OncePlan } from '../recovery/one-shot.ts';
+import { isAnswered, needsOf, notShownYet, protectionNeed, stepOnce, type OncePlan } from '../recovery/one-shot.ts';
+import { atStage, stageNotices, stageOfReceipt } from '../recovery/stages.ts';
 import { activationId, bodyOf, namesOf, protectionOf, type ActivationPass, type Seen } from './content.ts';
 import { fenceOf, sameRequest } from './fences.ts';
 import { adopted, isOfPoint, mayBeOurs, namesMatch, newOperationId, trace, untold, type Result } from './ours.ts';
@@ -35,7 +37,7 @@ function look(pass: ActivationPass, since: number): Step<Facts> | Seen {
   const { configurationId, recoveryPoint } = pass.spec;
   const found = lookAt(pass, { configurationId, appEnvId: protectionOf(pass)?.appEnvId, since });
   if ('is' in found) return found;
-  if (pass.memory.facts.acceptedAt !== undefined || found.configuration === undefined) {
+  if (pass.memory.facts.acceptedTime !== undefined || found.configuration === undefined) {
     return { ...found, point: undefined, pointsGeneration: undefined };
   }
   const sources = drSourcesOf(pass.account.accountId);
@@ -62,19 +64,43 @@ function follow(pass: ActivationPass, seen: Seen): Step<Facts> {
   const { activationResult } = configuration;
   if (activationResult?.operationId !== undefined && activationResult.operationId === id) {
     const doubted = ownership === 'Presumed' ? doubt(pass, seen, activationResult) : undefined;
-    return doubted ?? promoted(pass, seen, activationResult);
+    return doubted ?? promoted(pass, activationResult);
   }
   if (id !== undefined && activeIdOf(configuration) === id) {
-    const stage = operationIn(configuration, id)?.phase;
-    const message = `the service works on operation ${id}${stage === undefined ? '' : ` (${stage})`}`;
-    return { is: 'wait', reason: 'InProgress', message, note: { seenActive: 1 } };
+    return { is: 'wait', reason: 'InProgress', message: working(configuration, id), note: { seenActive: 1 } };
   }
+  const unseen = unseenYet(pass, seen, configuration);
+  if (unseen !== undefined) return unseen;
   if (keepsSilent(pass, configuration)) {
     const stage = operationIn(configuration, id)?.phase;
     const message = `the service accepted ${id === undefined ? 'the activation' : `operation ${id}`}${stage === undefined ? '' : ` (${stage})`} and does not show what came of it; look there whether environment "${namesOf(pass.spec).envName}" is live`;
     return { is: 'wait', reason: 'NotDisclosed', message };
   }
   return vanished(pass, seen);
+}
+
+/** An activation that keeps failing may be discarded after so many steps in a row. */
+const discardAfterSteps = 6;
+
+/** Says what the service does, and how to end an operation that keeps failing. */
+function working(configuration: ConfigurationItem, id: string): string {
+  const { phase, failedSteps = 0 } = operationIn(configuration, id) ?? {};
+  const work = `the service works on operation ${id}${phase === undefined ? '' : ` (${phase})`}`;
+  if (failedSteps === 0) return work;
+  const failing = `${work}; ${failedSteps} steps in a row have failed`;
+  if (isWarm(configuration)) return `${failing}; if it does not recover, a DisasterReset ends it`;
+  return failedSteps < discardAfterSteps
+    ? `${failing}; from ${discardAfterSteps} on a discard may be possible`
+    : `${failing}; a discard may be possible: an ActivationDiscard asks for it`;
+}
+
+/** An accepted operation of which nothing shows, while lists may still be older than it. */
+function unseenYet(pass: ActivationPass, { walk }: Seen, configuration: ConfigurationItem): Step<Facts> | undefined {
+  const { notes, monotonicMs, memory, horizonMs } = pass;
+  const isSeen = notes['seenActive'] !== undefined || shows(configuration, memory.id) || wasShown(pass);
+  const followedSince = notes['followedSince'] ?? monotonicMs;
+  if (isSeen || likeOurs(pass, configuration).length > 0 || walk.begunAt >= followedSince + horizonMs) return undefined;
+  return { ...notShownYet(pass, 'activation'), note: { ...notes, followedSince } };
 }
 
 /** The receipt did not say which operation it is: one that was not there before, or one that has a result like ours. */
@@ -86,10 +112,10 @@ function identify(pass: ActivationPass, seen: Seen, configuration: Configuration
   if (activationResult === undefined || !isOfPoint(pass, activationResult)) return undefined;
   const isSame = namesMatch(pass.spec, activationResult, seen.source);
   if (isSame === undefined) return unnamed(pass, seen, activationResult);
-  return isSame ? promoted(pass, seen, activationResult) : undefined;
+  return isSame ? promoted(pass, activationResult) : undefined;
 }
 
-/** Whether what is shown does not tell how our operation ended, and there is no sign that an end would be shown. */
+/** True when the lists do not tell how our operation ended, and nothing suggests that they would show its end. */
 function keepsSilent(pass: ActivationPass, configuration: ConfigurationItem): boolean {
   const { id } = pass.memory;
   const operation = operationIn(configuration, id);
@@ -103,7 +129,7 @@ function keepsSilent(pass: ActivationPass, configuration: ConfigurationItem): bo
   return configuration.activities.length === 0 || (!wasShown(pass) && likeOurs(pass, configuration).length > 0);
 }
 
-/** Whether the service has shown our operation by its id, as it does while it works on it; what is shown so no more has ended. */
+/** True when the service has listed our operation by its id before. Such an operation has ended once it is not listed any more. */
 function wasShown(pass: ActivationPass): boolean {
   const { id, ownership } = pass.memory;
   if (id === undefined) return false;
@@ -112,18 +138,18 @@ function wasShown(pass: ActivationPass): boolean {
   );
 }
 
-/** What may be our operation in a history that does not show its id. */
+/** Entries without an id that may be our operation. */
 function likeOurs(pass: ActivationPass, { activities }: ConfigurationItem): readonly DrOperation[] {
   return activities.filter((activity) => activity.operationId === undefined && mayBeOurs(pass, activity));
 }
 
-/** What keeps a result from being ours that is only presumed to be: another point, other names, or names that do not show. */
+/** Checks a result that is only presumed to be ours: another point or other names end the request, names that are not shown make it wait. */
 function doubt(pass: ActivationPass, seen: Seen, result: Result): Step<Facts> | undefined {
   const { spec } = pass;
   const isSame = namesMatch(spec, result, seen.source);
   if (isSame === false || (result.pointId !== undefined && result.pointId !== spec.recoveryPoint.pointId)) {
     const message = `operation ${result.operationId} activated the configuration, but with another point or other names than the spec`;
-    return ended(pass, { is: 'stall', reason: 'Superseded', message }, { facts: factsOf(pass, seen) });
+    return ended(pass, { is: 'stall', reason: 'Superseded', message });
   }
   return isSame === true ? undefined : unnamed(pass, seen, result);
 }
@@ -137,8 +163,8 @@ function unnamed(pass: ActivationPass, seen: Seen, result: Result): Step<Facts> 
   return { is: 'wait', reason: 'UnknownState', message };
 }
 
-function promoted(pass: ActivationPass, seen: Seen, result: Result): Step<Facts> {
-  const facts = { ...factsOf(pass, seen), result: resultFacts(result) };
+function promoted(pass: ActivationPass, result: Result): Step<Facts> {
+  const facts = { ...pass.memory.facts, result: resultFacts(result) };
   const message = `environment ${result.targetAppEnvId ?? '(not shown)'} is live`;
   const isNew = pass.memory.id === undefined && result.operationId !== undefined;
   const more = { facts, ...(isNew && { id: result.operationId, ownership: 'Presumed' as const }) };
@@ -147,8 +173,10 @@ function promoted(pass: ActivationPass, seen: Seen, result: Result): Step<Facts>
   return { ...end, conditions: [...(end.conditions ?? []), condition] };
 }
 
-function resultFacts({ cutoffAt, ...result }: Result): NonNullable<Facts['result']> {
-  const rows = Object.entries({ ...result, cutoffTime: cutoffAt }).filter(([, value]) => value !== undefined);
+function resultFacts({ cutoffAt, completedAt, ...result }: Result): NonNullable<Facts['result']> {
+  const rows = Object.entries({ ...result, cutoffTime: cutoffAt, completedTime: completedAt }).filter(
+    ([, value]) => value !== undefined,
+  );
   return Object.fromEntries(rows);
 }
 
@@ -162,7 +190,7 @@ function vanished(pass: ActivationPass, seen: Seen): Step<Facts> {
   const message =
     seen.configuration === undefined
       ? `the configuration is not shown any more, and with it ${name}; look in the service whether environment "${namesOf(pass.spec).envName}" is live`
-      : `${name} is neither under way nor did it activate the configuration`;
+      : `${name} is not under way any more, and the service shows no result of it`;
   const since = pass.notes['followedSince'] ?? pass.monotonicMs;
   const note = { ...pass.notes, followedSince: since };
   if (operation?.endedAt === undefined && seen.walk.begunAt < since + pass.horizonMs) {
@@ -172,15 +200,14 @@ function vanished(pass: ActivationPass, seen: Seen): Step<Facts> {
   if (unsure !== undefined) return unsure;
   const again = 'the same content is answered with this operation, so to try it again raise spec.attempt';
   const outcome = operation?.outcome === undefined ? '' : `; the service says: ${operation.outcome}; ${again}`;
-  const facts = factsOf(pass, seen);
   // It may have become live before its configuration went.
-  if (seen.configuration === undefined) return ended(pass, { is: 'stall', reason: 'UnknownState', message }, { facts });
-  return ended(pass, { is: 'stall', reason: 'OperationFailed', message: `${message}${outcome}` }, { facts });
+  if (seen.configuration === undefined) return ended(pass, { is: 'stall', reason: 'UnknownState', message });
+  return ended(pass, { is: 'stall', reason: 'OperationFailed', message: `${message}${outcome}` });
 }
 
-function factsOf({ memory }: ActivationPass, { configuration }: Seen): Facts {
-  const stage = configuration && operationIn(configuration, memory.id)?.phase?.slice(0, 64);
-  return { ...memory.facts, ...(stage !== undefined && { stage }) };
+function factsOf({ memory, wallMs }: ActivationPass, configuration: ConfigurationItem | undefined): Facts {
+  const { phase, failedSteps } = (configuration && operationIn(configuration, memory.id)) ?? {};
+  return atStage({ ...memory.facts, ...(failedSteps !== undefined && { failedSteps }) }, phase, wallMs);
 }
 
 const plan: OncePlan<Spec, Facts, Seen> = {
@@ -217,14 +244,11 @@ const plan: OncePlan<Spec, Facts, Seen> = {
     proof: drConfigurationsOf(pass.account.accountId).first,
     committed: (body) => {
       const { operationId, phase } = receiptOf(body) ?? {};
-      const facts: Facts = {
-        ...pass.memory.facts,
-        acceptedAt: isoSeconds(pass.wallMs),
-        ...(phase !== undefined && { stage: phase.slice(0, 64) }),
-      };
+      const facts = atStage({ ...pass.memory.facts, acceptedTime: isoSeconds(pass.wallMs) }, phase, pass.wallMs);
       const { journal } = pass.memory;
       return operationId === undefined ? { facts, journal } : { facts, journal, id: operationId, ownership: 'Created' };
     },
+    tells: (body) => stageOfReceipt(receiptOf(body)),
   }),
   untold,
   isShown: ({ memory }, { configuration }) => shows(configuration, memory.id),
@@ -238,19 +262,19 @@ const notTold: OwnCondition = {
   message: 'the service does not show what came of it',
 };
 
-/** Where nobody can say in the end how it went, nobody can say whether it is live. */
+/** Sets Promoted to Unknown where the request ends without anybody knowing how. */
 function unlessUntold(step: Step<Facts>): Step<Facts> {
   if (step.is !== 'stall' || step.reason !== 'UnknownState') return step;
   return { ...step, conditions: [...(step.conditions ?? []), notTold] };
 }
 
 function promotedCondition(pass: ActivationPass, configuration: ConfigurationItem | undefined): OwnCondition {
-  const { result, acceptedAt } = pass.memory.facts;
+  const { result, acceptedTime } = pass.memory.facts;
   const type = 'Promoted';
   if (result !== undefined) {
     return { type, status: 'True', reason: 'Promoted', message: 'the recovered environment is live' };
   }
-  if (acceptedAt !== undefined && configuration !== undefined && keepsSilent(pass, configuration)) return notTold;
+  if (acceptedTime !== undefined && configuration !== undefined && keepsSilent(pass, configuration)) return notTold;
   return { type, status: 'False', reason: 'NotPromoted', message: 'no result of this activation is shown' };
 }
 
@@ -260,11 +284,11 @@ function show(pass: ActivationPass) {
     appEnvId: undefined,
     since: Number.NEGATIVE_INFINITY,
   });
-  const facts =
-    'is' in found ? pass.memory.facts : factsOf(pass, { ...found, point: undefined, pointsGeneration: undefined });
   const configuration = 'is' in found ? undefined : found.configuration;
+  const facts = factsOf(pass, configuration);
   return {
     facts,
+    notices: stageNotices(pass.memory.facts, facts, pass.memory.id),
     conditions: [...underWay(pass), promotedCondition(pass, configuration)],
     drift: [],
     unverified: [],
@@ -277,8 +301,9 @@ export const recoveryActivation = defineKind<Spec, Facts>({
   ...identity,
   needs: (spec) => needsOf(protectionNeed(spec)),
   claims: ({ configurationId }) => [configurationId],
-  finished: ({ finishedAt }) => finishedAt !== undefined,
+  finished: ({ finishedTime }) => finishedTime !== undefined,
   answered: isAnswered,
+  always: ['Accepted', 'Succeeded', 'Promoted'],
   step: (pass) => unlessUntold(stepOnce(plan, pass)),
   show,
 });

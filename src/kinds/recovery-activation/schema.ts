@@ -1,7 +1,7 @@
 import type { z } from 'zod';
 import type { KindIdentity } from '../../engine/kind/contract/define.ts';
 import { specInAccount } from '../../engine/kind/schema/parts.ts';
-import { choice, facts, fields, integer, moment, objectRef, serviceId, text } from '../../engine/kind/schema/schema.ts';
+import { facts, fields, integer, moment, objectRef, serviceId, text } from '../../engine/kind/schema/schema.ts';
 import * as recovery from '../recovery/schema.ts';
 
 const RecoveryPoint = fields('The recovery point to activate, copied from status.recoveryPoints of the protection.', {
@@ -20,10 +20,12 @@ export const Spec = recovery.once(
     target: recovery.target(
       'The names for the recovered environment; for a warm protection exactly its warmDestination.',
     ),
-    writerSafety: choice(
-      'Acknowledges that the source may still be writing, when it cannot be fenced. Without it such an activation is refused.',
-      ['Acknowledged'],
-    ).optional(),
+    acknowledgements: recovery
+      .acknowledgements(
+        'The risks that you accept. WriterSafety: the source may still be writing, when it cannot be fenced; without it such an activation is refused (interface: writerSafetyAcknowledged).',
+        ['WriterSafety'],
+      )
+      .optional(),
     confirmation: text('The source in the form <app name>/<environment name>, to confirm that it is the right one.', {
       min: 3,
       max: 600,
@@ -43,7 +45,7 @@ export const Spec = recovery.once(
 );
 export type Spec = z.output<typeof Spec>;
 
-/** What an activation shows. */
+/** The status of an activation. */
 export const Facts = facts({
   ...recovery.requestFacts(),
   result: recovery.activationResult('What it brought.'),
@@ -65,6 +67,7 @@ export const identity = {
   columns: [
     { name: 'PROTECTION', path: '.spec.protectionRef.name', description: 'The protection.' },
     { name: 'STAGE', path: '.status.stage', description: 'How far it is, in the words of the service.' },
+    { name: 'SINCE', path: '.status.stageTime', type: 'date', description: 'For how long it has been there.' },
     {
       name: 'PROMOTED',
       path: '.status.conditions[?(@.type=="Promoted")].status',

@@ -7,31 +7,26 @@ import type { Facts, Spec } from './schema.ts';
 /** A pass over a validation. */
 export type ValidationPass = Pass<Spec, Facts>;
 
-/** How far the service's clock may be from ours where it tells which operation was accepted. */
+/** The service's clock may differ from ours by this much when an operation is recognised by its beginning. */
 const apartMs = 60_000;
 
 /** The operation of a validation, by its id, or as the validation without an id that a history shows in its place. */
 export function ownOperation({ memory }: ValidationPass, configuration: ConfigurationItem): DrOperation | undefined {
   const { id, facts } = memory;
   const named = operationIn(configuration, id);
-  const { startedAt, acceptedAt = '' } = facts;
+  const { startedTime, acceptedTime = '' } = facts;
   const isActive = id !== undefined && activeIdOf(configuration) === id;
   const others = configuration.activities.filter((one) => one.operationId === undefined && isValidation(one));
   const [nameless, ...more] = others.filter((one) => {
-    if (startedAt !== undefined) return sameMoment(one.startedAt, startedAt);
+    if (startedTime !== undefined) return sameMoment(one.startedAt, startedTime);
     if (one.startedAt === undefined || one.endedAt !== undefined) return false;
-    return isActive || Math.abs(Date.parse(one.startedAt) - Date.parse(acceptedAt)) <= apartMs;
+    return isActive || Math.abs(Date.parse(one.startedAt) - Date.parse(acceptedTime)) <= apartMs;
   });
   if (id === undefined || nameless === undefined || more.length > 0) return named;
   return { ...nameless, ...(named && definedIn(named)), operationId: id };
 }
 
-/** Whether a history tells operations apart by when they began, and not by their ids. */
-export function showsBeginnings(configuration: ConfigurationItem | undefined): boolean {
-  return configuration?.activities.some((one) => one.operationId === undefined && one.startedAt !== undefined) === true;
-}
-
-/** Whether an operation is a validation, as far as the service says. */
+/** True for a validation, by the kind that the service shows. */
 export function isValidation({ kind }: DrOperation): boolean {
   return kind !== undefined && /validat/i.test(kind);
 }

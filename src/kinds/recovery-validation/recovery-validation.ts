@@ -1,11 +1,9 @@
 import { defineKind } from '../../engine/kind/contract/define.ts';
 import { isoSeconds } from '../../base/time.ts';
 import { sightLost } from '../../engine/kind/planner/observe.ts';
-import { readOf } from '../../engine/kind/planner/reading.ts';
 import type { JournalEntry, Memory, OwnCondition, Step } from '../../engine/kind/contract/step.ts';
 import { writtenBody } from '../../engine/kind/planner/written.ts';
 import {
-  drConfigurationsOf,
   postDisasterReadinessValidate,
   receiptOf,
   validationIn,
@@ -27,14 +25,15 @@ import {
   type SeenConfiguration,
 } from '../recovery/configurations.ts';
 import { ended, underWay } from '../recovery/one-shot-end.ts';
-import { isAnswered, needsOf, protectionNeed, stepOnce, type OncePlan } from '../recovery/one-shot.ts';
+import { isAnswered, needsOf, notShownYet, protectionNeed, stepOnce, type OncePlan } from '../recovery/one-shot.ts';
+import { atStage, stageNotices, stageOfReceipt } from '../recovery/stages.ts';
 import { isWhole } from '../recovery-activation/content.ts';
 import { untilUnknown } from './without-end.ts';
-import { isValidation, ownOperation, showsBeginnings, type ValidationPass } from './ours.ts';
+import { isValidation, ownOperation, type ValidationPass } from './ours.ts';
 import { requestIdOf } from '../recovery/request-id.ts';
 import { identity, type Facts, type Spec } from './schema.ts';
 
-/** How much earlier than the moment that the service showed an operation may say that it began, and be of later all the same. */
+/** Clock tolerance: an operation may say that it began this much before the journal entry and still be ours. */
 const slackMs = 5_000;
 
 /** The configuration of the protection when the request was written down, or now. */
@@ -62,7 +61,7 @@ function fence(pass: ValidationPass, { configuration, walk }: SeenConfiguration)
   const { journal } = pass.memory;
   const sent = journal && sentBody(pass, journal);
   if (journal !== undefined && sent === undefined) {
-    return never('JournalDamaged', 'status.journal does not carry what the spec asks for; nothing is sent');
+    return never('JournalDamaged', 'status.internal.journal does not carry what the spec asks for; nothing is sent');
   }
   const left = leftAlone(pass);
   if (left !== undefined) return left;
@@ -95,7 +94,7 @@ function busy(configuration: ConfigurationItem, journal: JournalEntry | undefine
   if (activeId !== undefined && journal?.create?.excluded.includes(activeId) === false) return undefined;
   return notYet(
     'OperationInProgress',
-    `the service works on operation ${activeId ?? '(its id is not shown)'}; a validation needs a completed enrolment and no other operation`,
+    `the service works on operation ${activeId ?? '(its id is not shown)'}; a validation needs a completed enrollment and no other operation`,
   );
 }
 
@@ -104,39 +103,26 @@ function follow(pass: ValidationPass, { configuration, walk }: SeenConfiguration
   if (blind !== undefined) return blind;
   const { id } = pass.memory;
   const operation = configuration && ownOperation(pass, configuration);
-  const facts = factsOf(pass, configuration);
-  if (operation?.endedAt !== undefined) {
-    return ended(pass, endOf(operation), { facts });
-  }
+  if (operation?.endedAt !== undefined) return ended(pass, endOf(operation));
   const stage = operation?.phase === undefined ? '' : ` (${operation.phase})`;
   const running = `the service accepted it as operation ${id ?? '(not shown)'}${stage} and shows no end of it yet`;
   const isActive = configuration !== undefined && id !== undefined && activeIdOf(configuration) === id;
-  const { acceptedSince = pass.monotonicMs } = pass.notes;
-  const read = drConfigurationsOf(pass.account.accountId);
-  if (facts.startedAt === undefined && walk.begunAt < acceptedSince && showsBeginnings(configuration)) {
-    // When it began is learned while it runs: it may be over when the list is due again.
-    return { ...readOf(pass, read, acceptedSince), note: { ...pass.notes, acceptedSince } };
-  }
   if (configuration !== undefined && operation !== undefined) {
-    return untilUnknown(pass, { configuration, operation, walk, facts, acceptedSince, running });
+    return untilUnknown(pass, { configuration, operation, walk, running });
   }
-  if (isActive || id === undefined) {
-    return { is: 'wait', reason: 'InProgress', message: running, note: { acceptedSince } };
-  }
+  if (isActive || id === undefined) return { is: 'wait', reason: 'InProgress', message: running, note: {} };
   const since = pass.notes['followedSince'] ?? pass.monotonicMs;
   const note = { ...pass.notes, followedSince: since };
-  if (walk.begunAt < since + pass.horizonMs) {
-    return { is: 'wait', reason: 'InProgress', message: running, retryInMs: 10_000, note };
-  }
+  if (walk.begunAt < since + pass.horizonMs) return { ...notShownYet(pass, 'validation'), note };
   const isNameless = configuration?.activities.some(({ operationId }) => operationId === undefined) === true;
   const message = isNameless
     ? `the service does not show what came of operation ${id}: its history has no ids`
     : `operation ${id} is not shown any more`;
   const unsure = provenTwice<Spec, Facts>({ ...pass, notes: note }, walk, { reason: 'InProgress', message });
-  return unsure ?? ended(pass, { is: 'stall', reason: 'UnknownState', message }, { facts });
+  return unsure ?? ended(pass, { is: 'stall', reason: 'UnknownState', message });
 }
 
-/** How a validation ended. A word that nobody explained is neither a success nor a failure. */
+/** Judges the end of a validation. An unknown outcome is neither success nor failure. */
 function endOf(operation: DrOperation): Parameters<typeof ended>[1] {
   const { outcome } = operation;
   if (outcome !== undefined && /^succe(eded|ss|ssful)$/i.test(outcome)) {
@@ -155,16 +141,17 @@ function endOf(operation: DrOperation): Parameters<typeof ended>[1] {
 }
 
 function factsOf(pass: ValidationPass, configuration: ConfigurationItem | undefined): Facts {
-  const { memory } = pass;
+  const { memory, wallMs } = pass;
   const operation = configuration && ownOperation(pass, configuration);
-  const { phase, validationCleanup, startedAt } = operation ?? {};
+  const { phase, validationCleanup, startedAt, failedSteps } = operation ?? {};
   const cleanup = cleanupFacts(validationCleanup, memory.facts.validationCleanup);
-  return {
+  const facts: Facts = {
     ...memory.facts,
-    ...(startedAt !== undefined && { startedAt }),
-    ...(phase !== undefined && { stage: phase.slice(0, 64) }),
+    ...(startedAt !== undefined && { startedTime: startedAt }),
+    ...(failedSteps !== undefined && { failedSteps }),
     ...(cleanup !== undefined && { validationCleanup: cleanup }),
   };
+  return atStage(facts, phase, wallMs);
 }
 
 /** A validation that began after the entry was written and belongs to no other resource: it is presumed to be this one. */
@@ -188,13 +175,13 @@ function trace(pass: ValidationPass, { configuration }: SeenConfiguration): Part
       !(Date.parse(one.startedAt ?? '') < earliest),
   )?.operationId;
   if (id === undefined) return undefined;
-  const acceptedAt = isoSeconds(pass.wallMs);
+  const acceptedTime = isoSeconds(pass.wallMs);
   const { requestId, expectedGeneration: generation } = sent;
   return {
     id,
     ownership: 'Presumed',
     journal: undefined,
-    facts: { ...facts, requestId, generation, acceptedAt },
+    facts: { ...facts, requestId, generation, acceptedTime },
   };
 }
 
@@ -234,20 +221,23 @@ const plan: OncePlan<Spec, Facts, SeenConfiguration> = {
           ...pass.memory.facts,
           requestId: body.requestId,
           generation: generation ?? body.expectedGeneration,
-          acceptedAt: isoSeconds(pass.wallMs),
-          ...(phase !== undefined && { stage: phase.slice(0, 64) }),
+          acceptedTime: isoSeconds(pass.wallMs),
         };
-        return { facts, journal, id: operationId, ownership: 'Created' };
+        return { facts: atStage(facts, phase, pass.wallMs), journal, id: operationId, ownership: 'Created' };
       },
+      tells: (answer) => stageOfReceipt(receiptOf(answer)),
     };
   },
   isShown: ({ memory }, { configuration }) => shows(configuration, memory.id),
   follow,
 };
 
-/** Whether validations also run by schedule: to be known before one is asked for by hand. */
+/** The condition Scheduled: says before a validation is sent whether validations also run by schedule. */
 function scheduled({ validationScheduleEstablished }: ConfigurationItem): readonly OwnCondition[] {
-  if (validationScheduleEstablished === undefined) return [];
+  if (validationScheduleEstablished === undefined) {
+    const message = 'the service does not show whether validations run by schedule';
+    return [{ type: 'Scheduled', status: 'Unknown', reason: 'NotDisclosed', message }];
+  }
   const message = validationScheduleEstablished
     ? 'validations also run by schedule; this one does not change it'
     : 'validations do not run by schedule for this configuration yet; this one does not start the schedule';
@@ -262,8 +252,10 @@ function show(pass: ValidationPass) {
     since: Number.NEGATIVE_INFINITY,
   });
   const configuration = 'is' in found ? undefined : found.configuration;
+  const facts = factsOf(pass, configuration);
   return {
-    facts: factsOf(pass, configuration),
+    facts,
+    notices: stageNotices(pass.memory.facts, facts, pass.memory.id),
     conditions: [...underWay(pass), ...(configuration === undefined ? [] : scheduled(configuration))],
     drift: [],
     unverified: [],
@@ -275,10 +267,11 @@ function show(pass: ValidationPass) {
 export const recoveryValidation = defineKind<Spec, Facts>({
   ...identity,
   needs: (spec) => needsOf(protectionNeed(spec)),
-  finished: ({ finishedAt }) => finishedAt !== undefined,
+  finished: ({ finishedTime }) => finishedTime !== undefined,
   answered: isAnswered,
   // The protection asks which of them is in doubt, since an edit would end it.
   made: ({ configurationId }) => (configurationId === undefined ? [] : [configurationId]),
+  always: ['Accepted', 'Succeeded', 'Scheduled'],
   step: (pass) => stepOnce(plan, pass),
   show,
 });

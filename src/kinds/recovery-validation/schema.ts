@@ -1,7 +1,7 @@
 import type { z } from 'zod';
 import type { KindIdentity } from '../../engine/kind/contract/define.ts';
 import { specInAccount } from '../../engine/kind/schema/parts.ts';
-import { facts, objectRef, ownName, text } from '../../engine/kind/schema/schema.ts';
+import { facts, objectRef, ownName, time } from '../../engine/kind/schema/schema.ts';
 import * as recovery from '../recovery/schema.ts';
 
 /** One trial of a recovery, in isolation. */
@@ -13,12 +13,11 @@ export const Spec = recovery.once(
 );
 export type Spec = z.output<typeof Spec>;
 
-/** What a trial shows. */
+/** The status of a validation. */
 export const Facts = facts({
   ...recovery.requestFacts(),
-  startedAt: text(
+  startedTime: time(
     'When the operation began, by the service; where its history shows no ids, this is what tells it from others.',
-    { max: 64 },
   ).optional(),
   validationCleanup: recovery.validationCleanup(),
 });
@@ -39,6 +38,7 @@ export const identity = {
   columns: [
     { name: 'PROTECTION', path: '.spec.protectionRef.name', description: 'The protection.' },
     { name: 'STAGE', path: '.status.stage', description: 'How far it is, in the words of the service.' },
+    { name: 'SINCE', path: '.status.stageTime', type: 'date', description: 'For how long it has been there.' },
   ],
   selectable: ['.spec.protectionRef.name', '.status.stage', '.status.operationId'],
 } satisfies KindIdentity;

@@ -7,45 +7,43 @@ import { ended } from '../recovery/one-shot-end.ts';
 import type { ValidationPass } from './ours.ts';
 import type { Facts } from './schema.ts';
 
-/** How long one that may still run is waited for while nothing of it changes. */
+/** A validation that may still run is given up after so long without any change. */
 const patienceMs = 3_600_000;
 
-/** What a pass found of a validation that is listed. */
+/** A validation as the newest list shows it. */
 interface Listed {
   readonly configuration: ConfigurationItem;
   readonly operation: DrOperation;
   readonly walk: Snapshot;
-  readonly facts: Facts;
-  readonly acceptedSince: number;
   readonly running: string;
 }
 
 /** Waits for the end of a listed validation, and says that nobody knows it where nothing moves for too long. */
 export function untilUnknown(pass: ValidationPass, listed: Listed): Step<Facts> {
-  const { configuration, operation, walk, facts, acceptedSince, running } = listed;
+  const { configuration, operation, walk, running } = listed;
   const { monotonicMs, memory, notes } = pass;
   if (mayBeActive(configuration, memory.id)) {
-    return { is: 'wait', reason: 'InProgress', message: running, note: { acceptedSince } };
+    return { is: 'wait', reason: 'InProgress', message: running, note: {} };
   }
-  const hasMoved = facts.stage !== memory.facts.stage;
+  const hasMoved = operation.phase !== undefined && operation.phase.slice(0, 64) !== memory.facts.stage;
   const endlessSince = hasMoved ? monotonicMs : (notes['endlessSince'] ?? monotonicMs);
   const due = endlessSince + (isOvertaken(configuration, operation) ? pass.horizonMs : patienceMs);
   if (walk.begunAt < due) {
     const retryInMs = Math.max(10_000, due - monotonicMs);
-    return { is: 'wait', reason: 'InProgress', message: running, retryInMs, note: { acceptedSince, endlessSince } };
+    return { is: 'wait', reason: 'InProgress', message: running, retryInMs, note: { endlessSince } };
   }
   const stage = operation.phase === undefined ? '' : ` as ${operation.phase}`;
   const message = `the service lists operation ${memory.id ?? ''}${stage} and shows neither its end nor what came of it; look there`;
-  return ended(pass, { is: 'stall', reason: 'UnknownState', message }, { facts });
+  return ended(pass, { is: 'stall', reason: 'UnknownState', message });
 }
 
-/** Whether the service works on this operation, or on one that it does not tell from this one. */
+/** True when the active operation is this one, or may be this one. */
 function mayBeActive(configuration: ConfigurationItem, id: string | undefined): boolean {
   const activeId = activeIdOf(configuration);
   return activeId === undefined ? activeOf(configuration) !== undefined : activeId === id;
 }
 
-/** Whether something else began after it: only beside a standby do operations run together. */
+/** True when another operation began later. Operations run side by side only beside a standby. */
 function isOvertaken(configuration: ConfigurationItem, { startedAt }: DrOperation): boolean {
   if (isWarm(configuration)) return false;
   const isLater = (other: DrOperation) => Date.parse(other.startedAt ?? '') > Date.parse(startedAt ?? '');

@@ -1,24 +1,25 @@
-/** Whether a dangerous request may be sent at all now: the operator's powers, the three clocks, and how long it is valid. */
+/** Decides whether a dangerous request may be sent now: the operator's flags, the three clocks, and the validity of the request. */
+import { isoSeconds } from '../../base/time.ts';
 import type { ReferenceNeed } from '../../engine/kind/contract/define.ts';
 import type { Pass } from '../../engine/kind/contract/pass.ts';
 import type { Reason } from '../../engine/kind/contract/reasons.ts';
 import type { Snapshot } from '../../engine/ports.ts';
+import type { StageFacts } from './stages.ts';
 
-/** Why nothing is sent: for good, or until something changes. */
+/** A reason to send nothing: for good, or until something changes. */
 export interface Fence {
   readonly reason: Reason;
   readonly message: string;
   readonly final: boolean;
 }
 
-/** What every request about a configuration keeps. */
-export interface RequestFacts {
-  readonly stage?: string | undefined;
+/** The status fields that every request about a configuration has. */
+export interface RequestFacts extends StageFacts {
   readonly requestId?: string | undefined;
   readonly configurationId?: string | undefined;
   readonly generation?: number | undefined;
-  readonly acceptedAt?: string | undefined;
-  readonly finishedAt?: string | undefined;
+  readonly acceptedTime?: string | undefined;
+  readonly finishedTime?: string | undefined;
 }
 
 const apartMs = 60_000;
@@ -35,25 +36,25 @@ export function notYet(reason: Reason, message: string): Fence {
   return { reason, message, final: false };
 }
 
-/** Whether the operator lacks the power for this object: it was not given, or only after the object was made. */
+/**
+ * Whether the operator lacks the power for this object: it was not given, or the object is older than this process. What was
+ * written down was begun by a process that had the power, and goes on.
+ */
 export function powerless<Spec, Facts>(
-  { powers, subject }: Pass<Spec, Facts>,
+  { powers, subject, memory }: Pass<Spec, Facts>,
   power: 'activation' | 'accountReset',
 ): Fence | undefined {
   const flag = power === 'activation' ? '--enable-activation' : '--enable-account-reset';
-  const since = powers?.[power];
-  if (since === undefined || powers?.activation === undefined) {
+  if (powers?.[power] !== true || !powers.activation) {
     return never('ActivationDisabled', `the operator runs without ${flag}; nothing is sent, now or later`);
   }
-  const from = Math.max(since, powers.activation);
-  // A creation time is cut to the second: of what was made within the second of the start, only what is known to be younger counts so.
-  const leastMs = subject.isYounger === true ? Math.floor(from / wholeSecondMs) * wholeSecondMs : from;
-  if (subject.createdAtMs >= leastMs) return undefined;
-  const message = `this resource is older than the power of the operator: when it was made, none ran with ${flag}, or none ran for a while; nothing is sent`;
+  if (memory.journal !== undefined || subject.createdAtMs >= powers.sinceMs) return undefined;
+  const [made, started] = [isoSeconds(subject.createdAtMs), isoSeconds(powers.sinceMs)];
+  const message = `this resource was created at ${made}, and the operator started at ${started}: what is older is never carried out; nothing was sent; to ask for it now, create it again`;
   return never('ActivationDisabled', message);
 }
 
-/** What the spec refers to, where it is not there or means nothing in the service; an approval passes meanwhile. */
+/** Waits for an object that the spec refers to and that is missing or has no id yet. The request may expire meanwhile. */
 export function unreferred<Spec, Facts>(
   pass: Pass<Spec, Facts>,
   { kind, name, field }: ReferenceNeed,
@@ -68,7 +69,7 @@ export function unreferred<Spec, Facts>(
   return notYet('ReferenceNotReady', message);
 }
 
-/** Whether the approval still holds by the latest of all clocks, and whether the clocks agree enough to say so. */
+/** Ends a request whose validUntil has passed by the latest of all clocks; waits while the clocks disagree. */
 export function expired<Spec, Facts>(
   pass: Pass<Spec, Facts>,
   walk: Pick<Snapshot, 'begunAt' | 'dateMs'>,

@@ -1,4 +1,4 @@
-/** What the service shows of one configuration, for the requests that are about it. */
+/** Reads one configuration as the service lists it, for the requests that are about it. */
 import type { Pass } from '../../engine/kind/contract/pass.ts';
 import { readOf } from '../../engine/kind/planner/reading.ts';
 import type { Reason } from '../../engine/kind/contract/reasons.ts';
@@ -39,7 +39,7 @@ export function lookAt<Spec, Facts>(
   return { walk: found.walk, configuration: found.item, source: source?.item };
 }
 
-/** Whether a configuration keeps a standby. */
+/** True for a warm configuration, which keeps a standby. */
 export function isWarm({ settings, warmDestination, standby, warmRecoveryOperationId }: ConfigurationItem): boolean {
   const { mode } = settings ?? {};
   if (mode !== undefined) return mode.toLowerCase() === 'warm';
@@ -56,7 +56,7 @@ export function operationIn(
   return activeOperation?.operationId === operationId ? { ...recorded, ...definedIn(activeOperation) } : recorded;
 }
 
-/** What is shown of an operation, without what is not. */
+/** An operation without the fields that are undefined. */
 export function definedIn(operation: DrOperation): DrOperation {
   const rows = Object.entries(operation).filter(([, value]) => value !== undefined);
   // Only undefined fields are left out, and those may be.
@@ -82,7 +82,7 @@ export function activationUnderWay(configuration: ConfigurationItem): DrOperatio
   return isStandby ? undefined : active;
 }
 
-/** Whether what the service works on is the standby of a warm configuration, which may be taken over. */
+/** True when the active operation is the settled standby of a warm configuration, which may be taken over. */
 export function isSettledStandby(configuration: ConfigurationItem): boolean {
   const { warmRecoveryOperationId } = configuration;
   return warmRecoveryOperationId !== undefined && activeIdOf(configuration) === warmRecoveryOperationId;
@@ -100,19 +100,19 @@ export function operationIdsOf(configuration: ConfigurationItem): readonly strin
   return [...new Set(ids.filter((id) => id !== undefined))].slice(0, 1_000);
 }
 
-/** Whether an operation is shown at all. */
+/** True when an operation is listed anywhere in the configuration. */
 export function shows(configuration: ConfigurationItem | undefined, operationId: string | undefined): boolean {
   return (
     operationId !== undefined && configuration !== undefined && operationIdsOf(configuration).includes(operationId)
   );
 }
 
-/** Whether an operation is an activation, as far as the service says: by its kind, or else by a moment, which only those have. */
+/** True for an activation: by its kind or, where no kind is shown, by its cutoff, which only activations have. */
 export function isActivation({ kind, cutoffAt }: Pick<DrOperation, 'kind' | 'cutoffAt'>): boolean {
   return kind === undefined ? cutoffAt !== undefined : /activat/i.test(kind);
 }
 
-/** Whether an operation certainly ended without bringing anything to life. */
+/** True for an operation that ended and brought nothing to life. */
 export function endedInVain({ endedAt, outcome }: DrOperation): boolean {
   return endedAt !== undefined && outcome !== undefined && /^(failed|discarded|superseded|cancell?ed)$/i.test(outcome);
 }
@@ -127,9 +127,9 @@ export function wasOverBefore({ startedAt, endedAt }: DrOperation, later: DrOper
   return Date.parse(endedAt ?? '') <= began || Date.parse(startedAt ?? '') < began;
 }
 
-/** What status has of the clean-up after a validation. */
+/** The clean-up after a validation as it stands in status. */
 interface ShownCleanup {
-  readonly observedAt?: string | undefined;
+  readonly observedTime?: string | undefined;
   readonly retentionUntil?: string | undefined;
   readonly retentionPending?: boolean | undefined;
 }
@@ -143,7 +143,8 @@ export function cleanupFacts(
   const { retentionPending, retentionUntil } = now;
   const isSame = before?.retentionPending === retentionPending && before?.retentionUntil === retentionUntil;
   if (before !== undefined && isSame) return before;
-  return Object.fromEntries(Object.entries(now).filter(([, value]) => value !== undefined));
+  const rows = { observedTime: now.observedAt, retentionUntil, retentionPending };
+  return Object.fromEntries(Object.entries(rows).filter(([, value]) => value !== undefined));
 }
 
 /** Clean-up that is under way, and not only a disk that is kept for its time. */
@@ -151,16 +152,16 @@ export function cleansUp(cleanup: PendingCleanup | undefined): boolean {
   return (cleanup?.pendingCount ?? 0) > (cleanup?.retainedDiskCount ?? 0);
 }
 
-/** Whether two moments are the same, however they are written. */
+/** True for the same moment, however each is written. */
 export function sameMoment(a: string | undefined, b: string | undefined): boolean {
   if (a === undefined || b === undefined) return false;
   return a === b || Date.parse(a) === Date.parse(b);
 }
 
-/** How far apart two walks must be to prove that something is gone. */
+/** Two lists must be this far apart to prove that something is gone. */
 const provenApartMs = 10_000;
 
-/** What is said until something is proved. */
+/** The reason and message to show until something is proved. */
 interface Said {
   readonly reason: Reason;
   readonly message: string;

@@ -1,4 +1,4 @@
-/** What a request that is made once says of itself: while it is under way, and at its end, which is for good. */
+/** The conditions of a request that is made once: while it is under way, and at its end, which is final. */
 import { isoSeconds } from '../../base/time.ts';
 import type { Pass } from '../../engine/kind/contract/pass.ts';
 import type { Reason } from '../../engine/kind/contract/reasons.ts';
@@ -18,7 +18,7 @@ export function ended<Spec, Facts extends RequestFacts>(
   end: { readonly is: 'ready' | 'stall'; readonly reason: Reason; readonly message: string },
   more: Partial<Memory<Facts>> = {},
 ): Verdict<Facts> {
-  const facts: Facts = { ...(more.facts ?? pass.memory.facts), finishedAt: isoSeconds(pass.wallMs) };
+  const facts: Facts = { ...(more.facts ?? pass.memory.facts), finishedTime: isoSeconds(pass.wallMs) };
   const rest = { remember: { ...more, journal: undefined, facts }, note: {}, conditions: endConditions(pass, end) };
   const { is, reason, message } = end;
   return is === 'ready' ? { is, reason, message, ...rest } : { is, reason, message, ...rest };
@@ -29,7 +29,7 @@ function endConditions<Spec, Facts extends RequestFacts>(
   { is, reason, message }: { readonly is: 'ready' | 'stall'; readonly reason: Reason; readonly message: string },
 ): readonly OwnCondition[] {
   const succeeded = is === 'ready';
-  const accepted = succeeded || memory.facts.acceptedAt !== undefined;
+  const accepted = succeeded || memory.facts.acceptedTime !== undefined;
   // Where nobody can say how it went, the conditions do not say so either.
   const no = reason === 'UnknownState' ? 'Unknown' : 'False';
   const refusal: OwnCondition = { type: 'Accepted', status: no, reason, message };
@@ -46,12 +46,12 @@ function acceptedCondition(): OwnCondition {
 /** Accepted and Succeeded while a request is under way. */
 export function underWay<Spec, Facts extends RequestFacts>({ memory }: Pass<Spec, Facts>): readonly OwnCondition[] {
   const reason = memory.journal === undefined ? 'NotSent' : 'InDoubt';
-  const accepted = memory.facts.acceptedAt !== undefined;
+  const accepted = memory.facts.acceptedTime !== undefined;
   const succeeded: OwnCondition = {
     type: 'Succeeded',
     status: 'Unknown',
     reason: accepted ? 'InProgress' : reason,
-    message: 'no end of it is shown',
+    message: 'the service has not reported a result yet',
   };
   if (accepted) return [acceptedCondition(), succeeded];
   const message = reason === 'InDoubt' ? 'written down; what came of it is not known' : 'nothing was sent yet';

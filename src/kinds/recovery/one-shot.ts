@@ -9,29 +9,30 @@
 import type { Needs, ReferenceNeed } from '../../engine/kind/contract/define.ts';
 import { isoSeconds } from '../../base/time.ts';
 import type { Pass } from '../../engine/kind/contract/pass.ts';
-import { notingNo, sinceNo } from '../../engine/kind/planner/reading.ts';
 import { sightLost, withoutMisses } from '../../engine/kind/planner/observe.ts';
 import type { Call, CreateIntent, Intent, JournalEntry, Memory, Step } from '../../engine/kind/contract/step.ts';
-import type { Snapshot } from '../../engine/ports.ts';
+import type { Read, Snapshot } from '../../engine/ports.ts';
+import { drConfigurationsOf } from '../../hosting/requests.ts';
 import { never, powerless, unreferred, type Fence, type RequestFacts } from './approval.ts';
 import { stop } from './one-shot-end.ts';
+import { inSpecWords } from './words.ts';
 
-/** What one kind of request decides for itself. */
+/** The decisions that differ between the kinds of request. */
 export interface OncePlan<Spec, Facts extends RequestFacts, Seen> {
   /** In lower case: `activation`. */
   readonly noun: string;
   /** The power that the operator needs for it; undefined for a request that everybody with the resource may make. */
   readonly power: (spec: Spec) => 'activation' | 'accountReset' | undefined;
-  /** What must be there until it is sent; what was sent goes on without it. */
+  /** The object that must exist until the request is sent. A request that was sent goes on without it. */
   readonly refersTo: (spec: Spec) => ReferenceNeed | undefined;
   /** Until when it is approved; undefined for what needs no approval. */
   readonly validUntil: (spec: Spec) => string | undefined;
-  /** What is known before anything is read. */
+  /** Status fields that are known before anything is read. */
   readonly facts: (pass: Pass<Spec, Facts>) => Partial<Facts>;
-  /** What the service shows, from reads begun at or after `since` (monotonic). */
+  /** Looks at the service with reads that began at or after `since` (monotonic). */
   readonly look: (pass: Pass<Spec, Facts>, since: number) => Step<Facts> | Seen;
   readonly walkOf: (seen: Seen) => Snapshot;
-  /** What to remember when what is asked for is there already, and is ours. */
+  /** Finds an operation of ours that exists already, and says what to remember of it. */
   readonly trace: (pass: Pass<Spec, Facts>, seen: Seen) => Partial<Memory<Facts>> | undefined;
   readonly fence: (pass: Pass<Spec, Facts>, seen: Seen) => Step<Facts> | Fence | undefined;
   readonly intent: (pass: Pass<Spec, Facts>, seen: Seen) => Intent;
@@ -39,19 +40,19 @@ export interface OncePlan<Spec, Facts extends RequestFacts, Seen> {
   readonly call: (
     pass: Pass<Spec, Facts>,
     journal: JournalEntry,
-  ) => Pick<Call<Facts>, 'request' | 'committed' | 'credential' | 'proof'>;
+  ) => Pick<Call<Facts>, 'request' | 'committed' | 'credential' | 'proof' | 'tells'>;
   /** The service said no to what was sent; without it, that is the end. */
   readonly refused?: (pass: Pass<Spec, Facts>, seen: Seen, no: No) => Step<Facts> | undefined;
-  /** What to look for in the service where nobody can say from what shows whether a call that was sent took effect. */
+  /** Names what a person must look for in the service where the lists do not tell whether a call took effect. */
   readonly untold?: (pass: Pass<Spec, Facts>, seen: Seen) => string | undefined;
   /** Nothing identifies the request to the service, so that a lost one must be out of the way before it is repeated. */
   readonly unidentified?: true;
-  /** Whether the accepted operation is shown. Until then it keeps its place before others of its kind; without it, it keeps none. */
+  /** True once a list shows the accepted operation. Until then it goes before others of its kind; without this function it does not. */
   readonly isShown?: (pass: Pass<Spec, Facts>, seen: Seen) => boolean;
   readonly follow: (pass: Pass<Spec, Facts>, seen: Seen) => Step<Facts>;
 }
 
-/** What the service said when it said no, and when what was sent before can no longer arrive. */
+/** The refusal of the service, and when an earlier call can no longer arrive. */
 export interface No {
   readonly words: string;
   readonly isOver: boolean;
@@ -68,16 +69,18 @@ export function protectionNeed({
   return { kind: 'DisasterProtection', name: protectionRef.name, field: 'protectionRef', optional: true };
 }
 
-/** What a request asks for outside of itself. */
+/** The references of a request. */
 export function needsOf(reference: ReferenceNeed | undefined): Needs {
   return { references: reference === undefined ? [] : [reference] };
 }
 
-/** How old a read may be on which something is sent. */
+/** A call is decided on reads that are no older than this. */
 const freshMs = 15_000;
-/** How long after a lost answer the same bytes are sent again. */
+/** The same bytes are sent again so long after a lost answer. */
 const resendMs = 15_000;
 const watchMs = 5_000;
+/** The service is asked this often while a request is under way, so that a phase of five seconds is seen. */
+const lookMs = 4_000;
 
 /** The next step for a request. */
 export function stepOnce<Spec, Facts extends RequestFacts, Seen>(
@@ -86,16 +89,66 @@ export function stepOnce<Spec, Facts extends RequestFacts, Seen>(
 ): Step<Facts> {
   if (pass.subject.deleting) return { is: 'release' };
   const { journal, binding, facts } = pass.memory;
-  const accepted = facts.acceptedAt !== undefined;
+  const accepted = facts.acceptedTime !== undefined;
   if (!accepted && journal === undefined) {
     const off = offFence(plan, pass) ?? aloneFence(plan, pass);
     if (off !== undefined) return takingBack(pass, stop(pass, off));
     if (binding === undefined) return takeUp(plan, pass);
   }
   const { monotonicMs, journalSeen, askedAt } = pass;
-  const open = Math.max(journalSeen.monotonic, monotonicMs - freshMs, sinceNo(pass));
+  const open = Math.max(journalSeen.monotonic, monotonicMs - freshMs, answeredAt(pass));
   const seen = plan.look(pass, accepted ? Number.NEGATIVE_INFINITY : journal === undefined ? askedAt : open);
-  return isStep(seen) ? notingNo(pass, seen) : takingBack(pass, decide(plan, pass, seen));
+  if (isStep(seen)) return notingAnswer(pass, seen);
+  return notingAnswer(pass, takingBack(pass, lookingSoon(plan, pass, seen, decide(plan, pass, seen))));
+}
+
+/**
+ * When the newest answer to the request came, or was lost, as far as this process knows: a list that was begun before says nothing
+ * of what became of it. It goes on into the next step by `note`.
+ */
+function answeredAt<Spec, Facts extends RequestFacts>({ memory, notes, wrote, askedAt }: Pass<Spec, Facts>): number {
+  const { journal, facts } = memory;
+  if (facts.acceptedTime !== undefined) return wrote?.at ?? Number.NEGATIVE_INFINITY;
+  const isSent = journal?.conflicted !== undefined || notes['sentAt'] !== undefined;
+  return isSent ? (notes['answeredAt'] ?? askedAt) : Number.NEGATIVE_INFINITY;
+}
+
+/** The same step, so that what follows knows what `answeredAt` found. */
+function notingAnswer<Spec, Facts extends RequestFacts>(pass: Pass<Spec, Facts>, step: Step<Facts>): Step<Facts> {
+  const at = answeredAt(pass);
+  const isOpen = pass.memory.facts.acceptedTime === undefined && at > Number.NEGATIVE_INFINITY;
+  if (!isOpen || step.is === 'release' || step.is === 'call') return step;
+  return { ...step, note: { ...(step.note ?? pass.notes), answeredAt: at } };
+}
+
+/** Reasons under which the service may show something new at any moment, so that it is read again soon. The usual polls do for all others. */
+const moving: ReadonlySet<string> = new Set(['InProgress', 'InDoubt', 'CleanupPending']);
+
+/** The same wait with a read that is asked for as soon as the newest one is old, or from before the answer. */
+export function lookingAgain<Spec, Facts extends RequestFacts>(
+  pass: Pass<Spec, Facts>,
+  wait: Extract<Step<Facts>, { is: 'wait' }>,
+  read: Read,
+  begunAt: number,
+): Step<Facts> {
+  const { monotonicMs } = pass;
+  const dueMs = Math.max(begunAt < answeredAt(pass) ? 0 : begunAt + lookMs - monotonicMs, 0);
+  if (dueMs <= 0) return { ...wait, retryInMs: lookMs, awaits: { read, since: monotonicMs } };
+  return { ...wait, retryInMs: Math.min(wait.retryInMs ?? dueMs, Math.ceil(dueMs)) };
+}
+
+/** A request is under way: what it rests on is read again soon. */
+function lookingSoon<Spec, Facts extends RequestFacts, Seen>(
+  plan: OncePlan<Spec, Facts, Seen>,
+  pass: Pass<Spec, Facts>,
+  seen: Seen,
+  step: Step<Facts>,
+): Step<Facts> {
+  if (step.is !== 'wait' || step.awaits !== undefined || !moving.has(step.reason)) return step;
+  const { journal, facts } = pass.memory;
+  if (journal === undefined && facts.acceptedTime === undefined) return step;
+  const { begunAt } = plan.walkOf(seen);
+  return lookingAgain(pass, step, drConfigurationsOf(pass.account.accountId), begunAt);
 }
 
 /** Two looks that miss the same agree only where nothing else was found in between: what does not keep a miss takes it back. */
@@ -104,22 +157,35 @@ function takingBack<Spec, Facts>(pass: Pass<Spec, Facts>, step: Step<Facts>): St
   return { ...step, note: withoutMisses(pass.notes) };
 }
 
-/** What follows from what the service shows. */
+/** Decides the next step by what the service shows. */
 function decide<Spec, Facts extends RequestFacts, Seen>(
   plan: OncePlan<Spec, Facts, Seen>,
   pass: Pass<Spec, Facts>,
   seen: Seen,
 ): Step<Facts> {
   const { journal, facts } = pass.memory;
-  if (facts.acceptedAt !== undefined) return letGo(plan, pass, seen) ?? plan.follow(pass, seen);
+  if (facts.acceptedTime !== undefined) {
+    const isBefore = plan.walkOf(seen).begunAt < answeredAt(pass);
+    return isBefore ? notShownYet(pass, plan.noun) : (letGo(plan, pass, seen) ?? plan.follow(pass, seen));
+  }
   const traced = plan.trace(pass, seen);
   if (traced !== undefined) return later(plan, pass, seen) ?? { is: 'again', remember: traced, note: {} };
   return journal === undefined ? first(plan, pass, seen) : resolve(plan, pass, seen, journal);
 }
 
-/** Whether the entry that stands in status is of a call that was answered: it is kept for its place, not for a doubt. */
+/** Says that the service accepted the request, and nothing that a list from before its answer would show. */
+export function notShownYet<Spec, Facts extends RequestFacts>(
+  { memory, notes }: Pass<Spec, Facts>,
+  noun: string,
+): Extract<Step<Facts>, { is: 'wait' }> {
+  const which = memory.id === undefined ? '' : ` as operation ${memory.id}`;
+  const message = `the service accepted the ${noun}${which}, and does not show it yet`;
+  return { is: 'wait', reason: 'InProgress', message, note: notes };
+}
+
+/** True when the call of the journal entry was answered. The entry then only keeps other requests waiting; nothing is in doubt. */
 export function isAnswered<Facts extends RequestFacts>({ facts, id }: Memory<Facts>): boolean {
-  return facts.acceptedAt !== undefined && id !== undefined;
+  return facts.acceptedTime !== undefined && id !== undefined;
 }
 
 /** Once it is shown, the service itself keeps others back; what it has not shown for so long, it may never show. */
@@ -177,7 +243,7 @@ function first<Spec, Facts extends RequestFacts, Seen>(
   return { is: 'begin', journal, words: plan.words(pass), note: { unsent: 1 } };
 }
 
-/** What holds any request back for a while, whatever it asks for. */
+/** Holds a request back while the account is frozen, after a take-over, or while another one is under way. */
 function heldBack<Spec, Facts>(pass: Pass<Spec, Facts>, create: CreateIntent | undefined): Step<Facts> | undefined {
   const blind = sightLost(pass);
   if (blind !== undefined) return blind;
@@ -225,7 +291,8 @@ function resolve<Spec, Facts extends RequestFacts, Seen>(
     const own = plan.refused?.(pass, seen, no);
     if (own !== undefined) return own;
     if (!limbo.settled) return inDoubt(plan, pass, limbo.untilMs, `the service said: ${journal.conflicted}`);
-    return stop(pass, { reason: 'Rejected', message: `${plan.words(pass)}: ${journal.conflicted}`, final: true });
+    const message = `${plan.words(pass)}: ${inSpecWords(journal.conflicted)}`;
+    return stop(pass, { reason: 'Rejected', message, final: true });
   }
   const fence = offFence(plan, pass) ?? plan.fence(pass, seen) ?? aloneFence(plan, pass);
   if (fence !== undefined) {
@@ -254,12 +321,12 @@ function resolve<Spec, Facts extends RequestFacts, Seen>(
   };
 }
 
-/** Whether a call of the entry may have gone out: after a restart nobody knows that it did not. */
+/** True when a call of the journal entry may have gone out. After a restart nobody knows that it did not. */
 export function wasSent<Spec, Facts>({ memory, notes }: Pass<Spec, Facts>): boolean {
   return memory.journal !== undefined && notes['unsent'] === undefined;
 }
 
-/** What ends a doubt keeps more from being sent; it does not tell what came of what was sent before. */
+/** Ends a request in doubt. A fence stops further calls; it does not tell what became of an earlier one. */
 function inTheEnd<Spec, Facts extends RequestFacts, Seen>(
   plan: OncePlan<Spec, Facts, Seen>,
   pass: Pass<Spec, Facts>,
@@ -272,7 +339,7 @@ function inTheEnd<Spec, Facts extends RequestFacts, Seen>(
   return never('UnknownState', `${plan.words(pass)}: ${why}; look there ${untold}`);
 }
 
-/** Whether a call of this entry may still arrive, and until when. */
+/** Says until when a call of the journal entry may still arrive. */
 function limboOf<Spec, Facts>(
   { notes, journalSeen, horizonMs, monotonicMs, wallMs }: Pass<Spec, Facts>,
   journal: JournalEntry,

@@ -8,7 +8,7 @@
 import { canonicalJson } from '../../base/json.ts';
 import { createHash } from 'node:crypto';
 
-/** What an id may be made from. */
+/** The values that an id is made from. */
 export type Content = string | number | boolean | null | { readonly [key: string]: Content | undefined };
 
 /** A UUID of version 8 from the first 16 bytes of the SHA-256 over the canonical JSON of purpose and content. */

@@ -1,7 +1,19 @@
 /** Parts of the disaster-readiness kinds. */
 import type { z } from 'zod';
 import { immutable, withRule } from '../../engine/kind/schema/rules.ts';
-import { fields, flag, integer, listOf, number, shown, text } from '../../engine/kind/schema/schema.ts';
+import { mostStages } from './stages.ts';
+import {
+  choice,
+  fields,
+  flag,
+  integer,
+  listOf,
+  number,
+  setOf,
+  shown,
+  text,
+  time as timeShown,
+} from '../../engine/kind/schema/schema.ts';
 
 /** The largest number that JSON can say exactly. */
 const largest = 9_007_199_254_740_991;
@@ -26,6 +38,14 @@ export function target(description: string) {
   );
 }
 
+/** The risks that somebody accepts, each by its name; `required` must be among them. */
+export function acknowledgements<const Risks extends readonly [string, ...string[]]>(
+  description: string,
+  risks: Risks,
+): z.ZodArray<z.ZodEnum<{ [Risk in Risks[number]]: Risk }>> {
+  return setOf(description, choice('A risk by its name.', risks), { min: 1, max: risks.length });
+}
+
 /** The generation of a configuration. */
 export function generation(description: string) {
   return integer(description, { min: 0, max: largest });
@@ -37,9 +57,9 @@ export function once<Schema extends z.ZodObject>(schema: Schema): Schema {
 }
 
 const count = (description: string) => integer(description, { min: 0, max: 2_000_000_000 }).optional();
-const time = (description: string) => text(description, { max: 64 }).optional();
+const time = (description: string) => timeShown(description).optional();
 
-/** What the service still has to clean up. */
+/** The clean-up that the service has not finished. */
 export function pendingCleanup() {
   return shown('What the service still has to clean up.', {
     pendingCount: count('How many things.'),
@@ -49,10 +69,10 @@ export function pendingCleanup() {
   }).optional();
 }
 
-/** How far the clean-up after a validation is; advice, not proof. */
+/** The state of the clean-up after a validation; advice, not proof. */
 export function validationCleanup() {
   return shown('How far the clean-up after a validation is; advice, not proof of deletion.', {
-    observedAt: time('When this was seen.'),
+    observedTime: time('When this was seen.'),
     retentionUntil: time('Until when something is retained.'),
     retentionPending: flag('Whether something is still retained.').optional(),
   }).optional();
@@ -67,7 +87,7 @@ export function destination(description: string) {
   }).optional();
 }
 
-/** What an activation brought. */
+/** The result of an activation. */
 export function activationResult(description: string) {
   return shown(description, {
     operationId: text('The operation.', { max: 128 }).optional(),
@@ -75,7 +95,7 @@ export function activationResult(description: string) {
     targetAppId: text('The id of its app.', { max: 128 }).optional(),
     pointId: text('The recovery point.', { max: 128 }).optional(),
     cutoffTime: time('The moment up to which data was recovered.'),
-    completedAt: time('When it was complete.'),
+    completedTime: time('When it was complete.'),
     engine: text('The database engine, for databases.', { max: 64 }).optional(),
   }).optional();
 }
@@ -104,22 +124,39 @@ export function operation(description: string) {
     stage: text('How far it is.', { max: 64 }).optional(),
     outcome: text('How it ended.', { max: 64 }).optional(),
     failedSteps: count('How many steps in a row failed.'),
-    startedAt: time('When it began.'),
-    endedAt: time('When it ended.'),
+    startedTime: time('When it began.'),
+    endedTime: time('When it ended.'),
     cutoffTime: time('The moment of the data that it works on.'),
     requestId: text('The request that began it, when it was one of ours.', { max: 128 }).optional(),
     validationCleanup: validationCleanup(),
   });
 }
 
-/** What every request about a configuration shows. */
+/** The stage of a request, and the stages before it. */
+export function stageFacts() {
+  return {
+    stage: text('How far the operation is, in the words of the service (its phase).', { max: 64 }).optional(),
+    stageTime: time('Since when the service shows this stage.'),
+    stages: listOf(
+      'The stages that the service showed, in order; a stage that was over between two looks is missing.',
+      shown('A stage.', {
+        stage: text('The stage, in the words of the service.', { max: 64 }),
+        observedTime: timeShown('When it was seen first.'),
+      }),
+      { max: mostStages },
+    ).optional(),
+  };
+}
+
+/** The status of every request about a configuration. */
 export function requestFacts() {
   return {
-    stage: text('How far the operation is, in the words of the service.', { max: 64 }).optional(),
+    ...stageFacts(),
+    failedSteps: count('How many steps of the operation in a row have failed.'),
     requestId: text('The id under which the service knows this request.', { max: 64 }).optional(),
     configurationId: text('The id of the configuration.', { max: 128 }).optional(),
     generation: generation('The generation of the configuration that the request was made for.').optional(),
-    acceptedAt: time('When the service accepted it.'),
-    finishedAt: time('When it was final.'),
+    acceptedTime: time('When the service accepted it.'),
+    finishedTime: time('When it was final.'),
   };
 }

@@ -15,7 +15,7 @@ export interface Valued {
     | undefined;
 }
 
-/** What a value is now; undefined while it cannot be looked up. */
+/** The current value; undefined while it cannot be looked up. */
 export function valueOf(
   { value, valueFrom }: Valued,
   { secret, configMap }: Pick<Pass<unknown, unknown>, 'secret' | 'configMap'>,

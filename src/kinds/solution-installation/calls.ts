@@ -82,7 +82,7 @@ function idsOf(apps: readonly AppItem[]): readonly string[] {
   return apps.map(({ appId }) => appId);
 }
 
-/** What a predecessor sent may still arrive: nothing is made or deployed before that is over. */
+/** Waits until calls of a previous leader can no longer arrive. */
 export function takeOver({ quarantineMs }: SolutionPass): Step<Facts> | undefined {
   if (quarantineMs <= 0) return undefined;
   const message =
@@ -119,7 +119,7 @@ export function installing(pass: SolutionPass, inputs: Inputs = inputsOf(pass)):
   };
 }
 
-/** What an answer that says yes tells; undefined where it cannot be read. */
+/** Reads a successful answer; undefined if it cannot be read. */
 function installed(pass: SolutionPass, body: unknown, inputs: Inputs): Partial<Memory<Facts>> | undefined {
   const { memory, subject } = pass;
   const result = solutionResultOf(body);
@@ -162,7 +162,7 @@ function partial(pass: SolutionPass, refusal: Refusal): Verdict<Facts> | undefin
   };
 }
 
-/** What is known after a part was made: the image that its components were made with first. */
+/** Fingerprints of a partial installation: the image that its components were first made with. */
 function appliedPartly(pass: SolutionPass): Memory<Facts>['applied'] {
   const { applied } = pass.memory;
   const image = printsOf(pass)[agentImage];
@@ -215,7 +215,7 @@ export function resolveDoubt(pass: SolutionPass, entry: JournalEntry): Step<Fact
   return create(pass, entry.attempt + 1);
 }
 
-/** What an installation leaves in the service when its resource goes. */
+/** Names what stays in the service when the resource goes. */
 export function leftBehind({ id, journal, facts }: Memory<Facts>): string | undefined {
   const apps = (facts.components ?? []).flatMap(({ appId }) => appId ?? []);
   const made = apps.length === 0 ? '' : ` (apps ${apps.slice(0, 10).join(', ')})`;

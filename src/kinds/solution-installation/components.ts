@@ -33,14 +33,14 @@ export function unexplained(pass: SolutionPass, apps: readonly AppItem[]): reado
   return apps.filter(({ appId }) => !isMade(appId));
 }
 
-/** Whether an app is called as a component of this installation would be: its name, and perhaps something beside it. */
+/** True if an app has the name that a component of this installation would have, perhaps with an ending. */
 export function isNamedAfter(pass: SolutionPass, app: AppItem): boolean {
   const [own, all] = [wordsOf(pass.spec.appName), wordsOf(app.name)];
   const isPart = all.some((_, at) => own.every((word, index) => all[at + index] === word));
   return isPart || componentNames(pass).some((name) => squashed(app.name) === squashed(pass.spec.appName + name));
 }
 
-/** What is known of the components with what an answer says of them: it may name only some of them, or show only their ids. */
+/** Merges known components with those of an answer, which may name only some, or show only their ids. */
 export function merged(known: readonly Component[], told: readonly Component[]): Component[] {
   const isReplaced = (one: Component) =>
     told.some((other) => one.name !== undefined && other.name === one.name && !isSame(one, other));
@@ -192,6 +192,20 @@ export function awaitComponents(pass: SolutionPass): Step<Facts> | undefined {
   const note = isOld && wrote !== undefined ? { accepted: wrote.at } : {};
   const message = `components are being updated: ${moving.join(', ')}`;
   return { is: 'wait', reason: 'Updating', message, note, retryInMs: isOld ? 1_000 : account.pollMs };
+}
+
+/** The state of each component, as the newest list shows it; nothing before there is one. */
+export function statesOf(pass: SolutionPass): Pick<Facts, 'componentsRunning' | 'componentStates'> {
+  const { view, account, memory } = pass;
+  const components = memory.facts.components ?? [];
+  const states = components.flatMap(({ name, appEnvId }) => {
+    const seen = appEnvId === undefined ? undefined : view.one(appEnvsOf(account.accountId), appEnvId);
+    if (appEnvId === undefined || seen === undefined) return [];
+    return [{ name, appEnvId, state: seen.item === undefined ? 'Missing' : (seen.item.status ?? 'Missing') }];
+  });
+  if (states.length === 0) return {};
+  const running = states.filter(({ state }) => state.toLowerCase() === 'running').length;
+  return { componentStates: states, componentsRunning: `${running}/${components.length}` };
 }
 
 /** The environments of the components, as far as they are known. */

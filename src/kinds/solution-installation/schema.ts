@@ -54,7 +54,7 @@ export const Spec = specInAccount('Which solution to install, and where.', {
 });
 export type Spec = z.output<typeof Spec>;
 
-/** What an installation shows. */
+/** The status fields of an installation. */
 export const Facts = facts({
   components: listOf(
     'What was created.',
@@ -67,6 +67,18 @@ export const Facts = facts({
   ).optional(),
   complete: flag(
     'Whether the service reported all components as created; false when it said that some are missing.',
+  ).optional(),
+  componentsRunning: text('How many components run, of all: 2/3.', { max: 16 }).optional(),
+  componentStates: listOf(
+    'The state of each component whose environment is known.',
+    shown('A component.', {
+      name: text('Its name.', { max: 256 }).optional(),
+      appEnvId: idAsShown('The id of its environment.'),
+      state: text('The status of its environment, in the words of the service; Missing where it does not show.', {
+        max: 64,
+      }),
+    }),
+    { max: 50 },
   ).optional(),
   postInstallNote: text(
     'What you must do before all components are connected. Not shown where an input is a secret: read it in the service.',
@@ -89,6 +101,7 @@ export const identity = {
   holds: false,
   columns: [
     { name: 'SOLUTION', path: '.spec.solution', description: 'The solution.' },
+    { name: 'COMPONENTS', path: '.status.componentsRunning', description: 'How many components run, of all.' },
     { name: 'REGION', path: '.spec.region', wide: true, description: 'Where it is installed.' },
   ],
   selectable: ['.spec.solution', '.spec.region', '.status.installationId'],

@@ -3,13 +3,13 @@ import { boundTo, notGranted } from '../../engine/kind/planner/binding.ts';
 import { stateOfHidden } from '../../engine/kind/planner/compare.ts';
 import { defineKind } from '../../engine/kind/contract/define.ts';
 import { readOf } from '../../engine/kind/planner/reading.ts';
-import type { Step } from '../../engine/kind/contract/step.ts';
+import type { OwnCondition, Step } from '../../engine/kind/contract/step.ts';
 import { solutionsOf } from '../../hosting/requests.ts';
 import { Secret } from '../../base/secret.ts';
 import { nearest } from '../shared/nearest.ts';
 import { identity, type Facts, type Spec } from './schema.ts';
 import { create, inputsOf, leftBehind, printsOf, resolveDoubt, wantedOf } from './calls.ts';
-import { awaitComponents, completed, lookForComponents, unread, type SolutionPass } from './components.ts';
+import { awaitComponents, completed, lookForComponents, statesOf, unread, type SolutionPass } from './components.ts';
 import { install, resolveUpgrade, upgrade } from './upgrade.ts';
 import { needsOf } from '../shared/values.ts';
 
@@ -82,7 +82,7 @@ function admit(pass: SolutionPass): Step<Facts> | undefined {
   };
 }
 
-/** What is done for an installation that the service reported as complete. */
+/** The next step for an installation that the service reported as complete. */
 function keep(pass: SolutionPass): Step<Facts> {
   const { memory, subject, spec } = pass;
   const wanted = Object.entries(wantedOf(pass));
@@ -111,7 +111,7 @@ function keep(pass: SolutionPass): Step<Facts> {
   if (!sameJson(applied, memory.applied)) return { is: 'again', remember: { applied } };
   const moving = awaitComponents(pass);
   if (moving !== undefined) return moving;
-  const note = memory.facts.postInstallNote;
+  const note = isDone(pass) ? undefined : memory.facts.postInstallNote;
   return {
     is: 'ready',
     message: note === undefined ? `${spec.solution} is installed` : `installed; to be done by you: ${note}`,
@@ -119,7 +119,28 @@ function keep(pass: SolutionPass): Step<Facts> {
   };
 }
 
-/** What was sent and is wanted no longer: the service keeps it. */
+/** The annotation by which somebody says that the step of the service's note is done. */
+export const doneAnnotation = 'apphosting.dev/post-install-done';
+
+function isDone({ subject }: SolutionPass): boolean {
+  return subject.annotations[doneAnnotation] === 'true';
+}
+
+/** The condition `PostInstallPending`: the service's note asks a person for something that is not done yet. */
+function postInstall(pass: SolutionPass): OwnCondition {
+  const type = 'PostInstallPending';
+  const { postInstallNote, complete } = pass.memory.facts;
+  if (complete === undefined) {
+    return { type, status: 'Unknown', reason: 'ReadingService', message: 'the installation has not been answered yet' };
+  }
+  if (postInstallNote === undefined || isDone(pass)) {
+    return { type, status: 'False', reason: 'NothingToDo', message: 'nothing is left to be done by you' };
+  }
+  const message = `${postInstallNote}; once it is done, annotate this resource with ${doneAnnotation}: "true"`;
+  return { type, status: 'True', reason: 'ToBeDoneByYou', message };
+}
+
+/** Fingerprints of fields that were sent and have left the spec: the service keeps them. */
 function leftPrints(pass: SolutionPass): Readonly<Record<string, string>> {
   const wanted = wantedOf(pass);
   const left = Object.entries(pass.memory.applied?.prints ?? {}).filter(([field]) => wanted[field] === undefined);
@@ -133,10 +154,12 @@ export const solutionInstallation = defineKind<Spec, Facts>({
   claims: ({ externalId }) => (externalId === undefined ? [] : [externalId]),
   made: ({ components = [] }) => components.flatMap(({ appId }) => appId ?? []),
   leaves: leftBehind,
+  always: ['PostInstallPending'],
+  interfaceWords: () => ({ solutionSlug: 'solution', installationId: 'externalId' }),
   step,
   show: (pass) => ({
-    facts: pass.memory.facts,
-    conditions: [],
+    facts: { ...pass.memory.facts, ...statesOf(pass) },
+    conditions: [postInstall(pass)],
     drift: [],
     unverified: Object.keys(wantedOf(pass)).toSorted(),
     leftover: Object.keys(leftPrints(pass)).toSorted(),

@@ -9,7 +9,7 @@ import { agentImage, inputsOf, installing, overAt, takeOver } from './calls.ts';
 import { awaitDeployments, type SolutionPass } from './components.ts';
 import type { Facts } from './schema.ts';
 
-/** How often the same upgrade is sent while every answer to it is lost. */
+/** The most times that one upgrade is sent while its answers are lost. */
 const mostUpgrades = 2;
 
 /**
@@ -52,7 +52,7 @@ function printOfDoubt(pass: SolutionPass, { attempt, digest }: Pick<JournalEntry
   return pass.print(['in doubt', attempt, digest]);
 }
 
-/** How often this was sent, and its answer lost. */
+/** The number of times that this was sent and its answer lost. */
 function doubtsOf(pass: SolutionPass, digest: string): number {
   const last = pass.memory.applied?.prints[agentImage];
   return [1, mostUpgrades].find((attempt) => last === printOfDoubt(pass, { attempt, digest })) ?? 0;

@@ -63,7 +63,7 @@ export function provesAbsence(text: string, name: string): boolean {
 }
 
 /** Makes a text of the server fit to be shown: one line, no control characters, not too long. */
-export function sanitize(text: string): string {
+function sanitize(text: string): string {
   const line = text.replaceAll(/[\s\p{Cc}\p{Cf}]+/gu, ' ').trim();
   return line.length <= longestMessage ? line : `${line.slice(0, longestMessage - 1)}…`;
 }

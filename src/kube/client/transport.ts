@@ -7,10 +7,10 @@
  * Requests and watches have connections of their own, HTTP/1.1 both, so that a burst of either never starves the other.
  */
 import type { Clock } from '../../base/clock.ts';
+import { collect, type Received } from '../../base/collect.ts';
 import { Agent, type Dispatcher, ProxyAgent, request } from 'undici';
 import { KubeError } from '../../engine/ports.ts';
 import { type Access, type Credentials, mayCarryToken, type Tls } from '../credentials/access.ts';
-import { exchange, type Received } from './exchange.ts';
 import { silenceOf, TooLargeError } from './failure.ts';
 
 /** One request as a value; messages call it `what`. */
@@ -145,15 +145,13 @@ export class Transport {
     let status: number | undefined;
     try {
       const { access, connections } = await this.#dial(call);
-      const received = await exchange(
-        connections.requests,
-        { origin: this.#credentials.server.origin, path: this.#path(call), ...this.#options(call, access) },
-        {
-          signal: late.signal,
-          mostBytes: responseBytes,
-          tooLarge: () => new TooLargeError(call.what, responseBytes),
-        },
-      );
+      const { origin } = this.#credentials.server;
+      const options = { origin, path: this.#path(call), ...this.#options(call, access) };
+      const received = await collect((handler) => connections.requests.dispatch(options, handler), {
+        signal: late.signal,
+        mostBytes: responseBytes,
+        tooLarge: () => new TooLargeError(call.what, responseBytes),
+      });
       status = received.status;
       this.#noteDate(received.headers['date']);
       return { access, answer: answerOf(received) };
@@ -181,7 +179,7 @@ export class Transport {
       parts.push(part);
     }
     const { statusCode, headers } = response;
-    return answerOf({ status: statusCode, headers, text: Buffer.concat(parts).toString('utf8') });
+    return answerOf({ status: statusCode, headers, body: Buffer.concat(parts) });
   }
 
   async #renew(access: Access, call: Call): Promise<boolean> {
@@ -260,7 +258,7 @@ export class Transport {
   }
 }
 
-function answerOf({ status, headers, text }: Received): Answer {
+function answerOf({ status, headers, body }: Received): Answer {
   const retryAfter = headers['retry-after'];
-  return { status, retryAfter: typeof retryAfter === 'string' ? retryAfter : undefined, text };
+  return { status, retryAfter: typeof retryAfter === 'string' ? retryAfter : undefined, text: body.toString('utf8') };
 }

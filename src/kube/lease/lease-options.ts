@@ -1,6 +1,5 @@
 import type { Clock, Entropy } from '../../base/clock.ts';
 import type { KubeApi, Log } from '../../engine/ports.ts';
-import type { Standing } from './lease-annotations.ts';
 
 /** Durations of the election; the defaults are those of Kubernetes' own components. */
 export interface LeasePace {
@@ -22,11 +21,9 @@ export function leasePaceOf(leaseMs: number): LeasePace {
 export const usualLeasePace: LeasePace = leasePaceOf(15_000);
 
 /** Describes how the lease was acquired. */
-export interface Acquisition {
+interface Acquisition {
   /** The predecessor did not release it: it may have died during a call, or may not know yet that it lost the lease. */
   readonly takeOver: boolean;
-  /** Since when every holder has had the powers of this one. */
-  readonly standing: Standing;
 }
 
 export interface LeaseOptions {
@@ -38,8 +35,6 @@ export interface LeaseOptions {
   readonly name: string;
   /** Our name as people read it; a random part is added, so that no two processes share one. */
   readonly identity: string;
-  /** The names of annotations that this process writes on the lease for its successor, see lease-annotations.ts. */
-  readonly carries?: readonly string[];
   readonly onAcquired: (acquisition: Acquisition) => void;
   readonly onLost: (why: string) => void;
   /** The cluster was restored from a backup. */

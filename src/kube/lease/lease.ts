@@ -12,7 +12,6 @@
  * - A lease that is older than it was seen before came from a backup of the cluster: `onRewind` is called, and the lease
  *   counts as held. Hardly any restore goes unnoticed, since the lease is written every two seconds: it stays as old as the backup
  *   until somebody takes it over, and we read it sooner than that.
- * - Annotations say since when its holders have had a power, so that a successor knows (lease-annotations.ts).
  * - Every acquisition says whether the predecessor released the lease, so that the engine can hold back what must not be done twice.
  *
  * The lease is for liveness; what must not happen twice is fenced by the journal. One window stays open: somebody deletes the
@@ -23,7 +22,6 @@ import type { Wire } from '../client/wire.ts';
 import { microTime } from '../../base/time.ts';
 import { KubeError, type KubeObject, type Leadership } from '../../engine/ports.ts';
 import { type LeaseOptions, type LeasePace, usualLeasePace } from './lease-options.ts';
-import { latestOf, standingAfter, type Moment, type Standing } from './lease-annotations.ts';
 import { isReleased, type LeaseSpec, leaseResource, leaseSpecOf, releasedSeconds } from './lease-spec.ts';
 import { compareVersions } from '../../base/resource-version.ts';
 import { pause, within } from '../deadline.ts';
@@ -62,14 +60,10 @@ export class LeaseElection implements Leadership {
   /** Monotonic time before which we do not act, although we hold the lease. */
   #actFrom = 0;
   #cancelWatchdog: (() => void) | undefined;
-  readonly #began: Moment;
-  /** Annotations that we write as long as we hold the lease. */
-  #standing: Standing = {};
 
   constructor(options: LeaseOptions) {
     this.#options = options;
     this.#pace = { ...usualLeasePace, ...options.pace };
-    this.#began = { wall: options.clock.wall(), monotonic: options.clock.monotonic() };
     this.identity = `${options.identity}_${options.entropy.uuid()}`;
   }
 
@@ -153,10 +147,6 @@ export class LeaseElection implements Leadership {
     this.#mayBeOurs = true;
     // Another holder may have restored it and lost it again since we last read it; from this write on none can.
     const vanished = spec === undefined && claim.takeOver;
-    const { carries = [], api } = this.#options;
-    const server = api.serverDate?.();
-    const [beganMs, wallMs] = [latestOf(this.#began, server), latestOf(begun, server)];
-    this.#standing = standingAfter(live, carries, { beganMs, wallMs });
     this.#actFrom = vanished ? clock.monotonic() + this.#patienceMs() + this.#pace.leaseMs : begun.monotonic;
     this.#own = await this.#write(live, this.#specAs(spec));
     return this.#win(begun, claim.takeOver);
@@ -240,7 +230,6 @@ export class LeaseElection implements Leadership {
       metadata: {
         name,
         namespace,
-        annotations: this.#standing,
         ...(over !== undefined && { uid: over.metadata.uid, resourceVersion: over.metadata.resourceVersion }),
       },
       spec: {
@@ -271,7 +260,7 @@ export class LeaseElection implements Leadership {
     if (!this.#leading && this.mayAct() === undefined) {
       this.#leading = true;
       log.info({ identity: this.identity, takeOver }, 'this process leads');
-      this.#isolate(() => this.#options.onAcquired({ takeOver, standing: this.#standing }));
+      this.#isolate(() => this.#options.onAcquired({ takeOver }));
     }
     return this.#pace.retryMs;
   }

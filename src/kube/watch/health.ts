@@ -9,7 +9,7 @@ export interface Listener {
 }
 
 /** A watch without events or bookmarks for this long is reported as silent. */
-export const silentAfterMs = 180_000;
+const silentAfterMs = 180_000;
 
 /** Milliseconds since each reflector last received something; undefined before its first list. */
 export function agesOf(listeners: Iterable<Listener>, clock: Clock): ReadonlyMap<string, number | undefined> {

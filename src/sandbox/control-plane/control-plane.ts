@@ -15,7 +15,7 @@ import type { Place } from './programs.ts';
 import { signalTo } from './process-table.ts';
 
 /** The parts of a control plane, by the names that `pids` uses. */
-export type Part = 'etcd' | 'apiserver' | 'controllerManager';
+type Part = 'etcd' | 'apiserver' | 'controllerManager';
 
 /** What a control plane is started with. */
 export interface ControlPlaneOptions {

@@ -20,7 +20,7 @@ interface DatabasePreset {
 }
 
 /** The presets of apps, without managed services. The last version is the default. */
-export const appPresets: readonly AppPreset[] = [
+const appPresets: readonly AppPreset[] = [
   { name: 'NEXT_JS', label: 'Next.js', versions: ['NEXT_JS_NODE_JS_20', 'NEXT_JS_NODE_JS_22'] },
   { name: 'REMIX', label: 'Remix', versions: ['REMIX_NODE_JS_20', 'REMIX_NODE_JS_22'] },
   { name: 'VITE', label: 'Vite', versions: ['VITE_NODE_JS_20', 'VITE_NODE_JS_22'] },
@@ -44,7 +44,7 @@ export const appPresets: readonly AppPreset[] = [
 ];
 
 /** The managed services. CouchDB is single-node. */
-export const databasePresets: readonly DatabasePreset[] = [
+const databasePresets: readonly DatabasePreset[] = [
   database('MONGODB', 'MongoDB', ['MONGODB_7', 'MONGODB_8'], ['mongodb'], 3),
   database('POSTGRESQL', 'PostgreSQL', ['POSTGRESQL_15', 'POSTGRESQL_16', 'POSTGRESQL_17'], ['postgresql'], 3),
   database('MYSQL', 'MySQL', ['MYSQL_8_0', 'MYSQL_8_4'], ['mysql'], 3),

@@ -24,7 +24,7 @@ export const DISCARD_AFTER_FAILED_STEPS = 6;
 export const EXCUSE_MS = 12 * HOUR;
 
 /** The length of a full copy that replaces a chain of snapshots with a gap in it. */
-export const ROLLOVER_MS = MINUTE;
+export const ROLLOVER_MS = 60 * SECOND;
 
 /** The time a disk is kept after its compute was retired. */
 export const DISK_RETENTION_MS = 5 * MINUTE;

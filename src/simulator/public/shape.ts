@@ -58,7 +58,7 @@ export function listed<T extends Listable>(
 }
 
 /** Rows in the order of creation or, when the readings say so, in another that stays the same from call to call. */
-export function ordered<T extends Listable>(world: World, rows: readonly T[], idOf: (row: T) => string): readonly T[] {
+function ordered<T extends Listable>(world: World, rows: readonly T[], idOf: (row: T) => string): readonly T[] {
   if (world.readings['lists.order'] === 'created') return rows.toSorted((a, b) => a.createdAt - b.createdAt);
   const keyed = rows.map((row) => ({ row, key: world.hash('order', idOf(row)) }));
   keyed.sort((a, b) => (a.key < b.key ? -1 : 1));

@@ -9,14 +9,14 @@ import { collector, steadyEntropy } from './around.ts';
 import { answer, pathOf, scriptedWire } from './scripted-wire.ts';
 
 /** One walk as its listener heard of it. */
-export interface Heard {
+interface Heard {
   readonly key: string;
   readonly changed: readonly string[];
   readonly problem: ReadProblem | undefined;
 }
 
 /** What the small service shows, and how it misbehaves. */
-export interface World {
+interface World {
   points: { contactPointId: string; name: string; type: string; updatedAt?: string }[];
   status: string;
   fail: ((path: string) => WireResponse | undefined) | undefined;

@@ -45,7 +45,7 @@ export const recoveryActivation: Verdicts = {
       spec: {
         ...activation,
         recoveryPoint: { ...point, cutoffTime: '2026-01-31T11:00:00Z' },
-        writerSafety: 'Acknowledged',
+        acknowledgements: ['WriterSafety'],
         afterOperationId: 'op_0',
         attempt: 2,
       },
@@ -78,7 +78,11 @@ export const recoveryActivation: Verdicts = {
       says: 'appName is required',
     },
     { because: 'app and environment', spec: { ...activation, confirmation: 'prod' }, says: 'spec.confirmation' },
-    { because: 'a word, not a flag', spec: { ...activation, writerSafety: true }, says: 'must be of type string' },
+    {
+      because: 'a risk by its name',
+      spec: { ...activation, acknowledgements: ['Everything'] },
+      says: 'supported values: "WriterSafety"',
+    },
   ],
   changes: [
     ...fixed(activation, { attempt: 2 }),
@@ -91,7 +95,7 @@ const discard = {
   configurationId: 'cfg_1',
   operationId: 'op_1',
   configurationGeneration: 3,
-  acknowledgement: 'DiscardsRecoveredData',
+  acknowledgements: ['DiscardsRecoveredData'],
   validUntil,
 };
 
@@ -101,8 +105,13 @@ export const activationDiscard: Verdicts = {
   refused: [
     {
       because: 'acknowledged in words',
-      spec: { ...discard, acknowledgement: 'yes' },
+      spec: { ...discard, acknowledgements: ['Yes'] },
       says: 'supported values: "DiscardsRecoveredData"',
+    },
+    {
+      because: 'acknowledged at all',
+      spec: { ...discard, acknowledgements: [] },
+      says: 'should have at least 1 items',
     },
     {
       because: 'one operation',
@@ -118,16 +127,16 @@ const reset = {
   environmentRef: { externalId: 'env_db_prod' },
   configurationId: 'cfg_1',
   configurationGeneration: 3,
-  confirmationName: 'prod',
-  acknowledgement: 'DeletesProtectionAndLeftovers',
+  confirmation: 'prod',
+  acknowledgements: ['DeletesProtectionAndLeftovers'],
   validUntil,
 };
 const pins = [{ configurationId: 'cfg_1', configurationGeneration: 3 }];
 const account = {
   scope: 'Account',
   configurations: pins,
-  confirmationName: 'Demo',
-  acknowledgement: reset.acknowledgement,
+  confirmation: 'Demo',
+  acknowledgements: reset.acknowledgements,
   validUntil,
 };
 
@@ -165,8 +174,8 @@ export const disasterReset: Verdicts = {
     },
     {
       because: 'a name to confirm',
-      spec: { ...reset, confirmationName: undefined },
-      says: 'spec.confirmationName: Required value',
+      spec: { ...reset, confirmation: undefined },
+      says: 'spec.confirmation: Required value',
     },
   ],
   changes: fixed(reset, { configurationId: 'cfg_2' }),

@@ -2,7 +2,7 @@
 export type Spec = Readonly<Record<string, unknown>>;
 
 /** A spec that must be refused, by the API server and by our own parse. */
-export interface Refused {
+interface Refused {
   readonly because: string;
   readonly spec: Spec;
   /** What the API server's message must contain for a user to know what to do. */

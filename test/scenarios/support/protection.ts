@@ -12,7 +12,7 @@ export interface Point {
 
 /** What a protection is made with, besides its name. */
 interface Wanted {
-  readonly mode?: 'Cold' | 'Warm';
+  readonly protectionMode?: 'Cold' | 'Warm';
   /** Recovery points to take beyond the first. */
   readonly points?: number;
 }
@@ -39,17 +39,22 @@ export class Protection {
     this.points = shown.points;
   }
 
-  /** A database of its own in `eu-west`, protected in `us-east`, whose enrolment is over and whose points are listed. */
-  static async enrolled(tenant: Tenant, name: string, { mode = 'Cold', points = 2 }: Wanted = {}): Promise<Protection> {
+  /** A database of its own in `eu-west`, protected in `us-east`, whose enrollment is over and whose points are listed. */
+  static async enrolled(
+    tenant: Tenant,
+    name: string,
+    { protectionMode = 'Cold', points = 2 }: Wanted = {},
+  ): Promise<Protection> {
     const { service, accountId, token } = tenant;
     const app = { accountId, name, dockerPreset: 'POSTGRESQL', port: 5432 };
     const { appId } = (await service.call(token, 'POST', '/app', app)) as { appId: string };
     const environment = { appId, name: 'production', region: 'eu-west', status: 'running', volumes: 1 };
     const { appEnvId } = (await service.control('POST', '/environments', environment)) as { appEnvId: string };
-    const protection = await Protection.applied({ tenant, name, appEnvId }, { mode });
+    const protection = await Protection.applied({ tenant, name, appEnvId }, { protectionMode });
     const { configurationId } = protection;
     while ((await protection.commits('enrolment.succeeded')) === 0) await protection.tell({ nextPhase: true });
-    if (mode === 'Cold') await service.control('POST', `/configurations/${configurationId}/points`, { count: points });
+    if (protectionMode === 'Cold')
+      await service.control('POST', `/configurations/${configurationId}/points`, { count: points });
     await tenant.lookAt('DisasterProtection', name);
     await tenant.becomes('DisasterProtection', name, 'True/InSync', 90_000);
     const settled = await protection.again();
@@ -64,7 +69,7 @@ export class Protection {
     await tenant.apply('DisasterProtection', name, {
       environmentRef: { externalId: appEnvId },
       destinationRegion: 'us-east',
-      mode: 'Cold',
+      protectionMode: 'Cold',
       snapshotIntervalSeconds: 300,
       target: targetOf(name),
       ...more,
@@ -114,8 +119,8 @@ export class Protection {
       environmentRef: { externalId: this.appEnvId },
       configurationId: this.configurationId,
       configurationGeneration: this.generation,
-      confirmationName: 'production',
-      acknowledgement: 'DeletesProtectionAndLeftovers',
+      confirmation: 'production',
+      acknowledgements: ['DeletesProtectionAndLeftovers'],
       validUntil: inSeconds(3_600),
       ...more,
     };

@@ -69,6 +69,8 @@ export interface KindDefinition<Spec, Facts> {
     readonly read: (item: unknown) => { readonly mark: string | undefined; readonly name: string };
   };
   readonly needs: (spec: Spec) => Needs;
+  /** The interface's names of fields, where the spec has others: a refusal that names one is told by its place in the spec. */
+  readonly interfaceWords?: (spec: Spec) => Readonly<Record<string, string>>;
   /** Ids in the service that this object claims besides the one in its status. */
   readonly claims?: (spec: Spec) => readonly string[];
   /** Ids of other objects that it made in the service; other resources can ask who owns them. */
@@ -77,6 +79,8 @@ export interface KindDefinition<Spec, Facts> {
   readonly wipes?: (spec: Spec, facts: Facts) => readonly string[];
   /** What an object without a finalizer leaves in the service when it is deleted; told by an event. */
   readonly leaves?: (memory: Memory<Facts>) => string | undefined;
+  /** Types of its own conditions that stand in every status, `Unknown` while nothing is known of them. */
+  readonly always?: readonly string[];
   /** Types of conditions that become Unknown while the object cannot be read. */
   readonly fleeting?: readonly string[];
   /** True for a request that is over: nothing is read, sent or written for it any more. */

@@ -12,8 +12,6 @@ export interface Subject {
   readonly generation: number;
   /** Cut to the second. */
   readonly createdAtMs: number;
-  /** True when it was not in the first list of this process. */
-  readonly isYounger?: true;
   readonly annotations: Readonly<Record<string, string>>;
   readonly deleting: boolean;
   /** Whether our finalizer is on it. */
@@ -111,18 +109,22 @@ export interface Orphan {
 
 /** What an account is used for. */
 export interface Tally {
+  /** Resources of the account that wait because the service refused a call for what the token may do, the first few in words. */
+  readonly forbidden: { readonly count: number; readonly first: readonly string[] };
   readonly counts: readonly Use[];
   /** Resources that wait for the end of a pause that the service asked for. */
   readonly throttled?: number;
   readonly orphans: readonly Orphan[];
 }
 
-/** The recovery requests that this process may send, each with the wall time since when; undefined where it may not. */
+/** The recovery requests that this process may send. */
 export interface Powers {
+  /** When this process started (wall time): a request that was created before is not sent. */
+  readonly sinceMs: number;
   /** Calls that activate, discard or wipe. */
-  readonly activation: number | undefined;
+  readonly activation: boolean;
   /** Wiping a whole account. */
-  readonly accountReset: number | undefined;
+  readonly accountReset: boolean;
 }
 
 /** Everything that a kind decides on: pure data and pure look-ups. The same pass gives the same step. */

@@ -67,6 +67,13 @@ export const reasons = {
   NotFound: 'The object that the spec names does not exist in the service.',
   ObjectGone:
     'The object is proved gone from the service, and spec.lifecycle.onMissing is Stall or spec.externalId names it.',
+  ToBeDoneByYou: 'The service says that a person must do something before the installation is of use.',
+  NothingToDo: 'Nothing is left to be done by a person.',
+  TokenSuffices: 'No resource of the account waits for a permission of its token.',
+  ChangesPending: 'Changes of the app wait in each environment for its next deployment.',
+  NoChangesPending: 'No change of the app waits for a deployment.',
+  ChangeNotShown:
+    'The service said yes to the same change several times, and what it shows stays as it was; it is not sent again until the spec changes.',
   Contested:
     'Somebody else keeps changing the same field back; it is no longer corrected until the spec is edited, reconcile-at is set, or the field stands as the spec says.',
   EndpointChanged:
@@ -85,21 +92,24 @@ export const reasons = {
   CleanupPending: 'The service still cleans up; the message says what happens next.',
   // Disaster readiness: final for the resource
   ActivationDisabled:
-    'The operator was started without --enable-activation (or, for a whole account, --enable-account-reset), or was given that only after this resource was created, or had not run for 15 minutes; the resource stays as it is. Create another one.',
+    'The operator runs without --enable-activation (or, for a whole account, --enable-account-reset), or started after this resource was created: what is older is never carried out, and nothing was sent. Create another one.',
   Expired: 'spec.validUntil has passed, so nothing is sent any more. Create another resource.',
   Superseded:
     'What the resource pins is no longer so: the configuration, its generation, the recovery point or the operation changed. Look again and create another resource.',
   DestinationMismatch:
     'The names in spec.target are not the ones of the warm destination. Copy status.warmDestination of the protection.',
   ActivationUnavailable: 'The service says that the source cannot be activated; the message carries its reason.',
-  ConfirmationMismatch: 'spec.confirmation or spec.confirmationName is not the name of the source.',
+  ConfirmationMismatch: 'spec.confirmation is not the name of the source.',
   AlreadyActivated:
     'The configuration was activated, or is being activated. If another activation is meant, name the earlier one in spec.afterOperationId.',
   OperationNotActive: 'The operation that the resource names is not the one that the service works on.',
   OperationFailed: 'The service ended the operation without the result that was asked for.',
   // Disaster readiness: the protection
-  ConfigurationGone: 'The protection is gone from the service. It is not set up again until spec.enrolment is raised.',
-  WipedByReset: 'A DisasterReset wiped the protection. It is not set up again until spec.enrolment is raised.',
+  ConfigurationGone: 'The protection is gone from the service. It is not set up again until spec.enrollment is raised.',
+  WipedByReset: 'A DisasterReset wiped the protection. It is not set up again until spec.enrollment is raised.',
+  NotProtected: 'The service lists no protection of the environment: nothing could be recovered.',
+  NotEligible:
+    'The service shows that it would refuse this protection; the message says which field of the spec, and what would be accepted.',
   RecoveryReady: 'The service says that a recovery would work.',
   NeedsAttention: 'The service says that the protection needs attention; the message carries its reason.',
   ChainRollover: 'A new chain of snapshots is being built; until it is complete, recovery is not ready.',

@@ -142,6 +142,8 @@ export type Verdict<Facts> = Aside<Facts> & {
         readonly message: string;
         /** Look again after this long; without it, when something that was read changes, or at the next resync. */
         readonly retryInMs?: number;
+        /** A read that must begin at or after `since` (monotonic): it is asked for while this is said, and its end wakes. */
+        readonly awaits?: { readonly read: Read; readonly since: number };
       }
     | { readonly is: 'stall'; readonly reason: Reason; readonly message: string }
   );

@@ -17,7 +17,7 @@ import type { ObjectPlan } from './plan.ts';
 import { readOf } from './reading.ts';
 import { planRemoval } from './removal.ts';
 import { believedPolls, look, mayBeAlone, refusedFor } from './observe.ts';
-import type { Showing, Step, Verdict } from '../contract/step.ts';
+import type { Notes, Showing, Step, Verdict } from '../contract/step.ts';
 
 /** The next step for an object with plain create, update and delete. */
 export function planObject<Spec, Facts, Item>(
@@ -88,8 +88,9 @@ function keepMatched<Spec, Facts, Item>(
     if (lacking?.is === 'unclear') return lacking.step;
     return lacking === undefined ? correct(plan, pass, id, difference, changed) : gone(plan, pass, id);
   }
+  const note = unshownSoFar(plan, pass, id);
   if (difference.rerecord || pass.memory.applied?.generation !== pass.subject.generation) {
-    return { is: 'again', remember: { applied: whole(plan, pass, difference) }, note: {} };
+    return { is: 'again', remember: { applied: whole(plan, pass, difference) }, note };
   }
   const next = plan.settle?.(pass, found.seen) ?? { is: 'ready' };
   if (next.is !== 'ready') return next;
@@ -98,7 +99,7 @@ function keepMatched<Spec, Facts, Item>(
   const drifted = Object.keys(difference.differing);
   const message = `differs from the spec in ${drifted.join(', ')}; drift is only reported`;
   const ready = drifted.length === 0 ? next : ({ is: 'ready', reason: 'Observed', message } as const);
-  return { ...ready, ...whenDoubtful(plan, pass, id), note: {} };
+  return { ...ready, ...whenDoubtful(plan, pass, id), note };
 }
 
 /** Waits while an older change, whose answer was lost, may still overwrite the newest values. */
@@ -144,6 +145,37 @@ function immutable<Spec, Facts, Item>(
   return { is: 'ready', reason: 'Observed', message, note: {} };
 }
 
+/** So often a change is sent that the service says yes to and never shows. */
+const mostUnshown = 5;
+
+/** Notes that count none of them: somebody asked to try again. */
+export function withoutUnshown({ unshown: _unshown, unshownFor: _for, ...notes }: Notes): Notes {
+  return notes;
+}
+
+/** The notes that count one more of them. */
+function counted({ subject }: Pass<unknown, unknown>, unshown: number): Notes {
+  return { unshown, unshownFor: subject.generation };
+}
+
+/** How often in a row a change for this spec was answered with yes and not shown by a later read. */
+function unshownOf({ notes, subject }: Pass<unknown, unknown>): number {
+  return notes['unshownFor'] === subject.generation ? (notes['unshown'] ?? 0) : 0;
+}
+
+/** The notes of an object that stands as the spec wants it: the count goes once a read that began after our change shows it. */
+function unshownSoFar<Spec, Facts, Item>(
+  plan: ObjectPlan<Spec, Facts, Item>,
+  pass: Pass<Spec, Facts>,
+  id: string,
+): Notes {
+  const { wrote, notes } = pass;
+  const reads = [plan.list(pass), ...(plan.alsoReads?.(pass, id) ?? [])];
+  const isSeen = reads.every((read) => (pass.view.all(read)?.begunAt ?? 0) >= (wrote?.at ?? 0));
+  if (isSeen || notes['unshown'] === undefined) return {};
+  return { unshown: notes['unshown'], ...(notes['unshownFor'] !== undefined && { unshownFor: notes['unshownFor'] }) };
+}
+
 /** The answer to a change was lost: only what was read after it says whether the change is still to be made. */
 function afterDoubt<Spec, Facts, Item>(
   plan: ObjectPlan<Spec, Facts, Item>,
@@ -174,6 +206,11 @@ function correct<Spec, Facts, Item>(
     const message = `somebody else keeps changing ${contested.join(', ')} of ${plan.noun} ${id}; it is left as it is for now`;
     return { is: 'stall', reason: 'Contested', message };
   }
+  const unshown = unshownOf(pass);
+  if (unshown >= mostUnshown) {
+    const message = `the service said yes to ${Object.keys(changed).join(', ')} of ${plan.noun} ${id} ${unshown} times, and no read since shows it; it is not sent again until the spec changes or the service shows it`;
+    return { is: 'stall', reason: 'ChangeNotShown', message };
+  }
   const held = plan.mustWait?.(pass, changed);
   if (held !== undefined) return held;
   const first = plan.requests.updateFirst?.(changed, pass);
@@ -190,6 +227,7 @@ function correct<Spec, Facts, Item>(
       counted: plan.requests.countsUpdate?.(now, pass) ?? false,
       ...(plan.requests.updateAlone && { alone: plan.requests.updateAlone(pass) }),
       wrote: () => only(difference.differing, Object.keys(now)),
+      note: () => (Object.keys(now).some((field) => field in difference.differing) ? counted(pass, unshown + 1) : {}),
       refused: (refusal) =>
         refusal.is !== 'inDoubt'
           ? denied(plan, pass, words, refusal)

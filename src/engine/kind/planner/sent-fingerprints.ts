@@ -114,11 +114,10 @@ export function overwritable(
 /** What is needed to tell until when a lost call may arrive. */
 interface Horizon {
   readonly wallMs: number;
+  /** A call ends this long after its decision; what is late arrives within the horizon after that. */
+  readonly callMs: number;
   readonly horizonMs: number;
 }
-
-/** A call ends this long after its decision; what is late arrives within the horizon after that. */
-const longestCallMs = 30_000;
 
 /**
  * The fingerprint to keep of a value that the service took just now; `before` is what was known when the call was decided on. A
@@ -130,11 +129,11 @@ export function taken(print: string, before: string | undefined, horizon: Horizo
 }
 
 /** Until when an older call with another value may arrive. */
-function mayArriveUntil(print: string, before: string | undefined, { wallMs, horizonMs }: Horizon): number {
+function mayArriveUntil(print: string, before: string | undefined, { wallMs, callMs, horizonMs }: Horizon): number {
   const older = overwritable(before);
   if (older !== undefined) return older.untilMs;
   if (before === undefined || !isInDoubt(before)) return Number.NEGATIVE_INFINITY;
   const { sent, at } = lostOf(withoutEnd(before));
   if (sent === print || at === harmless) return Number.NEGATIVE_INFINITY;
-  return (at === '' ? wallMs : Date.parse(at) + longestCallMs) + horizonMs;
+  return (at === '' ? wallMs : Date.parse(at) + callMs) + horizonMs;
 }

@@ -13,7 +13,7 @@ export interface Cut {
   readonly total: number;
 }
 
-/** What fits, and what was cut from it. */
+/** A value that fits the schema, and the lists that were cut for it. */
 export interface Fitted<Value> {
   readonly value: Value;
   readonly cut: readonly Cut[];

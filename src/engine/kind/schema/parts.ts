@@ -4,7 +4,7 @@ import { withTransition } from './rules.ts';
 import { choice, fields, serviceId, text } from './schema.ts';
 
 /** The account used when a spec names none. */
-export const defaultAccountRef = { kind: 'HostingAccount', name: 'default' } as const;
+const defaultAccountRef = { kind: 'HostingAccount', name: 'default' } as const;
 
 const AccountRef = fields(
   'The account that this object belongs to. Default: the HostingAccount `default` of this namespace.',
@@ -51,29 +51,29 @@ export function externalId(what: string) {
   ).optional();
 }
 
-/** How the operator treats the object; each kind names the parts that apply to it. */
+/** `spec.lifecycle`; each kind names the fields that apply to it. */
 export function lifecycle<Shape extends z.core.$ZodShape>(shape: Shape) {
   return fields('How the operator treats the object in the service.', shape).optional();
 }
 
-/** Whether the service is changed at all. */
+/** `lifecycle.managementPolicy`: change the service, or only observe it. */
 export const managementPolicy = choice(
   'Manage keeps the service equal to this spec. Observe never writes to the service: differences stand in status.drift, and the next call in status.wouldDo. Default: Manage.',
   ['Manage', 'Observe'],
 ).optional();
 
-/** How far an object that was not created here may be taken over. */
+/** `lifecycle.adoption`: the limit for taking over an object that this resource did not create. */
 export const adoption = choice(
   'How far an object that this resource did not create may be taken over: Never, ById when this spec names its id, ByName when exactly one object has the name. The account sets the limit. Default: as the account allows, but not ByName.',
   ['Never', 'ById', 'ByName'],
 ).optional();
 
-/** What deleting the resource does to the object in the service; the kind says what is the default. */
+/** `lifecycle.onDelete`; the kind explains its default. */
 export function onDelete<const Words extends readonly [string, ...string[]]>(words: Words, explanation: string) {
   return choice(`What deleting this resource does to the object in the service. ${explanation}`, words).optional();
 }
 
-/** What to do when the object is proved gone from the service although nobody asked for it. */
+/** `lifecycle.onMissing`: recreate an object that is gone from the service, or stall. */
 export function onMissing(fallback: 'Recreate' | 'Stall') {
   return choice(
     `What to do when the object is proved gone from the service although this resource still exists: Recreate makes a new one, Stall reports it and waits for you. Default: ${fallback}.`,
@@ -81,7 +81,7 @@ export function onMissing(fallback: 'Recreate' | 'Stall') {
   ).optional();
 }
 
-/** What to do about a difference that somebody made in the service. */
+/** `lifecycle.drift`: correct a difference that somebody made in the service, or only report it. */
 export const drift = choice(
   'What to do about a difference that somebody made in the service: Correct writes the spec again, Report only lists it in status.drift. Default: Correct.',
   ['Correct', 'Report'],

@@ -62,7 +62,7 @@ export function immutable<Schema extends z.ZodType>(schema: Schema, message: str
  *
  * Optional values (`self.?a == oldSelf.?a`) would read better, but the API server cannot estimate what comparing them costs.
  */
-export function sameField(path: string): string {
+function sameField(path: string): string {
   return `has(self.${path}) == has(oldSelf.${path}) && (!has(self.${path}) || self.${path} == oldSelf.${path})`;
 }
 

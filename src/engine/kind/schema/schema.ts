@@ -10,9 +10,9 @@ import { annotated, exactlyOne, withRule } from './rules.ts';
 /** The key under which a text says that it is `metadata.name` when absent; the generator makes a root rule of it. */
 export const ownNameKey = 'x-apphosting-defaults-to-name';
 
-/** What stands under `ownNameKey`. */
+/** The value under `ownNameKey`. */
 export interface OwnName {
-  /** Why the name can never be changed; undefined when it can. */
+  /** The reason that the name can never be changed; undefined if it can. */
   readonly fixed: string | undefined;
 }
 

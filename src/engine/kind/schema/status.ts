@@ -72,7 +72,7 @@ export const InternalStatus = {
   ).optional(),
 };
 
-/** What the engine keeps in the status of every object, whatever its kind. */
+/** The status fields of every kind that the engine writes. */
 export const CommonStatus = facts({
   observedGeneration: generation(
     'The generation of the spec that this status is about; -1 before the first look.',

@@ -1,4 +1,4 @@
-/** What status says of a token at most, in characters as the API server counts them. */
+/** The longest token in status, in characters as the API server counts them. */
 const longestToken = 256;
 
 /**

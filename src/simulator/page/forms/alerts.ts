@@ -1,10 +1,10 @@
+import { type Place, type Values, freeName } from './place.ts';
 import { alerts, durations, queryRanges } from '../../alerts/alert.ts';
 import { metricNames, metricThresholds } from '../../alerts/metrics.ts';
 import { contactPoints } from '../../contact-points/contact-point.ts';
 import { type ContactPointType, contactPointTypes } from '../../contact-points/config.ts';
 import { environments } from '../../environments/environment.ts';
-import { type Field, type Form, flag, formsOf, id, json, list, needs, number, text, type Values } from './form.ts';
-import { freeName, type Place } from './place.ts';
+import { type Field, type Form, flag, formsOf, id, json, list, needs, number, text } from './form.ts';
 
 /** A config that is accepted for each type; every secret in it is made up. */
 const configs = {

@@ -1,3 +1,4 @@
+import { type Place, type Values, freeName } from './place.ts';
 import { accounts, everyScope, memberships, regions, tokens } from '../../accounts/records.ts';
 import { alerts } from '../../alerts/alert.ts';
 import { metricNames } from '../../alerts/metrics.ts';
@@ -8,8 +9,7 @@ import { configurations } from '../../disaster/rows.ts';
 import { type Environment, environments } from '../../environments/environment.ts';
 import { faults } from '../../public/faults.ts';
 import { type ReadingName, registry, valuesOf } from '../../readings.ts';
-import { type Field, type Form, flag, formsOf, id, json, list, needs, number, text, type Values } from './form.ts';
-import { freeName, type Place } from './place.ts';
+import { type Field, type Form, flag, formsOf, id, json, list, needs, number, text } from './form.ts';
 
 const byId = { follows: ['id'] };
 const after = number('after');

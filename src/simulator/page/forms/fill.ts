@@ -1,3 +1,4 @@
+import { type Values, placeOf } from './place.ts';
 import { type Fields, object, optional, required, text } from '../../http/fields.ts';
 import { notFound } from '../../http/refusal.ts';
 import type { World } from '../../store/store.ts';
@@ -5,8 +6,7 @@ import { alertForms } from './alerts.ts';
 import { appForms } from './apps.ts';
 import { controlForms } from './control.ts';
 import { environmentForms } from './environments.ts';
-import { type Choice, type Field, type Form, nameOf, type Pick, type Values } from './form.ts';
-import { placeOf } from './place.ts';
+import { type Choice, type Field, type Form, nameOf, type Pick } from './form.ts';
 import { recoveryForms } from './recovery.ts';
 
 /** Every request that the page can send. */

@@ -1,5 +1,5 @@
 import type { Method } from '../../area.ts';
-import type { Place } from './place.ts';
+import type { Place, Values } from './place.ts';
 
 /** The collections whose ids a field may name. */
 export type Pick =
@@ -28,9 +28,6 @@ export interface Field {
   /** The value is filled in anew when one of these fields changes. */
   readonly follows?: readonly string[];
 }
-
-/** The values of a request that are filled in, under the names of its fields; what is undefined is not sent. */
-export type Values = Readonly<Record<string, unknown>>;
 
 /** A value that can be picked, and how it is called. */
 export interface Choice {

@@ -1,7 +1,9 @@
 import { memberships, type Membership, tokens } from '../../accounts/records.ts';
 import type { Collection } from '../../store/collection.ts';
 import type { World } from '../../store/store.ts';
-import type { Values } from './form.ts';
+
+/** The values of a request that are filled in, under the names of its fields; what is undefined is not sent. */
+export type Values = Readonly<Record<string, unknown>>;
 
 /** Where a request is filled in: a world, whose token sends it, and what was chosen already. */
 export interface Place {

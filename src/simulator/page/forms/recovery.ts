@@ -1,3 +1,4 @@
+import type { Place, Values } from './place.ts';
 import { accounts } from '../../accounts/records.ts';
 import { selectablePoints, type SelectablePoint } from '../../disaster/evidence/points.ts';
 import type { Configuration, TargetNames } from '../../disaster/model.ts';
@@ -5,8 +6,7 @@ import { eligibleDestinations, unsupportedReasons } from '../../disaster/protect
 import { configurationOf, configurations, protectionOf, type StoredConfiguration } from '../../disaster/rows.ts';
 import { regionFacts, sourceFacts } from '../../disaster/surroundings.ts';
 import { type Environment, environments } from '../../environments/environment.ts';
-import { type Field, type Form, flag, formsOf, id, json, needs, number, text, type Values } from './form.ts';
-import type { Place } from './place.ts';
+import { type Field, type Form, flag, formsOf, id, json, needs, number, text } from './form.ts';
 
 const account = id('accountId', 'accounts');
 const pages = [text('after'), number('limit')];

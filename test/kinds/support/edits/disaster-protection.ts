@@ -4,7 +4,7 @@ import { accountEdits, lifecycleEdits, quiet, refused, sent, type Edit, type Edi
 
 const settings = {
   destinationRegion: 'us-east',
-  mode: 'Cold',
+  protectionMode: 'Cold',
   snapshotIntervalSeconds: 300,
   validationIntervalSeconds: 86_400,
   rpoTargetSeconds: 3_600,
@@ -73,7 +73,7 @@ const targetRows: readonly Edit[] = [
   },
 ];
 
-const acknowledged = { ...protection, sameRegion: 'Acknowledged' };
+const acknowledged = { ...protection, acknowledgements: ['SameRegion'] };
 const stored = (storage: Spec): Spec => ({ ...protection, storage });
 
 const storageRows: readonly Edit[] = [
@@ -131,17 +131,17 @@ export const disasterProtectionEdits: Edits = {
     row('rtoTargetSeconds', 3_600, { rtoTargetMs: 3_600_000 }),
     row('destinationRegion', 'eu-west', { destinationRegion: 'eu-west', sameRegionAcknowledged: true }, acknowledged),
     {
-      field: 'sameRegion',
+      field: 'acknowledgements',
       before: protection,
       changed: { to: acknowledged, comes: configure({ sameRegionAcknowledged: true }) },
     },
-    { field: 'sameRegion', before: acknowledged, removed: { comes: quiet() } },
-    row('mode', 'Warm', { mode: 'warm', target: planned }, named(whole)),
+    { field: 'acknowledgements', before: acknowledged, removed: { comes: quiet() } },
+    row('protectionMode', 'Warm', { mode: 'warm', target: planned }, named(whole)),
     ...storageRows,
     {
-      field: 'enrolment',
-      before: { ...protection, enrolment: 1 },
-      changed: { to: { ...protection, enrolment: 2 }, comes: quiet() },
+      field: 'enrollment',
+      before: { ...protection, enrollment: 1 },
+      changed: { to: { ...protection, enrollment: 2 }, comes: quiet() },
       removed: { comes: quiet() },
     },
     ...targetRows,

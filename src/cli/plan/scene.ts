@@ -1,0 +1,22 @@
+/** An object of ours, or a Secret or ConfigMap, that takes part. */
+export interface Actor {
+  readonly kind: string;
+  readonly namespace: string;
+  readonly name: string;
+  readonly metadata: Readonly<Record<string, unknown>>;
+  readonly spec: Readonly<Record<string, unknown>>;
+  /** What the cluster shows of it now; absent where that is not known. */
+  readonly live?: { readonly generation: number; readonly status: Readonly<Record<string, unknown>> };
+  /** It may be bound to what has its name, since nobody can say what it is bound to. */
+  readonly presumed?: true;
+}
+
+/** Values by namespace and name: those of a Secret, or those of a ConfigMap. */
+export type Values = ReadonlyMap<string, Readonly<Record<string, string>>>;
+
+/** What there is at one time. */
+export interface Scene {
+  readonly actors: readonly Actor[];
+  readonly secrets: Values;
+  readonly configMaps: Values;
+}

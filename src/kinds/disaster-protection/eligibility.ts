@@ -1,0 +1,52 @@
+/** Refuses settings, before any call, that the service's own list of sources shows to be impossible. */
+import type { Verdict } from '../../engine/kind/contract/step.ts';
+import { drSourcesOf, type ConfigurationItem, type SourceItem } from '../../hosting/requests.ts';
+import { isSameRegionAccepted, type ProtectionPass } from './settings.ts';
+import type { Facts } from './schema.ts';
+
+/** Says why the service would refuse the settings and what it would accept; undefined when the source shows no reason. */
+export function refusedBySource(
+  pass: ProtectionPass,
+  appEnvId: string,
+  configuration: ConfigurationItem | undefined,
+): Verdict<Facts> | undefined {
+  const source = pass.view.one(drSourcesOf(pass.account.accountId), appEnvId)?.item;
+  if (source === undefined) return undefined;
+  const reasons = configuration === undefined ? unsupported(source) : [];
+  const why =
+    reasons.length > 0
+      ? `the service cannot protect environment ${appEnvId}: ${reasons.join('; ')}`
+      : destination(pass, source, configuration);
+  return why === undefined ? undefined : { is: 'stall', reason: 'NotEligible', message: `${why}; nothing is sent` };
+}
+
+/** Every reason that the service gives, of the environment and of each volume. */
+function unsupported({ eligible, unsupportedReasons, volumes }: SourceItem): readonly string[] {
+  if (eligible !== false) return [];
+  const ofVolumes = volumes.filter((volume) => volume.eligible === false);
+  const all = [
+    ...unsupportedReasons,
+    ...ofVolumes.map(({ name, reason = 'not eligible' }) => `volume ${name}: ${reason}`),
+  ];
+  return all.length === 0 ? ['it shows no reason'] : all;
+}
+
+/** The region that is asked for, where the service shows others as eligible, or where it is the region of the source. */
+function destination(
+  { spec }: ProtectionPass,
+  { region, eligibleDestinations }: SourceItem,
+  configuration: ConfigurationItem | undefined,
+): string | undefined {
+  const { destinationRegion } = spec;
+  const { settings } = configuration ?? {};
+  if (destinationRegion === undefined || destinationRegion === settings?.destinationRegion) return undefined;
+  const others = eligibleDestinations.filter((name) => name !== region);
+  const instead = others.length === 0 ? '' : `, or use ${others.join(' or ')}`;
+  if (eligibleDestinations.length > 0 && !eligibleDestinations.includes(destinationRegion)) {
+    return `spec.destinationRegion ${destinationRegion} is not eligible; eligible are ${eligibleDestinations.join(', ')}`;
+  }
+  if (destinationRegion !== region || isSameRegionAccepted(spec) || settings?.sameRegionAcknowledged === true) {
+    return undefined;
+  }
+  return `spec.destinationRegion ${destinationRegion} is the region of the source: add SameRegion to spec.acknowledgements${instead}`;
+}

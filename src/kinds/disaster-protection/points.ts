@@ -1,0 +1,89 @@
+/** Which recovery points status shows: the newest, and a spread back in time, so that people see how far they could go back. */
+import type { ConfigurationItem, PointItem } from '../../hosting/requests.ts';
+import { mostPoints, type Facts } from './schema.ts';
+import { stated } from './stated.ts';
+
+/** One recovery point, as status lists it. */
+export type PointRow = NonNullable<Facts['recoveryPoints']>[number];
+
+const hourMs = 3_600_000;
+const dayMs = 24 * hourMs;
+const weekMs = 7 * dayMs;
+/** Besides the newest points, one is shown for each of these steps back in time. */
+const spreadMs = [
+  ...[1, 2, 4, 8, 12, 18].map((hours) => hours * hourMs),
+  ...[1, 2, 3, 4, 5, 6].map((days) => days * dayMs),
+  ...[1, 2, 3, 4, 6].map((weeks) => weeks * weekMs),
+];
+
+/** The newest first, by the moment up to which each recovers. */
+export function byMoment<Point extends Pick<PointItem, 'cutoffAt' | 'pointId'>>(
+  points: Iterable<Point>,
+): readonly Point[] {
+  const momentOf = ({ cutoffAt }: Point) => Date.parse(cutoffAt) || 0;
+  return [...points].toSorted((a, b) => momentOf(b) - momentOf(a) || (a.pointId < b.pointId ? -1 : 1));
+}
+
+/** All points, those that are shown first: the oldest, for each step back in time the first that is so old, and as many of the newest as fit. */
+function shownFirst(points: Iterable<PointItem>): readonly PointItem[] {
+  const all = byMoment(points);
+  const [newest] = all;
+  if (newest === undefined || all.length <= mostPoints) return all;
+  const chosen = new Set(all.slice(-1));
+  for (const stepMs of spreadMs) {
+    const limit = Date.parse(newest.cutoffAt) - stepMs;
+    const found = all.find(({ cutoffAt }) => Date.parse(cutoffAt) <= limit);
+    if (found !== undefined) chosen.add(found);
+  }
+  for (const point of all) if (chosen.size < mostPoints) chosen.add(point);
+  return [...byMoment(chosen), ...all.filter((point) => !chosen.has(point))];
+}
+
+/** True for a point whose cutoff is a time as an activation can pin it. */
+function hasMoment({ cutoffAt }: PointItem): boolean {
+  return /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:\d\d)$/i.test(cutoffAt);
+}
+
+/** All points as status lists them, those that are shown first; undefined where there are none. */
+export function pointsShown(
+  points: Iterable<PointItem>,
+  configuration: Pick<ConfigurationItem, 'generation'>,
+): PointRow[] | undefined {
+  const rows = pointRows(shownFirst([...points].filter(hasMoment)), configuration);
+  return rows.length === 0 ? undefined : rows;
+}
+
+/** Points in the words of status. */
+export function pointRows(
+  points: readonly PointItem[],
+  { generation }: Pick<ConfigurationItem, 'generation'>,
+): PointRow[] {
+  return points.map((point) => ({
+    selectedOperationId: point.selectedOperationId,
+    pointId: point.pointId,
+    cutoffTime: point.cutoffAt,
+    configurationGeneration: point.generation ?? generation,
+    ...(point.availabilityRequiresVerification !== undefined && {
+      availabilityRequiresVerification: point.availabilityRequiresVerification,
+    }),
+    ...sizingOf(point),
+  }));
+}
+
+const amounts = ['zClouds', 'cpu', 'cpuRequest', 'memoryMb', 'memoryRequestMb'] as const;
+
+/** The size as far as it is shown in a form that makes sense. */
+function sizingOf({ retainedSizing }: PointItem): { readonly sizing?: object } {
+  if (retainedSizing === undefined) return {};
+  const usable = (value: unknown) => (typeof value === 'number' && value >= 0 ? value : undefined);
+  const replicas = usable(retainedSizing['replicas']) ?? usable(retainedSizing['replicaCount']);
+  const capacities = retainedSizing['volumeCapacities'];
+  const sizing = stated<object>({
+    replicas: Number.isInteger(replicas) ? replicas : undefined,
+    ...Object.fromEntries(amounts.map((name) => [name, usable(retainedSizing[name])])),
+    volumeCapacities: Array.isArray(capacities)
+      ? capacities.filter((capacity) => typeof capacity === 'string').slice(0, 50)
+      : undefined,
+  });
+  return sizing === undefined ? {} : { sizing };
+}

@@ -1,0 +1,49 @@
+/** Keeps the stages of an operation in status: in order, each with the time at which the service showed it first. */
+import { isoSeconds } from '../../base/time.ts';
+import type { Told, Notice } from '../../engine/kind/contract/step.ts';
+
+/** The status fields about the stages of one operation. */
+export interface StageFacts {
+  readonly stage?: string | undefined;
+  readonly stageTime?: string | undefined;
+  readonly stages?: readonly { readonly stage: string; readonly observedTime: string }[] | undefined;
+  readonly failedSteps?: number | undefined;
+}
+
+/** Status lists at most this many stages. */
+export const mostStages = 20;
+const longestStage = 64;
+
+/** The same facts with the stage that is shown now; one that is shown already keeps its time. */
+export function atStage<Facts extends StageFacts>(facts: Facts, shown: string | undefined, wallMs: number): Facts {
+  const stage = shown?.slice(0, longestStage);
+  if (stage === undefined || stage === facts.stage) return facts;
+  const observedTime = isoSeconds(wallMs);
+  const stages = [...(facts.stages ?? []), { stage, observedTime }].slice(-mostStages);
+  return { ...facts, stage, stageTime: observedTime, stages };
+}
+
+/** Makes an event of each new stage, and of each step that failed. */
+export function stageNotices(before: StageFacts, now: StageFacts, operationId: string | undefined): readonly Notice[] {
+  const name = operationId === undefined ? 'the operation' : `operation ${operationId}`;
+  const reached = now.stage === before.stage ? [] : [now.stage];
+  const failed = (now.failedSteps ?? 0) > (before.failedSteps ?? 0) ? [now.failedSteps] : [];
+  return [
+    ...reached.map((stage = ''): Notice => ({ type: 'Normal', ...stageTold(name, stage) })),
+    ...failed.map((count): Notice => {
+      return { type: 'Warning', reason: 'StepFailed', note: `${name}: ${count} failed steps in a row` };
+    }),
+  ];
+}
+
+/** The event of the stage that an answer names. */
+export function stageOfReceipt(
+  receipt: { readonly operationId?: string | undefined; readonly phase?: string | undefined } | undefined,
+): Told | undefined {
+  const { operationId, phase } = receipt ?? {};
+  return phase === undefined ? undefined : stageTold(`operation ${operationId ?? '(its id is not shown)'}`, phase);
+}
+
+function stageTold(name: string, stage: string): Told {
+  return { reason: 'StageReached', note: `${name} is ${stage.slice(0, longestStage)}` };
+}

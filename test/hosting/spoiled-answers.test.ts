@@ -1,0 +1,93 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { Clock } from '../../src/base/clock.ts';
+import { Secret } from '../../src/base/secret.ts';
+import type { Outcome, Service } from '../../src/engine/ports.ts';
+import { openHosting } from '../../src/hosting/open.ts';
+import { contactPointsOf, postContactPoint } from '../../src/hosting/requests.ts';
+import { startSimulator, type Listening } from '../../src/simulator/start.ts';
+import { spoilingProxy, spoils, type SpoilingProxy } from '../scenarios/support/spoiling-proxy.ts';
+import { eventually, realClock, realEntropy } from '../support/real-time.ts';
+import { collector, loopbackRules } from './support/around.ts';
+
+/* Our client, a proxy that spoils answers, and the service, on real sockets; what the service has is the judge. */
+
+/** Time that passes ten times as fast. */
+const hurried: Clock = {
+  wall: () => realClock.wall(),
+  monotonic: () => realClock.monotonic() * 10,
+  after: (delayMs, wake) => realClock.after(delayMs / 10, wake),
+};
+
+/** The ways in which the service is never asked. */
+const undone = ['droppedBefore', 'pageBefore', 'redirected', 'unauthorized', 'throttled'];
+
+let simulator: Listening;
+let proxy: SpoilingProxy;
+let service: Service;
+
+beforeAll(async () => {
+  simulator = await startSimulator();
+  proxy = await spoilingProxy(simulator.url);
+  const { log, metrics } = collector();
+  const hosting = openHosting({
+    callMs: 30_000,
+    clock: hurried,
+    entropy: realEntropy,
+    log,
+    metrics,
+    hostRules: loopbackRules,
+  });
+  const pace = { accountId: 'acc_demo', pollSeconds: 60, requestsPerSecond: 1_000, concurrency: 32 };
+  const settings = { baseUrl: proxy.url, token: new Secret('demo-admin'), caBundle: undefined };
+  const opened = hosting.open({ ...settings, ...pace }, () => undefined);
+  if ('refused' in opened) throw new Error(opened.refused);
+  service = opened;
+});
+
+afterAll(async () => {
+  await service.close();
+  await proxy.close();
+  await simulator.close();
+});
+
+/** The names of the contact points that the service has. */
+async function there(): Promise<readonly string[]> {
+  const headers = { authorization: 'demo-admin' };
+  const answer = await fetch(`${simulator.url}/api/public/v1/contact-points?accountId=acc_demo`, { headers });
+  const { contactPoints } = (await answer.json()) as { contactPoints: readonly { readonly name: string }[] };
+  return contactPoints.map(({ name }) => name).toSorted();
+}
+
+async function created(name: string): Promise<Outcome> {
+  const config = { addresses: ['a@example.com'] };
+  const request = postContactPoint({ accountId: 'acc_demo', name, type: 'email', config });
+  return service.send(request, { urgency: 'edit', mayDispatch: () => undefined });
+}
+
+describe.each(Object.keys(spoils))('an answer that is spoiled: %s', (name) => {
+  it('is never taken for something else than what happened, and leads nowhere else', async () => {
+    proxy.spoil = (method) => (method === 'POST' ? name : undefined);
+
+    const outcome = await created(name);
+
+    const known = { committed: 1, refused: 0, notExecuted: 0, notSent: 0 }[outcome.is as string];
+    const count = (await there()).filter((one) => one === name).length;
+    expect(known ?? count, `${outcome.is}`).toBe(count);
+    expect(count).toBe(undone.includes(name) ? 0 : 1);
+    expect(proxy.trapped).toEqual([]);
+  });
+
+  it('keeps a list from being taken for a whole one, and the next one is', async () => {
+    const read = contactPointsOf('acc_demo');
+    const before = service.snapshot(read)?.walk ?? 0;
+    let spoiled = 0;
+    proxy.spoil = () => (spoiled++ === 0 ? name : undefined);
+
+    service.want(read, hurried.monotonic());
+    await eventually('a whole list has come', () => (service.snapshot(read)?.walk ?? 0) > before, 60_000);
+
+    const listed = [...(service.snapshot(read)?.items.values() ?? [])].map((point) => point.name).toSorted();
+    expect(listed).toEqual(await there());
+    expect(spoiled).toBeGreaterThan(0);
+  });
+});
