@@ -30,6 +30,15 @@ const ofOurs = kinds.map(({ plural }) => `${plural}.apphosting.dev`);
 const reads: Permission = { verbs: ['list'], resources: ofOurs };
 const serviceReads = 'svc:read. The Secrets Access role is needed by nothing.';
 
+const ofProtections: readonly Permission[] = [
+  { verbs: ['get'], resources: ['disasterprotections.apphosting.dev'] },
+  {
+    verbs: ['get'],
+    resources: ['hostingaccounts.apphosting.dev', 'clusterhostingaccounts.apphosting.dev', 'secrets'],
+    when: 'to ask the service as the account of the protection does, without the flags of an account',
+  },
+];
+
 /** All of them, in the order of the help. */
 export const commandReferences: readonly CommandReference[] = [
   {
@@ -77,16 +86,8 @@ export const commandReferences: readonly CommandReference[] = [
       service: 'none',
     };
   }),
-  {
-    command: pointsCommand,
-    cluster: [{ verbs: ['get'], resources: ['disasterprotections.apphosting.dev'] }],
-    service: 'none',
-  },
-  {
-    command: activateCommand,
-    cluster: [{ verbs: ['get'], resources: ['disasterprotections.apphosting.dev'] }],
-    service: 'none',
-  },
+  { command: pointsCommand, cluster: ofProtections, service: 'svc:read' },
+  { command: activateCommand, cluster: ofProtections, service: 'svc:read' },
 ];
 
 /** The word that a command is called by. */

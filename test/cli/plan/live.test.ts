@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { isRecord } from '../../../src/base/json.ts';
 import type { AccountReader, Reading } from '../../../src/cli/account/reader.ts';
 import { loadDocuments } from '../../../src/cli/documents/load.ts';
 import { makePlan } from '../../../src/cli/plan/make-plan.ts';
@@ -99,7 +100,8 @@ describe('a plan against a cluster', () => {
 
   it('keeps apart what differs already and is not caused by the documents', async () => {
     const world = await managed();
-    const { alertId } = world.get('MetricAlert', 'it')?.status as { readonly alertId: string };
+    const status = world.get('MetricAlert', 'it')?.status;
+    const alertId = isRecord(status) ? status['alertId'] : undefined;
     await world.request('PATCH', '/alert', { alertId, threshold: 99 });
 
     const made = await planned(world, specs);
