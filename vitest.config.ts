@@ -1,8 +1,12 @@
 import { availableParallelism } from 'node:os';
+import process from 'node:process';
 import { defineConfig } from 'vitest/config';
 
 /** Node reads TypeScript itself: without a runner in between modules load sooner, and run an eighth faster. */
 const experimental = { viteModuleRunner: false };
+
+/** `npm run check` leaves to `npm test` what drives a browser; what it draws less of says test/support/draw.ts. */
+const isQuick = process.env['DRAW'] === 'quick';
 
 /** Two projects: `unit` needs nothing but Node; `scenarios` runs against a real control plane. */
 export default defineConfig({
@@ -13,7 +17,7 @@ export default defineConfig({
           name: 'unit',
           experimental,
           include: ['test/**/*.test.ts'],
-          exclude: ['test/scenarios/**'],
+          exclude: ['test/scenarios/**', ...(isQuick ? ['test/simulator/page-in-browser.test.ts'] : [])],
           testTimeout: 120_000,
           // Nothing in them is shared but code: each worker loads that once. One more than there are cores, as some wait.
           isolate: false,

@@ -49,7 +49,7 @@ const steps: readonly Step[] = [
   { name: 'generated files', fast: true, run: generatedFiles },
   { name: 'unit tests', fast: true, run: unitTests },
   { name: 'control plane', fast: false, run: controlPlane },
-  { name: 'scenarios', fast: false, run: () => vitest('scenarios', wholly) },
+  { name: 'scenarios', fast: false, run: () => vitest('scenarios') },
   { name: 'deploy', fast: false, run: deploy },
 ];
 
@@ -73,28 +73,18 @@ function npm(...args: readonly string[]): Promise<Outcome> {
   return program(process.env['npm_node_execpath'] ?? process.execPath, [script, ...args]);
 }
 
-/** How a project of the tests is run. */
-interface Manner {
-  readonly flags: readonly string[];
-  readonly env: Readonly<Record<string, string>>;
-}
-
-const wholly: Manner = { flags: [], env: {} };
-/** `npm run check` leaves to `npm test` what drives a browser, and draws less. */
-const quickly: Manner = { flags: ['--exclude', 'test/simulator/page-in-browser.test.ts'], env: { DRAW: 'quick' } };
-
 /** Nothing in the unit tests depends on how busy the machine is. */
 function unitTests(): Promise<Outcome> {
-  return vitest('unit', isFast ? quickly : wholly);
+  return vitest('unit', isFast ? { DRAW: 'quick' } : {});
 }
 
 /** Runs one project of the tests. Every test counts at its first try. */
-async function vitest(project: string, { flags, env }: Manner): Promise<Outcome> {
+async function vitest(project: string, env: Readonly<Record<string, string>> = {}): Promise<Outcome> {
   const dir = await mkdtemp(join(tmpdir(), 'apphosting-report-'));
   try {
     const report = join(dir, 'report.json');
     const reporters = ['--reporter=default', '--reporter=json', `--outputFile.json=${report}`];
-    const { failed } = await program(bin('vitest'), ['run', '--project', project, ...reporters, ...flags], env);
+    const { failed } = await program(bin('vitest'), ['run', '--project', project, ...reporters], env);
     const said = reported(await readFile(report, 'utf8').catch(() => undefined), root);
     const failures =
       failed === 0 || said.failures.length > 0

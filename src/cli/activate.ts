@@ -2,7 +2,7 @@ import { stringify } from 'yaml';
 import { activateCommand } from '../config.ts';
 import { apiVersion } from './api-version.ts';
 import { isActivation, sameMoment } from '../kinds/recovery/configurations.ts';
-import { aboutProtection, ageOf, cautionsOn, parseNamed, type Point, type Protection } from './protection.ts';
+import { aboutProtection, ageOf, cautionsOn, parseNamed, type Point, type ProtectionView } from './protection.ts';
 
 /** `apphosting activate NAME --point latest`: prints a manifest, and applies nothing. */
 export function activate(args: readonly string[]): Promise<number> {
@@ -10,7 +10,7 @@ export function activate(args: readonly string[]): Promise<number> {
 }
 
 /** The choices of a person about an activation. */
-export interface Choice {
+export interface PointChoice {
   readonly point: string;
   readonly confirm?: string | undefined;
   readonly environmentName?: string | undefined;
@@ -21,8 +21,8 @@ export interface Choice {
 
 /** The manifest that activates one point, or why there is none. */
 export function manifestOf(
-  protection: Protection,
-  choice: Choice,
+  protection: ProtectionView,
+  choice: PointChoice,
   nowMs: number,
 ): { readonly text: string } | { readonly refused: string } {
   const point = pointOf(protection, choice.point);
@@ -63,7 +63,7 @@ export function manifestOf(
 }
 
 /** The point that was meant; a sentence where it is none or more than one. */
-function pointOf({ facts }: Protection, asked: string): Point | string {
+function pointOf({ facts }: ProtectionView, asked: string): Point | string {
   const { recoveryPoints = [] } = facts;
   const [newest] = recoveryPoints;
   if (newest === undefined) return 'the service lists no recovery point';
@@ -75,7 +75,7 @@ function pointOf({ facts }: Protection, asked: string): Point | string {
 }
 
 /** The names: exactly those of a warm destination, else what was chosen or saved; a sentence where there are none. */
-function targetOf({ facts, spec }: Protection, choice: Choice): object | string {
+function targetOf({ facts, spec }: ProtectionView, choice: PointChoice): object | string {
   const { warmDestination } = facts;
   const saved = warmDestination ?? facts.plannedDestination ?? spec.target;
   const environmentName = choice.environmentName ?? saved?.environmentName;
@@ -100,19 +100,19 @@ function targetOf({ facts, spec }: Protection, choice: Choice): object | string 
 }
 
 /** True when the configuration was activated before. */
-function isAnother({ facts, obstacle }: Protection): boolean {
+function isAnother({ facts, obstacle }: ProtectionView): boolean {
   return facts.activationResult !== undefined || obstacle?.reason === 'AlreadyActivated';
 }
 
 /** Counts earlier activations of this point: the service answers the same content with the same operation. */
-function earlierTries({ facts: { operations = [] } }: Protection, { cutoffTime }: Point): number {
+function earlierTries({ facts: { operations = [] } }: ProtectionView, { cutoffTime }: Point): number {
   const isOfPoint = (shown: string | undefined) => shown === undefined || sameMoment(shown, cutoffTime);
   return operations.filter(({ kind, cutoffTime: cutoffAt }) => isActivation({ kind, cutoffAt }) && isOfPoint(cutoffAt))
     .length;
 }
 
 /** Comments above the manifest: what a person must know and confirm. */
-function notesOn(protection: Protection, point: Point, choice: Choice, nowMs: number): string {
+function notesOn(protection: ProtectionView, point: Point, choice: PointChoice, nowMs: number): string {
   const { confirm, acknowledgeWriters, validMinutes } = choice;
   const lines = [
     `Activates data up to ${point.cutoffTime}, ${ageOf(point.cutoffTime, nowMs)} ago; everything newer is lost there.`,

@@ -7,11 +7,11 @@ import { KubeError, type Hosting, type Log, type Metrics, type Read } from '../e
 import { openHosting } from '../hosting/open.ts';
 import { drPointsOf } from '../hosting/requests.ts';
 import { byMoment, pointRows, type PointRow } from '../kinds/disaster-protection/points.ts';
-import type { Facts, Spec } from '../kinds/disaster-protection/schema.ts';
+import type { DisasterProtectionFacts, DisasterProtectionSpec } from '../kinds/disaster-protection/schema.ts';
 import { realClock, realEntropy } from './run.ts';
 
 /** What the flags of a command say of the service. */
-export interface ServiceSettings {
+export interface PointsSettings {
   readonly baseUrl: string | undefined;
   readonly tokenFile: string | undefined;
   readonly accountId: string | undefined;
@@ -27,7 +27,7 @@ export interface ReadObjects {
 }
 
 /** How one account of the service is reached. */
-export interface Access {
+export interface PointsAccess {
   readonly baseUrl: string;
   readonly token: Secret;
   readonly caBundle: string | undefined;
@@ -35,11 +35,11 @@ export interface Access {
 }
 
 /** The protection whose points are listed. */
-export interface Listed {
+export interface ListedPoints {
   readonly namespace: string;
   readonly configurationId: string;
-  readonly spec: Spec;
-  readonly facts: Facts;
+  readonly spec: DisasterProtectionSpec;
+  readonly facts: DisasterProtectionFacts;
 }
 
 /** All points, newest first, or a sentence on why they could not be listed. */
@@ -56,8 +56,8 @@ const unmeasured: Metrics = { count: () => undefined, gauge: () => undefined, ob
 /** Asks the service for every recovery point of a protection. */
 export async function livePoints(
   objects: ReadObjects,
-  protection: Listed,
-  settings: ServiceSettings,
+  protection: ListedPoints,
+  settings: PointsSettings,
 ): Promise<LivePoints> {
   const access = await accessOf(objects, protection, settings);
   if (typeof access === 'string') return { why: access, asked: false };
@@ -80,7 +80,11 @@ export async function livePoints(
 }
 
 /** The same through a hosting layer that is open. */
-export async function pointsFrom(hosting: Hosting, access: Access, protection: Listed): Promise<LivePoints> {
+export async function pointsFrom(
+  hosting: Hosting,
+  access: PointsAccess,
+  protection: ListedPoints,
+): Promise<LivePoints> {
   const { configurationId, facts } = protection;
   const items = await readWhole(hosting, access, drPointsOf(access.accountId, configurationId));
   if (typeof items === 'string') return { why: items, asked: true };
@@ -90,7 +94,7 @@ export async function pointsFrom(hosting: Hosting, access: Access, protection: L
 /** One list with all its pages; a sentence where it did not come whole. */
 async function readWhole<Item>(
   hosting: Hosting,
-  access: Access,
+  access: PointsAccess,
   read: Read<Item>,
 ): Promise<ReadonlyMap<string, Item> | string> {
   const ended = Promise.withResolvers<string | undefined>();
@@ -112,9 +116,9 @@ async function readWhole<Item>(
 /** How to reach the service: as the flags say, and else as the account of the protection does. */
 export async function accessOf(
   objects: ReadObjects,
-  { namespace, spec }: Pick<Listed, 'namespace' | 'spec'>,
-  { baseUrl, tokenFile, accountId }: ServiceSettings,
-): Promise<Access | string> {
+  { namespace, spec }: Pick<ListedPoints, 'namespace' | 'spec'>,
+  { baseUrl, tokenFile, accountId }: PointsSettings,
+): Promise<PointsAccess | string> {
   const token = tokenFile === undefined ? undefined : await tokenIn(tokenFile);
   if (typeof token === 'string') return token;
   if (token !== undefined && baseUrl !== undefined && accountId !== undefined) {

@@ -6,7 +6,7 @@ import {
   cautionsOn,
   parseNamed,
   type Point,
-  type Protection,
+  type ProtectionView,
   type Said,
 } from './protection.ts';
 
@@ -18,7 +18,7 @@ export function points(args: readonly string[]): Promise<number> {
 type Asked = Pick<Settings<(typeof pointsCommand)['flags']>, 'before' | 'limit' | 'output'>;
 
 /** Prints the points of a protection. */
-export function listing(protection: Protection, { before, limit, output }: Asked, nowMs: number): Said {
+export function listing(protection: ProtectionView, { before, limit, output }: Asked, nowMs: number): Said {
   const { recoveryPoints = [] } = protection.facts;
   const asked = recoveryPoints.filter(({ cutoffTime }) => before === undefined || Date.parse(cutoffTime) <= before);
   const listed = asked.slice(0, limit);
@@ -47,7 +47,7 @@ export function listing(protection: Protection, { before, limit, output }: Asked
 
 /** The points as a table, newest first. */
 function tableOf(
-  protection: Protection,
+  protection: ProtectionView,
   { listed, total }: { readonly listed: readonly Point[]; readonly total: number },
   nowMs: number,
 ): string {

@@ -3,18 +3,18 @@ import { CoreV1Api, CustomObjectsApi } from '@kubernetes/client-node';
 import type { Clock } from '../base/clock.ts';
 import { parseFlags, wholeEnvironment, type CommandLine, type Flag, type Parsed, type Settings } from '../config.ts';
 import { group, version } from '../engine/objects/names.ts';
-import { Facts, Spec } from '../kinds/disaster-protection/schema.ts';
+import { DisasterProtectionFacts, DisasterProtectionSpec } from '../kinds/disaster-protection/schema.ts';
 import { ask, findCluster } from '../kube/client/api-classes.ts';
-import { livePoints, type LivePoints, type ServiceSettings } from './live-points.ts';
+import { livePoints, type LivePoints, type PointsSettings } from './live-points.ts';
 import { realClock } from './run.ts';
 
 /** A protection as the commands need it. */
-export interface Protection {
+export interface ProtectionView {
   readonly name: string;
   readonly namespace: string;
   readonly configurationId: string;
-  readonly spec: Spec;
-  readonly facts: Facts;
+  readonly spec: DisasterProtectionSpec;
+  readonly facts: DisasterProtectionFacts;
   /** The message of RecoveryReady, when it is not True. */
   readonly doubt: string | undefined;
   /** The reason and message of ActivationAvailable, when it is False. */
@@ -29,10 +29,10 @@ export type Said =
   | { readonly refused: string };
 
 /** One recovery point, as status lists it. */
-export type Point = NonNullable<Facts['recoveryPoints']>[number];
+export type Point = NonNullable<DisasterProtectionFacts['recoveryPoints']>[number];
 
 /** Which protection a command is about, and where. */
-interface Asked extends ServiceSettings {
+interface Asked extends PointsSettings {
   readonly name: string;
   readonly kubeconfig: string | undefined;
   readonly context: string | undefined;
@@ -61,7 +61,7 @@ export function parseNamed<F extends Readonly<Record<string, Flag<unknown>>>>(
 export async function aboutProtection<S extends Asked>(
   name: string,
   parsed: Parsed<S>,
-  textOf: (protection: Protection, settings: S, nowMs: number) => Said,
+  textOf: (protection: ProtectionView, settings: S, nowMs: number) => Said,
 ): Promise<number> {
   if (parsed.kind === 'help') {
     process.stdout.write(parsed.text);
@@ -87,7 +87,7 @@ function complain(line: string, code: number): number {
 }
 
 /** Reads a protection from the cluster and its points from the service; a sentence where there is no protection to read. */
-async function readProtection(asked: Asked, clock: Clock): Promise<Protection | string> {
+async function readProtection(asked: Asked, clock: Clock): Promise<ProtectionView | string> {
   const { kubeconfig, context, name } = asked;
   const cluster = await findCluster({
     clock,
@@ -116,7 +116,7 @@ async function readProtection(asked: Asked, clock: Clock): Promise<Protection | 
 }
 
 /** The protection with the points that the service lists; without an answer, with those of status. */
-export function withPoints(protection: Protection, live: LivePoints): Protection {
+export function withPoints(protection: ProtectionView, live: LivePoints): ProtectionView {
   if ('why' in live) return { ...protection, stale: live };
   const { obstacle, facts } = protection;
   const isGone = live.points.length > 0 && obstacle?.reason === 'NoRecoveryPoint';
@@ -133,10 +133,10 @@ export function protectionFrom(object: {
   readonly namespace: string;
   readonly spec: unknown;
   readonly status: unknown;
-}): Protection | string {
+}): ProtectionView | string {
   const { name, namespace } = object;
-  const spec = Spec.safeParse(object.spec);
-  const facts = Facts.safeParse(object.status ?? {});
+  const spec = DisasterProtectionSpec.safeParse(object.spec);
+  const facts = DisasterProtectionFacts.safeParse(object.status ?? {});
   const { configurationId, conditions = [] } = (object.status ?? {}) as {
     configurationId?: unknown;
     conditions?: readonly {
@@ -158,7 +158,7 @@ export function protectionFrom(object: {
 }
 
 /** Warnings about a list of points, for whoever chooses one. */
-export function cautionsOn({ facts, doubt, obstacle }: Protection, nowMs: number): readonly string[] {
+export function cautionsOn({ facts, doubt, obstacle }: ProtectionView, nowMs: number): readonly string[] {
   const { recoveryPoints: [newest] = [], settings } = facts;
   const intervalMs = (settings?.snapshotIntervalSeconds ?? Number.POSITIVE_INFINITY) * 1_000;
   const isOld = newest !== undefined && nowMs - Date.parse(newest.cutoffTime) > 2 * intervalMs;

@@ -1,5 +1,5 @@
 /** Permissions: for the operator from what it uses, for users by what a kind can do. */
-import { accesses, type Access } from '../engine/kind/contract/access.ts';
+import { accesses, type KubePermission } from '../engine/kind/contract/access.ts';
 import type { KindIdentity } from '../engine/kind/contract/define.ts';
 import { group } from './manifest.ts';
 
@@ -39,7 +39,7 @@ function ownKinds(kinds: readonly KindIdentity[]): readonly PolicyRule[] {
   ];
 }
 
-function used(where: readonly Access['where'][]): readonly PolicyRule[] {
+function used(where: readonly KubePermission['where'][]): readonly PolicyRule[] {
   return accesses
     .filter((access) => where.includes(access.where))
     .map(({ group: apiGroup, resources, verbs }) => ({ apiGroups: [apiGroup], resources, verbs }));

@@ -15,7 +15,7 @@ import { Subscriptions } from './objects/subscriptions.ts';
 import { keyOf, keyOfObject, partsOfKey, reconcileToken } from './objects/names.ts';
 import type { CacheEvent, KubeObject, Service, WalkListener } from './ports.ts';
 import type { EngineOptions, EngineParts } from './context/parts.ts';
-import { urgencies, WorkQueue, type Place, type QueueUrgency } from './queue/work-queue.ts';
+import { urgencies, WorkQueue, type QueuePlace, type QueueUrgency } from './queue/work-queue.ts';
 import { allowanceOf } from './account/settings.ts';
 import { InProcessStates } from './objects/in-process.ts';
 import { OpenCreates } from './objects/open-creates.ts';
@@ -233,7 +233,7 @@ export class Engine {
   }
 
   /** Accounts themselves are never held: they say what is wrong with the service. */
-  #placeOf(key: string): Place {
+  #placeOf(key: string): QueuePlace {
     const stored = this.#parts.objects.get(key);
     const account = stored === undefined || stored.kind.life === 'account' ? '' : stored.account;
     return { namespace: partsOfKey(key).namespace, account };

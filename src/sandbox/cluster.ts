@@ -17,7 +17,7 @@ const answerMs = 10_000;
 const fieldManager = 'apphosting-sandbox';
 
 /** How to reach an API server. */
-export interface Access {
+export interface ClusterAccess {
   readonly url: string;
   readonly ca: string;
   readonly adminToken: string;
@@ -31,7 +31,7 @@ interface Served {
 }
 
 /** The little that a sandbox needs of the Kubernetes API. */
-export interface Cluster {
+export interface SandboxCluster {
   /** Server-side apply. Throws `CannotStart` with the API server's words when it refuses. */
   readonly apply: (manifest: Manifest) => Promise<void>;
   /** The objects of a kind in all namespaces. */
@@ -44,7 +44,7 @@ export interface Cluster {
 }
 
 /** Access to a cluster as its administrator, through the API classes of client-node. */
-export function clusterAt({ url, ca, adminToken }: Access): Cluster {
+export function clusterAt({ url, ca, adminToken }: ClusterAccess): SandboxCluster {
   const config = new ConnectedConfig(ca, answerMs);
   const cluster = { name: 'sandbox', server: url, caData: Buffer.from(ca).toString('base64'), skipTLSVerify: false };
   config.loadFromClusterAndUser(cluster, { name: 'admin', token: adminToken });

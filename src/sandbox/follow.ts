@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Cluster } from './cluster.ts';
+import type { SandboxCluster } from './cluster.ts';
 import type { Manifest } from './manifests.ts';
 import { keyOf, rowOf } from './table.ts';
 import type { Row } from './table.ts';
@@ -10,7 +10,7 @@ const groupVersion = `${group}/v1alpha1`;
 
 /** What is watched, and how the one who watches is told. */
 export interface Following {
-  readonly cluster: Cluster;
+  readonly cluster: SandboxCluster;
   readonly show: (rows: readonly Row[]) => void;
   readonly signal: AbortSignal;
 }
@@ -55,12 +55,12 @@ export function ours(samples: readonly Manifest[]): readonly Manifest[] {
   return samples.filter(({ apiVersion }) => apiVersion.startsWith(`${group}/`));
 }
 
-async function currentRows(cluster: Cluster): Promise<readonly Row[] | undefined> {
+async function currentRows(cluster: SandboxCluster): Promise<readonly Row[] | undefined> {
   const lists = await listAll(cluster).catch(() => undefined);
   return lists?.flatMap(({ kind, objects }) => objects.map((object) => rowOf(kind, object)));
 }
 
-async function listAll(cluster: Cluster) {
+async function listAll(cluster: SandboxCluster) {
   const kinds = await cluster.served(groupVersion);
   return Promise.all(
     kinds.map(async ({ kind, plural }) => ({ kind, objects: await cluster.list(groupVersion, plural) })),

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { CannotStart } from './control-plane/cannot-start.ts';
 import { freePorts, isFree } from './control-plane/ports.ts';
 import { clusterAt } from './cluster.ts';
-import type { Cluster } from './cluster.ts';
+import type { SandboxCluster } from './cluster.ts';
 import { keepPorts, portsIn, writeWhole } from './data-folder.ts';
 import type { Ports } from './data-folder.ts';
 import { inApplyOrder, manifestsIn } from './manifests.ts';
@@ -19,7 +19,7 @@ export interface Recipe extends Omit<Making, 'ports' | 'onRevived'> {
 
 /** A sandbox that is up. */
 export interface Sandbox {
-  readonly cluster: Cluster;
+  readonly cluster: SandboxCluster;
   readonly urls: Urls;
   readonly kubeconfigPath: string;
   /** Rejects when a part does not stay up; never resolves. */
@@ -47,7 +47,7 @@ export async function launch(recipe: Recipe): Promise<Sandbox> {
   const ports = await choosePorts(dir);
   const writePids = () => writeWhole(files.pids, JSON.stringify(parts.pids()));
   const parts: Parts = new Parts({ ...recipe, ports, onRevived: writePids });
-  let cluster: Cluster | undefined;
+  let cluster: SandboxCluster | undefined;
   const stop = async () => {
     await cluster?.close();
     await parts.stop();
@@ -77,7 +77,7 @@ export async function launch(recipe: Recipe): Promise<Sandbox> {
 }
 
 /** The definitions of the kinds, and the Secret that samples refer to. */
-async function install(cluster: Cluster, crds: readonly Manifest[], simulatorUrl: string): Promise<void> {
+async function install(cluster: SandboxCluster, crds: readonly Manifest[], simulatorUrl: string): Promise<void> {
   await Promise.all(crds.map((crd) => cluster.apply(crd)));
   await cluster.established(crds.map(({ metadata }) => metadata.name));
   await cluster.apply({

@@ -44,7 +44,7 @@ export function stateOf({ ready, reason, state, message }: Row): string {
 }
 
 /** The colours of a table, or none. */
-export interface Paint {
+export interface TablePaint {
   readonly good: (text: string) => string;
   readonly bad: (text: string) => string;
   readonly faint: (text: string) => string;
@@ -53,19 +53,19 @@ export interface Paint {
 const esc = '\u001B[';
 
 /** Colours for a terminal. */
-export const colours: Paint = {
+export const colours: TablePaint = {
   good: (text) => `${esc}32m${text}${esc}39m`,
   bad: (text) => `${esc}33m${text}${esc}39m`,
   faint: (text) => `${esc}2m${text}${esc}22m`,
 };
 
 /** No colours. */
-export const plain: Paint = { good: (text) => text, bad: (text) => text, faint: (text) => text };
+export const plain: TablePaint = { good: (text) => text, bad: (text) => text, faint: (text) => text };
 
 const headings = ['KIND', 'NAME', 'READY', 'STATE', 'WHAT'] as const;
 
 /** The table as lines that fit a terminal. */
-export function tableOf(rows: readonly Row[], size: { columns: number; rows: number }, paint: Paint): string[] {
+export function tableOf(rows: readonly Row[], size: { columns: number; rows: number }, paint: TablePaint): string[] {
   const cells = rows.map((row) => [
     row.kind,
     row.namespace === '' || row.namespace === 'default' ? row.name : `${row.namespace}/${row.name}`,

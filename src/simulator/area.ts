@@ -17,9 +17,9 @@
  * rule (delays, rate windows) belong to the pipeline, not to an area.
  */
 import type { AnyCollection } from './store/collection.ts';
-import type { Fields } from './http/fields.ts';
-import type { Membership, Scope, Token } from './accounts/records.ts';
-import type { Refusal } from './http/refusal.ts';
+import type { BodyFields } from './http/fields.ts';
+import type { MembershipRecord, Scope, Token } from './accounts/records.ts';
+import type { RequestRefusal } from './http/refusal.ts';
 import type { World } from './store/store.ts';
 
 /** A verb of HTTP that the service knows. */
@@ -28,15 +28,15 @@ export type Method = 'GET' | 'POST' | 'PATCH' | 'DELETE';
 /** The caller of a public request. */
 export interface Caller {
   readonly token: Token;
-  readonly memberships: readonly Membership[];
+  readonly memberships: readonly MembershipRecord[];
 }
 
 /** One public request as a handler sees it. */
-export interface Call {
+export interface AreaCall {
   readonly world: World;
   readonly caller: Caller;
-  readonly query: Fields;
-  readonly body: Fields;
+  readonly query: BodyFields;
+  readonly body: BodyFields;
   /** An injected fault: lists as they were so long ago. */
   readonly staleListMs?: number;
   /** An injected fault: creating a solution stops after so many components. */
@@ -44,15 +44,15 @@ export interface Call {
 }
 
 /** The answer of a handler; the readings shape its body before it is sent. */
-export interface Answer {
+export interface AreaAnswer {
   readonly status: number;
   readonly body?: unknown;
   /** An error that is answered although what the handler did so far stays. */
-  readonly refusal?: Refusal;
+  readonly refusal?: RequestRefusal;
 }
 
 /** 200 with a body. */
-export function ok(body?: unknown): Answer {
+export function ok(body?: unknown): AreaAnswer {
   return body === undefined ? { status: 200 } : { status: 200, body };
 }
 
@@ -67,7 +67,7 @@ export interface Route {
    * reading `fields.unknown` decides about others. Absent where the interface itself says that others are not accepted.
    */
   readonly takes?: readonly string[];
-  readonly handle: (call: Call) => Answer;
+  readonly handle: (call: AreaCall) => AreaAnswer;
 }
 
 /** One request to the control surface. */
@@ -75,8 +75,8 @@ export interface ControlCall {
   readonly world: World;
   /** The part of the path where the route says `:id`, or an empty string. */
   readonly id: string;
-  readonly query: Fields;
-  readonly body: Fields;
+  readonly query: BodyFields;
+  readonly body: BodyFields;
 }
 
 /** A route of the control surface; the path is relative to /_sim and may end in `/:id` or have it in the middle. */
@@ -84,7 +84,7 @@ export interface ControlRoute {
   readonly method: Method;
   readonly path: string;
   readonly does: string;
-  readonly handle: (call: ControlCall) => Answer;
+  readonly handle: (call: ControlCall) => AreaAnswer;
 }
 
 /** The function that runs when a timer fires. */

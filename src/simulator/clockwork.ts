@@ -9,7 +9,7 @@ import type { Journal } from './store/journal.ts';
 import type { Commit } from './store/ledger.ts';
 import { accounts, credentials, memberships, regions, tokens } from './accounts/records.ts';
 import type { KeptRequests, LoggedRequest, RequestLog } from './store/requests.ts';
-import { type RequestLine, type SavedWorld, settings, type Step } from './store/saved.ts';
+import { type RequestLine, type SavedWorld, settings, type SavedStep } from './store/saved.ts';
 import { type Cause, Store, type World } from './store/store.ts';
 import { type Timer, timers } from './store/timers.ts';
 
@@ -99,7 +99,7 @@ export class Clockwork {
   }
 
   /** Goes on from a state that was left on disk. */
-  resume(world: SavedWorld, kept: KeptRequests | undefined, lines: readonly (Step | RequestLine)[]): void {
+  resume(world: SavedWorld, kept: KeptRequests | undefined, lines: readonly (SavedStep | RequestLine)[]): void {
     const { requests } = this.#parts;
     this.store.load(world);
     requests.resume(kept ?? noRequests(lastRequestOf(world.ledger)));

@@ -16,7 +16,7 @@ import { servePage } from './page/serve.ts';
 import { PublicInterface, publicPrefix } from './public/interface.ts';
 import { changeReadings, defaultReadings, type Readings } from './readings.ts';
 import { type KeptRequests, RequestLog } from './store/requests.ts';
-import { type RequestLine, type SavedWorld, settings, type Step } from './store/saved.ts';
+import { type RequestLine, type SavedWorld, settings, type SavedStep } from './store/saved.ts';
 import { Store } from './store/store.ts';
 import { type Timer, timers } from './store/timers.ts';
 import { namedWorld, type StartWorld } from './worlds.ts';
@@ -48,7 +48,7 @@ export interface SimulatorOptions {
 interface Resumed {
   readonly world: SavedWorld;
   readonly requests?: KeptRequests;
-  readonly lines: readonly (Step | RequestLine)[];
+  readonly lines: readonly (SavedStep | RequestLine)[];
 }
 
 /** A running simulator. */

@@ -2,14 +2,14 @@ import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 import { manifestOf } from '../../src/cli/activate.ts';
 import { listing } from '../../src/cli/points.ts';
-import { parseNamed, protectionFrom, withPoints, type Protection } from '../../src/cli/protection.ts';
+import { parseNamed, protectionFrom, withPoints, type ProtectionView } from '../../src/cli/protection.ts';
 import { activateCommand } from '../../src/config.ts';
-import { Spec } from '../../src/kinds/recovery-activation/schema.ts';
+import { RecoveryActivationSpec } from '../../src/kinds/recovery-activation/schema.ts';
 
 const nowMs = Date.UTC(2026, 0, 31, 12);
 const [newest, older] = ['a1'.repeat(32), 'a2'.repeat(32)];
 
-function aProtection(more: object = {}): Protection {
+function aProtection(more: object = {}): ProtectionView {
   const point = (pointId: string, cutoffTime: string) => ({
     selectedOperationId: 'op_1',
     pointId,
@@ -37,7 +37,7 @@ function aProtection(more: object = {}): Protection {
 const asked = { before: undefined, limit: 50, output: 'table' } as const;
 
 /** What apphosting points prints. */
-function textOf(protection: Protection, more: object = {}): string {
+function textOf(protection: ProtectionView, more: object = {}): string {
   const said = listing(protection, { ...asked, ...more }, nowMs);
   return 'text' in said ? said.text : '';
 }
@@ -52,7 +52,7 @@ describe('apphosting activate', () => {
       kind: 'RecoveryActivation',
       metadata: { name: 'orders-20260131t120000', namespace: 'team' },
     });
-    expect(Spec.parse(object.spec)).toMatchObject({
+    expect(RecoveryActivationSpec.parse(object.spec)).toMatchObject({
       configurationId: 'cfg_1',
       recoveryPoint: { pointId: newest, cutoffTime: '2026-01-31T11:55:00.000Z', configurationGeneration: 3 },
       target: { environmentName: 'recovered', appName: 'orders-recovered', createNewApp: true },

@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest';
 import { appEnvironment } from '../../src/kinds/app-environment/app-environment.ts';
 import type { Call, JournalEntry, Memory } from '../../src/engine/kind/contract/step.ts';
-import type { Facts } from '../../src/kinds/app-environment/schema.ts';
+import type { AppEnvironmentFacts } from '../../src/kinds/app-environment/schema.ts';
 import { byId, deployed, fresh, list, oneSent, shown, type Row } from './support/environments.ts';
 import { aPass, callIn, inShort, print, settledStep, shows } from './support/pass.ts';
 
-const second: Partial<Memory<Facts>> = deployed(oneSent);
+const second: Partial<Memory<AppEnvironmentFacts>> = deployed(oneSent);
 const spec2 = { ...byId, deploy: { image: 'r/x:2' } };
 const startedAt = new Date(1_767_225_600_000).toISOString();
 
@@ -23,7 +23,7 @@ function entry(change: Partial<JournalEntry> = {}): JournalEntry {
   };
 }
 
-type Sent = Partial<Memory<Facts>> & { readonly journal: JournalEntry };
+type Sent = Partial<Memory<AppEnvironmentFacts>> & { readonly journal: JournalEntry };
 
 const after = 1_767_225_601_000;
 const late = {
@@ -224,7 +224,7 @@ describe('a deployment in doubt whose environment is gone', () => {
 });
 
 /** What is remembered while a call is under way. */
-function sent(before: Partial<Memory<Facts>>, { meanwhile, journal }: Call<Facts>): Sent {
+function sent(before: Partial<Memory<AppEnvironmentFacts>>, { meanwhile, journal }: Call<AppEnvironmentFacts>): Sent {
   return { ...before, ...meanwhile, journal: { ...entry(), ...journal } };
 }
 

@@ -1,16 +1,16 @@
 import { describe, expect, it } from 'vitest';
 import { differenceOf, itemOf, type ProtectionPass } from '../../src/kinds/disaster-protection/settings.ts';
-import type { Spec } from '../../src/kinds/disaster-protection/schema.ts';
+import type { DisasterProtectionSpec } from '../../src/kinds/disaster-protection/schema.ts';
 import { aConfiguration, aPass, noMemory } from './support/disaster-pass.ts';
 
-function aProtectionPass(spec: Partial<Spec>): ProtectionPass {
+function aProtectionPass(spec: Partial<DisasterProtectionSpec>): ProtectionPass {
   return { ...aPass(), spec: { environmentRef: { externalId: 'env_1' }, ...spec }, memory: noMemory };
 }
 
 const saved = { envName: 'recovered', appName: 'orders-recovered', createNewApp: true };
 
 describe('the item that sets a protection up', () => {
-  it.each<readonly [because: string, spec: Partial<Spec>, expected: object]>([
+  it.each<readonly [because: string, spec: Partial<DisasterProtectionSpec>, expected: object]>([
     ['the spec says nothing', {}, {}],
     ['storage is the source’s', { storage: { source: 'Inherited' } }, {}],
     ['storage is the platform’s', { storage: { source: 'Platform' } }, { storageCredentialId: null }],
@@ -79,7 +79,7 @@ describe('the item of an edit', () => {
       settings: { ...settings, snapshotIntervalMs: 300_500 },
       plannedDestination: saved,
     });
-    const spec: Partial<Spec> = {
+    const spec: Partial<DisasterProtectionSpec> = {
       destinationRegion: 'us-east',
       protectionMode: 'Cold',
       storage: { source: 'Credential', credentialId: 'cred_1' },
@@ -97,7 +97,9 @@ describe('the item of an edit', () => {
 describe('the names of a recovered environment', () => {
   const named = { environmentName: 'recovered', appName: 'orders-recovered' };
 
-  it.each<readonly [because: string, target: NonNullable<Spec['target']>, differing: readonly string[]]>([
+  it.each<
+    readonly [because: string, target: NonNullable<DisasterProtectionSpec['target']>, differing: readonly string[]]
+  >([
     ['a database gets a new app also where that is left out', named, []],
     ['a database gets a new app also where false is written out', { ...named, createNewApp: false }, []],
     ['the service trims names', { ...named, appName: ' orders-recovered ', createNewApp: false }, []],

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import type { Memory } from '../../src/engine/kind/contract/step.ts';
 import { appEnvsOf, type AppRecord } from '../../src/hosting/requests.ts';
 import { hostedApp } from '../../src/kinds/hosted-app/hosted-app.ts';
-import type { Facts } from '../../src/kinds/hosted-app/schema.ts';
+import type { HostedAppFacts } from '../../src/kinds/hosted-app/schema.ts';
 import { bound, git, image, imageApplied, shownApp, source } from './support/apps.ts';
 import { anEnvironment } from './support/environments.ts';
 import { aPass, callIn, inShort, settledStep, shows, type PassOptions, type Shown } from './support/pass.ts';
@@ -16,8 +16,8 @@ function withEnvironment(change: Partial<AppRecord> = {}): readonly Shown[] {
 }
 
 /** What an app is sent, one call after the other, as long as the service takes it and shows what it took. */
-function sentUntilRest(options: PassOptions<Facts>, shown: readonly Partial<AppRecord>[]) {
-  let memory: Partial<Memory<Facts>> = options.memory ?? {};
+function sentUntilRest(options: PassOptions<HostedAppFacts>, shown: readonly Partial<AppRecord>[]) {
+  let memory: Partial<Memory<HostedAppFacts>> = options.memory ?? {};
   const sent: unknown[] = [];
   for (const change of shown) {
     const next = () => hostedApp.step(aPass(hostedApp, { ...options, memory, shown: withEnvironment(change) }));

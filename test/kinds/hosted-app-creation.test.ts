@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest';
 import { appsOf } from '../../src/hosting/requests.ts';
 import { hostedApp } from '../../src/kinds/hosted-app/hosted-app.ts';
-import type { Facts } from '../../src/kinds/hosted-app/schema.ts';
+import type { HostedAppFacts } from '../../src/kinds/hosted-app/schema.ts';
 import { bound, image, presets, shownApp } from './support/apps.ts';
 import { aPass, callIn, settledStep, shows, type PassOptions } from './support/pass.ts';
 
-interface Row extends PassOptions<Facts> {
+interface Row extends PassOptions<HostedAppFacts> {
   readonly because: string;
   readonly body: object;
 }

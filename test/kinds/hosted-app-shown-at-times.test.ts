@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import type { Memory } from '../../src/engine/kind/contract/step.ts';
 import { appsOf, type AppRecord } from '../../src/hosting/requests.ts';
 import { hostedApp } from '../../src/kinds/hosted-app/hosted-app.ts';
-import type { Facts } from '../../src/kinds/hosted-app/schema.ts';
+import type { HostedAppFacts } from '../../src/kinds/hosted-app/schema.ts';
 import { bound, git, presets, shownApp, source } from './support/apps.ts';
 import { callIn, inShort, print, settledStep, shows } from './support/pass.ts';
 
@@ -72,7 +72,7 @@ describe('a field that the service shows at times only', () => {
   it('is applied at once twice at most when the answers are lost, and again while it shows not to have arrived', () => {
     const options = { spec: { ...fromConfigMap, applyImmediately: true }, configMaps };
     const first = bound({ port: 8080, useImage: false, 'source.dockerfilePath': 'a.Dockerfile' });
-    const lost = (memory: Partial<Memory<Facts>>, shown: Partial<AppRecord>) => {
+    const lost = (memory: Partial<Memory<HostedAppFacts>>, shown: Partial<AppRecord>) => {
       const step = settledStep(hostedApp, { ...options, memory, shown: shownApp(shown) });
       return { ...memory, ...callIn(step).meanwhile };
     };

@@ -1,12 +1,12 @@
 import { describe, expect, it } from 'vitest';
 import { hostedApp } from '../../src/kinds/hosted-app/hosted-app.ts';
-import type { Facts } from '../../src/kinds/hosted-app/schema.ts';
+import type { HostedAppFacts } from '../../src/kinds/hosted-app/schema.ts';
 import { appEnvsOf, appOf, appsOf, type AppRecord } from '../../src/hosting/requests.ts';
 import { bound, git, image, imageApplied, presets, shownApp, source } from './support/apps.ts';
 import { anEnvironment } from './support/environments.ts';
 import { aPass, callIn, inShort, settledStep, shows, type PassOptions } from './support/pass.ts';
 
-interface Row extends PassOptions<Facts> {
+interface Row extends PassOptions<HostedAppFacts> {
   readonly because: string;
   readonly body: object;
 }
@@ -129,7 +129,7 @@ const changes: readonly Row[] = [
   },
 ];
 
-const other: readonly (PassOptions<Facts> & { because: string; comesTo: string })[] = [
+const other: readonly (PassOptions<HostedAppFacts> & { because: string; comesTo: string })[] = [
   { because: 'a preset with a slip of a key', spec: { ...image, preset: 'NEXTJS' }, comesTo: 'stall UnknownPreset' },
   {
     because: 'another repository than the spec says',

@@ -2,8 +2,8 @@ import { z } from 'zod';
 import { describe, expect, it } from 'vitest';
 import { fit } from '../../src/engine/kind/schema/fit.ts';
 import { InternalStatus } from '../../src/engine/kind/schema/status.ts';
-import { Facts as MemberFacts } from '../../src/kinds/member-access/schema.ts';
-import { Facts as SolutionFacts } from '../../src/kinds/solution-installation/schema.ts';
+import { MemberAccessFacts as MemberFacts } from '../../src/kinds/member-access/schema.ts';
+import { SolutionInstallationFacts as SolutionFacts } from '../../src/kinds/solution-installation/schema.ts';
 import { aWorld, conditionOf, statusOf } from './support/world.ts';
 
 /** As long as an id of the service may be. */

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import type { Related } from '../../src/engine/kind/contract/pass.ts';
 import type { Memory } from '../../src/engine/kind/contract/step.ts';
 import { memberAccess } from '../../src/kinds/member-access/member-access.ts';
-import type { Facts } from '../../src/kinds/member-access/schema.ts';
+import type { MemberAccessFacts } from '../../src/kinds/member-access/schema.ts';
 import { appEnvsOf, memberAccessOf, type AppEnvItem } from '../../src/hosting/requests.ts';
 import { callIn, inShort, settledStep, shows, type PassOptions, type Shown } from './support/pass.ts';
 
@@ -27,7 +27,7 @@ const restricted = (...ids: readonly string[]) => ({
 });
 
 /** What is remembered after these ids were applied for the spec of a generation. */
-function applied(generation: number, ...ids: readonly string[]): Partial<Memory<Facts>> {
+function applied(generation: number, ...ids: readonly string[]): Partial<Memory<MemberAccessFacts>> {
   return {
     id: 'mem_1',
     ownership: 'Adopted',
@@ -37,14 +37,17 @@ function applied(generation: number, ...ids: readonly string[]): Partial<Memory<
 }
 
 /** The same, and these were asked for once. */
-function withdrawn(memory: Partial<Memory<Facts>>, ...ids: readonly string[]): Partial<Memory<Facts>> {
+function withdrawn(
+  memory: Partial<Memory<MemberAccessFacts>>,
+  ...ids: readonly string[]
+): Partial<Memory<MemberAccessFacts>> {
   return { ...memory, facts: { ...memory.facts, askedAppEnvIds: [...ids] } };
 }
 
 const patch = (...ids: readonly string[]) =>
   `PATCH /member/env-access ${JSON.stringify({ accountId: 'acc_1', membershipId: 'mem_1', allowedAppEnvIds: ids })}`;
 
-interface Row extends PassOptions<Facts> {
+interface Row extends PassOptions<MemberAccessFacts> {
   readonly because: string;
   readonly comesTo: string;
 }
@@ -445,7 +448,7 @@ describe('the access of a member', () => {
   });
 
   describe('that the service refuses with what the spec does not name', () => {
-    const options: PassOptions<Facts> = {
+    const options: PassOptions<MemberAccessFacts> = {
       spec: restricted('a'),
       shown: [environments('a'), allowed('ghost')],
       memory: applied(0),

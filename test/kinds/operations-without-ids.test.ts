@@ -8,7 +8,7 @@ import { protectionFacts } from '../../src/kinds/disaster-protection/facts.ts';
 import type { ProtectionPass } from '../../src/kinds/disaster-protection/settings.ts';
 import { recoveryActivation } from '../../src/kinds/recovery-activation/recovery-activation.ts';
 import { recoveryValidation } from '../../src/kinds/recovery-validation/recovery-validation.ts';
-import type { Facts, Spec } from '../../src/kinds/recovery-activation/schema.ts';
+import type { RecoveryActivationFacts, RecoveryActivationSpec } from '../../src/kinds/recovery-activation/schema.ts';
 import type * as discard from '../../src/kinds/activation-discard/schema.ts';
 import type * as validation from '../../src/kinds/recovery-validation/schema.ts';
 import {
@@ -48,7 +48,7 @@ function accepted(shown: object, { id, ...more }: { readonly id?: string } & Par
   return aPass({ memory, world: aWorld({ configurations: [aConfiguration(shown)], sources }), ...more });
 }
 
-function stepOf(pass: Pass<Spec, Facts>): string {
+function stepOf(pass: Pass<RecoveryActivationSpec, RecoveryActivationFacts>): string {
   const step = recoveryActivation.step(pass);
   return 'reason' in step ? `${step.is}/${step.reason}` : step.is;
 }
@@ -255,7 +255,10 @@ describe('a validation', () => {
   const running = { kind: 'validation', phase: 'validating', startedAt };
 
   /** A pass over an accepted validation `op_1` that knows this, while that is shown. */
-  function following(shown: object, facts: object = {}): Pass<validation.Spec, validation.Facts> {
+  function following(
+    shown: object,
+    facts: object = {},
+  ): Pass<validation.RecoveryValidationSpec, validation.RecoveryValidationFacts> {
     const pass = aPass({ world: aWorld({ configurations: [aConfiguration(shown)] }) });
     const memory = { ...noMemory, id: 'op_1', binding: pass.memory.binding };
     return {
@@ -324,10 +327,13 @@ describe('a validation', () => {
 
 describe('a discard', () => {
   /** A pass over a discard of `op_1`, accepted or not, while this is shown. */
-  function discarding(shown: object, acceptedTime?: string): Pass<discard.Spec, discard.Facts> {
+  function discarding(
+    shown: object,
+    acceptedTime?: string,
+  ): Pass<discard.ActivationDiscardSpec, discard.ActivationDiscardFacts> {
     const pass = aPass({ world: aWorld({ configurations: [aConfiguration(shown)] }) });
     const { validUntil } = pass.spec;
-    const spec: discard.Spec = {
+    const spec: discard.ActivationDiscardSpec = {
       protectionRef: { name: 'orders' },
       configurationId,
       operationId: 'op_1',

@@ -7,7 +7,7 @@ import { activationId } from '../../src/kinds/recovery-activation/content.ts';
 import { namesMatch } from '../../src/kinds/recovery-activation/ours.ts';
 import { recoveryActivation } from '../../src/kinds/recovery-activation/recovery-activation.ts';
 import { requestIdOf } from '../../src/kinds/recovery/request-id.ts';
-import type { Facts, Spec } from '../../src/kinds/recovery-activation/schema.ts';
+import type { RecoveryActivationFacts, RecoveryActivationSpec } from '../../src/kinds/recovery-activation/schema.ts';
 import {
   aConfiguration,
   aPass,
@@ -19,18 +19,20 @@ import {
   type World,
 } from './support/disaster-pass.ts';
 
-type Row = readonly [because: string, expected: string, pass: Pass<Spec, Facts>];
+type Row = readonly [because: string, expected: string, pass: Pass<RecoveryActivationSpec, RecoveryActivationFacts>];
 
-const showing = (more: Partial<World>): Pass<Spec, Facts> => aPass({ world: aWorld(more) });
-const configured = (more: object): Pass<Spec, Facts> => showing({ configurations: [aConfiguration(more)] });
-const stepOf = (pass: Pass<Spec, Facts>): string => {
+const showing = (more: Partial<World>): Pass<RecoveryActivationSpec, RecoveryActivationFacts> =>
+  aPass({ world: aWorld(more) });
+const configured = (more: object): Pass<RecoveryActivationSpec, RecoveryActivationFacts> =>
+  showing({ configurations: [aConfiguration(more)] });
+const stepOf = (pass: Pass<RecoveryActivationSpec, RecoveryActivationFacts>): string => {
   const step = recoveryActivation.step(pass);
   return 'reason' in step ? `${step.is}/${step.reason}` : step.is;
 };
 const activity = (more: object) => ({ operationId: 'op_1', kind: 'activation', phase: 'x', ...more });
 
 /** A spec that comes after `op_2`, which began at 11:00; `op_1` is an activation besides it. */
-function afterOther(one: object, afterOperationId = 'op_2'): Pass<Spec, Facts> {
+function afterOther(one: object, afterOperationId = 'op_2'): Pass<RecoveryActivationSpec, RecoveryActivationFacts> {
   const activities = [
     activity({ outcome: 'succeeded', ...one }),
     activity({
@@ -47,7 +49,7 @@ function afterOther(one: object, afterOperationId = 'op_2'): Pass<Spec, Facts> {
 const aNewApp = { envName: 'recovered', createNewApp: true, appName: 'orders-recovered' };
 
 /** A spec with these names besides that of the environment, and a settled standby with those. */
-function takingOver(names: object, warmDestination: object): Pass<Spec, Facts> {
+function takingOver(names: object, warmDestination: object): Pass<RecoveryActivationSpec, RecoveryActivationFacts> {
   const standby = { activeOperationId: 'op_9', warmRecoveryOperationId: 'op_9' };
   const configuration = aConfiguration({ settings: { mode: 'warm' }, ...standby, warmDestination });
   const spec = aSpec({ target: { environmentName: 'recovered', ...names } });
@@ -352,7 +354,7 @@ describe('the fences of an activation', () => {
 describe('the names of a result', () => {
   const { activationResult } = aConfiguration({ activationResult: { operationId: 'op_1', targetAppEnvId: 'env_2' } });
   const there = { appEnvId: 'env_2', appId: 'app_2', environmentName: 'recovered', appName: 'orders' };
-  const isOurs = (spec: Partial<Spec['target']>, shown: object): boolean | undefined =>
+  const isOurs = (spec: Partial<RecoveryActivationSpec['target']>, shown: object): boolean | undefined =>
     activationResult &&
     namesMatch(aSpec({ target: { environmentName: 'recovered', ...spec } }), activationResult, {
       ...aSource,
@@ -360,7 +362,9 @@ describe('the names of a result', () => {
     });
   const fresh = { appName: 'orders-recovered' };
 
-  it.each<readonly [because: string, expected: boolean, spec: Partial<Spec['target']>, shown: object]>([
+  it.each<
+    readonly [because: string, expected: boolean, spec: Partial<RecoveryActivationSpec['target']>, shown: object]
+  >([
     ['a new app was asked for and is there', true, { ...fresh, createNewApp: true }, fresh],
     ['a new app was asked for and another one is there', false, { ...fresh, createNewApp: true }, {}],
     ['the app of the source was asked for', true, {}, {}],
@@ -394,7 +398,7 @@ describe('the requestId', () => {
     expect(one).toMatch(/^[0-9a-f]{8}-[0-9a-f]{4}-8[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/);
   });
 
-  it.each<readonly [string, Partial<Spec>]>([
+  it.each<readonly [string, Partial<RecoveryActivationSpec>]>([
     ['attempt', { attempt: 2 }],
     ['names', { target: { environmentName: 'other' } }],
     ['point', { recoveryPoint: { ...aSpec().recoveryPoint, pointId: 'b'.repeat(64) } }],

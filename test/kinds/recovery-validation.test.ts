@@ -1,11 +1,15 @@
 import { describe, expect, it } from 'vitest';
 import type { Pass } from '../../src/engine/kind/contract/pass.ts';
 import { recoveryValidation } from '../../src/kinds/recovery-validation/recovery-validation.ts';
-import type { Facts, Spec } from '../../src/kinds/recovery-validation/schema.ts';
+import type { RecoveryValidationFacts, RecoveryValidationSpec } from '../../src/kinds/recovery-validation/schema.ts';
 import { aConfiguration, aPass, aWorld, configurationId, noMemory } from './support/disaster-pass.ts';
 
 /** A pass over an accepted validation `op_1` whose place in the history is this. */
-function accepted(shown: object, more: object = {}, monotonicMs = 1_000): Pass<Spec, Facts> {
+function accepted(
+  shown: object,
+  more: object = {},
+  monotonicMs = 1_000,
+): Pass<RecoveryValidationSpec, RecoveryValidationFacts> {
   const activities = [{ operationId: 'op_1', kind: 'validation', ...shown }];
   const world = aWorld({ configurations: [aConfiguration({ activities, ...more })], begunAt: monotonicMs });
   const pass = aPass({ world, monotonicMs });

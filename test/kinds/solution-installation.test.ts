@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { solutionInstallation } from '../../src/kinds/solution-installation/solution-installation.ts';
-import type { Facts } from '../../src/kinds/solution-installation/schema.ts';
+import type { SolutionInstallationFacts } from '../../src/kinds/solution-installation/schema.ts';
 import type { Related } from '../../src/engine/kind/contract/pass.ts';
 import type { Memory } from '../../src/engine/kind/contract/step.ts';
 import {
@@ -38,7 +38,10 @@ const there = [catalog, apps('worker-api', 'coworkers'), environment];
 const spec = { solution: 'queue-worker', appName: 'worker', region: 'eu-west' };
 
 /** What is remembered of a complete installation. */
-function complete(fields: Readonly<Record<string, string>>, more: Partial<Memory<Facts>> = {}): Partial<Memory<Facts>> {
+function complete(
+  fields: Readonly<Record<string, string>>,
+  more: Partial<Memory<SolutionInstallationFacts>> = {},
+): Partial<Memory<SolutionInstallationFacts>> {
   const prints = Object.fromEntries(Object.entries(fields).map(([field, value]) => [field, print(value)]));
   return {
     id: 'inst_1',
@@ -54,7 +57,7 @@ const body = (more: object = {}) =>
   JSON.stringify({ accountId: 'acc_1', solutionSlug: 'queue-worker', appName: 'worker', region: 'eu-west', ...more });
 
 /** A call whose answer was lost. */
-function doubt(operation: 'install' | 'upgrade'): NonNullable<Memory<Facts>['journal']> {
+function doubt(operation: 'install' | 'upgrade'): NonNullable<Memory<SolutionInstallationFacts>['journal']> {
   return {
     operation,
     attempt: 1,
@@ -84,7 +87,7 @@ const imageChanged = {
   memory: complete({ ...asApplied, 'inputs.agentImage': 'svc/agent:1' }),
 };
 
-const rows: readonly (PassOptions<Facts> & { because: string; comesTo: string })[] = [
+const rows: readonly (PassOptions<SolutionInstallationFacts> & { because: string; comesTo: string })[] = [
   { because: 'it is new', spec, comesTo: `POST /solutions ${body()}` },
   {
     because: 'the catalog has no such solution',

@@ -120,7 +120,7 @@ function differences(object: KubeObject, service: Service, isRewound: boolean): 
   const spec = object.spec as Row & { lifecycle?: Row };
   if (
     ready?.reason === 'Observed' &&
-    (spec.lifecycle?.['mode'] === 'Observe' || spec.lifecycle?.['drift'] === 'Report')
+    (spec.lifecycle?.['managementPolicy'] === 'Observe' || spec.lifecycle?.['drift'] === 'Report')
   )
     return [];
   if (object.kind === 'MemberAccess') return differencesOfAccess(object, service);
@@ -168,13 +168,11 @@ function lies(
 }
 
 function lacksReference(object: KubeObject, all: readonly KubeObject[]): boolean {
-  const { contactPoints = [] } = object.spec as { contactPoints?: readonly { contactPointRef?: { name: string } }[] };
-  return contactPoints.some(({ contactPointRef }) => {
+  const { contactPointRefs = [] } = object.spec as { contactPointRefs?: readonly { name?: string }[] };
+  return contactPointRefs.some(({ name }) => {
     const found = all.find(
       ({ kind, metadata }) =>
-        kind === 'ContactPoint' &&
-        metadata.name === contactPointRef?.name &&
-        metadata.namespace === object.metadata.namespace,
+        kind === 'ContactPoint' && metadata.name === name && metadata.namespace === object.metadata.namespace,
     );
     return found === undefined || idOf(found) === undefined;
   });
@@ -182,14 +180,12 @@ function lacksReference(object: KubeObject, all: readonly KubeObject[]): boolean
 
 /** An alert whose contact point somebody deleted in the service cannot be made; its resource may have reasons to stay without. */
 function lacksDelivery(object: KubeObject, all: readonly KubeObject[], service: Service): boolean {
-  const { contactPoints = [] } = object.spec as { contactPoints?: readonly { contactPointRef?: { name: string } }[] };
+  const { contactPointRefs = [] } = object.spec as { contactPointRefs?: readonly { name?: string }[] };
   const alive = new Set((service['contactPoints'] ?? []).map(({ contactPointId }) => contactPointId));
-  return contactPoints.some(({ contactPointRef }) => {
+  return contactPointRefs.some(({ name }) => {
     const found = all.find(
       ({ kind, metadata }) =>
-        kind === 'ContactPoint' &&
-        metadata.name === contactPointRef?.name &&
-        metadata.namespace === object.metadata.namespace,
+        kind === 'ContactPoint' && metadata.name === name && metadata.namespace === object.metadata.namespace,
     );
     return found !== undefined && !alive.has(idOf(found));
   });

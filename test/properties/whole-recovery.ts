@@ -77,7 +77,7 @@ export class Readiness {
     if (known === undefined) this.#asked.set(appEnvId, (this.#asked.get(appEnvId) ?? 0) + 1);
     this.#life.tell(`apply DisasterProtection ${name} enrollment ${enrollment}`);
     world.apply('DisasterProtection', name, {
-      appEnvId,
+      environmentRef: { externalId: appEnvId },
       destinationRegion: 'us-east',
       protectionMode: 'Cold',
       snapshotIntervalSeconds: 3_600,

@@ -54,7 +54,7 @@ function lifecycle(draw: Draw, spec: object): object {
       ...(draw.chance(0.3) && { drift: draw.of(['Correct', 'Report']) }),
       ...(draw.chance(0.3) && { onMissing: draw.of(['Recreate', 'Stall']) }),
       ...(draw.chance(0.2) && { adoption: draw.of(['Never', 'ById', 'ByName']) }),
-      ...(draw.chance(0.15) && { mode: draw.of(['Manage', 'Observe']) }),
+      ...(draw.chance(0.15) && { managementPolicy: draw.of(['Manage', 'Observe']) }),
     },
   };
 }
@@ -77,7 +77,7 @@ function contactPoint(within: string, name: string, isHook: boolean): Subject {
 function alert(within: string, name: string, appEnvId: string, points: readonly string[]): Subject {
   const spec = (draw: Draw) =>
     lifecycle(draw, {
-      appEnvId,
+      environmentRef: { externalId: appEnvId },
       metric: 'cpu_percent',
       operator: 'GreaterThan',
       threshold: 50 + draw.below(5),

@@ -6,7 +6,7 @@ import { canHave } from '../../src/crd/remedies.ts';
 import { reasons, type Reason } from '../../src/engine/kind/contract/reasons.ts';
 import { identities } from '../../src/kinds/identities.ts';
 import { filesUnder, root, sources } from './files.ts';
-import { emptyNames, loosePins, openEnds, registryHosts } from './rules.ts';
+import { emptyNames, loosePins, openEnds, registryHosts, sharedNames } from './rules.ts';
 
 const named = Object.keys(reasons) as readonly Reason[];
 // `${kind}Missing`, of what the spec names.
@@ -32,6 +32,10 @@ describe('the repository', () => {
 
   it('names files after what they do', () => {
     expect(emptyNames(written())).toEqual([]);
+  });
+
+  it('has no two exported types of one name', () => {
+    expect(sharedNames(sources())).toEqual([]);
   });
 
   it('has no text in a definition that Flux would replace', () => {
@@ -98,6 +102,15 @@ describe('the rules of the repository', () => {
     ],
     [openEnds(new Map([['a.ts', '// TODO later']])), 'a.ts: // TODO later'],
     [emptyNames(new Map([['src/string-utils.ts', '']])), 'src/string-utils.ts'],
+    [
+      sharedNames(
+        new Map([
+          ['a.ts', 'export interface Seen {}'],
+          ['b.ts', 'export type Seen = 1;'],
+        ]),
+      ),
+      'Seen: a.ts, b.ts',
+    ],
   ])('find what they look for: %j', (found, problem) => {
     expect(found).toEqual([problem]);
   });

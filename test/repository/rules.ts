@@ -34,6 +34,17 @@ export function openEnds(files: Files): readonly string[] {
   );
 }
 
+/** Names that more than one exported type has: a word means one thing. */
+export function sharedNames(files: Files): readonly string[] {
+  const places = new Map<string, string[]>();
+  for (const [path, text] of files) {
+    for (const [, name = ''] of text.matchAll(/^export (?:interface|type|class) (\w+)/gmu)) {
+      places.set(name, [...(places.get(name) ?? []), path]);
+    }
+  }
+  return [...places].filter(([, paths]) => paths.length > 1).map(([name, paths]) => `${name}: ${paths.join(', ')}`);
+}
+
 /** Names that say nothing about what a file does. */
 export function emptyNames(files: Files): readonly string[] {
   return [...files.keys()].filter((path) => /(?:^|[/-])(?:utils?|helpers?|managers?|misc|common)\b/u.test(path));

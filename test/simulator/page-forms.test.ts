@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { authenticate } from '../../src/simulator/accounts/access.ts';
 import { areas } from '../../src/simulator/areas.ts';
 import type { Route } from '../../src/simulator/area.ts';
-import type { Fields } from '../../src/simulator/http/fields.ts';
+import type { BodyFields } from '../../src/simulator/http/fields.ts';
 import { contactPointTypes } from '../../src/simulator/contact-points/config.ts';
 import { type Filled, forms } from '../../src/simulator/page/forms/fill.ts';
 import { type Form, nameOf } from '../../src/simulator/page/forms/form.ts';
@@ -223,7 +223,7 @@ function readBy(on: Box, route: Route, request: Filled): ReadonlySet<string> {
   const call = {
     caller: authenticate(store, token),
     query: noting(request.query, '', read),
-    body: noting(sent, '', read) as Fields,
+    body: noting(sent, '', read) as BodyFields,
   };
   store.transact(on.simulator.now(), undefined, (world) => route.handle({ world, ...call }));
   const own = [undefined, 'sourceAppEnvId', 'requestId', 'expectedGeneration', 'target'];

@@ -1,6 +1,6 @@
 import type { Clock, Entropy } from '../../src/base/clock.ts';
 import { randomUUID } from 'node:crypto';
-import type { Access, Credentials } from '../../src/kube/credentials/access.ts';
+import type { KubeAccess, KubeCredentials } from '../../src/kube/credentials/access.ts';
 import { Secret } from '../../src/base/secret.ts';
 
 /** Time as it is, for what runs over real sockets. */
@@ -17,14 +17,14 @@ export const realClock: Clock = {
 export const realEntropy: Entropy = { fraction: () => Math.random(), uuid: () => randomUUID() };
 
 /** Credentials that show the tokens of a list, the next one each time that they are renewed. */
-export function tokenCredentials(url: string, tokens: readonly string[] = ['planted-token']): Credentials {
-  const accesses: Access[] = tokens.map((token) => ({
+export function tokenCredentials(url: string, tokens: readonly string[] = ['planted-token']): KubeCredentials {
+  const accesses: KubeAccess[] = tokens.map((token) => ({
     authorization: new Secret(`Bearer ${token}`),
     impersonation: {},
     tls: { ca: undefined, cert: undefined, key: undefined, serverName: undefined, insecure: false },
   }));
   let at = 0;
-  const now = (): Access => {
+  const now = (): KubeAccess => {
     const access = accesses[Math.min(at, accesses.length - 1)];
     if (access === undefined) throw new Error('there is no token');
     return access;

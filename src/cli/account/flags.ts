@@ -73,7 +73,7 @@ export interface Reports {
 }
 
 /** How an account is opened: where the service is, and with which token. */
-export interface Credential {
+export interface GivenCredential {
   readonly accountId: string;
   readonly baseUrl: string;
   readonly token: Secret;
@@ -104,7 +104,7 @@ export async function openNamedAccount(
 
 /** Opens an account with a credential from wherever. */
 export function openWith(
-  credential: Credential,
+  credential: GivenCredential,
   settings: Omit<AccountSettings, 'baseUrl' | 'tokenFile' | 'accountId' | 'caFile'>,
   { onRead, signal }: Reports = {},
 ): AccountReader | Trouble {

@@ -12,7 +12,7 @@ import { openHosts, type HostRules } from '../../hosting/wire/hosts.ts';
 import { openReadingWire } from './reads-only.ts';
 
 /** What a read came to. */
-export type Reading =
+export type AccountReading =
   | { readonly is: 'answered'; readonly status: number; readonly body: unknown }
   /** There is no answer to go by; `why` is one word, `message` a sentence. */
   | { readonly is: 'failed'; readonly why: ReadFailure; readonly message: string };
@@ -27,9 +27,9 @@ export interface AccountReader {
   readonly endpoint: string;
   /** When what it tells was so, in milliseconds since the epoch. */
   readonly asOfMs: number;
-  read(request: Request): Promise<Reading>;
+  read(request: Request): Promise<AccountReading>;
   /** Everything that was asked so far, in the order of its addresses. */
-  readings(): readonly (readonly [address: string, reading: Reading])[];
+  readings(): readonly (readonly [address: string, reading: AccountReading])[];
   close(): Promise<void>;
 }
 
@@ -80,9 +80,9 @@ export function openAccount(access: AccountAccess, around: Around): AccountReade
   });
   const service = hosting.open({ caBundle: undefined, pollSeconds: 3_600, ...settings }, () => undefined);
   if ('refused' in service) return service;
-  const asked = new Map<string, Promise<Reading>>();
-  const answers = new Map<string, Reading>();
-  const readOnce = async (request: Request): Promise<Reading> => {
+  const asked = new Map<string, Promise<AccountReading>>();
+  const answers = new Map<string, AccountReading>();
+  const readOnce = async (request: Request): Promise<AccountReading> => {
     const reading = await persistently(service, request, around);
     answers.set(addressOf(request), reading);
     around.onRead?.(answers.size);
@@ -107,7 +107,7 @@ export function openAccount(access: AccountAccess, around: Around): AccountReade
 }
 
 /** A service that asks to slow down is asked again after the pause it names; what is lost on the way, too. */
-async function persistently(service: Service, request: Request, around: Around): Promise<Reading> {
+async function persistently(service: Service, request: Request, around: Around): Promise<AccountReading> {
   for (let tries = 1; ; tries += 1) {
     const outcome = await service.send(request, { urgency: 'edit', mayDispatch: () => stopped(around) });
     const pauseMs = tries < mostTries ? pauseBefore(outcome, tries) : undefined;
@@ -130,8 +130,8 @@ function pauseBefore(outcome: Outcome, tries: number): number | undefined {
   return outcome.is === 'inDoubt' && tries < 3 ? 500 * tries : undefined;
 }
 
-function readingOf(request: Request, outcome: Outcome): Reading {
-  const failed = (why: ReadFailure, message: string): Reading => {
+function readingOf(request: Request, outcome: Outcome): AccountReading {
+  const failed = (why: ReadFailure, message: string): AccountReading => {
     return { is: 'failed', why, message: `${request.endpoint}: ${message}` };
   };
   switch (outcome.is) {

@@ -1,6 +1,6 @@
 /** A snapshot: what the service answered about one account, without a secret, for plans where no credential may be. */
 import { z } from 'zod';
-import { addressOf, type AccountReader, type Reading } from './reader.ts';
+import { addressOf, type AccountReader, type AccountReading } from './reader.ts';
 
 const format = 'apphosting-snapshot';
 const formatVersion = 1;
@@ -60,7 +60,7 @@ export function openSnapshot(
 
 function readerOf(snapshot: Snapshot): AccountReader {
   const answers = new Map(snapshot.answers.map(({ address, ...answer }) => [address, answer]));
-  const asked = new Map<string, Reading>();
+  const asked = new Map<string, AccountReading>();
   return {
     accountId: snapshot.accountId,
     endpoint: snapshot.endpoint,
@@ -68,7 +68,7 @@ function readerOf(snapshot: Snapshot): AccountReader {
     read: (request) => {
       const address = addressOf(request);
       const answer = answers.get(address);
-      const reading: Reading =
+      const reading: AccountReading =
         answer === undefined
           ? {
               is: 'failed',

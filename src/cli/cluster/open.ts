@@ -24,7 +24,7 @@ export const clusterFlags = {
 };
 
 /** An open cluster. */
-export interface Cluster {
+export interface OpenCluster {
   readonly api: KubeApi;
   /** The namespace that the context names, or `default`. */
   readonly namespace: string;
@@ -36,7 +36,7 @@ export interface Cluster {
 export async function openCluster(settings: {
   readonly kubeconfig?: string | undefined;
   readonly context?: string | undefined;
-}): Promise<Cluster | Trouble> {
+}): Promise<OpenCluster | Trouble> {
   try {
     const credentials = await findCredentials({
       clock: realClock,

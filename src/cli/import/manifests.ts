@@ -1,12 +1,12 @@
 /** From what an account has to resources: references in the place of ids, nothing that is a default, and no secret. */
 import type { Json } from '../../base/json.ts';
 import { Secret } from '../../base/secret.ts';
-import type { Spec as AppEnvironmentSpec } from '../../kinds/app-environment/schema.ts';
-import type { Spec as ContactPointSpec } from '../../kinds/contact-point/schema.ts';
-import type { Spec as ProtectionSpec } from '../../kinds/disaster-protection/schema.ts';
-import type { Spec as HostedAppSpec } from '../../kinds/hosted-app/schema.ts';
-import { thresholds, type Spec as MetricAlertSpec } from '../../kinds/metric-alert/schema.ts';
-import type { Spec as MemberAccessSpec } from '../../kinds/member-access/schema.ts';
+import type { AppEnvironmentSpec } from '../../kinds/app-environment/schema.ts';
+import type { ContactPointSpec } from '../../kinds/contact-point/schema.ts';
+import type { DisasterProtectionSpec as ProtectionSpec } from '../../kinds/disaster-protection/schema.ts';
+import type { HostedAppSpec } from '../../kinds/hosted-app/schema.ts';
+import { thresholds, type MetricAlertSpec } from '../../kinds/metric-alert/schema.ts';
+import type { MemberAccessSpec } from '../../kinds/member-access/schema.ts';
 import { namesOf } from './names.ts';
 import type { AccountContent } from './read-account.ts';
 

@@ -6,7 +6,7 @@ import { parseObject } from '../../kube/client/parse.ts';
 import { SeededEntropy } from './virtual-clock.ts';
 
 /** One change of one object, as the watch tells it. */
-export interface Change {
+export interface ClusterChange {
   readonly version: number;
   readonly resource: string;
   readonly before: KubeObject | undefined;
@@ -29,13 +29,13 @@ export class MemoryCluster {
   readonly clock: Clock;
   readonly #entropy: Entropy;
   #objects = new Map<string, Map<string, KubeObject>>();
-  #history: Change[] = [];
+  #history: ClusterChange[] = [];
   #version = 1_000;
   #compactedAt = 1_000;
   readonly #known = new Map<string, number>();
   /** Bookmarks say only what is known from the last list or change of their resource. */
   isDrowsy = false;
-  #listeners = new Set<(change: Change | 'restored') => void>();
+  #listeners = new Set<(change: ClusterChange | 'restored') => void>();
 
   constructor(clock: Clock, entropy: Entropy = new SeededEntropy(7)) {
     this.clock = clock;
@@ -71,12 +71,12 @@ export class MemoryCluster {
     return entries.map(([, object]) => object);
   }
 
-  changesAfter(version: number): readonly Change[] {
+  changesAfter(version: number): readonly ClusterChange[] {
     return this.#history.filter((change) => change.version > version);
   }
 
   /** Told about every change from now on; the returned function ends it. */
-  listen(listener: (change: Change | 'restored') => void): () => void {
+  listen(listener: (change: ClusterChange | 'restored') => void): () => void {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
   }
@@ -208,7 +208,7 @@ export class MemoryCluster {
     this.#tell({ version, resource: keyOf(resource), before, after: undefined, object });
   }
 
-  #tell(change: Change): void {
+  #tell(change: ClusterChange): void {
     this.#history.push(change);
     this.#known.set(change.resource, change.version);
     for (const listener of this.#listeners) listener(change);

@@ -1,6 +1,6 @@
 import { KubeError, type KubeObject, type Resource, type WatchEvent, type WatchOptions } from '../../engine/ports.ts';
 import { meets } from './label-selector.ts';
-import { type Change, keyOf, type MemoryCluster } from './cluster.ts';
+import { type ClusterChange, keyOf, type MemoryCluster } from './cluster.ts';
 
 const bookmarkMs = 60_000;
 
@@ -86,7 +86,7 @@ export class MemoryWatch {
   }
 
   /** A watch from a version that the cluster has not reached (again) waits, and says nothing. */
-  #see(change: Change): void {
+  #see(change: ClusterChange): void {
     if (change.resource !== this.#resource || change.version <= this.#newest) return;
     const was = change.before !== undefined && this.#selects(change.before);
     const is = change.after !== undefined && this.#selects(change.after);

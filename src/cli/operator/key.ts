@@ -1,5 +1,5 @@
 import type { V1Secret } from '@kubernetes/client-node';
-import type { Wire } from '../../kube/client/wire.ts';
+import type { KubeWire } from '../../kube/client/wire.ts';
 import { randomBytes } from 'node:crypto';
 import { OperatorKey } from '../../engine/objects/fingerprint.ts';
 import { KubeError, type KubeApi, type Resource } from '../../engine/ports.ts';
@@ -17,7 +17,7 @@ export async function operatorKey(api: KubeApi, namespace: string): Promise<Oper
     if (secret !== undefined)
       throw new Error(`Secret ${namespace}/${secretName} has no key "key"; restore it from a backup`);
     try {
-      const made: Wire<V1Secret> = {
+      const made: KubeWire<V1Secret> = {
         apiVersion: 'v1',
         kind: 'Secret',
         metadata: { name: secretName, namespace, labels: { 'app.kubernetes.io/name': 'apphosting-operator' } },

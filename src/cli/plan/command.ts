@@ -13,18 +13,18 @@ import {
   openNamedAccount,
   openSnapshotFile,
   openWith,
-  type Credential,
+  type GivenCredential,
   type Trouble,
 } from '../account/flags.ts';
 import type { AccountReader } from '../account/reader.ts';
-import { clusterFlags, listAll, openCluster, type Cluster } from '../cluster/open.ts';
+import { clusterFlags, listAll, openCluster, type OpenCluster } from '../cluster/open.ts';
 import { loadDocuments, type Documents } from '../documents/load.ts';
 import { resourceOf } from '../operator/operator.ts';
 import { paintFor } from '../output/colour.ts';
 import { exitCodes } from '../output/exit-codes.ts';
 import { standard, type Speaks } from '../output/speaks.ts';
 import { makePlan } from './make-plan.ts';
-import type { Action, Plan } from './model.ts';
+import type { PlanAction, Plan } from './model.ts';
 import { planAsMarkdown } from './print-markdown.ts';
 import { planAsText } from './print-text.ts';
 import { liveActor, sortDocuments } from './scenes.ts';
@@ -131,7 +131,7 @@ async function planned(
   path: string,
   documents: Documents,
   base: Documents | undefined,
-  cluster: Cluster | undefined,
+  cluster: OpenCluster | undefined,
 ): Promise<number> {
   const namespace = settings.namespace ?? cluster?.namespace ?? 'default';
   const sorted = sortDocuments(documents, namespace);
@@ -171,7 +171,7 @@ function complain(speaks: Speaks, line: string, code: number): number {
 
 /** What the cluster shows of our kinds in these namespaces, and which of it could not be read. */
 async function liveActors(
-  { api }: Cluster,
+  { api }: OpenCluster,
   namespaces: ReadonlySet<string>,
 ): Promise<{ readonly actors: readonly Actor[]; readonly problems: readonly string[] }> {
   const actors: Actor[] = [];
@@ -191,7 +191,7 @@ async function liveActors(
 /** Opens the accounts that the documents are about: by the flags, from a snapshot, or with the cluster's own credentials. */
 async function openReaders(
   settings: PlanSettings,
-  cluster: Cluster | undefined,
+  cluster: OpenCluster | undefined,
   actors: readonly Actor[],
 ): Promise<{ readonly readers: readonly AccountReader[] } | Trouble> {
   const inDocuments = actors.filter(({ kind }) => kind.endsWith('HostingAccount'));
@@ -220,7 +220,11 @@ async function openReaders(
   return { readers };
 }
 
-async function credentialIn({ api }: Cluster, namespace: string, spec: Actor['spec']): Promise<Credential | Trouble> {
+async function credentialIn(
+  { api }: OpenCluster,
+  namespace: string,
+  spec: Actor['spec'],
+): Promise<GivenCredential | Trouble> {
   const ref = isRecord(spec['credentialsRef']) ? String(spec['credentialsRef']['name']) : '';
   try {
     const secret = await api.get(secretResource, namespace, ref);
@@ -255,7 +259,7 @@ function printed(made: Plan, settings: PlanSettings): string {
   }
 }
 
-const gateActions: Readonly<Record<Gate, readonly Action[]>> = {
+const gateActions: Readonly<Record<Gate, readonly PlanAction[]>> = {
   delete: ['delete'],
   restart: ['deploy'],
   access: ['access'],

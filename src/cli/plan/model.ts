@@ -77,7 +77,7 @@ export type Plan = z.output<typeof Plan>;
 export type PlanRow = Plan['rows'][number];
 export type PlanField = PlanRow['fields'][number];
 export type Finding = Plan['findings'][number];
-export type Action = PlanRow['action'];
+export type PlanAction = PlanRow['action'];
 
 /** The JSON schema of a plan, as it is published. */
 export function planSchema(): object {

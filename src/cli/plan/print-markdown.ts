@@ -1,5 +1,5 @@
 /** A plan as a comment of a pull request: the same marker each time, so that whoever posts it updates one comment. */
-import type { Action, Plan, PlanField, PlanRow } from './model.ts';
+import type { PlanAction, Plan, PlanField, PlanRow } from './model.ts';
 import { countsInWords, findingAsText, signs, summaryOf, titleOf, valueAsText } from './print-text.ts';
 
 /** The plan as Markdown of at most so many characters: whole rows are left out, and counted. */
@@ -55,7 +55,7 @@ function headline(plan: Plan): string {
 
 /** What a reader must not overlook. */
 function warnings(plan: Plan): readonly string[] {
-  const of = (action: Action) => plan.rows.filter((row) => row.action === action);
+  const of = (action: PlanAction) => plan.rows.filter((row) => row.action === action);
   const listed = (rows: readonly PlanRow[]) => {
     const first = [...new Set(rows.map((row) => code(titleOf(row, plan))))];
     return first.length > 5 ? `${first.slice(0, 5).join(', ')} and ${first.length - 5} more` : first.join(', ');
@@ -92,7 +92,7 @@ function rowOf(row: PlanRow, plan: Plan): string {
   return `| ${signs[row.action]} | ${escaped(titleOf(row, plan))} | ${row.call ?? ''} | ${told.join(', ')} |`;
 }
 
-function fieldOf(field: PlanField, action: Action): string {
+function fieldOf(field: PlanField, action: PlanAction): string {
   if (action === 'unknown') return code(field.name);
   if (field.secret === true) return `${escaped(field.name)} (secret changes)`;
   const after = code(valueAsText(field.after));

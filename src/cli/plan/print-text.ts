@@ -1,9 +1,9 @@
 import type { Paint } from '../output/colour.ts';
 import { columns } from '../output/table.ts';
-import type { Action, Plan, PlanField, PlanRow } from './model.ts';
+import type { PlanAction, Plan, PlanField, PlanRow } from './model.ts';
 
 /** The sign of each action. */
-export const signs: Readonly<Record<Action, string>> = {
+export const signs: Readonly<Record<PlanAction, string>> = {
   create: '+',
   change: '~',
   access: '~',
@@ -81,7 +81,7 @@ export function findingAsText({ code, message, kind, name, file, line }: Plan['f
   return `x ${place}${of}${message} [${code}]`;
 }
 
-const words: Readonly<Record<Action, readonly [string, string]>> = {
+const words: Readonly<Record<PlanAction, readonly [string, string]>> = {
   create: ['create', 'creates'],
   change: ['change', 'changes'],
   access: ['access change', 'access changes'],
@@ -93,10 +93,12 @@ const words: Readonly<Record<Action, readonly [string, string]>> = {
 
 /** `1 create, 2 changes`; what there is none of is left out. */
 export function countsInWords(plan: Plan): string {
-  const parts = (Object.entries(words) as [Action, readonly [string, string]][]).flatMap(([action, [one, many]]) => {
-    const count = plan.counts[action] ?? 0;
-    return count === 0 ? [] : [`${count} ${count === 1 ? one : many}`];
-  });
+  const parts = (Object.entries(words) as [PlanAction, readonly [string, string]][]).flatMap(
+    ([action, [one, many]]) => {
+      const count = plan.counts[action] ?? 0;
+      return count === 0 ? [] : [`${count} ${count === 1 ? one : many}`];
+    },
+  );
   const findings =
     plan.findings.length === 0 ? [] : [`${plan.findings.length} finding${plan.findings.length === 1 ? '' : 's'}`];
   return [...parts, ...findings].join(', ') || 'No changes';

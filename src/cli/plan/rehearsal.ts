@@ -14,7 +14,7 @@ import { kinds } from '../../kinds/index.ts';
 import { isRecord } from '../../base/json.ts';
 import { Secret } from '../../base/secret.ts';
 import { secretResource } from '../../kube/material/material.ts';
-import type { AccountReader, Reading } from '../account/reader.ts';
+import type { AccountReader, AccountReading } from '../account/reader.ts';
 import { MemoryCluster } from '../in-memory/cluster.ts';
 import { KubeInMemory } from '../in-memory/kube.ts';
 import { SeededEntropy, settle, VirtualClock } from '../in-memory/virtual-clock.ts';
@@ -50,7 +50,7 @@ export interface Played {
   readonly calls: readonly PlannedCall[];
   /** Our objects as they stand in the end. */
   readonly objects: readonly KubeObject[];
-  readonly failures: readonly Extract<Reading, { is: 'failed' }>[];
+  readonly failures: readonly Extract<AccountReading, { is: 'failed' }>[];
   /** False where something still went on when time was up. */
   readonly isQuiet: boolean;
 }
@@ -154,7 +154,7 @@ class Stage {
     await Promise.race([stopped, this.#clock.advance(30_000)]);
   }
 
-  failures(): readonly Extract<Reading, { is: 'failed' }>[] {
+  failures(): readonly Extract<AccountReading, { is: 'failed' }>[] {
     return [...this.#services.values()].flatMap((service) => service.failures);
   }
 

@@ -6,7 +6,7 @@ import { partsOfKey } from '../../engine/objects/names.ts';
 import type { KubeObject, Request } from '../../engine/ports.ts';
 import { kinds } from '../../kinds/index.ts';
 import { needsOf } from './materials.ts';
-import type { Action, Finding, PlanField, PlanRow } from './model.ts';
+import type { PlanAction, Finding, PlanField, PlanRow } from './model.ts';
 import type { PlannedCall, Played } from './rehearsal.ts';
 import { isNewId } from './service-in-memory.ts';
 
@@ -93,7 +93,7 @@ function callRow(call: PlannedCall, around: Around): readonly PlanRow[] {
   ];
 }
 
-function actionOf({ endpoint, method }: Request): Action {
+function actionOf({ endpoint, method }: Request): PlanAction {
   if (method === 'DELETE') return 'delete';
   if (endpoint === 'PATCH /member/env-access') return 'access';
   if (endpoint.startsWith('POST /app-env/') && endpoint !== 'POST /app-env/alert') return 'deploy';
@@ -256,7 +256,7 @@ function depths(actors: readonly Actor[]): (row: Pick<PlanRow, 'kind' | 'namespa
   return ({ kind, namespace, name }) => depthOf(`${kind}/${namespace}/${name}`, []);
 }
 
-const actions: readonly Action[] = ['create', 'change', 'access', 'deploy', 'request', 'delete', 'unknown'];
+const actions: readonly PlanAction[] = ['create', 'change', 'access', 'deploy', 'request', 'delete', 'unknown'];
 
 function order(a: PlanRow, b: PlanRow, depth: (row: PlanRow) => number): number {
   const keys = (row: PlanRow) => [

@@ -12,11 +12,11 @@ export interface Actor {
 }
 
 /** Values by namespace and name: those of a Secret, or those of a ConfigMap. */
-export type Values = ReadonlyMap<string, Readonly<Record<string, string>>>;
+export type MaterialValues = ReadonlyMap<string, Readonly<Record<string, string>>>;
 
 /** What there is at one time. */
 export interface Scene {
   readonly actors: readonly Actor[];
-  readonly secrets: Values;
-  readonly configMaps: Values;
+  readonly secrets: MaterialValues;
+  readonly configMaps: MaterialValues;
 }

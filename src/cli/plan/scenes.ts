@@ -1,5 +1,5 @@
 /** From documents, and from what the cluster shows, to the scenes of a rehearsal. */
-import type { Actor, Scene, Values } from './scene.ts';
+import type { Actor, Scene, MaterialValues } from './scene.ts';
 import { isRecord } from '../../base/json.ts';
 import { group, version } from '../../engine/objects/names.ts';
 import type { KubeObject } from '../../engine/ports.ts';
@@ -168,6 +168,6 @@ export function standInAccounts(actors: readonly Actor[], accountId: string): re
 }
 
 /** Two sets of values as one; the second wins. */
-export function mergedValues(first: Values, second: Values): Values {
+export function mergedValues(first: MaterialValues, second: MaterialValues): MaterialValues {
   return new Map([...first, ...second]);
 }

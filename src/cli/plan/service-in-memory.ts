@@ -8,7 +8,7 @@
 import { isRecord } from '../../base/json.ts';
 import type { Request } from '../../engine/ports.ts';
 import type { Wire, WireResponse } from '../../hosting/wire/wire.ts';
-import type { AccountReader, Reading } from '../account/reader.ts';
+import type { AccountReader, AccountReading } from '../account/reader.ts';
 
 type Item = Readonly<Record<string, unknown>>;
 type Query = Readonly<Record<string, string>>;
@@ -75,7 +75,7 @@ export class ServiceInMemory {
   readonly #wallMs: () => number;
   readonly #kept = new Map<string, Kept>();
   readonly #settlesAt = new Map<string, { readonly at: number; readonly status: string }>();
-  readonly #failures = new Map<string, Extract<Reading, { is: 'failed' }>>();
+  readonly #failures = new Map<string, Extract<AccountReading, { is: 'failed' }>>();
   #count = 0;
   #underWay = new Set<Promise<unknown>>();
 
@@ -85,7 +85,7 @@ export class ServiceInMemory {
   }
 
   /** Reads that have no answer to go by, in the order of their addresses. */
-  get failures(): readonly Extract<Reading, { is: 'failed' }>[] {
+  get failures(): readonly Extract<AccountReading, { is: 'failed' }>[] {
     return [...this.#failures].toSorted(([a], [b]) => (a < b ? -1 : 1)).map(([, failure]) => failure);
   }
 
@@ -139,7 +139,7 @@ export class ServiceInMemory {
     return { failed: 'connection', message };
   }
 
-  async #ask(path: string, query: Query): Promise<Reading> {
+  async #ask(path: string, query: Query): Promise<AccountReading> {
     const asking = this.#reader.read({ endpoint: `GET ${path}`, method: 'GET', path, query, effect: 'read' });
     this.#underWay.add(asking);
     try {

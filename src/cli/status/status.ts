@@ -2,7 +2,7 @@
 import { stringify } from 'yaml';
 import { z } from 'zod';
 import { parseFlags, type CommandLine, type Flags } from '../../config.ts';
-import { clusterFlags, openCluster, type Cluster } from '../cluster/open.ts';
+import { clusterFlags, openCluster, type OpenCluster } from '../cluster/open.ts';
 import { readObjects } from '../cluster/objects.ts';
 import { ageInWords } from '../output/age.ts';
 import { paintFor, type Paint } from '../output/colour.ts';
@@ -37,7 +37,7 @@ export const statusCommand = {
 } satisfies CommandLine<Flags>;
 
 /** Runs `apphosting status`. */
-export async function status(args: readonly string[], speaks: Speaks = standard, given?: Cluster): Promise<number> {
+export async function status(args: readonly string[], speaks: Speaks = standard, given?: OpenCluster): Promise<number> {
   const parsed = parseFlags(statusCommand, args);
   if (parsed.kind === 'help') {
     speaks.out(parsed.text);

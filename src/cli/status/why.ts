@@ -1,7 +1,7 @@
 /** `apphosting why`: why a resource is not Ready, deepest cause first, and what to do. */
 import { z } from 'zod';
 import { parseFlags, type CommandLine, type Flags } from '../../config.ts';
-import { clusterFlags, openCluster, type Cluster } from '../cluster/open.ts';
+import { clusterFlags, openCluster, type OpenCluster } from '../cluster/open.ts';
 import { kindNamed, readObjects } from '../cluster/objects.ts';
 import { exitCodes } from '../output/exit-codes.ts';
 import { ageInWords } from '../output/age.ts';
@@ -30,7 +30,7 @@ export const whyCommand = {
 } satisfies CommandLine<Flags>;
 
 /** Runs `apphosting why`. */
-export async function why(args: readonly string[], speaks: Speaks = standard, given?: Cluster): Promise<number> {
+export async function why(args: readonly string[], speaks: Speaks = standard, given?: OpenCluster): Promise<number> {
   const parsed = parseFlags(whyCommand, args);
   if (parsed.kind === 'help') {
     speaks.out(parsed.text);

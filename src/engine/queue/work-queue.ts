@@ -19,7 +19,7 @@ export const urgencies = { deletion: 0, edit: 1, change: 2, begun: 3, initial: 4
 export type QueueUrgency = (typeof urgencies)[keyof typeof urgencies];
 
 /** Where a key belongs: namespaces take turns, and the keys of an account can be held back. */
-export interface Place {
+export interface QueuePlace {
   readonly namespace: string;
   readonly account: string;
 }
@@ -31,7 +31,7 @@ class FairLane {
   /** By namespace, then by account. */
   readonly #groups = new Map<string, Map<string, Keys>>();
 
-  add({ namespace, account }: Place, key: string, isBegun: boolean): void {
+  add({ namespace, account }: QueuePlace, key: string, isBegun: boolean): void {
     const accounts = this.#groups.get(namespace) ?? new Map<string, Keys>();
     const keys = accounts.get(account) ?? { begun: new Set(), others: new Set() };
     this.#groups.set(namespace, accounts);
@@ -39,7 +39,7 @@ class FairLane {
     keys[isBegun ? 'begun' : 'others'].add(key);
   }
 
-  remove({ namespace, account }: Place, key: string): void {
+  remove({ namespace, account }: QueuePlace, key: string): void {
     const accounts = this.#groups.get(namespace);
     const keys = accounts?.get(account);
     if (accounts === undefined || keys === undefined) return;
@@ -70,7 +70,7 @@ class FairLane {
 export interface WorkQueueOptions {
   readonly clock: Clock;
   readonly entropy: Entropy;
-  readonly placeOf: (key: string) => Place;
+  readonly placeOf: (key: string) => QueuePlace;
   /** True while no more keys of an account are given out; call `resume` when that ends. */
   readonly isHeld?: (account: string) => boolean;
   /** Hears how long each key that is taken has waited for it. */
@@ -82,7 +82,7 @@ export class WorkQueue {
   readonly #lanes = Object.values(urgencies).map(() => new FairLane());
   readonly #waiting = new Map<
     string,
-    { readonly urgency: QueueUrgency; readonly place: Place; readonly since: number }
+    { readonly urgency: QueueUrgency; readonly place: QueuePlace; readonly since: number }
   >();
   readonly #running = new Map<string, QueueUrgency | undefined>();
   readonly #failures = new Map<string, number>();

@@ -13,7 +13,7 @@ import { isIP, type LookupFunction } from 'node:net';
 import type { Clock } from '../../base/clock.ts';
 
 /** One address of a name. */
-export interface Address {
+export interface HostAddress {
   readonly address: string;
   readonly family: 4 | 6;
 }
@@ -30,7 +30,7 @@ class NameNotResolved extends Error {
 }
 
 /** Finds the addresses of a name, one at least; rejects with `NameNotResolved`. */
-export type Resolve = (name: string) => Promise<readonly Address[]>;
+export type Resolve = (name: string) => Promise<readonly HostAddress[]>;
 
 /** The name servers and files that names are resolved with: the system's own unless a test gives others. */
 export interface NameSettings {
@@ -49,7 +49,7 @@ const tryMs = 1_500;
 const otherFamilyMs = 1_000;
 
 interface Found {
-  readonly addresses: readonly Address[];
+  readonly addresses: readonly HostAddress[];
   readonly livesMs: number;
 }
 
@@ -57,8 +57,8 @@ interface Found {
 export function openNames(settings: NameSettings): Resolve {
   const { clock } = settings;
   const kept = new Map<string, Found & { readonly until: number }>();
-  const underWay = new Map<string, Promise<readonly Address[]>>();
-  const resolved = async (name: string): Promise<readonly Address[]> => {
+  const underWay = new Map<string, Promise<readonly HostAddress[]>>();
+  const resolved = async (name: string): Promise<readonly HostAddress[]> => {
     try {
       const found = await find(name, settings);
       const now = clock.monotonic();
@@ -81,14 +81,14 @@ export function openNames(settings: NameSettings): Resolve {
 /** Dials only what the check lets through: the addresses that it saw are the ones that are dialled. */
 export function lookupWith(
   resolve: Resolve,
-  check: (name: string, addresses: readonly Address[]) => Error | undefined,
+  check: (name: string, addresses: readonly HostAddress[]) => Error | undefined,
 ): LookupFunction {
   return (name, options, callback) => {
     const failed = (error: unknown): void => {
       const failure = error instanceof NameNotResolved ? error : new NameNotResolved('EAI_AGAIN');
       callback(failure, options.all === true ? [] : '', 0);
     };
-    const found = (addresses: readonly Address[]): void => {
+    const found = (addresses: readonly HostAddress[]): void => {
       const [first] = addresses;
       const flaw = check(name, addresses);
       if (first === undefined || flaw !== undefined) {
@@ -121,7 +121,7 @@ async function find(name: string, settings: NameSettings): Promise<Found> {
 }
 
 /** Addresses that no name server is asked for. */
-function fixedAddresses(name: string, hostsFile: string): readonly Address[] {
+function fixedAddresses(name: string, hostsFile: string): readonly HostAddress[] {
   const lowerCase = name.toLowerCase();
   if (lowerCase === 'localhost' || lowerCase.endsWith('.localhost')) {
     return [
@@ -132,7 +132,7 @@ function fixedAddresses(name: string, hostsFile: string): readonly Address[] {
   return linesOf(hostsFile)
     .filter(([, ...names]) => names.some((other) => other.toLowerCase() === lowerCase))
     .map(([address = '']) => ({ address, family: isIP(address) }))
-    .filter((entry): entry is Address => entry.family !== 0)
+    .filter((entry): entry is HostAddress => entry.family !== 0)
     .toSorted((a, b) => a.family - b.family);
 }
 

@@ -27,9 +27,9 @@ import { needsOf, protectionNeed, stepOnce, wasSent, type No, type OncePlan } fr
 import { isWhole } from '../recovery-activation/content.ts';
 import { movedOn } from '../recovery-activation/fences.ts';
 import { requestIdOf } from '../recovery/request-id.ts';
-import { identity, type Facts, type Spec } from './schema.ts';
+import { identity, type ActivationDiscardFacts, type ActivationDiscardSpec } from './schema.ts';
 
-type DiscardPass = Pass<Spec, Facts>;
+type DiscardPass = Pass<ActivationDiscardSpec, ActivationDiscardFacts>;
 
 function bodyOf({ spec, account, memory }: DiscardPass): Discarding {
   const content = {
@@ -48,7 +48,10 @@ function wasDiscarded(configuration: ConfigurationItem | undefined, operationId:
   return outcome !== undefined && /^discarded$/i.test(outcome);
 }
 
-function fence(pass: DiscardPass, { configuration, walk }: SeenConfiguration): Step<Facts> | Fence | undefined {
+function fence(
+  pass: DiscardPass,
+  { configuration, walk }: SeenConfiguration,
+): Step<ActivationDiscardFacts> | Fence | undefined {
   const { configurationId, operationId, validUntil, configurationGeneration, protectionRef } = pass.spec;
   const { journal } = pass.memory;
   if (journal !== undefined && !isWhole(bodyOf(pass), journal)) {
@@ -61,7 +64,10 @@ function fence(pass: DiscardPass, { configuration, walk }: SeenConfiguration): S
   if (late !== undefined) return late;
   if (configuration === undefined) {
     const message = `the service shows no configuration ${configurationId}`;
-    const unsure = provenGone<Spec, Facts>(pass, walk, { reason: 'ObjectMissing', message });
+    const unsure = provenGone<ActivationDiscardSpec, ActivationDiscardFacts>(pass, walk, {
+      reason: 'ObjectMissing',
+      message,
+    });
     return unsure ?? never('Superseded', message);
   }
   const known = pass.referred('DisasterProtection', protectionRef.name)?.id;
@@ -94,13 +100,13 @@ function showsAccepted({ spec }: DiscardPass, configuration: ConfigurationItem |
 }
 
 /** A discard that shows as accepted is waited for, though nobody can say yet that it is ours. */
-function cleanup(message: string): Step<Facts> {
+function cleanup(message: string): Step<ActivationDiscardFacts> {
   const accepted: OwnCondition = { type: 'Accepted', status: 'Unknown', reason: 'CleanupPending', message };
   return { is: 'wait', reason: 'CleanupPending', message, retryInMs: 10_000, conditions: [accepted] };
 }
 
 /** Waits until the service has cleaned up: the operation is not the active one any more. */
-function follow(pass: DiscardPass, { configuration, walk }: SeenConfiguration): Step<Facts> {
+function follow(pass: DiscardPass, { configuration, walk }: SeenConfiguration): Step<ActivationDiscardFacts> {
   const blind = configuration === undefined ? sightLost(pass) : undefined;
   if (blind !== undefined) return blind;
   const { operationId } = pass.spec;
@@ -117,15 +123,21 @@ function follow(pass: DiscardPass, { configuration, walk }: SeenConfiguration): 
   if (cleansUp(configuration?.pendingCleanup)) {
     return { is: 'wait', reason: 'CleanupPending', message: `${message}; the service still cleans up`, note: {} };
   }
-  const unsure = provenTwice<Spec, Facts>(pass, walk, { reason: 'CleanupPending', message });
+  const unsure = provenTwice<ActivationDiscardSpec, ActivationDiscardFacts>(pass, walk, {
+    reason: 'CleanupPending',
+    message,
+  });
   return unsure ?? ended(pass, { is: 'ready', reason: 'Succeeded', message });
 }
 
-function factsOf({ memory, spec, wallMs }: DiscardPass, configuration: ConfigurationItem | undefined): Facts {
+function factsOf(
+  { memory, spec, wallMs }: DiscardPass,
+  configuration: ConfigurationItem | undefined,
+): ActivationDiscardFacts {
   const phase = configuration && operationIn(configuration, spec.operationId)?.phase;
   const cleanup = configuration?.pendingCleanup;
   const shown = cleanup && Object.entries(cleanup).filter(([, value]) => value !== undefined);
-  const facts: Facts = {
+  const facts: ActivationDiscardFacts = {
     ...memory.facts,
     ...(shown !== undefined && { pendingCleanup: Object.fromEntries(shown) }),
   };
@@ -133,7 +145,11 @@ function factsOf({ memory, spec, wallMs }: DiscardPass, configuration: Configura
 }
 
 /** The service said no, and shows that a discard of the operation is accepted: what it shows is waited for. */
-function refused(pass: DiscardPass, { configuration }: SeenConfiguration, { words }: No): Step<Facts> | undefined {
+function refused(
+  pass: DiscardPass,
+  { configuration }: SeenConfiguration,
+  { words }: No,
+): Step<ActivationDiscardFacts> | undefined {
   const { spec, memory, wallMs } = pass;
   const isAccepted = showsAccepted(pass, configuration);
   if (memory.journal === undefined || !isAccepted || wallMs > Date.parse(spec.validUntil)) return undefined;
@@ -142,7 +158,7 @@ function refused(pass: DiscardPass, { configuration }: SeenConfiguration, { word
   );
 }
 
-const plan: OncePlan<Spec, Facts, SeenConfiguration> = {
+const plan: OncePlan<ActivationDiscardSpec, ActivationDiscardFacts, SeenConfiguration> = {
   noun: 'discard',
   power: () => 'activation',
   refersTo: protectionNeed,
@@ -187,7 +203,7 @@ const plan: OncePlan<Spec, Facts, SeenConfiguration> = {
       // anything else that says yes may come from somebody in between.
       const isReceipt = operationId !== undefined && configurationId === pass.spec.configurationId;
       if (operationId !== pass.spec.operationId && !isReceipt) return undefined;
-      const facts: Facts = {
+      const facts: ActivationDiscardFacts = {
         ...pass.memory.facts,
         acceptedTime: isoSeconds(pass.wallMs),
       };
@@ -212,7 +228,7 @@ function show(pass: DiscardPass) {
 }
 
 /** The end of an activation that is not live yet. */
-export const activationDiscard = defineKind<Spec, Facts>({
+export const activationDiscard = defineKind<ActivationDiscardSpec, ActivationDiscardFacts>({
   ...identity,
   needs: (spec) => needsOf(protectionNeed(spec)),
   claims: ({ configurationId }) => [configurationId],

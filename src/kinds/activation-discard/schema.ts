@@ -5,7 +5,7 @@ import { facts, moment, objectRef, serviceId } from '../../engine/kind/schema/sc
 import * as recovery from '../recovery/schema.ts';
 
 /** The end of an activation that is not live yet. */
-export const Spec = recovery.once(
+export const ActivationDiscardSpec = recovery.once(
   specInAccount('Which activation to end, and until when.', {
     protectionRef: objectRef('The DisasterProtection in this namespace.'),
     configurationId: serviceId('The configuration that the protection must still have.'),
@@ -18,14 +18,14 @@ export const Spec = recovery.once(
     validUntil: moment('After this moment nothing is sent; at most 24 hours after this resource was created.'),
   }),
 );
-export type Spec = z.output<typeof Spec>;
+export type ActivationDiscardSpec = z.output<typeof ActivationDiscardSpec>;
 
 /** The status of a discard. */
-export const Facts = facts({
+export const ActivationDiscardFacts = facts({
   ...recovery.requestFacts(),
   pendingCleanup: recovery.pendingCleanup(),
 });
-export type Facts = z.output<typeof Facts>;
+export type ActivationDiscardFacts = z.output<typeof ActivationDiscardFacts>;
 
 /** The manifest and the page of ActivationDiscard. */
 export const identity = {
@@ -35,8 +35,8 @@ export const identity = {
   scope: 'Namespaced',
   summary: 'The end of an activation that is not live yet, with removal of what it recovered.',
   life: 'request',
-  spec: Spec,
-  facts: Facts,
+  spec: ActivationDiscardSpec,
+  facts: ActivationDiscardFacts,
   idField: 'operationId',
   holds: false,
   columns: [

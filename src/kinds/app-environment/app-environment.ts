@@ -27,11 +27,11 @@ import {
   stateOf,
   unknownState,
 } from './calls.ts';
-import { identity, type Facts, type Spec } from './schema.ts';
+import { identity, type AppEnvironmentFacts, type AppEnvironmentSpec } from './schema.ts';
 import { needOf } from '../shared/references.ts';
 import { needsOf } from '../shared/values.ts';
 
-function step(pass: EnvironmentPass): Step<Facts> {
+function step(pass: EnvironmentPass): Step<AppEnvironmentFacts> {
   if (pass.subject.deleting) return { is: 'release' };
   const lost = lookForLost(pass);
   if (lost !== undefined) return lost;
@@ -61,7 +61,7 @@ function step(pass: EnvironmentPass): Step<Facts> {
 }
 
 /** Resolves a lost call first, even if the environment belongs to another resource by now: that one waits for it. */
-function lookForLost(pass: EnvironmentPass): Step<Facts> | undefined {
+function lookForLost(pass: EnvironmentPass): Step<AppEnvironmentFacts> | undefined {
   const { id, journal } = pass.memory;
   if (id === undefined || journal === undefined) return undefined;
   const { item, walk } = pass.view.one(listOf(pass), id) ?? {};
@@ -71,14 +71,14 @@ function lookForLost(pass: EnvironmentPass): Step<Facts> | undefined {
 }
 
 /** The environment has gone: there is nothing left to see of a lost call, and nobody waits for it. */
-function withoutDoubt(pass: EnvironmentPass, step: Step<Facts>): Step<Facts> {
+function withoutDoubt(pass: EnvironmentPass, step: Step<AppEnvironmentFacts>): Step<AppEnvironmentFacts> {
   const { journal } = pass.memory;
   if (journal === undefined || step.is === 'release') return step;
   return { ...step, remember: notCarriedOut(pass, journal) };
 }
 
 /** The next step for an environment that is at rest. */
-function settled(pass: EnvironmentPass, item: AppEnvItem, state: 'Running' | 'Stopped'): Step<Facts> {
+function settled(pass: EnvironmentPass, item: AppEnvItem, state: 'Running' | 'Stopped'): Step<AppEnvironmentFacts> {
   const { spec, memory } = pass;
   const { powerState, deploy } = spec;
   const first = memory.applied === undefined && memory.facts.deploy === undefined;
@@ -119,7 +119,7 @@ function settled(pass: EnvironmentPass, item: AppEnvItem, state: 'Running' | 'St
 }
 
 /** Stalls a deployment that failed: it is not sent again by itself. */
-function failed(pass: EnvironmentPass): Step<Facts> | undefined {
+function failed(pass: EnvironmentPass): Step<AppEnvironmentFacts> | undefined {
   const redeploy = redeployInVain(pass);
   if (redeploy === undefined && !isFailed(pass)) return undefined;
   const again = `change what is deployed, or the annotation ${redeployAnnotation}, to try again`;
@@ -132,7 +132,7 @@ function failed(pass: EnvironmentPass): Step<Facts> | undefined {
 }
 
 /** Starts or stops the environment; both may be repeated, so that a lost answer only costs another look. */
-function power(pass: EnvironmentPass, item: AppEnvItem, way: 'start' | 'stop'): Step<Facts> {
+function power(pass: EnvironmentPass, item: AppEnvItem, way: 'start' | 'stop'): Step<AppEnvironmentFacts> {
   const { memory, spec, contested } = pass;
   const isDrift = isPowerSet(pass, way === 'start' ? 'Running' : 'Stopped');
   if (isDrift && spec.lifecycle?.drift === 'Report') {
@@ -172,7 +172,7 @@ function power(pass: EnvironmentPass, item: AppEnvItem, way: 'start' | 'stop'): 
   };
 }
 
-function show(pass: EnvironmentPass): Showing<Facts> {
+function show(pass: EnvironmentPass): Showing<AppEnvironmentFacts> {
   const { memory, spec, notes } = pass;
   const seen = memory.id === undefined ? undefined : pass.view.one(listOf(pass), memory.id);
   const item = seen?.item;
@@ -199,7 +199,7 @@ function show(pass: EnvironmentPass): Showing<Facts> {
   };
 }
 
-function shownOf(item: AppEnvItem, state: string): Facts {
+function shownOf(item: AppEnvItem, state: string): AppEnvironmentFacts {
   const { appId, name, slug, cliEnvName, deploymentName, region, gitBranch, hosts, resources } = item;
   return {
     appId,
@@ -217,9 +217,9 @@ function shownOf(item: AppEnvItem, state: string): Facts {
 
 /** Records the end of the newest deployment once the environment is at rest; undefined if it is recorded already. */
 function outcomes(
-  { deploy, history }: Facts,
+  { deploy, history }: AppEnvironmentFacts,
   state: 'Running' | 'Stopped',
-): Pick<Facts, 'deploy' | 'history'> | undefined {
+): Pick<AppEnvironmentFacts, 'deploy' | 'history'> | undefined {
   if (deploy?.outcome !== 'Updating') return undefined;
   const [newest, ...older] = history ?? [];
   return {
@@ -228,7 +228,7 @@ function outcomes(
   };
 }
 
-function deployedCondition(state: string, { deploy }: Facts, neverDeployed: boolean): OwnCondition {
+function deployedCondition(state: string, { deploy }: AppEnvironmentFacts, neverDeployed: boolean): OwnCondition {
   const type = 'Deployed';
   switch (state) {
     case 'Running':
@@ -245,7 +245,7 @@ function deployedCondition(state: string, { deploy }: Facts, neverDeployed: bool
 }
 
 /** One existing environment: what is deployed to it, and whether it runs. */
-export const appEnvironment = defineKind<Spec, Facts>({
+export const appEnvironment = defineKind<AppEnvironmentSpec, AppEnvironmentFacts>({
   ...identity,
   needs: ({ appRef, solutionRef, env = [] }) => ({
     ...needsOf(env.map((variable) => [`env (${variable.name})`, variable])),

@@ -12,17 +12,17 @@ import type { Step } from '../../engine/kind/contract/step.ts';
 import type { Snapshot } from '../../engine/ports.ts';
 import { appEnvsOf, type AppEnvItem } from '../../hosting/requests.ts';
 import { idOf } from '../shared/references.ts';
-import type { Facts, Spec } from './schema.ts';
-import type { Facts as SolutionFacts } from '../solution-installation/schema.ts';
+import type { AppEnvironmentFacts, AppEnvironmentSpec } from './schema.ts';
+import type { SolutionInstallationFacts } from '../solution-installation/schema.ts';
 
-export type EnvironmentPass = Pass<Spec, Facts>;
+export type EnvironmentPass = Pass<AppEnvironmentSpec, AppEnvironmentFacts>;
 
 /** The environment as the newest walk shows it, or what must be done to find it. */
 export type Located =
   | { readonly is: 'found'; readonly item: AppEnvItem; readonly walk: Snapshot<AppEnvItem> }
-  | { readonly is: 'step'; readonly step: Step<Facts> }
+  | { readonly is: 'step'; readonly step: Step<AppEnvironmentFacts> }
   /** It is proved gone, and so is what a lost call may have done to it. */
-  | { readonly is: 'gone'; readonly step: Step<Facts> };
+  | { readonly is: 'gone'; readonly step: Step<AppEnvironmentFacts> };
 
 /** Finds the environment and makes sure that it is this resource's to act on. */
 export function locate(pass: EnvironmentPass): Located {
@@ -53,7 +53,8 @@ function appIdOf(pass: EnvironmentPass): string | undefined {
 /** The id of the environment that the solution made as this component. */
 function componentId({ spec, referred }: EnvironmentPass): string | undefined {
   if (spec.solutionRef === undefined) return undefined;
-  const { components } = (referred('SolutionInstallation', spec.solutionRef.name)?.facts ?? {}) as SolutionFacts;
+  const { components } = (referred('SolutionInstallation', spec.solutionRef.name)?.facts ??
+    {}) as SolutionInstallationFacts;
   return components?.find(({ name }) => name === spec.component)?.appEnvId;
 }
 
@@ -82,7 +83,7 @@ function isNamed({ spec }: EnvironmentPass, item: AppEnvItem): boolean {
 }
 
 /** The first step towards an environment: bind the one that the spec means. */
-function bind(pass: EnvironmentPass): Step<Facts> {
+function bind(pass: EnvironmentPass): Step<AppEnvironmentFacts> {
   const found = candidates(pass);
   if (found === undefined) return readOf(pass, listOf(pass), Number.NEGATIVE_INFINITY);
   const [only, other] = found.items;
@@ -101,19 +102,19 @@ function bind(pass: EnvironmentPass): Step<Facts> {
   return claimedBy(pass, only.appEnvId) ?? notAllowed(pass, only.appEnvId) ?? bindTo(pass, only.appEnvId);
 }
 
-function bindTo({ account }: EnvironmentPass, id: string): Step<Facts> {
+function bindTo({ account }: EnvironmentPass, id: string): Step<AppEnvironmentFacts> {
   const { endpoint, accountId } = account;
   const fresh = { id, ownership: 'Adopted', binding: { endpoint, accountId } } as const;
   return { is: 'again', remember: { ...fresh, facts: {}, applied: undefined, journal: undefined }, note: {} };
 }
 
 /** An environment that is named without an app of this namespace was made by somebody else. */
-function notAllowed({ spec, account }: EnvironmentPass, id: string): Step<Facts> | undefined {
+function notAllowed({ spec, account }: EnvironmentPass, id: string): Step<AppEnvironmentFacts> | undefined {
   if (spec.appRef?.name !== undefined || spec.solutionRef !== undefined) return undefined;
   return notGranted(`environment ${id} was not made by this namespace`, spec.lifecycle?.adoption, account);
 }
 
-function claimedBy({ claimant }: EnvironmentPass, id: string): Step<Facts> | undefined {
+function claimedBy({ claimant }: EnvironmentPass, id: string): Step<AppEnvironmentFacts> | undefined {
   const other = claimant(id);
   if (other?.goesFirst !== true) return undefined;
   const message = `environment ${id} belongs to ${other.name}, which is older; one environment has one owner`;
@@ -140,10 +141,10 @@ function changeOf(pass: EnvironmentPass, item: AppEnvItem): string | undefined {
 function missing(pass: EnvironmentPass, id: string, walk: Snapshot): Located {
   const message = `environment ${id} is not found in the service; looking once more before it counts as gone`;
   const look = { read: listOf(pass), begunAt: walk.begunAt, apartMs: pass.account.pollMs };
-  const unsure = missedTwice<Spec, Facts>(pass, look, { reason: 'ObjectMissing', message });
+  const unsure = missedTwice<AppEnvironmentSpec, AppEnvironmentFacts>(pass, look, { reason: 'ObjectMissing', message });
   if (unsure !== undefined) return { is: 'step', step: unsure };
   const note = { ...pass.notes, provedGone: 1 };
-  const blind = sightLost<Spec, Facts>(pass);
+  const blind = sightLost<AppEnvironmentSpec, AppEnvironmentFacts>(pass);
   if (blind !== undefined) return { is: 'step', step: { ...blind, note } };
   const [successor, other] = (candidates(pass)?.items ?? []).filter(({ appEnvId }) => appEnvId !== id);
   if (successor !== undefined && other === undefined) {
@@ -153,7 +154,7 @@ function missing(pass: EnvironmentPass, id: string, walk: Snapshot): Located {
   return { is: 'gone', step: { ...notFound(pass), note } };
 }
 
-function notFound(pass: EnvironmentPass): Extract<Step<Facts>, { is: 'wait' }> {
+function notFound(pass: EnvironmentPass): Extract<Step<AppEnvironmentFacts>, { is: 'wait' }> {
   const { spec } = pass;
   const appId = appIdOf(pass);
   const where = appId === undefined ? '' : ` of app ${appId}`;

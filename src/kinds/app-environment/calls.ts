@@ -8,10 +8,18 @@ import { isNo } from '../../engine/kind/contract/refusal.ts';
 import type { JournalEntry, Memory, Refusal, Step, Verdict } from '../../engine/kind/contract/step.ts';
 import { isUnderWay, lifecycleAnswerOf, type AppEnvItem } from '../../hosting/requests.ts';
 import { listOf, type EnvironmentPass, type Located } from './binding.ts';
-import { deployment, givenUp, overtaken, redeployment, wasDeployed, type Action, type Done } from './deployments.ts';
+import {
+  deployment,
+  givenUp,
+  overtaken,
+  redeployment,
+  wasDeployed,
+  type DeploymentAction,
+  type Done,
+} from './deployments.ts';
 import { appliedAfterLoss, appliedBefore, appliedMeanwhile, lossOf, revisionOf } from './parts.ts';
 import { awaitDoubts } from '../shared/others-in-doubt.ts';
-import type { Facts } from './schema.ts';
+import type { AppEnvironmentFacts } from './schema.ts';
 
 const recheckMs = 3_000;
 const clockSlackMs = 2_000;
@@ -23,7 +31,7 @@ function markOf({ status = '', updatedAtMs }: AppEnvItem): string {
 }
 
 /** Does what is wanted, unless a lost call of before did it; what was lost as often as it may be sent is given up. */
-export function act(pass: EnvironmentPass, item: AppEnvItem, action: Action): Step<Facts> {
+export function act(pass: EnvironmentPass, item: AppEnvItem, action: DeploymentAction): Step<AppEnvironmentFacts> {
   const loss = lossOf(pass, action.digest) ?? 0;
   const at = new Date(pass.wallMs).toISOString().replace(/\.\d{3}Z$/, 'Z');
   if (loss === 'carriedOut') return { is: 'again', remember: action.done({ at, attempt: 1 }) };
@@ -35,9 +43,9 @@ export function act(pass: EnvironmentPass, item: AppEnvItem, action: Action): St
 function send(
   pass: EnvironmentPass,
   item: AppEnvItem,
-  action: Action,
+  action: DeploymentAction,
   { at, attempt }: Pick<Done, 'at' | 'attempt'>,
-): Step<Facts> {
+): Step<AppEnvironmentFacts> {
   const { operation, words, request, digest, done, carries } = action;
   const list = listOf(pass);
   const walk = pass.view.one(list, item.appEnvId)?.walk;
@@ -69,9 +77,9 @@ function send(
 function refusedAs(
   pass: EnvironmentPass,
   item: AppEnvItem,
-  { operation, words }: Action,
+  { operation, words }: DeploymentAction,
   refusal: Refusal,
-): Verdict<Facts> | undefined {
+): Verdict<AppEnvironmentFacts> | undefined {
   const isRollback = operation === 'rollback';
   if (operation === 'redeploy' || !(isRollback ? isNo(refusal) : refusal.is === 'refused')) return undefined;
   const what = isRollback ? words : `${words} in environment "${item.name}"`;
@@ -99,7 +107,10 @@ function isStartable({ spec, memory }: EnvironmentPass): boolean {
  * Whatever is done to an environment shows in it, and would be taken for the trace of a lost call of another resource: of a
  * younger one that it belonged to, or of an upgrade of the solution that it came with.
  */
-export function besideOthers(pass: EnvironmentPass, { appEnvId, appId }: AppEnvItem): Step<Facts> | undefined {
+export function besideOthers(
+  pass: EnvironmentPass,
+  { appEnvId, appId }: AppEnvItem,
+): Step<AppEnvironmentFacts> | undefined {
   const { related } = pass;
   const environments = (related?.('AppEnvironment', appEnvId) ?? []).filter(({ id }) => id === appEnvId);
   // Before its first answer an installation does not know which environments it has.
@@ -142,7 +153,7 @@ export function resolveDoubt(
   pass: EnvironmentPass,
   entry: JournalEntry,
   { item, walk }: Extract<Located, { is: 'found' }>,
-): Step<Facts> {
+): Step<AppEnvironmentFacts> {
   const { journalSeen, monotonicMs, horizonMs, wallMs } = pass;
   const settledAt = journalSeen.monotonic + entry.deadlineSeconds * 1_000 + horizonMs;
   const since = Math.max(journalSeen.monotonic, Math.min(settledAt, monotonicMs - recheckMs));
@@ -165,7 +176,7 @@ export function resolveDoubt(
 }
 
 /** Nothing shows that a lost call was carried out, and nothing will. */
-export function notCarriedOut(pass: EnvironmentPass, entry: JournalEntry): Partial<Memory<Facts>> {
+export function notCarriedOut(pass: EnvironmentPass, entry: JournalEntry): Partial<Memory<AppEnvironmentFacts>> {
   // The service said no, and nothing shows that it did it all the same.
   if (entry.conflicted !== undefined) return { journal: undefined, applied: appliedBefore(pass) };
   const loss = entry.attempt < mostAttempts ? 1 : mostAttempts;
@@ -173,7 +184,7 @@ export function notCarriedOut(pass: EnvironmentPass, entry: JournalEntry): Parti
 }
 
 /** A lost call was carried out. Where it is not what is wanted now, it may be again: a Secret that it took may just be missing. */
-function carriedOut(pass: EnvironmentPass, entry: JournalEntry, item: AppEnvItem): Step<Facts> {
+function carriedOut(pass: EnvironmentPass, entry: JournalEntry, item: AppEnvItem): Step<AppEnvironmentFacts> {
   const { attempt, digest, operation, startedAt } = entry;
   const action = actionOf(pass, entry, item);
   if (action !== undefined) {
@@ -185,7 +196,7 @@ function carriedOut(pass: EnvironmentPass, entry: JournalEntry, item: AppEnvItem
 }
 
 /** The call that the journal speaks of, if it is still wanted. */
-function actionOf(pass: EnvironmentPass, entry: JournalEntry, item: AppEnvItem): Action | undefined {
+function actionOf(pass: EnvironmentPass, entry: JournalEntry, item: AppEnvItem): DeploymentAction | undefined {
   if (entry.operation !== 'redeploy' && revisionOf(pass.spec) === undefined) return undefined;
   const action = (entry.operation === 'redeploy' ? redeployment : deployment)(pass, item.appEnvId);
   return action.operation === entry.operation && action.digest === entry.digest ? action : undefined;

@@ -40,12 +40,12 @@ import {
   startupOf,
   type InVain,
 } from './parts.ts';
-import type { Facts } from './schema.ts';
+import type { AppEnvironmentFacts } from './schema.ts';
 
 const most = 10;
 
 /** A call that must not happen twice, and what to remember when it was carried out. */
-export interface Action {
+export interface DeploymentAction {
   readonly operation: 'deploy-image' | 'build' | 'rollback' | 'redeploy';
   readonly words: string;
   readonly request: Request;
@@ -53,7 +53,7 @@ export interface Action {
   readonly digest: string;
   /** Fields that are sent with it and never shown back. */
   readonly carries: readonly string[];
-  readonly done: (how: Done) => Partial<Memory<Facts>>;
+  readonly done: (how: Done) => Partial<Memory<AppEnvironmentFacts>>;
 }
 
 /** A call that was carried out; without a body if its answer was lost. */
@@ -81,7 +81,7 @@ export function dueOf(pass: EnvironmentPass): 'deployment' | 'withNextBuild' | '
 }
 
 /** True if a deployment succeeded before: an environment that is stopped now was stopped on purpose. */
-export function wasDeployed({ deploy, history = [] }: Facts): boolean {
+export function wasDeployed({ deploy, history = [] }: AppEnvironmentFacts): boolean {
   const outcomes = [deploy, ...history].map((entry) => entry?.outcome);
   return outcomes.some((outcome) => outcome !== undefined && outcome !== 'Failed' && outcome !== 'InDoubt');
 }
@@ -92,7 +92,7 @@ export function isFailed(pass: EnvironmentPass): boolean {
 }
 
 /** Records the spec as deployed for an environment that already ran when it was bound. */
-export function assume(pass: EnvironmentPass): Partial<Memory<Facts>> {
+export function assume(pass: EnvironmentPass): Partial<Memory<AppEnvironmentFacts>> {
   const { spec, memory, subject } = pass;
   const revision = revisionOf(spec);
   return {
@@ -106,14 +106,14 @@ export function assume(pass: EnvironmentPass): Partial<Memory<Facts>> {
 }
 
 /** A deployment was carried out that nobody wants any more: what is wanted now is due. */
-export function overtaken(pass: EnvironmentPass): Partial<Memory<Facts>> {
+export function overtaken(pass: EnvironmentPass): Partial<Memory<AppEnvironmentFacts>> {
   const { facts } = pass.memory;
   const { contentId: _replaced, ...deploy } = facts.deploy ?? {};
   return { applied: appliedOvertaken(pass), ...(facts.deploy !== undefined && { facts: { ...facts, deploy } }) };
 }
 
 /** The deployment that the spec wants. */
-export function deployment(pass: EnvironmentPass, appEnvId: string): Action {
+export function deployment(pass: EnvironmentPass, appEnvId: string): DeploymentAction {
   const { deploy } = pass.spec;
   const wanted = partsOf(pass);
   // A new token of the annotation asks again, also for what was given up.
@@ -141,7 +141,7 @@ export function deployment(pass: EnvironmentPass, appEnvId: string): Action {
 }
 
 /** The redeployment that the annotation asks for. */
-export function redeployment(pass: EnvironmentPass, appEnvId: string): Action {
+export function redeployment(pass: EnvironmentPass, appEnvId: string): DeploymentAction {
   const token = redeployToken(pass) ?? '';
   return {
     operation: 'redeploy',
@@ -173,7 +173,7 @@ function openToken(pass: EnvironmentPass): string | undefined {
   return token === '' || token === pass.memory.facts.lastHandledRedeployAt ? undefined : token;
 }
 
-function redeployHandled(pass: EnvironmentPass): Pick<Facts, 'lastHandledRedeployAt'> {
+function redeployHandled(pass: EnvironmentPass): Pick<AppEnvironmentFacts, 'lastHandledRedeployAt'> {
   const token = redeployToken(pass);
   return token === undefined ? {} : { lastHandledRedeployAt: token };
 }
@@ -213,7 +213,7 @@ function saysFailed(body: unknown): boolean {
   return lifecycleAnswerOf(body)?.success === false;
 }
 
-function deployed(pass: EnvironmentPass, { body, at, attempt }: Done): Partial<Memory<Facts>> {
+function deployed(pass: EnvironmentPass, { body, at, attempt }: Done): Partial<Memory<AppEnvironmentFacts>> {
   const { spec } = pass;
   const rollback = body === undefined ? undefined : rollbackInfoOf(body);
   const shown = body === undefined ? undefined : deployedContentIdOf(body);
@@ -234,9 +234,9 @@ function deployed(pass: EnvironmentPass, { body, at, attempt }: Done): Partial<M
 /** A call was sent as often as it may be, and nothing shows what became of it. */
 export function givenUp(
   pass: EnvironmentPass,
-  { operation }: Action,
+  { operation }: DeploymentAction,
   { at, attempt }: Pick<Done, 'at' | 'attempt'>,
-): Partial<Memory<Facts>> {
+): Partial<Memory<AppEnvironmentFacts>> {
   if (operation === 'redeploy') {
     const token = redeployToken(pass) ?? '';
     return { applied: appliedWithoutRedeployment(pass, token, 'InDoubt') };
@@ -251,10 +251,10 @@ export function givenUp(
 /** A deployment as status tells it. */
 function recorded(
   { memory: { facts } }: EnvironmentPass,
-  entry: NonNullable<Facts['history']>[number],
+  entry: NonNullable<AppEnvironmentFacts['history']>[number],
   attempt: number,
-  versions: Pick<NonNullable<Facts['deploy']>, 'rollback'> | undefined,
-): Facts {
+  versions: Pick<NonNullable<AppEnvironmentFacts['deploy']>, 'rollback'> | undefined,
+): AppEnvironmentFacts {
   const deploy = { ...entry, ...(attempt > 1 && { repeatedAfterDoubt: attempt - 1 }), ...versions };
   return { ...facts, deploy, history: [entry, ...(facts.history ?? [])].slice(0, most) };
 }

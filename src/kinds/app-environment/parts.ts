@@ -13,11 +13,11 @@ import type { Memory } from '../../engine/kind/contract/step.ts';
 import { tokenIn } from '../../engine/kind/schema/token.ts';
 import type { StartupConfig } from '../../hosting/requests.ts';
 import type { EnvironmentPass } from './binding.ts';
-import type { Facts, Spec } from './schema.ts';
+import type { AppEnvironmentFacts, AppEnvironmentSpec } from './schema.ts';
 import { valueOf } from '../shared/values.ts';
 
 type Prints = Readonly<Record<string, string>>;
-type Applied = Memory<Facts>['applied'];
+type Applied = Memory<AppEnvironmentFacts>['applied'];
 
 /** The annotation that deploys again what runs, once for each token. */
 export const redeployAnnotation = 'apphosting.dev/redeploy-at';
@@ -33,12 +33,12 @@ const assumed = '~';
 const mostPrints = 590;
 
 /** The revision that the spec wants deployed: its image, revision or content version. */
-export function revisionOf({ deploy }: Spec): string | undefined {
+export function revisionOf({ deploy }: AppEnvironmentSpec): string | undefined {
   return deploy?.image ?? deploy?.build?.revision ?? deploy?.contentId;
 }
 
 /** Which deployment it is, whatever travels with it. */
-export function deployValue({ deploy }: Spec): Json {
+export function deployValue({ deploy }: AppEnvironmentSpec): Json {
   if (deploy?.image !== undefined) return { image: deploy.image };
   if (deploy?.build !== undefined) return { build: deploy.build.revision };
   return { contentId: deploy?.contentId ?? '' };
@@ -55,7 +55,7 @@ export function partsOf(pass: EnvironmentPass): Readonly<Record<string, Json>> {
 }
 
 /** The declared override, as a body takes it. */
-export function startupOf(startup: NonNullable<Spec['startup']>): StartupConfig {
+export function startupOf(startup: NonNullable<AppEnvironmentSpec['startup']>): StartupConfig {
   const { command, args, shell, workingDir } = startup;
   return {
     ...(command !== undefined && { command }),
@@ -104,7 +104,7 @@ export function isStartupLeft(pass: EnvironmentPass): boolean {
   return printsIn(pass)['startup'] !== undefined && pass.spec.startup === undefined;
 }
 
-function takes({ deploy }: Spec, field: string): boolean {
+function takes({ deploy }: AppEnvironmentSpec, field: string): boolean {
   return deploy?.image !== undefined || (deploy?.build !== undefined && field === 'startup');
 }
 
@@ -255,7 +255,7 @@ export function renewed(pass: EnvironmentPass, state: string, isWhole: boolean):
 }
 
 /** True if the environment has reached this power state since the spec asks for it: another state is drift. */
-export function isPowerSet(pass: EnvironmentPass, powerState: NonNullable<Spec['powerState']>): boolean {
+export function isPowerSet(pass: EnvironmentPass, powerState: NonNullable<AppEnvironmentSpec['powerState']>): boolean {
   return isSent(pass, 'powerState', powerState);
 }
 

@@ -166,8 +166,8 @@ function deployed(schema: typeof Fields): typeof Fields {
 }
 
 /** One existing environment and what runs in it. */
-export const Spec = deployed(bound(Fields));
-export type Spec = z.output<typeof Spec>;
+export const AppEnvironmentSpec = deployed(bound(Fields));
+export type AppEnvironmentSpec = z.output<typeof AppEnvironmentSpec>;
 
 const Revision = {
   revision: text('What was deployed: the image, the revision or the content version of the spec.', {
@@ -179,7 +179,7 @@ const Revision = {
 };
 
 /** The status fields of an environment. */
-export const Facts = facts({
+export const AppEnvironmentFacts = facts({
   appId: idAsShown('The id of the app that the environment belongs to.').optional(),
   name: text('The name of the environment.', { max: 256 }).optional(),
   slug: text('Its slug.', { max: 256 }).optional(),
@@ -216,7 +216,7 @@ export const Facts = facts({
     },
   ).optional(),
 });
-export type Facts = z.output<typeof Facts>;
+export type AppEnvironmentFacts = z.output<typeof AppEnvironmentFacts>;
 
 /** The manifest and the page of AppEnvironment. */
 export const identity = {
@@ -226,8 +226,8 @@ export const identity = {
   scope: 'Namespaced',
   summary: 'An existing environment of an app: what is deployed to it, and whether it runs.',
   life: 'long',
-  spec: Spec,
-  facts: Facts,
+  spec: AppEnvironmentSpec,
+  facts: AppEnvironmentFacts,
   idField: 'appEnvId',
   holds: false,
   columns: [

@@ -11,9 +11,9 @@ import {
   type ContactPointWithSecrets,
 } from '../../hosting/requests.ts';
 import { needsOf, valueOf, type Valued } from '../shared/values.ts';
-import type { Facts, Spec } from './schema.ts';
+import type { ContactPointFacts, ContactPointSpec } from './schema.ts';
 
-type ContactPointPass = Pass<Spec, Facts>;
+type ContactPointPass = Pass<ContactPointSpec, ContactPointFacts>;
 
 /** The service's word for each way of delivery. */
 const types = {
@@ -25,13 +25,13 @@ const types = {
   incident: 'incident_service',
 } as const satisfies Record<string, ContactPointType>;
 
-export function typeOf(spec: Spec): ContactPointType {
+export function typeOf(spec: ContactPointSpec): ContactPointType {
   for (const [way, type] of Object.entries(types)) if (way in spec) return type;
   return 'email';
 }
 
 /** The settings that may come from elsewhere, by their place in the spec. */
-function valuesOf(spec: Spec): readonly (readonly [field: string, valued: Valued])[] {
+function valuesOf(spec: ContactPointSpec): readonly (readonly [field: string, valued: Valued])[] {
   const values = {
     'webhook.url': spec.webhook?.url,
     'webhook.password': spec.webhook?.password,
@@ -44,7 +44,7 @@ function valuesOf(spec: Spec): readonly (readonly [field: string, valued: Valued
 }
 
 /** The keys of Secrets and ConfigMaps that the settings come from, and the fields that name them. */
-export function materialOf(spec: Spec): {
+export function materialOf(spec: ContactPointSpec): {
   readonly secrets: readonly MaterialNeed[];
   readonly configMaps: readonly MaterialNeed[];
 } {
@@ -75,7 +75,7 @@ function trimmed(value: string | Secret | undefined): string | Secret | undefine
 }
 
 /** The interface's names of settings, by their places in the spec. */
-export function interfaceWords(spec: Spec): Readonly<Record<string, string>> {
+export function interfaceWords(spec: ContactPointSpec): Readonly<Record<string, string>> {
   const [way = 'email'] = Object.keys(types).filter((each) => each in spec);
   const settings = ['addresses', 'url', 'httpMethod', 'username', 'password', 'webhookUrl', 'channel', 'mentionUsers'];
   return Object.fromEntries(

@@ -25,11 +25,15 @@ import {
   shownConfig,
   typeOf,
 } from './config.ts';
-import type { Spec as AlertSpec } from '../metric-alert/schema.ts';
-import { identity, type Facts, type Spec } from './schema.ts';
+import type { MetricAlertSpec } from '../metric-alert/schema.ts';
+import { identity, type ContactPointFacts, type ContactPointSpec } from './schema.ts';
 
 /** Stalls on an empty or masked secret: the service would keep the old value, and nobody would notice. */
-function unsendable({ spec, secret, configMap }: Pass<Spec, Facts>): Step<Facts> | undefined {
+function unsendable({
+  spec,
+  secret,
+  configMap,
+}: Pass<ContactPointSpec, ContactPointFacts>): Step<ContactPointFacts> | undefined {
   const { secrets, configMaps } = materialOf(spec);
   const given = [
     ...secrets.map((need) => ({ ...need, kind: 'Secret', value: secret(need.name, need.key)?.reveal() })),
@@ -51,7 +55,7 @@ function isMasked(value: string): boolean {
 }
 
 /** The interface takes these at https only. On which host they are, it does not say: its own refusal does. */
-function insecure({ spec, secret }: Pass<Spec, Facts>): Step<Facts> | undefined {
+function insecure({ spec, secret }: Pass<ContactPointSpec, ContactPointFacts>): Step<ContactPointFacts> | undefined {
   for (const way of ['chatB', 'chatC'] as const) {
     const from = spec[way]?.webhookUrl.valueFrom.secretKeyRef;
     const url = from && secret(from.name, from.key);
@@ -64,11 +68,11 @@ function insecure({ spec, secret }: Pass<Spec, Facts>): Step<Facts> | undefined 
 
 /** True if the spec of an alert names this contact point. */
 function refersTo(spec: unknown, contactPoint: string): boolean {
-  const { contactPointRefs = [] } = (spec ?? {}) as Partial<AlertSpec>;
+  const { contactPointRefs = [] } = (spec ?? {}) as Partial<MetricAlertSpec>;
   return contactPointRefs.some(({ name }) => name === contactPoint);
 }
 
-const plan: ObjectPlan<Spec, Facts, ContactPointItem> = {
+const plan: ObjectPlan<ContactPointSpec, ContactPointFacts, ContactPointItem> = {
   noun: 'contact point',
   list: ({ account }) => contactPointsOf(account.accountId),
   single: contactPointOf,
@@ -162,7 +166,7 @@ const plan: ObjectPlan<Spec, Facts, ContactPointItem> = {
 };
 
 /** Where alerts are delivered. */
-export const contactPoint = defineKind<Spec, Facts>({
+export const contactPoint = defineKind<ContactPointSpec, ContactPointFacts>({
   ...identity,
   always: ['Propagated'],
   interfaceWords,

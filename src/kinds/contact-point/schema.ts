@@ -86,15 +86,15 @@ const Fields = specInAccount(
 );
 
 /** Where alerts are delivered. */
-export const Spec = withTransition(exactlyOne(Fields, ways), {
+export const ContactPointSpec = withTransition(exactlyOne(Fields, ways), {
   rule: ways.map((way) => `has(self.${way}) == has(oldSelf.${way})`).join(' && '),
   message: 'the type of a contact point cannot be changed; create another ContactPoint',
   reason: 'FieldValueForbidden',
 });
-export type Spec = z.output<typeof Spec>;
+export type ContactPointSpec = z.output<typeof ContactPointSpec>;
 
 /** The status fields of a contact point. */
-export const Facts = facts({
+export const ContactPointFacts = facts({
   type: text('Its type, in the words of the service.', { max: 64 }).optional(),
   deployments: listOf(
     'The regions that it is deployed to; a region may appear only once an alert there uses it.',
@@ -105,7 +105,7 @@ export const Facts = facts({
     { max: 100 },
   ).optional(),
 });
-export type Facts = z.output<typeof Facts>;
+export type ContactPointFacts = z.output<typeof ContactPointFacts>;
 
 /** The manifest and the page of ContactPoint. */
 export const identity = {
@@ -115,8 +115,8 @@ export const identity = {
   scope: 'Namespaced',
   summary: 'A destination for alerts: e-mail, a webhook, a chat service or an incident service.',
   life: 'long',
-  spec: Spec,
-  facts: Facts,
+  spec: ContactPointSpec,
+  facts: ContactPointFacts,
   idField: 'contactPointId',
   holds: true,
   columns: [{ name: 'TYPE', path: '.status.type', description: 'Its type, in the words of the service.' }],

@@ -22,7 +22,7 @@ import { appliedBy, differenceOf, itemOf, mayBeOf, type ProtectionPass } from '.
 import { requestIdOf } from '../recovery/request-id.ts';
 import { inSpecWords } from '../recovery/words.ts';
 import { idOf } from '../shared/references.ts';
-import type { Facts, Spec } from './schema.ts';
+import type { DisasterProtectionFacts, DisasterProtectionSpec } from './schema.ts';
 
 /** A complete walk over the configurations of an account. */
 export type Walk = Snapshot<ConfigurationItem>;
@@ -57,8 +57,8 @@ export function bound(
   pass: ProtectionPass,
   id: string,
   made: 'Created' | 'Adopted',
-  { goneTime: _gone, wipedBy: _by, ...facts }: Facts = pass.memory.facts,
-): Partial<Memory<Facts>> {
+  { goneTime: _gone, wipedBy: _by, ...facts }: DisasterProtectionFacts = pass.memory.facts,
+): Partial<Memory<DisasterProtectionFacts>> {
   const { endpoint, accountId } = pass.account;
   const known = pass.memory.id === id;
   const ownership = known ? (pass.memory.ownership ?? made) : made;
@@ -71,7 +71,7 @@ export function underway(
   pass: ProtectionPass,
   configurationId: string,
   configuration?: ConfigurationItem,
-): Step<Facts> | undefined {
+): Step<DisasterProtectionFacts> | undefined {
   const kinds = ['RecoveryActivation', 'ActivationDiscard', 'DisasterReset'];
   const other =
     kinds
@@ -90,7 +90,7 @@ export function underway(
 }
 
 /** A reset of the bound configuration that stands beside it: what was asked for together is done in the order that makes sense. */
-export function resetAhead(pass: ProtectionPass, configurationId: string): Step<Facts> | undefined {
+export function resetAhead(pass: ProtectionPass, configurationId: string): Step<DisasterProtectionFacts> | undefined {
   const reset = pass
     .related?.('DisasterReset', configurationId)
     .find(({ namespace, finished }) => namespace === pass.subject.namespace && !finished);
@@ -108,11 +108,11 @@ function words(pass: ProtectionPass, isNew: boolean): string {
 export function configure(
   pass: ProtectionPass,
   configuration: ConfigurationItem | undefined,
-  facts: Facts,
-): Step<Facts> {
+  facts: DisasterProtectionFacts,
+): Step<DisasterProtectionFacts> {
   const appEnvId = environmentOf(pass);
   const held =
-    sightLost<Spec, Facts>(pass) ??
+    sightLost<DisasterProtectionSpec, DisasterProtectionFacts>(pass) ??
     refusedBySource(pass, appEnvId, configuration) ??
     heldBack(pass, appEnvId, configuration);
   if (held !== undefined) return held;
@@ -155,7 +155,7 @@ function heldBack(
   pass: ProtectionPass,
   appEnvId: string,
   configuration: ConfigurationItem | undefined,
-): Step<Facts> | undefined {
+): Step<DisasterProtectionFacts> | undefined {
   const other = pass.creating('protection', appEnvId);
   if (other !== undefined) {
     const message = `${other} is setting up a protection of the same environment`;
@@ -181,7 +181,7 @@ function sentBody(pass: ProtectionPass, journal: JournalEntry): Protection | und
 }
 
 /** A call was written down: its effect shows, or the service said no, or the same bytes are sent. */
-export function resolve(pass: ProtectionPass, walk: Walk, journal: JournalEntry): Step<Facts> {
+export function resolve(pass: ProtectionPass, walk: Walk, journal: JournalEntry): Step<DisasterProtectionFacts> {
   const body = sentBody(pass, journal);
   const item = body?.items[0];
   if (body === undefined || item === undefined) {
@@ -203,7 +203,10 @@ export function resolve(pass: ProtectionPass, walk: Walk, journal: JournalEntry)
     return { is: 'again', remember: { journal: undefined }, note: {} };
   // It was not carried out; what the spec wants now is decided anew, and kept back where it is the same.
   if (journal.conflicted !== undefined) return { is: 'again', remember: { journal: undefined }, note: {} };
-  const busy = now === undefined ? sightLost<Spec, Facts>(pass) : underway(pass, now.configurationId, now);
+  const busy =
+    now === undefined
+      ? sightLost<DisasterProtectionSpec, DisasterProtectionFacts>(pass)
+      : underway(pass, now.configurationId, now);
   if (busy !== undefined) return busy;
   const sentAt = pass.notes['sentAt'] ?? Number.NEGATIVE_INFINITY;
   if (pass.monotonicMs - sentAt < resendMs) {
@@ -228,7 +231,7 @@ export function resolve(pass: ProtectionPass, walk: Walk, journal: JournalEntry)
       committed: (answer) => {
         const result = configureResultOf(answer, item.sourceAppEnvId);
         if (result?.success !== true || result.configurationId === undefined) return undefined;
-        const facts: Facts = {
+        const facts: DisasterProtectionFacts = {
           ...pass.memory.facts,
           ...(result.generation !== undefined && { generation: result.generation }),
         };

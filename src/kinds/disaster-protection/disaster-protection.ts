@@ -22,10 +22,10 @@ import { gone, historyOf, lostBefore, sightOf, unproved } from './gone.ts';
 import { isEntryOf, protectionFacts, sourceFacts, type Shown } from './facts.ts';
 import { differenceOf, type ProtectionPass } from './settings.ts';
 import { needOf } from '../shared/references.ts';
-import { identity, type Facts, type Spec } from './schema.ts';
+import { identity, type DisasterProtectionFacts, type DisasterProtectionSpec } from './schema.ts';
 
 /** The next step: an open call first, then the configuration that is bound, and only then one to make. */
-function step(pass: ProtectionPass): Step<Facts> {
+function step(pass: ProtectionPass): Step<DisasterProtectionFacts> {
   if (pass.subject.deleting) return { is: 'release' };
   const { accountId } = pass.account;
   const { id, journal } = pass.memory;
@@ -68,13 +68,13 @@ function step(pass: ProtectionPass): Step<Facts> {
 }
 
 /** Nothing is bound, or it is to be enrolled anew: takes what is there, or sets it up. */
-function enrol(pass: ProtectionPass, walk: Walk): Step<Facts> {
+function enrol(pass: ProtectionPass, walk: Walk): Step<DisasterProtectionFacts> {
   const existing = ofEnvironment(pass, walk);
   const wanted = pass.spec.enrollment ?? 1;
   const { id, facts: known } = pass.memory;
   const isKnown = existing !== undefined && existing.configurationId === id;
   const kept = isKnown ? known : historyOf(known);
-  const facts: Facts = { ...kept, appEnvId: environmentOf(pass), enrollment: wanted };
+  const facts: DisasterProtectionFacts = { ...kept, appEnvId: environmentOf(pass), enrollment: wanted };
   const mayAdopt = pass.account.adoption !== 'Never' && pass.spec.lifecycle?.adoption !== 'Never';
   if (existing !== undefined) {
     const { configurationId } = existing;
@@ -95,11 +95,13 @@ function enrol(pass: ProtectionPass, walk: Walk): Step<Facts> {
       "spec.environmentRef.externalId names an environment by id, and adoption is Never here; the account's spec.lifecycle.adoption must allow ById";
     return { is: 'stall', reason: 'AdoptionNotAllowed', message };
   }
-  const held = sightLost<Spec, Facts>(pass) ?? (id === undefined ? lostBefore(pass, walk) : underway(pass, id));
+  const held =
+    sightLost<DisasterProtectionSpec, DisasterProtectionFacts>(pass) ??
+    (id === undefined ? lostBefore(pass, walk) : underway(pass, id));
   return held ?? configure(pass, undefined, facts);
 }
 
-function keep(pass: ProtectionPass, configuration: ConfigurationItem): Step<Facts> {
+function keep(pass: ProtectionPass, configuration: ConfigurationItem): Step<DisasterProtectionFacts> {
   const { generation: known = 0 } = pass.memory.facts;
   const { lowSince = pass.monotonicMs } = pass.notes;
   if (configuration.generation < known && pass.monotonicMs - lowSince < pass.horizonMs) {
@@ -128,7 +130,11 @@ function keep(pass: ProtectionPass, configuration: ConfigurationItem): Step<Fact
 }
 
 /** Lists the recovery points where there may be new ones: they come with what the configuration itself shows. */
-function newPoints(pass: ProtectionPass, configuration: ConfigurationItem, seenAt: number): Step<Facts> | undefined {
+function newPoints(
+  pass: ProtectionPass,
+  configuration: ConfigurationItem,
+  seenAt: number,
+): Step<DisasterProtectionFacts> | undefined {
   const read = drPointsOf(pass.account.accountId, configuration.configurationId);
   const begunAt = pass.view.all(read)?.begunAt ?? Number.NEGATIVE_INFINITY;
   const again = pointsAgainMs(pass, configuration);
@@ -157,7 +163,7 @@ function pointsAgainMs(pass: ProtectionPass, configuration: ConfigurationItem): 
 }
 
 /** True when the configuration shows a change that status does not have yet and that can mean new points. */
-function hasMoved(facts: Facts, configuration: ConfigurationItem): boolean {
+function hasMoved(facts: DisasterProtectionFacts, configuration: ConfigurationItem): boolean {
   const { readiness, generation, activities, standby, warmRecoveryOperationId, nextSnapshotAt } = configuration;
   const newest = activities.toSorted((a, b) => ((a.startedAt ?? '') < (b.startedAt ?? '') ? 1 : -1))[0];
   // An entry without an id and a beginning cannot be told from others.
@@ -204,7 +210,7 @@ function correct(
   configuration: ConfigurationItem,
   changed: readonly string[],
   shownOnly: boolean,
-): Step<Facts> {
+): Step<DisasterProtectionFacts> {
   const isDrift = pass.memory.applied?.generation === pass.subject.generation;
   const contested = isDrift ? changed.filter((field) => pass.contested.has(field)) : [];
   if (contested.length > 0) {
@@ -226,7 +232,10 @@ function show(pass: ProtectionPass) {
   const appEnvId = environmentOf(pass);
   const source = pass.view.one(drSourcesOf(accountId), appEnvId)?.item;
   // What can be protected, and where to, is wanted before anything is.
-  const facts: Facts = { ...known, ...(source !== undefined && { appEnvId, source: sourceFacts(source) }) };
+  const facts: DisasterProtectionFacts = {
+    ...known,
+    ...(source !== undefined && { appEnvId, source: sourceFacts(source) }),
+  };
   const nothing = { facts, conditions: [], drift: [], unverified: [], leftover: [] };
   if (id === undefined) {
     const walk = pass.view.all(drConfigurationsOf(accountId));
@@ -250,14 +259,17 @@ function show(pass: ProtectionPass) {
 }
 
 /** While a list may be older than what the service answered, the higher generation stays known. */
-function atLeast({ memory, notes, monotonicMs, horizonMs }: ProtectionPass, facts: Facts): Facts {
+function atLeast(
+  { memory, notes, monotonicMs, horizonMs }: ProtectionPass,
+  facts: DisasterProtectionFacts,
+): DisasterProtectionFacts {
   const { generation = 0 } = memory.facts;
   const mayLag = monotonicMs - (notes['lowSince'] ?? Number.NEGATIVE_INFINITY) < horizonMs;
   return mayLag && (facts.generation ?? 0) < generation ? { ...facts, generation } : facts;
 }
 
 /** Protection of one environment against the loss of its region. */
-export const disasterProtection = defineKind<Spec, Facts>({
+export const disasterProtection = defineKind<DisasterProtectionSpec, DisasterProtectionFacts>({
   ...identity,
   needs: ({ environmentRef }) => ({ references: needOf('AppEnvironment', environmentRef, 'environmentRef') }),
   always,

@@ -2,14 +2,14 @@
 import type { Verdict } from '../../engine/kind/contract/step.ts';
 import { drSourcesOf, type ConfigurationItem, type SourceItem } from '../../hosting/requests.ts';
 import { isSameRegionAccepted, type ProtectionPass } from './settings.ts';
-import type { Facts } from './schema.ts';
+import type { DisasterProtectionFacts } from './schema.ts';
 
 /** Says why the service would refuse the settings and what it would accept; undefined when the source shows no reason. */
 export function refusedBySource(
   pass: ProtectionPass,
   appEnvId: string,
   configuration: ConfigurationItem | undefined,
-): Verdict<Facts> | undefined {
+): Verdict<DisasterProtectionFacts> | undefined {
   const source = pass.view.one(drSourcesOf(pass.account.accountId), appEnvId)?.item;
   if (source === undefined) return undefined;
   const reasons = configuration === undefined ? unsupported(source) : [];

@@ -10,10 +10,10 @@ import type {
   SourceItem,
 } from '../../hosting/requests.ts';
 import { activeOf, cleanupFacts, sameMoment } from '../recovery/configurations.ts';
-import { stated, type Row } from './stated.ts';
+import { stated, type StatedRow } from './stated.ts';
 import type { ProtectionPass } from './settings.ts';
 import { pointsShown } from './points.ts';
-import { mostPoints, type Facts } from './schema.ts';
+import { mostPoints, type DisasterProtectionFacts } from './schema.ts';
 
 /** Everything that a protection shows was read from this. */
 export interface Shown {
@@ -34,7 +34,7 @@ function seconds(milliseconds: number | undefined): number | undefined {
 /** The modes that the interface names, as a spec has them. */
 const modes: Readonly<Record<string, string>> = { cold: 'Cold', warm: 'Warm' };
 
-function settingsFacts(settings: ProtectionSettings | undefined): Facts['settings'] {
+function settingsFacts(settings: ProtectionSettings | undefined): DisasterProtectionFacts['settings'] {
   return stated({
     destinationRegion: settings?.destinationRegion,
     protectionMode: settings?.mode && (modes[settings.mode.toLowerCase()] ?? settings.mode),
@@ -47,11 +47,11 @@ function settingsFacts(settings: ProtectionSettings | undefined): Facts['setting
   });
 }
 
-function names(shown: DestinationNames | undefined): Facts['plannedDestination'] {
+function names(shown: DestinationNames | undefined): DisasterProtectionFacts['plannedDestination'] {
   return stated(shown && { environmentName: shown.envName, appName: shown.appName, createNewApp: shown.createNewApp });
 }
 
-type OperationFacts = NonNullable<Facts['operations']>[number];
+type OperationFacts = NonNullable<DisasterProtectionFacts['operations']>[number];
 
 function operationFacts(
   operation: DrOperation,
@@ -85,7 +85,7 @@ export function isEntryOf(row: OperationFacts, { operationId, kind, startedAt, c
 }
 
 /** The service's history with the requests of ours that began it, and our own that it forgot; newest first. */
-function operations(pass: ProtectionPass, configuration: ConfigurationItem): Facts['operations'] {
+function operations(pass: ProtectionPass, configuration: ConfigurationItem): DisasterProtectionFacts['operations'] {
   const before = pass.memory.facts.operations ?? [];
   const requests = requestsOf(pass, configuration, before);
   const active = activeOf(configuration);
@@ -154,7 +154,7 @@ function compareTimes(a: string | undefined, b: string | undefined): number {
 }
 
 /** The source for status. */
-export function sourceFacts(source: SourceItem | undefined): Facts['source'] {
+export function sourceFacts(source: SourceItem | undefined): DisasterProtectionFacts['source'] {
   if (source === undefined) return undefined;
   const listed = <Item>(items: readonly Item[]) => (items.length === 0 ? undefined : items.slice(0, 50));
   return stated({
@@ -171,7 +171,7 @@ export function sourceFacts(source: SourceItem | undefined): Facts['source'] {
   });
 }
 
-function resultFacts({ activationResult }: ConfigurationItem): Facts['activationResult'] {
+function resultFacts({ activationResult }: ConfigurationItem): DisasterProtectionFacts['activationResult'] {
   if (activationResult === undefined) return undefined;
   const { cutoffAt, completedAt, ...result } = activationResult;
   return stated({ ...result, cutoffTime: cutoffAt, completedTime: completedAt });
@@ -180,24 +180,24 @@ function resultFacts({ activationResult }: ConfigurationItem): Facts['activation
 /** Values that move while nothing happens; they are written together with something else only. */
 function movingFacts({ recoveryPointAgeMs, standbyPace }: ConfigurationItem) {
   return {
-    readiness: stated<Row>({ recoveryPointAgeSeconds: seconds(recoveryPointAgeMs) }),
-    standby: stated<Row>({
+    readiness: stated<StatedRow>({ recoveryPointAgeSeconds: seconds(recoveryPointAgeMs) }),
+    standby: stated<StatedRow>({
       lastApplySeconds: standbyPace?.lastApplySeconds && Math.round(standbyPace.lastApplySeconds),
       lastApplyBytes: standbyPace?.lastApplyBytes,
     }),
   };
 }
 
-function withoutMoving(facts: Facts): Facts {
+function withoutMoving(facts: DisasterProtectionFacts): DisasterProtectionFacts {
   const { recoveryPointAgeSeconds: _age, ...readiness } = facts.readiness ?? {};
   const { lastApplySeconds: _seconds, lastApplyBytes: _bytes, ...standby } = facts.standby ?? {};
-  const fixed = { readiness: stated<Row>(readiness), standby: stated<Row>(standby) };
+  const fixed = { readiness: stated<StatedRow>(readiness), standby: stated<StatedRow>(standby) };
   const { readiness: _readiness, standby: _standby, ...rest } = facts;
-  return { ...rest, ...stated<Row>(fixed) };
+  return { ...rest, ...stated<StatedRow>(fixed) };
 }
 
 /** The status of a protection. */
-export function protectionFacts(pass: ProtectionPass, shown: Shown): Facts {
+export function protectionFacts(pass: ProtectionPass, shown: Shown): DisasterProtectionFacts {
   const { configuration, source, points, appEnvId } = shown;
   const { enrollment, firstReadyTime, operations: _ledger, ...before } = pass.memory.facts;
   const active = activeOf(configuration);
@@ -206,10 +206,10 @@ export function protectionFacts(pass: ProtectionPass, shown: Shown): Facts {
     ({ operationId }) => operationId === active?.operationId,
   );
   const requestId = rows.find(({ operationId }) => operationId === active?.operationId)?.requestId;
-  const fixed: Facts = {
+  const fixed: DisasterProtectionFacts = {
     appEnvId,
     generation: configuration.generation,
-    ...stated<Facts>({
+    ...stated<DisasterProtectionFacts>({
       enrollment,
       firstReadyTime,
       settings: settingsFacts(configuration.settings),
@@ -248,7 +248,7 @@ export function protectionFacts(pass: ProtectionPass, shown: Shown): Facts {
   const moving = movingFacts(configuration);
   return {
     ...fixed,
-    ...stated<Facts>({
+    ...stated<DisasterProtectionFacts>({
       readiness: fixed.readiness && { ...fixed.readiness, ...moving.readiness },
       standby: fixed.standby && { ...fixed.standby, ...moving.standby },
     }),

@@ -16,11 +16,17 @@ import { provenTwice } from '../recovery/configurations.ts';
 import { unprotected } from './conditions.ts';
 import { environmentOf, type Walk } from './configure.ts';
 import type { ProtectionPass } from './settings.ts';
-import type { Facts, Spec } from './schema.ts';
-import type { Spec as ResetSpec } from '../disaster-reset/schema.ts';
+import type { DisasterProtectionFacts, DisasterProtectionSpec } from './schema.ts';
+import type { DisasterResetSpec } from '../disaster-reset/schema.ts';
 
 /** The status fields that stay when a configuration is gone. */
-export function historyOf({ appEnvId, enrollment, operations, goneTime, wipedBy }: Facts): Facts {
+export function historyOf({
+  appEnvId,
+  enrollment,
+  operations,
+  goneTime,
+  wipedBy,
+}: DisasterProtectionFacts): DisasterProtectionFacts {
   return {
     ...(appEnvId !== undefined && { appEnvId }),
     ...(enrollment !== undefined && { enrollment }),
@@ -42,7 +48,7 @@ export function sightOf(
 }
 
 /** A configuration that is known to be gone: nothing is set up again by itself. */
-export function gone(pass: ProtectionPass, id: string): Step<Facts> {
+export function gone(pass: ProtectionPass, id: string): Step<DisasterProtectionFacts> {
   const { facts } = pass.memory;
   const wipedBy = wiperOf(pass, id) ?? facts.wipedBy;
   const how = wipedBy === undefined ? notListed(id) : `${notListed(id)}; ${wipedBy} wiped it`;
@@ -54,11 +60,11 @@ export function gone(pass: ProtectionPass, id: string): Step<Facts> {
  * What to do until it is known that a configuration which does not show is gone; undefined once it is. That stands in status, so
  * that it is found out once.
  */
-export function unproved(pass: ProtectionPass, walk: Walk, id: string): Step<Facts> | undefined {
+export function unproved(pass: ProtectionPass, walk: Walk, id: string): Step<DisasterProtectionFacts> | undefined {
   const { facts } = pass.memory;
   if (facts.goneTime !== undefined) return undefined;
   const wipedBy = wiperOf(pass, id);
-  const blind = sightLost<Spec, Facts>(pass);
+  const blind = sightLost<DisasterProtectionSpec, DisasterProtectionFacts>(pass);
   const unsure = blind === undefined ? unseen(pass, walk, id, wipedBy) : unseenBlind(pass, walk, id, blind);
   if (unsure !== undefined) return unsure;
   const goneTime = isoSeconds(pass.wallMs);
@@ -77,7 +83,12 @@ function notListed(id: string): string {
 }
 
 /** One among others that does not show any more. */
-function unseen(pass: ProtectionPass, walk: Walk, id: string, wipedBy: string | undefined): Step<Facts> | undefined {
+function unseen(
+  pass: ProtectionPass,
+  walk: Walk,
+  id: string,
+  wipedBy: string | undefined,
+): Step<DisasterProtectionFacts> | undefined {
   // After a restart nobody knows when it was written: a list may be older than that.
   const missedAt = pass.notes['missedAt'] ?? walk.begunAt;
   const wroteAt = pass.wrote?.at ?? missedAt;
@@ -86,7 +97,7 @@ function unseen(pass: ProtectionPass, walk: Walk, id: string, wipedBy: string | 
     const note = { ...pass.notes, missedAt };
     return { is: 'wait', reason: 'ObjectMissing', message: `${message} yet`, retryInMs: 10_000, note };
   }
-  return provenTwice<Spec, Facts>(pass, walk, { reason: 'ObjectMissing', message });
+  return provenTwice<DisasterProtectionSpec, DisasterProtectionFacts>(pass, walk, { reason: 'ObjectMissing', message });
 }
 
 /**
@@ -97,15 +108,19 @@ function unseenBlind(
   pass: ProtectionPass,
   walk: Walk,
   id: string,
-  blind: Extract<Step<Facts>, { is: 'wait' }>,
-): Step<Facts> | undefined {
+  blind: Extract<Step<DisasterProtectionFacts>, { is: 'wait' }>,
+): Step<DisasterProtectionFacts> | undefined {
   // It is told to the account, which sees again when all that it misses is proved so.
   if (pass.notes['provedGone'] !== undefined) return blind;
   const { accountId, pollMs } = pass.account;
   const { reason, message } = blind;
   const read = drConfigurationsOf(accountId);
   const apartMs = pass.horizonMs + pollMs;
-  const unsure = missedTwice<Spec, Facts>(pass, { read, begunAt: walk.begunAt, apartMs }, { reason, message });
+  const unsure = missedTwice<DisasterProtectionSpec, DisasterProtectionFacts>(
+    pass,
+    { read, begunAt: walk.begunAt, apartMs },
+    { reason, message },
+  );
   if (unsure !== undefined) return unsure;
   const since = (pass.notes['missedAt'] ?? walk.begunAt) + pass.horizonMs;
   const sources = drSourcesOf(accountId);
@@ -121,9 +136,9 @@ function unseenBlind(
  * What keeps a resource that remembers nothing from setting a protection up: resets in its namespace name configurations of the
  * environment that are gone, and enrollment was not raised above their number.
  */
-export function lostBefore(pass: ProtectionPass, walk: Walk): Verdict<Facts> | undefined {
+export function lostBefore(pass: ProtectionPass, walk: Walk): Verdict<DisasterProtectionFacts> | undefined {
   const resets = resetsOf(pass).flatMap((reset) => {
-    const { configurationId } = (reset.spec ?? {}) as Partial<ResetSpec>;
+    const { configurationId } = (reset.spec ?? {}) as Partial<DisasterResetSpec>;
     return configurationId === undefined || walk.items.has(configurationId) ? [] : [{ ...reset, configurationId }];
   });
   const [first] = resets;
@@ -144,12 +159,14 @@ function resetsOf(pass: ProtectionPass): readonly Related[] {
   const byId = related?.('DisasterReset', environmentOf(pass)) ?? [];
   const { name } = spec.environmentRef;
   const byName = (name === undefined ? undefined : inAccount?.('DisasterReset')) ?? [];
-  const named = byName.filter((reset) => (reset.spec as Partial<ResetSpec> | undefined)?.environmentRef?.name === name);
+  const named = byName.filter(
+    (reset) => (reset.spec as Partial<DisasterResetSpec> | undefined)?.environmentRef?.name === name,
+  );
   const resets = new Map([...byId, ...named].map((reset) => [reset.name, reset]));
   return [...resets.values()].filter(({ namespace }) => namespace === subject.namespace);
 }
 
-function lost(isWiped: boolean, how: string, enrollment: number): Verdict<Facts> {
+function lost(isWiped: boolean, how: string, enrollment: number): Verdict<DisasterProtectionFacts> {
   const reason = isWiped ? 'WipedByReset' : 'ConfigurationGone';
   const message = `${how}; to protect the environment again, raise spec.enrollment to ${enrollment}`;
   return { is: 'stall', reason, message, conditions: [unprotected(reason, message)] };

@@ -1,10 +1,10 @@
 /** Which recovery points status shows: the newest, and a spread back in time, so that people see how far they could go back. */
 import type { ConfigurationItem, PointItem } from '../../hosting/requests.ts';
-import { mostPoints, type Facts } from './schema.ts';
+import { mostPoints, type DisasterProtectionFacts } from './schema.ts';
 import { stated } from './stated.ts';
 
 /** One recovery point, as status lists it. */
-export type PointRow = NonNullable<Facts['recoveryPoints']>[number];
+export type PointRow = NonNullable<DisasterProtectionFacts['recoveryPoints']>[number];
 
 const hourMs = 3_600_000;
 const dayMs = 24 * hourMs;

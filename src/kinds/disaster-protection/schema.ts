@@ -78,7 +78,7 @@ const Fields = specInAccount('Which environment is protected, where, and how wel
 });
 
 /** Protection of one environment against the loss of its region. */
-export const Spec = withTransition(
+export const DisasterProtectionSpec = withTransition(
   withRule(ofOneEnvironment(Fields, 'cannot be changed: a protection belongs to its environment; create another one'), {
     rule: "!has(self.protectionMode) || self.protectionMode != 'Warm' || has(self.target)",
     message: 'target is required when protectionMode is Warm: the destination is prepared at once',
@@ -93,7 +93,7 @@ export const Spec = withTransition(
     reason: 'FieldValueInvalid',
   },
 );
-export type Spec = z.output<typeof Spec>;
+export type DisasterProtectionSpec = z.output<typeof DisasterProtectionSpec>;
 
 const count = (description: string) => integer(description, { min: 0, max: 2_000_000_000 }).optional();
 const time = (description: string) => timeShown(description).optional();
@@ -147,7 +147,7 @@ const Source = shown('The environment as a source of recovery.', {
 });
 
 /** The status of a protection. A field that the service does not disclose is absent. */
-export const Facts = facts({
+export const DisasterProtectionFacts = facts({
   appEnvId: id('The id of the protected environment.'),
   generation: recovery.generation('The generation of the configuration.').optional(),
   settings: Settings.optional(),
@@ -193,7 +193,7 @@ export const Facts = facts({
   source: Source.optional(),
   pendingCleanup: recovery.pendingCleanup(),
 });
-export type Facts = z.output<typeof Facts>;
+export type DisasterProtectionFacts = z.output<typeof DisasterProtectionFacts>;
 
 /** The manifest and the page of DisasterProtection. */
 export const identity = {
@@ -203,8 +203,8 @@ export const identity = {
   scope: 'Namespaced',
   summary: 'Protection of one environment against the loss of its region.',
   life: 'long',
-  spec: Spec,
-  facts: Facts,
+  spec: DisasterProtectionSpec,
+  facts: DisasterProtectionFacts,
   idField: 'configurationId',
   holds: false,
   columns: [

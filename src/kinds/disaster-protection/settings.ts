@@ -5,10 +5,10 @@ import type { Pass } from '../../engine/kind/contract/pass.ts';
 import type { Fields } from '../../engine/kind/planner/plan.ts';
 import type { Drift, Memory } from '../../engine/kind/contract/step.ts';
 import type { ConfigurationItem, DestinationNames, ProtectionItem } from '../../hosting/requests.ts';
-import type { Facts, Spec } from './schema.ts';
+import type { DisasterProtectionFacts, DisasterProtectionSpec } from './schema.ts';
 
 /** A pass over a protection. */
-export type ProtectionPass = Pass<Spec, Facts>;
+export type ProtectionPass = Pass<DisasterProtectionSpec, DisasterProtectionFacts>;
 
 const perSecond = 1_000;
 
@@ -22,7 +22,7 @@ function seconds(milliseconds: number | undefined): number | undefined {
 }
 
 /** Storage by three words, since the interface tells left out, null and an id apart. */
-function storageOf({ storage }: Spec): string | undefined {
+function storageOf({ storage }: DisasterProtectionSpec): string | undefined {
   switch (storage?.source) {
     case undefined:
       return undefined;
@@ -45,19 +45,21 @@ function names({ envName, appName, createNewApp }: DestinationNames): Json {
   return { environmentName: envName ?? '', createNewApp: isNew, ...(isNew && { appName: appName ?? '' }) };
 }
 
-function wantedNames({ target }: Spec): DestinationNames | undefined {
+function wantedNames({ target }: DisasterProtectionSpec): DestinationNames | undefined {
   if (target === undefined) return undefined;
   const { environmentName, appName, createNewApp } = target;
   return { envName: environmentName.trim(), appName: appName?.trim(), createNewApp };
 }
 
 /** True when the spec accepts recovery in the region of the source. */
-export function isSameRegionAccepted({ acknowledgements = [] }: Pick<Spec, 'acknowledgements'>): boolean {
+export function isSameRegionAccepted({
+  acknowledgements = [],
+}: Pick<DisasterProtectionSpec, 'acknowledgements'>): boolean {
   return acknowledgements.includes('SameRegion');
 }
 
 /** The fields that the spec states. The service chooses the others. */
-function desiredOf(spec: Spec): Fields {
+function desiredOf(spec: DisasterProtectionSpec): Fields {
   const wanted = wantedNames(spec);
   return {
     destinationRegion: spec.destinationRegion,
@@ -76,7 +78,10 @@ function desiredOf(spec: Spec): Fields {
 type Shown = Partial<Pick<ConfigurationItem, 'settings' | 'warmDestination' | 'plannedDestination'>>;
 
 /** The same as the service shows it; a field that it does not show is absent. */
-function observedOf({ settings, warmDestination, plannedDestination }: Shown, spec: Pick<Spec, 'target'>): Fields {
+function observedOf(
+  { settings, warmDestination, plannedDestination }: Shown,
+  spec: Pick<DisasterProtectionSpec, 'target'>,
+): Fields {
   const destination = warmDestination ?? plannedDestination;
   return {
     ...(settings !== undefined && {
@@ -100,7 +105,10 @@ function observedOf({ settings, warmDestination, plannedDestination }: Shown, sp
 }
 
 /** A database always gets a new app, whatever the spec says; which source is one is not shown. */
-function namedAlike(destination: DestinationNames, { target }: Pick<Spec, 'target'>): DestinationNames {
+function namedAlike(
+  destination: DestinationNames,
+  { target }: Pick<DisasterProtectionSpec, 'target'>,
+): DestinationNames {
   const implied = target?.createNewApp === true ? undefined : target?.appName?.trim();
   const isAlike = implied !== undefined && destination.appName === implied;
   return isAlike ? { ...destination, createNewApp: false } : destination;
@@ -144,7 +152,10 @@ export function mayBeOf(item: ProtectionItem, configuration: ConfigurationItem):
 }
 
 /** The applied fields after an item was sent: the whole spec if the item equals it, else only the fields of the item. */
-export function appliedBy(pass: ProtectionPass, item: ProtectionItem): NonNullable<Memory<Facts>['applied']> {
+export function appliedBy(
+  pass: ProtectionPass,
+  item: ProtectionItem,
+): NonNullable<Memory<DisasterProtectionFacts>['applied']> {
   const written = writtenOf(item);
   const stated = Object.entries(desiredOf(pass.spec)).filter(([, wanted]) => wanted !== undefined);
   const isToday = stated.every(([field, wanted]) => sameValue(wanted, written[field]));
@@ -220,7 +231,10 @@ export function itemOf(
   };
 }
 
-function credentialOf({ source, credentialId }: NonNullable<Spec['storage']>): string | null | undefined {
+function credentialOf({
+  source,
+  credentialId,
+}: NonNullable<DisasterProtectionSpec['storage']>): string | null | undefined {
   if (source === 'Inherited') return undefined;
   return source === 'Platform' ? null : credentialId;
 }

@@ -12,15 +12,15 @@ import {
   type SourceItem,
 } from '../../hosting/requests.ts';
 import { activationUnderWay, cleansUp, provenGone } from '../recovery/configurations.ts';
-import { bodyOf, cleaning, environmentOf, fenceOf, pinnedOf, type ResetPass, type Seen } from './fences.ts';
+import { bodyOf, cleaning, environmentOf, fenceOf, pinnedOf, type ResetPass, type ResetSubject } from './fences.ts';
 import { ended, underWay } from '../recovery/one-shot-end.ts';
 import { lookingAgain, needsOf, stepOnce, type No, type OncePlan } from '../recovery/one-shot.ts';
 import { atStage } from '../recovery/stages.ts';
 import { needOf } from '../shared/references.ts';
-import { identity, type Facts, type Spec } from './schema.ts';
+import { identity, type DisasterResetFacts, type DisasterResetSpec } from './schema.ts';
 
 /** Reads every configuration, since none but the pinned ones may be there. */
-function look(pass: ResetPass, since: number): Step<Facts> | Seen {
+function look(pass: ResetPass, since: number): Step<DisasterResetFacts> | ResetSubject {
   const { accountId } = pass.account;
   const read = drConfigurationsOf(accountId);
   const walk = pass.view.all(read);
@@ -33,17 +33,17 @@ function look(pass: ResetPass, since: number): Step<Facts> | Seen {
   return { walk, sources: listed?.items ?? new Map(), sourcesBegunAt: listed?.begunAt };
 }
 
-function isGone(pass: ResetPass, { walk }: Seen): boolean {
+function isGone(pass: ResetPass, { walk }: ResetSubject): boolean {
   return pinnedOf(pass.spec).every(({ configurationId }) => !walk.items.has(configurationId));
 }
 
 /** The pinned configurations that the service still shows. */
-function pinnedItems({ spec }: ResetPass, { walk }: Seen): readonly ConfigurationItem[] {
+function pinnedItems({ spec }: ResetPass, { walk }: ResetSubject): readonly ConfigurationItem[] {
   return pinnedOf(spec).flatMap(({ configurationId }) => walk.items.get(configurationId) ?? []);
 }
 
 /** Names what to look for in the service when the request expires while a clean-up is under way. */
-function untold(pass: ResetPass, seen: Seen): string | undefined {
+function untold(pass: ResetPass, seen: ResetSubject): string | undefined {
   const isCleaning = [...pinnedItems(pass, seen), ...wipedSources(pass, seen)].some(({ pendingCleanup }) =>
     cleansUp(pendingCleanup),
   );
@@ -52,7 +52,11 @@ function untold(pass: ResetPass, seen: Seen): string | undefined {
 }
 
 /** The service said no. While it cleans up, that means "again later"; otherwise it is the end. */
-function refused(pass: ResetPass, seen: Seen, { words, isOver, until }: No): Step<Facts> | undefined {
+function refused(
+  pass: ResetPass,
+  seen: ResetSubject,
+  { words, isOver, until }: No,
+): Step<DisasterResetFacts> | undefined {
   const { memory, notes } = pass;
   const { journal, facts } = memory;
   const items = pinnedItems(pass, seen);
@@ -80,14 +84,14 @@ function refused(pass: ResetPass, seen: Seen, { words, isOver, until }: No): Ste
 }
 
 /** Wiped when no pinned configuration shows in two walks and nothing of it is being cleaned up. */
-function follow(pass: ResetPass, seen: Seen): Step<Facts> {
+function follow(pass: ResetPass, seen: ResetSubject): Step<DisasterResetFacts> {
   if (!isGone(pass, seen)) {
     const message = 'the service accepted the reset and still lists the configuration';
     return { is: 'wait', reason: 'CleanupPending', message, retryInMs: 10_000, note: {} };
   }
   const facts = factsOf(pass, seen);
   const message = 'the configuration is gone';
-  const unsure = provenGone<Spec, Facts>(pass, seen.walk, { reason: 'InProgress', message });
+  const unsure = provenGone<DisasterResetSpec, DisasterResetFacts>(pass, seen.walk, { reason: 'InProgress', message });
   if (unsure !== undefined) return unsure;
   // What was listed while the configuration was still there says nothing of the clean-up after it.
   const since = pass.notes['missedAt'] ?? seen.walk.begunAt;
@@ -108,13 +112,13 @@ function follow(pass: ResetPass, seen: Seen): Step<Facts> {
 }
 
 /** The environments whose protection is wiped, as far as they are listed. */
-function wipedSources(pass: ResetPass, { sources }: Seen): readonly SourceItem[] {
+function wipedSources(pass: ResetPass, { sources }: ResetSubject): readonly SourceItem[] {
   if (pass.spec.scope === 'Account') return [...sources.values()];
   const source = sources.get(environmentOf(pass));
   return source === undefined ? [] : [source];
 }
 
-function factsOf(pass: ResetPass, seen: Seen | undefined): Facts {
+function factsOf(pass: ResetPass, seen: ResetSubject | undefined): DisasterResetFacts {
   const appEnvId = environmentOf(pass);
   const cleanup = seen?.sources.get(appEnvId)?.pendingCleanup;
   const shown = cleanup && Object.entries(cleanup).filter(([, value]) => value !== undefined);
@@ -136,7 +140,7 @@ function callOf(pass: ResetPass, { payload = JSON.stringify(bodyOf(pass)) }: Jou
       const { configurations, destinations } = resetCountsOf(body) ?? {};
       // Without a count it may come from somebody in between; with none, somebody else was first. What is gone decides.
       if (configurations === undefined || configurations === 0) return undefined;
-      const facts: Facts = {
+      const facts: DisasterResetFacts = {
         ...memory.facts,
         acceptedTime: isoSeconds(wallMs),
         configurations,
@@ -151,11 +155,11 @@ function stated(id: string | undefined): readonly string[] {
   return id === undefined ? [] : [id];
 }
 
-function environmentNeed({ environmentRef }: Spec): ReferenceNeed | undefined {
+function environmentNeed({ environmentRef }: DisasterResetSpec): ReferenceNeed | undefined {
   return needOf('AppEnvironment', environmentRef, 'environmentRef', { optional: true })[0];
 }
 
-const plan: OncePlan<Spec, Facts, Seen> = {
+const plan: OncePlan<DisasterResetSpec, DisasterResetFacts, ResetSubject> = {
   noun: 'reset',
   power: ({ scope }) => (scope === 'Account' ? 'accountReset' : 'activation'),
   refersTo: environmentNeed,
@@ -197,7 +201,7 @@ function show(pass: ResetPass) {
 }
 
 /** The removal of a protection with everything that belongs to it. */
-export const disasterReset = defineKind<Spec, Facts>({
+export const disasterReset = defineKind<DisasterResetSpec, DisasterResetFacts>({
   ...identity,
   needs: (spec) => needsOf(environmentNeed(spec)),
   // The environment as well: a protection that remembers nothing asks which resets were about it.

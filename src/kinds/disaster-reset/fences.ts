@@ -8,13 +8,13 @@ import { provenGone } from '../recovery/configurations.ts';
 import { isWhole } from '../recovery-activation/content.ts';
 import { movedOn } from '../recovery-activation/fences.ts';
 import { idOf } from '../shared/references.ts';
-import type { Facts, Spec } from './schema.ts';
+import type { DisasterResetFacts, DisasterResetSpec } from './schema.ts';
 
 /** A pass over a reset. */
-export type ResetPass = Pass<Spec, Facts>;
+export type ResetPass = Pass<DisasterResetSpec, DisasterResetFacts>;
 
 /** Everything that the service shows of protections. */
-export interface Seen {
+export interface ResetSubject {
   readonly walk: Snapshot<ConfigurationItem>;
   readonly sources: ReadonlyMap<string, SourceItem>;
   readonly sourcesBegunAt: number | undefined;
@@ -26,7 +26,11 @@ interface Pinned {
 }
 
 /** The configurations that the spec allows to be wiped. */
-export function pinnedOf({ configurations, configurationId, configurationGeneration }: Spec): readonly Pinned[] {
+export function pinnedOf({
+  configurations,
+  configurationId,
+  configurationGeneration,
+}: DisasterResetSpec): readonly Pinned[] {
   if (configurations !== undefined) return configurations;
   if (configurationId === undefined || configurationGeneration === undefined) return [];
   return [{ configurationId, configurationGeneration }];
@@ -48,7 +52,7 @@ export function bodyOf(pass: ResetPass): Resetting {
 }
 
 /** The configurations that a reset would reach now: all of the account, or those of the environment. */
-function reached(pass: ResetPass, { walk, sources }: Seen): readonly ConfigurationItem[] {
+function reached(pass: ResetPass, { walk, sources }: ResetSubject): readonly ConfigurationItem[] {
   const all = [...walk.items.values()];
   if (pass.spec.scope === 'Account') return all;
   const appEnvId = environmentOf(pass);
@@ -63,7 +67,7 @@ function reached(pass: ResetPass, { walk, sources }: Seen): readonly Configurati
 export const cleaning = 'CleanupPending';
 
 /** The first reason not to send the reset now; undefined when it may be sent. */
-export function fenceOf(pass: ResetPass, seen: Seen): Step<Facts> | Fence | undefined {
+export function fenceOf(pass: ResetPass, seen: ResetSubject): Step<DisasterResetFacts> | Fence | undefined {
   const { journal } = pass.memory;
   if (journal !== undefined && !isWhole(bodyOf(pass), journal)) {
     return never('JournalDamaged', 'status.internal.journal does not carry what the spec asks for; nothing is sent');
@@ -83,14 +87,14 @@ function foreign({ spec, account }: ResetPass): Fence | undefined {
 }
 
 /** Another configuration that a reset would wipe as well: somebody set the protection up anew. */
-function others(pass: ResetPass, seen: Seen): Fence | undefined {
+function others(pass: ResetPass, seen: ResetSubject): Fence | undefined {
   const pinned = new Set(pinnedOf(pass.spec).map(({ configurationId }) => configurationId));
   const other = reached(pass, seen).find(({ configurationId }) => !pinned.has(configurationId));
   if (other === undefined) return undefined;
   return never('Superseded', `a reset would wipe configuration ${other.configurationId}, which the spec does not pin`);
 }
 
-function absent(pass: ResetPass, seen: Seen): Step<Facts> | Fence | undefined {
+function absent(pass: ResetPass, seen: ResetSubject): Step<DisasterResetFacts> | Fence | undefined {
   const here = new Set(reached(pass, seen).map(({ configurationId }) => configurationId));
   const missing = pinnedOf(pass.spec).find(({ configurationId }) => !here.has(configurationId));
   if (missing === undefined) return undefined;
@@ -109,11 +113,14 @@ function absent(pass: ResetPass, seen: Seen): Step<Facts> | Fence | undefined {
         );
   }
   const message = `the service shows no configuration ${configurationId}, and this resource has not wiped it`;
-  const unsure = provenGone<Spec, Facts>(pass, seen.walk, { reason: 'ObjectMissing', message });
+  const unsure = provenGone<DisasterResetSpec, DisasterResetFacts>(pass, seen.walk, {
+    reason: 'ObjectMissing',
+    message,
+  });
   return unsure ?? never('NotFound', message);
 }
 
-function misnamed(pass: ResetPass, { sources }: Seen): Fence | undefined {
+function misnamed(pass: ResetPass, { sources }: ResetSubject): Fence | undefined {
   if (pass.spec.scope === 'Account') return undefined;
   const name = sources.get(environmentOf(pass))?.environmentName;
   if (name === undefined || name === pass.spec.confirmation) return undefined;
@@ -121,7 +128,7 @@ function misnamed(pass: ResetPass, { sources }: Seen): Fence | undefined {
 }
 
 /** The generation must be the pinned one, unless the service has said that it is at work: then a repeat finishes what it began. */
-function moved(pass: ResetPass, { walk }: Seen): Fence | undefined {
+function moved(pass: ResetPass, { walk }: ResetSubject): Fence | undefined {
   if (pass.memory.facts.stage === cleaning) return undefined;
   for (const { configurationId, configurationGeneration } of pinnedOf(pass.spec)) {
     const shown = walk.items.get(configurationId);

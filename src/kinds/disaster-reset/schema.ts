@@ -49,7 +49,7 @@ const Fields = specInAccount('Which protection to wipe, and until when.', {
 });
 
 /** The removal of a protection with everything that belongs to it. */
-export const Spec = recovery.once(
+export const DisasterResetSpec = recovery.once(
   withRule(
     withRule(Fields, {
       rule: "self.scope != 'Environment' || (has(self.environmentRef) && has(self.configurationId) && has(self.configurationGeneration) && !has(self.configurations))",
@@ -74,12 +74,12 @@ export const Spec = recovery.once(
     },
   ),
 );
-export type Spec = z.output<typeof Spec>;
+export type DisasterResetSpec = z.output<typeof DisasterResetSpec>;
 
 const count = (description: string) => integer(description, { min: 0, max: 2_000_000_000 }).optional();
 
 /** The status of a reset. */
-export const Facts = facts({
+export const DisasterResetFacts = facts({
   ...recovery.stageFacts(),
   appEnvId: text('The id of the environment.', { max: 128 }).optional(),
   acceptedTime: time('When the service accepted it.').optional(),
@@ -88,7 +88,7 @@ export const Facts = facts({
   destinations: count('How many recovery destinations the service wiped.'),
   pendingCleanup: recovery.pendingCleanup(),
 });
-export type Facts = z.output<typeof Facts>;
+export type DisasterResetFacts = z.output<typeof DisasterResetFacts>;
 
 /** The manifest and the page of DisasterReset. */
 export const identity = {
@@ -98,8 +98,8 @@ export const identity = {
   scope: 'Namespaced',
   summary: 'The removal of a protection with everything that is left of its recoveries; it happens once.',
   life: 'request',
-  spec: Spec,
-  facts: Facts,
+  spec: DisasterResetSpec,
+  facts: DisasterResetFacts,
   idField: undefined,
   holds: false,
   columns: [

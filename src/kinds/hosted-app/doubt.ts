@@ -11,7 +11,7 @@ import { definedOf } from '../../engine/kind/planner/plan.ts';
 import type { Step } from '../../engine/kind/contract/step.ts';
 import type { AppPass } from './environments.ts';
 import { isHidden, isHiddenOnceSent } from './fields.ts';
-import type { Facts } from './schema.ts';
+import type { HostedAppFacts } from './schema.ts';
 
 const mostCalls = 2;
 
@@ -27,14 +27,14 @@ export function hasUnseen(changed: Fields, pass: AppPass): boolean {
 }
 
 /** The status fields that count a call that is applied at once and not answered yet. */
-export function countedIn(unseen: Fields, pass: AppPass): Facts {
+export function countedIn(unseen: Fields, pass: AppPass): HostedAppFacts {
   const { facts } = pass.memory;
   if (Object.keys(unseen).length === 0) return facts;
   return { ...facts, applyInDoubt: { digest: digestOf(unseen, pass), calls: callsOf(unseen, pass) + 1 } };
 }
 
 /** Stalls a change that is applied at once after its answer was lost twice. */
-export function sentOften(unseen: Fields, pass: AppPass): Step<Facts> | undefined {
+export function sentOften(unseen: Fields, pass: AppPass): Step<HostedAppFacts> | undefined {
   const calls = callsOf(unseen, pass);
   if (calls < mostCalls) return undefined;
   const message = `the answer to ${Object.keys(unseen).join(', ')} was lost ${calls} times, and the service does not show whether the environments have it; each time may restart them: change it, or take applyImmediately away, to send it again`;

@@ -3,10 +3,10 @@ import { adoptionWithin } from '../../engine/kind/planner/binding.ts';
 import type { Pass, Related } from '../../engine/kind/contract/pass.ts';
 import { appEnvsOf } from '../../hosting/requests.ts';
 import type { AppEnvItem } from '../../hosting/requests.ts';
-import type { Spec as EnvironmentSpec } from '../app-environment/schema.ts';
-import type { Facts, Spec } from './schema.ts';
+import type { AppEnvironmentSpec } from '../app-environment/schema.ts';
+import type { HostedAppFacts, HostedAppSpec } from './schema.ts';
 
-export type AppPass = Pass<Spec, Facts>;
+export type AppPass = Pass<HostedAppSpec, HostedAppFacts>;
 
 /** The environments of the app in the service. */
 export function environmentIds(pass: AppPass): readonly string[] {
@@ -57,7 +57,7 @@ function deploysImage(related: Related): boolean {
 }
 
 function imageOf({ spec }: Related): string | undefined {
-  const { deploy, lifecycle } = (spec ?? {}) as Partial<EnvironmentSpec>;
+  const { deploy, lifecycle } = (spec ?? {}) as Partial<AppEnvironmentSpec>;
   return lifecycle?.managementPolicy === 'Observe' ? undefined : deploy?.image;
 }
 
@@ -66,7 +66,7 @@ function imageOf({ spec }: Related): string | undefined {
  * does not refer to the app must be allowed to adopt: nobody is held up by a wish that is not granted.
  */
 function isMeant(pass: AppPass, { spec, namespace }: Related, taken: ReadonlySet<string | undefined>): boolean {
-  const { externalId, appRef, environmentName, cliEnvName, lifecycle } = (spec ?? {}) as Partial<EnvironmentSpec>;
+  const { externalId, appRef, environmentName, cliEnvName, lifecycle } = (spec ?? {}) as Partial<AppEnvironmentSpec>;
   const appId = appRef?.externalId;
   const refers = appRef?.name === pass.subject.name && namespace === pass.subject.namespace;
   if (!refers && adoptionWithin(lifecycle?.adoption, pass.account) === 'Never') return false;

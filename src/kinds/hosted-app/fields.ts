@@ -4,7 +4,7 @@ import { definedOf, type Fields } from '../../engine/kind/planner/plan.ts';
 import { appAsOf, appsOf } from '../../hosting/requests.ts';
 import type { AppItem, AppRecord } from '../../hosting/requests.ts';
 import { imageOfAll, isDeployedByEnvironment, type AppPass } from './environments.ts';
-import type { Facts, Spec } from './schema.ts';
+import type { HostedAppFacts, HostedAppSpec } from './schema.ts';
 import { typed, valueOf } from '../shared/values.ts';
 
 /** An app as a list shows it, or as it shows by itself. */
@@ -101,7 +101,7 @@ export function isReplaced(field: string, wanted: Fields): boolean {
 /** The name of the app in the service. */
 export const nameOf = ({ spec, subject }: AppPass): string => spec.name ?? subject.name;
 
-export const presetOf = ({ preset = 'CUSTOM' }: Spec): string => preset;
+export const presetOf = ({ preset = 'CUSTOM' }: HostedAppSpec): string => preset;
 
 /** The fields that the spec wants. A field that was taken out is cleared where the interface can, and kept where it cannot. */
 export function desired(pass: AppPass): Fields {
@@ -149,7 +149,7 @@ function dockerfile(pass: AppPass): Fields {
   return { 'source.dockerfilePath': dockerfilePath ?? usual };
 }
 
-function jobFields({ job }: Spec): Fields {
+function jobFields({ job }: HostedAppSpec): Fields {
   const { concurrency, ...plain } = job ?? {};
   return {
     ...Object.fromEntries(Object.entries(plain).map(([name, value]) => [`job.${name}`, value])),
@@ -215,7 +215,7 @@ function recordOf(item: AppItem, { view }: AppPass): { record: AppRecord; begunA
 }
 
 /** The settings for status; undefined before they were read. */
-export function settingsShown(item: ShownApp, pass: AppPass): Facts['observed'] {
+export function settingsShown(item: ShownApp, pass: AppPass): HostedAppFacts['observed'] {
   const record = 'createdAtMs' in item ? recordOf(item, pass)?.record : item;
   if (record === undefined) return undefined;
   const { dockerPreset: preset, port, useImage, builder, contextDir, dockerfilePath, useSSL, useTCP } = record;
@@ -248,7 +248,7 @@ export function bodyOf(fields: Fields, pass: AppPass): Readonly<Record<string, J
   return { ...Object.fromEntries(rows), ...(isJob && { jobConfig: jobConfig(pass.spec) }) };
 }
 
-function jobConfig(spec: Spec): Readonly<Record<string, Json>> {
+function jobConfig(spec: HostedAppSpec): Readonly<Record<string, Json>> {
   const rows = Object.entries(definedOf(jobFields(spec)));
   return Object.fromEntries(rows.map(([field, value]) => [field.replace(/^job\.(concurrency\.)?/, ''), value]));
 }

@@ -39,11 +39,11 @@ import { hasUnseen } from './doubt.ts';
 import { isAppliedAtOnce, sentFirst } from './at-once.ts';
 import { applyPending, atRest, mustWait, pendingAfter, pendingCondition, pendingMeanwhile } from './pending.ts';
 import { nearest } from '../shared/nearest.ts';
-import { databasePresets, identity, type Facts, type Spec } from './schema.ts';
+import { databasePresets, identity, type HostedAppFacts, type HostedAppSpec } from './schema.ts';
 import { needsOf, typed } from '../shared/values.ts';
 
 /** Refuses a preset that the account does not have, before anything is sent. */
-function admit(pass: AppPass): Step<Facts> | undefined {
+function admit(pass: AppPass): Step<HostedAppFacts> | undefined {
   const { spec, memory, view, account } = pass;
   if (memory.journal !== undefined) return undefined;
   const preset = presetOf(spec);
@@ -76,7 +76,7 @@ function typeOf(pass: AppPass): string {
 }
 
 /** Fields that creation alone takes and that never show. */
-function creationOnly({ atCreation: given }: Spec): readonly string[] {
+function creationOnly({ atCreation: given }: HostedAppSpec): readonly string[] {
   const { presetVersion, database = {} } = given ?? {};
   const { settings = {}, ...size } = database;
   return [
@@ -87,7 +87,7 @@ function creationOnly({ atCreation: given }: Spec): readonly string[] {
 }
 
 /** The fields that only the creation request takes. */
-function atCreation({ source, atCreation: given }: Spec): Fields {
+function atCreation({ source, atCreation: given }: HostedAppSpec): Fields {
   const { presetVersion, database } = given ?? {};
   const settings = Object.entries(database?.settings ?? {}).map(([name, value]) => [name, typed(value)]);
   return {
@@ -103,7 +103,7 @@ function atCreation({ source, atCreation: given }: Spec): Fields {
   };
 }
 
-const plan: ObjectPlan<Spec, Facts, ShownApp> = {
+const plan: ObjectPlan<HostedAppSpec, HostedAppFacts, ShownApp> = {
   noun: 'app',
   list: ({ account }) => appsOf(account.accountId),
   single: appOf,
@@ -198,7 +198,7 @@ const plan: ObjectPlan<Spec, Facts, ShownApp> = {
 };
 
 /** An app, database, function or job. */
-export const hostedApp = defineKind<Spec, Facts>({
+export const hostedApp = defineKind<HostedAppSpec, HostedAppFacts>({
   ...identity,
   needs: ({ source, healthCheck }) => {
     const headers = healthCheck?.headers ?? [];

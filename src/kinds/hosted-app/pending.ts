@@ -14,10 +14,10 @@ import {
 } from './environments.ts';
 import { bodyOf, desired, goesAlong, nameOf } from './fields.ts';
 import { awaitDoubts } from '../shared/others-in-doubt.ts';
-import type { Facts } from './schema.ts';
+import type { HostedAppFacts } from './schema.ts';
 
 /** Changes wait in each environment for its next deployment, unless they were to be applied at once. */
-export function pendingAfter(body: unknown, changed: Fields, pass: AppPass): Facts {
+export function pendingAfter(body: unknown, changed: Fields, pass: AppPass): HostedAppFacts {
   const affected = environmentsAffectedOf(body);
   const { facts } = pass.memory;
   const isApplied = isAppliedAtOnce(changed, pass);
@@ -31,7 +31,7 @@ export function pendingAfter(body: unknown, changed: Fields, pass: AppPass): Fac
 }
 
 /** A change whose answer is not there may wait in the environments already. */
-export function pendingMeanwhile(changed: Fields, pass: AppPass): Facts {
+export function pendingMeanwhile(changed: Fields, pass: AppPass): HostedAppFacts {
   if (isAppliedAtOnce(changed, pass)) return countedIn(unseenOf(changed, pass), pass);
   const { spec, memory, subject } = pass;
   return {
@@ -44,29 +44,29 @@ function sentWith(changed: Fields, pass: AppPass): readonly string[] {
   return Object.keys({ ...changed, ...goesAlong(changed, pass) });
 }
 
-function withPending(facts: Facts, fields: readonly string[]): Facts {
+function withPending(facts: HostedAppFacts, fields: readonly string[]): HostedAppFacts {
   if (fields.length === 0) return { ...facts, pendingChanges: undefined, takenOverGeneration: undefined };
   return { ...facts, pendingChanges: [...new Set(fields)].toSorted() };
 }
 
 /** Waits or stalls instead of changing the app now; undefined when it may be changed. */
-export function mustWait(pass: AppPass, changed: Fields): Step<Facts> | undefined {
+export function mustWait(pass: AppPass, changed: Fields): Step<HostedAppFacts> | undefined {
   const often = isAppliedAtOnce(changed, pass) ? sentOften(unseenOf(changed, pass), pass) : undefined;
   return often ?? environmentInDoubt(pass);
 }
 
 /** A change of the app shows in its environments, and would be taken for the trace of a deployment whose answer was lost. */
-function environmentInDoubt(pass: AppPass): Step<Facts> | undefined {
+function environmentInDoubt(pass: AppPass): Step<HostedAppFacts> | undefined {
   return awaitDoubts(pass, boundEnvironments(pass), 'the app is not changed');
 }
 
-function noLongerInDoubt(facts: Facts): Step<Facts> | undefined {
+function noLongerInDoubt(facts: HostedAppFacts): Step<HostedAppFacts> | undefined {
   if (facts.applyInDoubt === undefined) return undefined;
   return { is: 'again', remember: { facts: { ...facts, applyInDoubt: undefined } } };
 }
 
 /** Sends again what was changed and is still waiting, once it is to be applied at once. */
-export function applyPending(pass: AppPass, id: string): Step<Facts> | undefined {
+export function applyPending(pass: AppPass, id: string): Step<HostedAppFacts> | undefined {
   const { spec, memory, subject } = pass;
   const pending = memory.facts.pendingChanges ?? [];
   if (spec.applyImmediately !== true || pending.length === 0) return noLongerInDoubt(memory.facts);
@@ -98,7 +98,7 @@ export function applyPending(pass: AppPass, id: string): Step<Facts> | undefined
 }
 
 /** The condition `PendingChanges`: fields that were changed and wait for a deployment. */
-export function pendingCondition({ pendingChanges = [] }: Facts): OwnCondition {
+export function pendingCondition({ pendingChanges = [] }: HostedAppFacts): OwnCondition {
   const type = 'PendingChanges';
   if (pendingChanges.length === 0) {
     return { type, status: 'False', reason: 'NoChangesPending', message: 'no change waits for a deployment' };
@@ -111,7 +111,7 @@ function waiting(fields: readonly string[]): string {
 }
 
 /** The app is as its spec says; what of that does not run yet, though it was to be applied at once, and why. */
-export function atRest(pass: AppPass): Step<Facts> {
+export function atRest(pass: AppPass): Step<HostedAppFacts> {
   const { spec, memory, subject } = pass;
   const { pendingChanges = [], takenOverGeneration } = memory.facts;
   const deployers = spec.image === undefined ? [] : boundDeployers(pass);

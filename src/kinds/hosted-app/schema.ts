@@ -274,11 +274,11 @@ function withFixedFields(schema: typeof Fields): typeof Fields {
 }
 
 /** An app, database, function or job. */
-export const Spec = withFixedFields(withRules(Fields));
-export type Spec = z.output<typeof Spec>;
+export const HostedAppSpec = withFixedFields(withRules(Fields));
+export type HostedAppSpec = z.output<typeof HostedAppSpec>;
 
 /** The status fields of an app. */
-export const Facts = facts({
+export const HostedAppFacts = facts({
   slug: text('The slug of the app.', { max: 256 }).optional(),
   type: text('What it is: App, Database, Function or Job.', { max: 32 }).optional(),
   gitProvider: text('Where its source is, such as GITHUB.', { max: 64 }).optional(),
@@ -322,7 +322,7 @@ export const Facts = facts({
     max: 2_000_000_000,
   }).optional(),
 });
-export type Facts = z.output<typeof Facts>;
+export type HostedAppFacts = z.output<typeof HostedAppFacts>;
 
 /** The manifest and the page of HostedApp. */
 export const identity = {
@@ -332,8 +332,8 @@ export const identity = {
   scope: 'Namespaced',
   summary: 'An app, database, function or job of the hosting service.',
   life: 'long',
-  spec: Spec,
-  facts: Facts,
+  spec: HostedAppSpec,
+  facts: HostedAppFacts,
   internal: ['takenOverGeneration', 'applyInDoubt'],
   idField: 'appId',
   holds: true,

@@ -1,8 +1,8 @@
 import type { View } from '../../engine/kind/contract/pass.ts';
 import { appPresetsOf, databasePresetsOf, solutionsOf, type PresetItem } from '../../hosting/requests.ts';
-import type { Facts } from './schema.ts';
+import type { HostingAccountFacts } from './schema.ts';
 
-type Catalog = NonNullable<Facts['catalog']>;
+type Catalog = NonNullable<HostingAccountFacts['catalog']>;
 
 const most = 100;
 

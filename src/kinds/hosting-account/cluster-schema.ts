@@ -2,7 +2,7 @@ import type { z } from 'zod';
 import type { KindIdentity } from '../../engine/kind/contract/define.ts';
 import { withRule } from '../../engine/kind/schema/rules.ts';
 import { choice, fields, listOf, mapOf, setOf, text } from '../../engine/kind/schema/schema.ts';
-import { accountColumns, accountFields, Facts } from './schema.ts';
+import { accountColumns, accountFields, HostingAccountFacts } from './schema.ts';
 
 const labelValue = text('A value.', { max: 63, pattern: '^([A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?)?$' });
 const labelName = text('The label.', { min: 1, max: 317 });
@@ -35,12 +35,11 @@ const AllowedNamespaces = fields(
 );
 
 /** A shared account: its Secrets are in the operator's namespace, and it says who may use it. */
-export const Spec = fields('Which account of the service to share, with whom, and how.', {
+export const ClusterHostingAccountSpec = fields('Which account of the service to share, with whom, and how.', {
   ...accountFields("in the operator's namespace", 'Never'),
   allowedNamespaces: AllowedNamespaces.optional(),
 });
-export type Spec = z.output<typeof Spec>;
-export { Facts };
+export type ClusterHostingAccountSpec = z.output<typeof ClusterHostingAccountSpec>;
 
 /** The manifest and the page of ClusterHostingAccount. */
 export const identity = {
@@ -50,8 +49,8 @@ export const identity = {
   scope: 'Cluster',
   summary: 'An account of the hosting service that several namespaces may use.',
   life: 'account',
-  spec: Spec,
-  facts: Facts,
+  spec: ClusterHostingAccountSpec,
+  facts: HostingAccountFacts,
   idField: undefined,
   holds: true,
   columns: accountColumns,

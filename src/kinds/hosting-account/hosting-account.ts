@@ -7,12 +7,12 @@ import type { OwnCondition, Showing, Step, Verdict } from '../../engine/kind/con
 import type { Read } from '../../engine/ports.ts';
 import { appPresetsOf, appsOf, databasePresetsOf, solutionsOf } from '../../hosting/requests.ts';
 import { catalogOf } from './catalog.ts';
-import { identity, type Facts, type Spec } from './schema.ts';
+import { identity, type HostingAccountFacts, type HostingAccountSpec } from './schema.ts';
 
-type AccountPass = Pass<Spec, Facts>;
+type AccountPass = Pass<HostingAccountSpec, HostingAccountFacts>;
 
 /** Proves the token by reading the account, pins the endpoint at the first success, and then reads the catalog. */
-function accountStep(pass: AccountPass): Step<Facts> {
+function accountStep(pass: AccountPass): Step<HostingAccountFacts> {
   if (pass.subject.deleting) return leave(pass);
   const { endpoint, accountId } = pass.account;
   const apps = appsOf(accountId);
@@ -35,7 +35,7 @@ function accountStep(pass: AccountPass): Step<Facts> {
 }
 
 /** Stalls or waits when the apps of the account cannot be read; throttling alone only slows it down. */
-function troubleOf(pass: AccountPass, apps: Read): Verdict<Facts> | undefined {
+function troubleOf(pass: AccountPass, apps: Read): Verdict<HostingAccountFacts> | undefined {
   const problem = pass.view.problem(apps);
   if (problem === undefined) return undefined;
   const message = `reading the apps of account ${pass.account.accountId}: ${problem.message}`;
@@ -93,7 +93,7 @@ function isUnread(pass: AccountPass, read: Read): boolean {
   return pass.view.all(read) === undefined && pass.view.problem(read) === undefined;
 }
 
-function leave(pass: AccountPass): Step<Facts> {
+function leave(pass: AccountPass): Step<HostingAccountFacts> {
   const { count, first } = pass.dependents();
   if (count === 0) return { is: 'release' };
   const more = count > first.length ? ` and ${count - first.length} more` : '';
@@ -101,10 +101,10 @@ function leave(pass: AccountPass): Step<Facts> {
 }
 
 /** The status fields of an account: its endpoint, the catalog, and the resources that use it. */
-function accountFacts({ account, view, memory, tally }: AccountPass): Facts {
+function accountFacts({ account, view, memory, tally }: AccountPass): HostingAccountFacts {
   const catalog = catalogOf(view, account.accountId);
   const { counts = [], orphans = [] } = tally?.() ?? {};
-  const lasting: Facts = {
+  const lasting: HostingAccountFacts = {
     endpoint: account.endpoint,
     ...(catalog !== undefined && { catalog }),
     ...(counts.length > 0 && { counts: [...counts] }),
@@ -117,11 +117,11 @@ function accountFacts({ account, view, memory, tally }: AccountPass): Facts {
   return { ...lasting, intervals: intervalsOf(account), budget: budgetOf(account) };
 }
 
-function budgetOf({ budget }: AccountPass['account']): Facts['budget'] {
+function budgetOf({ budget }: AccountPass['account']): HostingAccountFacts['budget'] {
   return budget && { ...budget, forecastPerHour: Number(budget.forecastPerHour.toPrecision(2)) };
 }
 
-function intervalsOf({ inEffect }: AccountPass['account']): NonNullable<Facts['intervals']> {
+function intervalsOf({ inEffect }: AccountPass['account']): NonNullable<HostingAccountFacts['intervals']> {
   const seconds = (ms: number) => Math.max(1, Math.round(ms / 1_000));
   return [
     ...(inEffect.roundMs === undefined ? [] : [{ name: 'alert states', seconds: seconds(inEffect.roundMs) }]),
@@ -131,14 +131,14 @@ function intervalsOf({ inEffect }: AccountPass['account']): NonNullable<Facts['i
 
 /** The decisions that both kinds of accounts share. */
 export const accountDecisions = {
-  needs: ({ credentialsRef, dangerousCredentialsRef }: Spec): Needs => ({
+  needs: ({ credentialsRef, dangerousCredentialsRef }: HostingAccountSpec): Needs => ({
     secrets: [credentialsRef, dangerousCredentialsRef].flatMap((ref) =>
       ref === undefined ? [] : [{ name: ref.name, key: 'token', field: 'credentialsRef', optional: true }],
     ),
   }),
   always: ['Throttled', 'TokenLimited'],
   step: accountStep,
-  show: (pass: AccountPass): Showing<Facts> => ({
+  show: (pass: AccountPass): Showing<HostingAccountFacts> => ({
     facts: accountFacts(pass),
     conditions: [throttled(pass), tokenLimited(pass)],
     drift: [],
@@ -148,4 +148,4 @@ export const accountDecisions = {
 };
 
 /** An account of the service and the credential that opens it. */
-export const hostingAccount = defineKind<Spec, Facts>({ ...identity, ...accountDecisions });
+export const hostingAccount = defineKind<HostingAccountSpec, HostingAccountFacts>({ ...identity, ...accountDecisions });

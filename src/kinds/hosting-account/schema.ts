@@ -79,7 +79,7 @@ const Solution = shown('A solution of the catalog.', {
 });
 
 /** The status fields of an account. */
-export const Facts = facts({
+export const HostingAccountFacts = facts({
   endpoint: text('The host of the service, pinned at the first success.', { max: 300 }).optional(),
   catalog: shown('What the service offers to this account, as far as it shows it.', {
     appPresets: listByKey('Presets for apps, functions and jobs.', AppPreset, ['name'], { max: 100 }).optional(),
@@ -128,11 +128,14 @@ export const Facts = facts({
     max: 300,
   }).optional(),
 });
-export type Facts = z.output<typeof Facts>;
+export type HostingAccountFacts = z.output<typeof HostingAccountFacts>;
 
 /** An account of the service and the credential that opens it. */
-export const Spec = fields('Which account of the service to use, and how.', accountFields('in this namespace', 'ById'));
-export type Spec = z.output<typeof Spec>;
+export const HostingAccountSpec = fields(
+  'Which account of the service to use, and how.',
+  accountFields('in this namespace', 'ById'),
+);
+export type HostingAccountSpec = z.output<typeof HostingAccountSpec>;
 
 /** The columns that both kinds of accounts show. */
 export const accountColumns = [
@@ -154,8 +157,8 @@ export const identity = {
   scope: 'Namespaced',
   summary: 'An account of the hosting service, for the resources of one namespace.',
   life: 'account',
-  spec: Spec,
-  facts: Facts,
+  spec: HostingAccountSpec,
+  facts: HostingAccountFacts,
   idField: undefined,
   holds: true,
   columns: accountColumns,

@@ -9,7 +9,7 @@ import type { Call, Refusal, Step, Verdict } from '../../engine/kind/contract/st
 import type { Request } from '../../engine/ports.ts';
 import { appEnvsOf, patchMemberEnvAccess, patchMemberEnvAccessToFull } from '../../hosting/requests.ts';
 import { factsWith, isEdited, readAccess, remembered, union, type AccessPass } from './view.ts';
-import type { Facts } from './schema.ts';
+import type { MemberAccessFacts } from './schema.ts';
 
 /** A list to send. */
 export interface Sending {
@@ -22,7 +22,7 @@ export interface Sending {
 }
 
 /** Restricts the member to a list. */
-export function restrictTo(pass: AccessPass, { target, ids, isWhole }: Sending): Step<Facts> {
+export function restrictTo(pass: AccessPass, { target, ids, isWhole }: Sending): Step<MemberAccessFacts> {
   const { spec, memory, subject } = pass;
   const [first, ...others] = target;
   if (first === undefined) {
@@ -34,7 +34,7 @@ export function restrictTo(pass: AccessPass, { target, ids, isWhole }: Sending):
   const request = patchMemberEnvAccess({ ...membershipOf(pass), allowedAppEnvIds: [first, ...others] });
   const { set, asked } = remembered(pass);
   const isNew = ids.some((id) => !set.includes(id) && !asked.includes(id));
-  const call: Call<Facts> = {
+  const call: Call<MemberAccessFacts> = {
     ...callOf(pass, request, target),
     words: `restrict ${spec.externalId} to ${target.join(', ')}`,
     // An answer that is lost must not make strangers of the ids that we asked for.
@@ -54,12 +54,12 @@ export function isObserved({ spec, account }: AccessPass): boolean {
 }
 
 /** Gives the member every environment: the only place where the empty list is sent. */
-export function openUp(pass: AccessPass, words: string): Call<Facts> {
+export function openUp(pass: AccessPass, words: string): Call<MemberAccessFacts> {
   return { ...callOf(pass, patchMemberEnvAccessToFull(membershipOf(pass)), []), words };
 }
 
 /** Leaves a difference that somebody made in the service: it is only reported, or contested. */
-export function holdsBack(pass: AccessPass): Step<Facts> | undefined {
+export function holdsBack(pass: AccessPass): Step<MemberAccessFacts> | undefined {
   const { spec, contested } = pass;
   if (isEdited(pass)) return undefined;
   if (spec.lifecycle?.drift === 'Report') {
@@ -75,7 +75,7 @@ export function holdsBack(pass: AccessPass): Step<Facts> | undefined {
 }
 
 /** A list is written over what was read just before, since the service adds to it by itself. */
-function stale(pass: AccessPass): Step<Facts> | undefined {
+function stale(pass: AccessPass): Step<MemberAccessFacts> | undefined {
   const read = readAccess(pass);
   const since = Math.max(pass.askedAt, pass.notes['lookSince'] ?? Number.NEGATIVE_INFINITY);
   const seen = pass.view.one(read, pass.spec.externalId);
@@ -88,7 +88,7 @@ function membershipOf({ account, spec }: AccessPass): { readonly accountId: stri
   return { accountId: account.accountId, membershipId: spec.externalId };
 }
 
-function callOf(pass: AccessPass, request: Request, target: readonly string[]): Omit<Call<Facts>, 'words'> {
+function callOf(pass: AccessPass, request: Request, target: readonly string[]): Omit<Call<MemberAccessFacts>, 'words'> {
   const { subject } = pass;
   return {
     request,
@@ -101,7 +101,7 @@ function callOf(pass: AccessPass, request: Request, target: readonly string[]): 
 }
 
 /** The verdict after a refusal, or after a lost answer. */
-function saidNo(pass: AccessPass, refusal: Refusal, target: readonly string[]): Verdict<Facts> | undefined {
+function saidNo(pass: AccessPass, refusal: Refusal, target: readonly string[]): Verdict<MemberAccessFacts> | undefined {
   const { is, message } = refusal;
   const words = `changing what ${pass.spec.externalId} may reach: ${message}`;
   if (is === 'inDoubt') {

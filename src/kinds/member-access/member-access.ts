@@ -27,9 +27,9 @@ import {
   type AccessPass,
 } from './view.ts';
 import { needOf } from '../shared/references.ts';
-import { identity, type Facts, type Spec } from './schema.ts';
+import { identity, type MemberAccessFacts, type MemberAccessSpec } from './schema.ts';
 
-function step(pass: AccessPass): Step<Facts> {
+function step(pass: AccessPass): Step<MemberAccessFacts> {
   const { subject, spec, memory, account } = pass;
   if (subject.deleting) return leave(pass);
   const { externalId: membershipId } = spec;
@@ -61,12 +61,12 @@ function step(pass: AccessPass): Step<Facts> {
 }
 
 /** The spec gives everything, and says so: the one use of the empty list while the resource lives. */
-function grant(pass: AccessPass, allowed: readonly string[]): Step<Facts> {
+function grant(pass: AccessPass, allowed: readonly string[]): Step<MemberAccessFacts> {
   if (allowed.length === 0) return settled(pass, []);
   return holdsBack(pass) ?? { is: 'call', call: openUp(pass, `give ${pass.spec.externalId} every environment`) };
 }
 
-function restrict(pass: AccessPass, allowed: readonly string[]): Step<Facts> {
+function restrict(pass: AccessPass, allowed: readonly string[]): Step<MemberAccessFacts> {
   const { ids, unresolved } = wantedOf(pass);
   const { set } = remembered(pass);
   const list = appEnvsOf(pass.account.accountId);
@@ -90,7 +90,7 @@ function restrict(pass: AccessPass, allowed: readonly string[]): Step<Facts> {
 }
 
 /** A reference means another environment than when the spec was applied: whoever may edit that must not widen this. */
-function changed({ spec, referred }: AccessPass, ids: readonly string[]): Step<Facts> {
+function changed({ spec, referred }: AccessPass, ids: readonly string[]): Step<MemberAccessFacts> {
   const names = (spec.environmentRefs ?? []).flatMap(({ name }) => name ?? []);
   const moved = names.filter((name) => ids.includes(referred('AppEnvironment', name)?.id ?? ''));
   const message = `${named(moved)} means ${ids.join(', ')} now, and meant another environment when this spec was applied; nothing is sent until the spec is edited, for instance to name it by externalId`;
@@ -98,7 +98,7 @@ function changed({ spec, referred }: AccessPass, ids: readonly string[]): Step<F
 }
 
 /** The service refused a list with ids that the spec does not name and nobody finds: proved gone, they are left out. */
-function withoutGone(pass: AccessPass, target: readonly string[]): Step<Facts> | undefined {
+function withoutGone(pass: AccessPass, target: readonly string[]): Step<MemberAccessFacts> | undefined {
   const { notes, account, view, spec } = pass;
   const { refusedAt } = notes;
   if (refusedAt === undefined || account.frozen !== undefined) return undefined;
@@ -112,7 +112,7 @@ function withoutGone(pass: AccessPass, target: readonly string[]): Step<Facts> |
 }
 
 /** The service shows every environment though the spec restricts: the restriction is put back with what is there. */
-function close(pass: AccessPass): Step<Facts> {
+function close(pass: AccessPass): Step<MemberAccessFacts> {
   const { externalId: membershipId } = pass.spec;
   const { ids, unresolved } = wantedOf(pass);
   const { set } = remembered(pass);
@@ -132,7 +132,7 @@ function close(pass: AccessPass): Step<Facts> {
   return { ...step, call: { ...step.call, warns: { reason: 'AccessWiderThanSpec', note } } };
 }
 
-function settled(pass: AccessPass, ids: readonly string[]): Step<Facts> {
+function settled(pass: AccessPass, ids: readonly string[]): Step<MemberAccessFacts> {
   const { memory, subject } = pass;
   const facts = factsWith(pass, ids);
   const isSame =
@@ -144,7 +144,7 @@ function settled(pass: AccessPass, ids: readonly string[]): Step<Facts> {
 }
 
 /** Deleting the resource leaves the restriction, unless giving full access was chosen. */
-function leave(pass: AccessPass): Step<Facts> {
+function leave(pass: AccessPass): Step<MemberAccessFacts> {
   const { spec, memory, subject, notes } = pass;
   const { externalId: membershipId } = spec;
   const grants = spec.lifecycle?.onDelete === 'GrantFullAccess' && subject.annotations[onDeleteAnnotation] !== 'Retain';
@@ -182,7 +182,7 @@ function named(names: readonly string[]): string {
 }
 
 /** Which environments a member of the account may see and use. */
-export const memberAccess = defineKind<Spec, Facts>({
+export const memberAccess = defineKind<MemberAccessSpec, MemberAccessFacts>({
   ...identity,
   needs: ({ environmentRefs = [] }) => ({
     references: environmentRefs.flatMap((ref) => needOf('AppEnvironment', ref, 'environmentRefs', { optional: true })),

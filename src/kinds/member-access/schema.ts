@@ -39,20 +39,20 @@ const Fields = specInAccount('Which environments a member may see and use.', {
 });
 
 /** The environments that a member may reach. */
-export const Spec = withRule(Fields, {
+export const MemberAccessSpec = withRule(Fields, {
   rule: "(self.access == 'Restricted') == (has(self.environmentRefs) && self.environmentRefs.size() > 0)",
   message:
     'access: Restricted needs at least one entry in environmentRefs, and access: Full none (an empty list means full access to the service)',
   fieldPath: '.environmentRefs',
   check: ({ access, environmentRefs = [] }) => (access === 'Restricted') === environmentRefs.length > 0,
 });
-export type Spec = z.output<typeof Spec>;
+export type MemberAccessSpec = z.output<typeof MemberAccessSpec>;
 
 const ids = (description: string) =>
   listOf(description, idAsShown('The id of an environment.'), { max: 1000 }).optional();
 
 /** The status fields of a member's access. */
-export const Facts = facts({
+export const MemberAccessFacts = facts({
   access: text('Full or Restricted, as the service shows it.', { max: 32 }).optional(),
   appEnvIds: ids('The environments that the service allows.'),
   setAppEnvIds: ids('The environments that this resource allowed, for the spec as last applied.'),
@@ -61,7 +61,7 @@ export const Facts = facts({
   ),
   serviceAddedAppEnvIds: ids('The environments that somebody else, or the service itself, allowed.'),
 });
-export type Facts = z.output<typeof Facts>;
+export type MemberAccessFacts = z.output<typeof MemberAccessFacts>;
 
 /** The manifest and the page of MemberAccess. */
 export const identity = {
@@ -71,8 +71,8 @@ export const identity = {
   scope: 'Namespaced',
   summary: 'Which environments a member of the account may see and use.',
   life: 'long',
-  spec: Spec,
-  facts: Facts,
+  spec: MemberAccessSpec,
+  facts: MemberAccessFacts,
   internal: ['setAppEnvIds', 'askedAppEnvIds'],
   idField: 'membershipId',
   holds: true,

@@ -4,9 +4,9 @@ import type { Notice, OwnCondition, Showing } from '../../engine/kind/contract/s
 import type { Read } from '../../engine/ports.ts';
 import { memberAccessOf, type MemberAccessItem } from '../../hosting/requests.ts';
 import { idOf } from '../shared/references.ts';
-import { Facts, type Spec } from './schema.ts';
+import { MemberAccessFacts, type MemberAccessSpec } from './schema.ts';
 
-export type AccessPass = Pass<Spec, Facts>;
+export type AccessPass = Pass<MemberAccessSpec, MemberAccessFacts>;
 
 /** The read of this membership. */
 export function readAccess({ account, spec }: AccessPass): Read<MemberAccessItem> {
@@ -51,7 +51,7 @@ export function remembered({ memory }: Pick<AccessPass, 'memory'>): {
 }
 
 /** The status fields once the list has all that the spec names. */
-export function factsWith(pass: AccessPass, ids: readonly string[]): Facts {
+export function factsWith(pass: AccessPass, ids: readonly string[]): MemberAccessFacts {
   const { set, asked } = remembered(pass);
   const kept = isEdited(pass) ? ids : union(set, ids);
   const others = union(asked, set).filter((id) => !kept.includes(id));
@@ -62,12 +62,12 @@ export function factsWith(pass: AccessPass, ids: readonly string[]): Facts {
  * What another resource of the same membership asked for, to be known when this one takes its place. That of another
  * namespace is not for the eyes of who reads this one.
  */
-export function inherited(pass: AccessPass, owner: string): Facts | undefined {
+export function inherited(pass: AccessPass, owner: string): MemberAccessFacts | undefined {
   const { facts } = pass.memory;
   const before = pass
     .related?.('MemberAccess', pass.spec.externalId)
     .find(({ name, namespace }) => name === owner && namespace === pass.subject.namespace);
-  const theirs = Facts.safeParse(before?.facts ?? {});
+  const theirs = MemberAccessFacts.safeParse(before?.facts ?? {});
   if (!theirs.success) return undefined;
   const { setAppEnvIds = [], askedAppEnvIds = [] } = theirs.data;
   const asked = union(facts.askedAppEnvIds ?? [], union(setAppEnvIds, askedAppEnvIds));
@@ -98,7 +98,7 @@ function stated(list: readonly string[]): string[] | undefined {
 }
 
 /** The status of the member's access. */
-export function show(pass: AccessPass): Showing<Facts> {
+export function show(pass: AccessPass): Showing<MemberAccessFacts> {
   const { memory, spec } = pass;
   const allowed = memory.id === spec.externalId ? allowedOf(pass) : undefined;
   if (allowed === undefined) {

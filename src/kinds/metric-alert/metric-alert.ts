@@ -22,9 +22,9 @@ import {
 } from '../../hosting/requests.ts';
 import { idOf, needOf } from '../shared/references.ts';
 import { firing, liveState, notices } from './state.ts';
-import { identity, thresholds, type Facts, type Spec } from './schema.ts';
+import { identity, thresholds, type MetricAlertFacts, type MetricAlertSpec } from './schema.ts';
 
-type AlertPass = Pass<Spec, Facts>;
+type AlertPass = Pass<MetricAlertSpec, MetricAlertFacts>;
 
 /** The service's words for the choices of the spec. */
 const operators = { GreaterThan: 'gt', LessThan: 'lt' } as const;
@@ -71,7 +71,7 @@ function descriptionOf({ spec, memory, marker }: AlertPass): string | undefined 
 }
 
 /** A new alert is put on an environment of the account, and by its id only where this namespace may name one. */
-function misplaced(pass: AlertPass): Step<Facts> | undefined {
+function misplaced(pass: AlertPass): Step<MetricAlertFacts> | undefined {
   const { spec, memory, account, view } = pass;
   const appEnvId = spec.environmentRef.externalId;
   if (appEnvId === undefined || memory.id !== undefined || memory.journal?.create !== undefined) return undefined;
@@ -91,7 +91,7 @@ function misplaced(pass: AlertPass): Step<Facts> | undefined {
 }
 
 /** Ingress metrics are not there for databases; said without a call where the preset is known. */
-function unmeasured(pass: AlertPass): Verdict<Facts> | undefined {
+function unmeasured(pass: AlertPass): Verdict<MetricAlertFacts> | undefined {
   if (!pass.spec.metric.startsWith('ingress_')) return undefined;
   const { accountId } = pass.account;
   const appEnvId = environmentOf(pass);
@@ -103,7 +103,7 @@ function unmeasured(pass: AlertPass): Verdict<Facts> | undefined {
   return { is: 'stall', reason: 'Rejected', message };
 }
 
-const plan: ObjectPlan<Spec, Facts, AlertItem> = {
+const plan: ObjectPlan<MetricAlertSpec, MetricAlertFacts, AlertItem> = {
   noun: 'alert',
   list: (pass) => alertsOf(environmentOf(pass)),
   single: alertOf,
@@ -205,7 +205,7 @@ function bodyOf(fields: Fields): Omit<Parameters<typeof postAppEnvAlert>[0], 'ap
 }
 
 /** An alert on one metric of one environment. */
-export const metricAlert = defineKind<Spec, Facts>({
+export const metricAlert = defineKind<MetricAlertSpec, MetricAlertFacts>({
   ...identity,
   needs: ({ environmentRef, contactPointRefs }) => ({
     references: [

@@ -121,14 +121,14 @@ const Fields = specInAccount('What is watched, when it fires, and who is told.',
 });
 
 /** An alert on one metric of one environment. */
-export const Spec = ofOneEnvironment(
+export const MetricAlertSpec = ofOneEnvironment(
   Fields,
   'cannot be changed: an alert belongs to its environment; create another MetricAlert',
 );
-export type Spec = z.output<typeof Spec>;
+export type MetricAlertSpec = z.output<typeof MetricAlertSpec>;
 
 /** The status fields of an alert. */
-export const Facts = facts({
+export const MetricAlertFacts = facts({
   appEnvId: text('The id of the environment.', { max: 128 }).optional(),
   region: text('Where the environment runs.', { max: 128 }).optional(),
   state: text('Normal, Pending, Firing, NoData or Error.', { max: 32 }).optional(),
@@ -136,7 +136,7 @@ export const Facts = facts({
   stateChangeTime: time('When this state was seen first.').optional(),
   lastStateCheckTime: time('When the service last looked, as of the last change of state.').optional(),
 });
-export type Facts = z.output<typeof Facts>;
+export type MetricAlertFacts = z.output<typeof MetricAlertFacts>;
 
 /** The manifest and the page of MetricAlert. */
 export const identity = {
@@ -146,8 +146,8 @@ export const identity = {
   scope: 'Namespaced',
   summary: 'An alert on one metric of one environment.',
   life: 'long',
-  spec: Spec,
-  facts: Facts,
+  spec: MetricAlertSpec,
+  facts: MetricAlertFacts,
   idField: 'alertId',
   holds: true,
   columns: [

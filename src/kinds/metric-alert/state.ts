@@ -4,10 +4,10 @@ import type { Pass } from '../../engine/kind/contract/pass.ts';
 import type { ObjectPlan } from '../../engine/kind/planner/plan.ts';
 import type { OwnCondition } from '../../engine/kind/contract/step.ts';
 import { alertStateOf, type AlertItem } from '../../hosting/requests.ts';
-import type { Facts, Spec } from './schema.ts';
+import type { MetricAlertFacts, MetricAlertSpec } from './schema.ts';
 
-type AlertPass = Pass<Spec, Facts>;
-type Notices = ReturnType<NonNullable<ObjectPlan<Spec, Facts, AlertItem>['notices']>>;
+type AlertPass = Pass<MetricAlertSpec, MetricAlertFacts>;
+type Notices = ReturnType<NonNullable<ObjectPlan<MetricAlertSpec, MetricAlertFacts, AlertItem>['notices']>>;
 
 /** The states that the interface describes; another one is shown, and nothing is made of it. */
 const states: ReadonlySet<string> = new Set(['Normal', 'Pending', 'Firing', 'NoData', 'Error']);
@@ -19,7 +19,7 @@ interface Look {
   readonly lastStateCheck?: string | undefined;
 }
 
-type LiveState = Pick<Facts, 'state' | 'previousState' | 'stateChangeTime' | 'lastStateCheckTime'>;
+type LiveState = Pick<MetricAlertFacts, 'state' | 'previousState' | 'stateChangeTime' | 'lastStateCheckTime'>;
 
 /** The state as the newest look of the service found it: the last refresh, or the list where that shows a later one. */
 export function liveState(pass: AlertPass, item: AlertItem | undefined): LiveState | undefined {

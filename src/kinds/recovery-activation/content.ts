@@ -6,26 +6,26 @@ import { writtenBody } from '../../engine/kind/planner/written.ts';
 import type { Activation, PointItem } from '../../hosting/requests.ts';
 import type { SeenConfiguration } from '../recovery/configurations.ts';
 import { requestIdOf } from '../recovery/request-id.ts';
-import type { Facts as ProtectionFacts } from '../disaster-protection/schema.ts';
-import type { Facts, Spec } from './schema.ts';
+import type { DisasterProtectionFacts as ProtectionFacts } from '../disaster-protection/schema.ts';
+import type { RecoveryActivationFacts, RecoveryActivationSpec } from './schema.ts';
 
 /** A pass over an activation. */
-export type ActivationPass = Pass<Spec, Facts>;
+export type ActivationPass = Pass<RecoveryActivationSpec, RecoveryActivationFacts>;
 
 /** Everything of the service that an activation depends on. */
-export interface Seen extends SeenConfiguration {
+export interface SeenProtection extends SeenConfiguration {
   readonly point: PointItem | undefined;
   readonly pointsGeneration: number | undefined;
 }
 
 /** The names as they are sent: trimmed, as the service does it. */
-export function namesOf({ target }: Spec): Activation['target'] {
+export function namesOf({ target }: RecoveryActivationSpec): Activation['target'] {
   const { environmentName, appName, createNewApp = false } = target;
   return { envName: environmentName.trim(), createNewApp, ...(appName !== undefined && { appName: appName.trim() }) };
 }
 
 /** True when the spec accepts that the source may still write. */
-function isWriterSafetyAccepted({ acknowledgements = [] }: Spec): boolean {
+function isWriterSafetyAccepted({ acknowledgements = [] }: RecoveryActivationSpec): boolean {
   return acknowledgements.includes('WriterSafety');
 }
 

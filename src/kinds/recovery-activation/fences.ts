@@ -22,11 +22,19 @@ import {
   wasOverBefore,
 } from '../recovery/configurations.ts';
 import { protectionNeed } from '../recovery/one-shot.ts';
-import { bodyOf, isWhole, namesOf, ownOperationId, protectionOf, type ActivationPass, type Seen } from './content.ts';
-import type { Facts, Spec } from './schema.ts';
+import {
+  bodyOf,
+  isWhole,
+  namesOf,
+  ownOperationId,
+  protectionOf,
+  type ActivationPass,
+  type SeenProtection,
+} from './content.ts';
+import type { RecoveryActivationFacts, RecoveryActivationSpec } from './schema.ts';
 
 /** The first reason not to send the activation now; undefined when it may be sent. */
-export function fenceOf(pass: ActivationPass, seen: Seen): Step<Facts> | Fence | undefined {
+export function fenceOf(pass: ActivationPass, seen: SeenProtection): Step<RecoveryActivationFacts> | Fence | undefined {
   const { configuration, walk } = seen;
   const { journal } = pass.memory;
   if (journal !== undefined && !isWhole(bodyOf(pass), journal)) {
@@ -48,10 +56,13 @@ export function fenceOf(pass: ActivationPass, seen: Seen): Step<Facts> | Fence |
   );
 }
 
-function missing(pass: ActivationPass, { walk }: Seen): Step<Facts> | Fence {
+function missing(pass: ActivationPass, { walk }: SeenProtection): Step<RecoveryActivationFacts> | Fence {
   const { configurationId } = pass.spec;
   const message = `the service shows no configuration ${configurationId}`;
-  const unsure = provenGone<Spec, Facts>(pass, walk, { reason: 'ObjectMissing', message });
+  const unsure = provenGone<RecoveryActivationSpec, RecoveryActivationFacts>(pass, walk, {
+    reason: 'ObjectMissing',
+    message,
+  });
   return unsure ?? never('Superseded', message);
 }
 
@@ -76,7 +87,7 @@ export function movedOn(shown: number, pinned: number): Fence | undefined {
   return shown > pinned ? never('Superseded', message) : notYet('ReadingService', message);
 }
 
-function confirmation(pass: ActivationPass, { source }: Seen): Fence | undefined {
+function confirmation(pass: ActivationPass, { source }: SeenProtection): Fence | undefined {
   const remembered = protectionOf(pass)?.source;
   const appName = source?.appName ?? remembered?.appName;
   const environmentName = source?.environmentName ?? remembered?.environmentName;
@@ -182,7 +193,7 @@ function knownMoments(pass: ActivationPass): readonly (string | undefined)[] {
   const all = pass.related?.('RecoveryActivation', configurationId) ?? [];
   const named = all.find(({ id }) => id === afterOperationId);
   const covered = all.filter((one) => one === named || (one.id !== undefined && one.finished && isBehind(one, named)));
-  const moments = covered.map(({ spec }) => (spec as Spec | undefined)?.recoveryPoint.cutoffTime);
+  const moments = covered.map(({ spec }) => (spec as RecoveryActivationSpec | undefined)?.recoveryPoint.cutoffTime);
   if (named !== undefined) return moments;
   return (protectionOf(pass)?.operations ?? [])
     .filter(({ operationId }) => operationId === afterOperationId)
@@ -227,7 +238,7 @@ function busy(configuration: ConfigurationItem): Fence | undefined {
   );
 }
 
-function destination(spec: Spec, configuration: ConfigurationItem): Fence | undefined {
+function destination(spec: RecoveryActivationSpec, configuration: ConfigurationItem): Fence | undefined {
   if (!isWarm(configuration)) return undefined;
   const { warmDestination } = configuration;
   if (warmDestination === undefined) {
@@ -257,7 +268,7 @@ function inWords(destination: DestinationNames): string {
 }
 
 /** The point must be listed now, and its moment be written exactly as it is pinned. */
-function point({ spec }: ActivationPass, { point: live, pointsGeneration }: Seen): Fence | undefined {
+function point({ spec }: ActivationPass, { point: live, pointsGeneration }: SeenProtection): Fence | undefined {
   const { pointId, cutoffTime, configurationGeneration } = spec.recoveryPoint;
   if (live === undefined) return never('Superseded', `the service does not list recovery point ${pointId} any more`);
   if (live.cutoffAt !== cutoffTime) {

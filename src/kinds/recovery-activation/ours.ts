@@ -8,14 +8,17 @@ import type { JournalEntry, Memory } from '../../engine/kind/contract/step.ts';
 import type { ConfigurationItem, DrOperation } from '../../hosting/requests.ts';
 import { activeOf, endedInVain, isActivation, operationIdsOf, sameMoment } from '../recovery/configurations.ts';
 import { wasSent } from '../recovery/one-shot.ts';
-import { namesOf, ownOperationId, type ActivationPass, type Seen } from './content.ts';
-import type { Facts, Spec } from './schema.ts';
+import { namesOf, ownOperationId, type ActivationPass, type SeenProtection } from './content.ts';
+import type { RecoveryActivationFacts, RecoveryActivationSpec } from './schema.ts';
 
 /** The result of an activation. */
 export type Result = NonNullable<ConfigurationItem['activationResult']>;
 
 /** Our own activation, when it is there although this resource does not know it: by its id, its result, or a lost answer. */
-export function trace(pass: ActivationPass, { configuration, source }: Seen): Partial<Memory<Facts>> | undefined {
+export function trace(
+  pass: ActivationPass,
+  { configuration, source }: SeenProtection,
+): Partial<Memory<RecoveryActivationFacts>> | undefined {
   if (configuration === undefined) return undefined;
   const recorded = ownOperationId(pass);
   const isBehind = recorded === pass.spec.afterOperationId;
@@ -38,12 +41,12 @@ export function adopted(
   { memory, wallMs }: ActivationPass,
   id: string,
   ownership: 'Created' | 'Presumed',
-): Partial<Memory<Facts>> {
+): Partial<Memory<RecoveryActivationFacts>> {
   return { id, ownership, journal: undefined, facts: { ...memory.facts, acceptedTime: isoSeconds(wallMs) } };
 }
 
 /** A result is ours when the point, its moment and all names are, and it is not one from before. */
-function isOurs(pass: ActivationPass, result: Result, source: Seen['source']): boolean {
+function isOurs(pass: ActivationPass, result: Result, source: SeenProtection['source']): boolean {
   return isOfPoint(pass, result) && namesMatch(pass.spec, result, source) === true;
 }
 
@@ -59,7 +62,11 @@ export function isOfPoint({ spec, memory }: ActivationPass, { operationId, point
  * Whether the recovered environment has the names of the spec; undefined where the service does not show them. Without
  * createNewApp it is in the app of the source, and that of a database is in the new app all the same.
  */
-export function namesMatch(spec: Spec, result: Result, source: Seen['source']): boolean | undefined {
+export function namesMatch(
+  spec: RecoveryActivationSpec,
+  result: Result,
+  source: SeenProtection['source'],
+): boolean | undefined {
   const { target } = source ?? {};
   if (target?.appEnvId === undefined || target.appEnvId !== result.targetAppEnvId) return undefined;
   const wanted = namesOf(spec);
@@ -103,7 +110,7 @@ export function mayBeOurs({ spec, memory }: ActivationPass, operation: DrOperati
 }
 
 /** Names what to look for in the service when a lost call may have caused an operation or result that is listed; undefined when nothing listed may be ours. */
-export function untold(pass: ActivationPass, { configuration, source }: Seen): string | undefined {
+export function untold(pass: ActivationPass, { configuration, source }: SeenProtection): string | undefined {
   const { spec, memory } = pass;
   const live = `whether environment "${namesOf(spec).envName}" is live`;
   if (configuration === undefined) return live;
@@ -119,7 +126,7 @@ export function untold(pass: ActivationPass, { configuration, source }: Seen): s
 }
 
 /** True when nothing that a result shows differs from what ours would show. */
-function mayBeOurResult(spec: Spec, result: Result, source: Seen['source']): boolean {
+function mayBeOurResult(spec: RecoveryActivationSpec, result: Result, source: SeenProtection['source']): boolean {
   const { pointId, cutoffTime } = spec.recoveryPoint;
   const isOfOther =
     (result.pointId !== undefined && result.pointId !== pointId) ||

@@ -27,13 +27,13 @@ import {
 import { ended, underWay } from '../recovery/one-shot-end.ts';
 import { isAnswered, needsOf, notShownYet, protectionNeed, stepOnce, type OncePlan } from '../recovery/one-shot.ts';
 import { atStage, stageNotices, stageOfReceipt } from '../recovery/stages.ts';
-import { activationId, bodyOf, namesOf, protectionOf, type ActivationPass, type Seen } from './content.ts';
+import { activationId, bodyOf, namesOf, protectionOf, type ActivationPass, type SeenProtection } from './content.ts';
 import { fenceOf, sameRequest } from './fences.ts';
 import { adopted, isOfPoint, mayBeOurs, namesMatch, newOperationId, trace, untold, type Result } from './ours.ts';
-import { identity, type Facts, type Spec } from './schema.ts';
+import { identity, type RecoveryActivationFacts, type RecoveryActivationSpec } from './schema.ts';
 
 /** Reads the configuration, its source and the pinned point; the point only while something may still be sent. */
-function look(pass: ActivationPass, since: number): Step<Facts> | Seen {
+function look(pass: ActivationPass, since: number): Step<RecoveryActivationFacts> | SeenProtection {
   const { configurationId, recoveryPoint } = pass.spec;
   const found = lookAt(pass, { configurationId, appEnvId: protectionOf(pass)?.appEnvId, since });
   if ('is' in found) return found;
@@ -52,7 +52,7 @@ function look(pass: ActivationPass, since: number): Step<Facts> | Seen {
 }
 
 /** Waits for the end of an accepted activation. */
-function follow(pass: ActivationPass, seen: Seen): Step<Facts> {
+function follow(pass: ActivationPass, seen: SeenProtection): Step<RecoveryActivationFacts> {
   const { configuration } = seen;
   const { id, ownership } = pass.memory;
   if (configuration === undefined) return vanished(pass, seen);
@@ -95,7 +95,11 @@ function working(configuration: ConfigurationItem, id: string): string {
 }
 
 /** An accepted operation of which nothing shows, while lists may still be older than it. */
-function unseenYet(pass: ActivationPass, { walk }: Seen, configuration: ConfigurationItem): Step<Facts> | undefined {
+function unseenYet(
+  pass: ActivationPass,
+  { walk }: SeenProtection,
+  configuration: ConfigurationItem,
+): Step<RecoveryActivationFacts> | undefined {
   const { notes, monotonicMs, memory, horizonMs } = pass;
   const isSeen = notes['seenActive'] !== undefined || shows(configuration, memory.id) || wasShown(pass);
   const followedSince = notes['followedSince'] ?? monotonicMs;
@@ -104,7 +108,11 @@ function unseenYet(pass: ActivationPass, { walk }: Seen, configuration: Configur
 }
 
 /** The receipt did not say which operation it is: one that was not there before, or one that has a result like ours. */
-function identify(pass: ActivationPass, seen: Seen, configuration: ConfigurationItem): Step<Facts> | undefined {
+function identify(
+  pass: ActivationPass,
+  seen: SeenProtection,
+  configuration: ConfigurationItem,
+): Step<RecoveryActivationFacts> | undefined {
   const { journal } = pass.memory;
   const fresh = journal && newOperationId(pass, configuration, journal, true);
   if (fresh !== undefined) return { is: 'again', remember: adopted(pass, fresh, 'Presumed') };
@@ -144,7 +152,7 @@ function likeOurs(pass: ActivationPass, { activities }: ConfigurationItem): read
 }
 
 /** Checks a result that is only presumed to be ours: another point or other names end the request, names that are not shown make it wait. */
-function doubt(pass: ActivationPass, seen: Seen, result: Result): Step<Facts> | undefined {
+function doubt(pass: ActivationPass, seen: SeenProtection, result: Result): Step<RecoveryActivationFacts> | undefined {
   const { spec } = pass;
   const isSame = namesMatch(spec, result, seen.source);
   if (isSame === false || (result.pointId !== undefined && result.pointId !== spec.recoveryPoint.pointId)) {
@@ -155,7 +163,7 @@ function doubt(pass: ActivationPass, seen: Seen, result: Result): Step<Facts> | 
 }
 
 /** The names of a result are not shown with it, or were read before it. */
-function unnamed(pass: ActivationPass, seen: Seen, result: Result): Step<Facts> {
+function unnamed(pass: ActivationPass, seen: SeenProtection, result: Result): Step<RecoveryActivationFacts> {
   const sources = drSourcesOf(pass.account.accountId);
   const listed = pass.view.all(sources);
   if (listed === undefined || listed.begunAt < seen.walk.begunAt) return readOf(pass, sources, seen.walk.begunAt);
@@ -163,7 +171,7 @@ function unnamed(pass: ActivationPass, seen: Seen, result: Result): Step<Facts> 
   return { is: 'wait', reason: 'UnknownState', message };
 }
 
-function promoted(pass: ActivationPass, result: Result): Step<Facts> {
+function promoted(pass: ActivationPass, result: Result): Step<RecoveryActivationFacts> {
   const facts = { ...pass.memory.facts, result: resultFacts(result) };
   const message = `environment ${result.targetAppEnvId ?? '(not shown)'} is live`;
   const isNew = pass.memory.id === undefined && result.operationId !== undefined;
@@ -173,7 +181,7 @@ function promoted(pass: ActivationPass, result: Result): Step<Facts> {
   return { ...end, conditions: [...(end.conditions ?? []), condition] };
 }
 
-function resultFacts({ cutoffAt, completedAt, ...result }: Result): NonNullable<Facts['result']> {
+function resultFacts({ cutoffAt, completedAt, ...result }: Result): NonNullable<RecoveryActivationFacts['result']> {
   const rows = Object.entries({ ...result, cutoffTime: cutoffAt, completedTime: completedAt }).filter(
     ([, value]) => value !== undefined,
   );
@@ -181,7 +189,7 @@ function resultFacts({ cutoffAt, completedAt, ...result }: Result): NonNullable<
 }
 
 /** Accepted, and neither active nor a result: over only when two walks agree, late enough for a list that lags. */
-function vanished(pass: ActivationPass, seen: Seen): Step<Facts> {
+function vanished(pass: ActivationPass, seen: SeenProtection): Step<RecoveryActivationFacts> {
   const { id } = pass.memory;
   const blind = seen.configuration === undefined ? sightLost(pass) : undefined;
   if (blind !== undefined) return blind;
@@ -196,7 +204,10 @@ function vanished(pass: ActivationPass, seen: Seen): Step<Facts> {
   if (operation?.endedAt === undefined && seen.walk.begunAt < since + pass.horizonMs) {
     return { is: 'wait', reason: 'InProgress', message: `${message}; it is looked at again`, retryInMs: 10_000, note };
   }
-  const unsure = provenTwice<Spec, Facts>({ ...pass, notes: note }, seen.walk, { reason: 'InProgress', message });
+  const unsure = provenTwice<RecoveryActivationSpec, RecoveryActivationFacts>({ ...pass, notes: note }, seen.walk, {
+    reason: 'InProgress',
+    message,
+  });
   if (unsure !== undefined) return unsure;
   const again = 'the same content is answered with this operation, so to try it again raise spec.attempt';
   const outcome = operation?.outcome === undefined ? '' : `; the service says: ${operation.outcome}; ${again}`;
@@ -205,12 +216,15 @@ function vanished(pass: ActivationPass, seen: Seen): Step<Facts> {
   return ended(pass, { is: 'stall', reason: 'OperationFailed', message: `${message}${outcome}` });
 }
 
-function factsOf({ memory, wallMs }: ActivationPass, configuration: ConfigurationItem | undefined): Facts {
+function factsOf(
+  { memory, wallMs }: ActivationPass,
+  configuration: ConfigurationItem | undefined,
+): RecoveryActivationFacts {
   const { phase, failedSteps } = (configuration && operationIn(configuration, memory.id)) ?? {};
   return atStage({ ...memory.facts, ...(failedSteps !== undefined && { failedSteps }) }, phase, wallMs);
 }
 
-const plan: OncePlan<Spec, Facts, Seen> = {
+const plan: OncePlan<RecoveryActivationSpec, RecoveryActivationFacts, SeenProtection> = {
   noun: 'activation',
   power: () => 'activation',
   refersTo: protectionNeed,
@@ -263,7 +277,7 @@ const notTold: OwnCondition = {
 };
 
 /** Sets Promoted to Unknown where the request ends without anybody knowing how. */
-function unlessUntold(step: Step<Facts>): Step<Facts> {
+function unlessUntold(step: Step<RecoveryActivationFacts>): Step<RecoveryActivationFacts> {
   if (step.is !== 'stall' || step.reason !== 'UnknownState') return step;
   return { ...step, conditions: [...(step.conditions ?? []), notTold] };
 }
@@ -297,7 +311,7 @@ function show(pass: ActivationPass) {
 }
 
 /** The take-over of a protected environment from one recovery point, once. */
-export const recoveryActivation = defineKind<Spec, Facts>({
+export const recoveryActivation = defineKind<RecoveryActivationSpec, RecoveryActivationFacts>({
   ...identity,
   needs: (spec) => needsOf(protectionNeed(spec)),
   claims: ({ configurationId }) => [configurationId],

@@ -12,7 +12,7 @@ const RecoveryPoint = fields('The recovery point to activate, copied from status
 });
 
 /** The take-over of a protected environment from one recovery point, once. */
-export const Spec = recovery.once(
+export const RecoveryActivationSpec = recovery.once(
   specInAccount('What to activate, pinned in every part, and until when.', {
     protectionRef: objectRef('The DisasterProtection in this namespace.'),
     configurationId: serviceId('The configuration that the protection must still have.'),
@@ -43,14 +43,14 @@ export const Spec = recovery.once(
     ).optional(),
   }),
 );
-export type Spec = z.output<typeof Spec>;
+export type RecoveryActivationSpec = z.output<typeof RecoveryActivationSpec>;
 
 /** The status of an activation. */
-export const Facts = facts({
+export const RecoveryActivationFacts = facts({
   ...recovery.requestFacts(),
   result: recovery.activationResult('What it brought.'),
 });
-export type Facts = z.output<typeof Facts>;
+export type RecoveryActivationFacts = z.output<typeof RecoveryActivationFacts>;
 
 /** The manifest and the page of RecoveryActivation. */
 export const identity = {
@@ -60,8 +60,8 @@ export const identity = {
   scope: 'Namespaced',
   summary: 'The take-over of a protected environment from one recovery point; it happens once.',
   life: 'request',
-  spec: Spec,
-  facts: Facts,
+  spec: RecoveryActivationSpec,
+  facts: RecoveryActivationFacts,
   idField: 'operationId',
   holds: false,
   columns: [

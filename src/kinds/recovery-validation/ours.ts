@@ -2,10 +2,10 @@
 import type { Pass } from '../../engine/kind/contract/pass.ts';
 import type { ConfigurationItem, DrOperation } from '../../hosting/requests.ts';
 import { activeIdOf, definedIn, operationIn, sameMoment } from '../recovery/configurations.ts';
-import type { Facts, Spec } from './schema.ts';
+import type { RecoveryValidationFacts, RecoveryValidationSpec } from './schema.ts';
 
 /** A pass over a validation. */
-export type ValidationPass = Pass<Spec, Facts>;
+export type ValidationPass = Pass<RecoveryValidationSpec, RecoveryValidationFacts>;
 
 /** The service's clock may differ from ours by this much when an operation is recognised by its beginning. */
 const apartMs = 60_000;

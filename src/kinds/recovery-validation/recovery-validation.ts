@@ -31,7 +31,7 @@ import { isWhole } from '../recovery-activation/content.ts';
 import { untilUnknown } from './without-end.ts';
 import { isValidation, ownOperation, type ValidationPass } from './ours.ts';
 import { requestIdOf } from '../recovery/request-id.ts';
-import { identity, type Facts, type Spec } from './schema.ts';
+import { identity, type RecoveryValidationFacts, type RecoveryValidationSpec } from './schema.ts';
 
 /** Clock tolerance: an operation may say that it began this much before the journal entry and still be ours. */
 const slackMs = 5_000;
@@ -56,7 +56,10 @@ function sentBody(pass: ValidationPass, journal: JournalEntry): Validation | und
   return isOurs ? written : undefined;
 }
 
-function fence(pass: ValidationPass, { configuration, walk }: SeenConfiguration): Step<Facts> | Fence | undefined {
+function fence(
+  pass: ValidationPass,
+  { configuration, walk }: SeenConfiguration,
+): Step<RecoveryValidationFacts> | Fence | undefined {
   const configurationId = configurationIdOf(pass);
   const { journal } = pass.memory;
   const sent = journal && sentBody(pass, journal);
@@ -67,7 +70,10 @@ function fence(pass: ValidationPass, { configuration, walk }: SeenConfiguration)
   if (left !== undefined) return left;
   if (configuration === undefined) {
     const message = `the service shows no configuration ${configurationId}`;
-    const unsure = provenGone<Spec, Facts>(pass, walk, { reason: 'ObjectMissing', message });
+    const unsure = provenGone<RecoveryValidationSpec, RecoveryValidationFacts>(pass, walk, {
+      reason: 'ObjectMissing',
+      message,
+    });
     return unsure ?? never('Superseded', message);
   }
   if (sent !== undefined && sent.expectedGeneration !== configuration.generation) {
@@ -77,7 +83,12 @@ function fence(pass: ValidationPass, { configuration, walk }: SeenConfiguration)
 }
 
 /** Nothing says until when a validation is wanted: in doubt and without its protection, it ends when no call of it can arrive any more. */
-function leftAlone({ spec, memory, notes, referred }: ValidationPass): Step<Facts> | Fence | undefined {
+function leftAlone({
+  spec,
+  memory,
+  notes,
+  referred,
+}: ValidationPass): Step<RecoveryValidationFacts> | Fence | undefined {
   const { name } = spec.protectionRef;
   if (memory.journal === undefined || referred('DisasterProtection', name) !== undefined) return undefined;
   if (notes['unsent'] !== undefined) return { is: 'again', remember: { journal: undefined }, note: {} };
@@ -98,7 +109,7 @@ function busy(configuration: ConfigurationItem, journal: JournalEntry | undefine
   );
 }
 
-function follow(pass: ValidationPass, { configuration, walk }: SeenConfiguration): Step<Facts> {
+function follow(pass: ValidationPass, { configuration, walk }: SeenConfiguration): Step<RecoveryValidationFacts> {
   const blind = configuration === undefined ? sightLost(pass) : undefined;
   if (blind !== undefined) return blind;
   const { id } = pass.memory;
@@ -118,7 +129,10 @@ function follow(pass: ValidationPass, { configuration, walk }: SeenConfiguration
   const message = isNameless
     ? `the service does not show what came of operation ${id}: its history has no ids`
     : `operation ${id} is not shown any more`;
-  const unsure = provenTwice<Spec, Facts>({ ...pass, notes: note }, walk, { reason: 'InProgress', message });
+  const unsure = provenTwice<RecoveryValidationSpec, RecoveryValidationFacts>({ ...pass, notes: note }, walk, {
+    reason: 'InProgress',
+    message,
+  });
   return unsure ?? ended(pass, { is: 'stall', reason: 'UnknownState', message });
 }
 
@@ -140,12 +154,12 @@ function endOf(operation: DrOperation): Parameters<typeof ended>[1] {
   return { is: 'stall', reason: 'OperationFailed', message: `${said}; ${next}` };
 }
 
-function factsOf(pass: ValidationPass, configuration: ConfigurationItem | undefined): Facts {
+function factsOf(pass: ValidationPass, configuration: ConfigurationItem | undefined): RecoveryValidationFacts {
   const { memory, wallMs } = pass;
   const operation = configuration && ownOperation(pass, configuration);
   const { phase, validationCleanup, startedAt, failedSteps } = operation ?? {};
   const cleanup = cleanupFacts(validationCleanup, memory.facts.validationCleanup);
-  const facts: Facts = {
+  const facts: RecoveryValidationFacts = {
     ...memory.facts,
     ...(startedAt !== undefined && { startedTime: startedAt }),
     ...(failedSteps !== undefined && { failedSteps }),
@@ -155,7 +169,10 @@ function factsOf(pass: ValidationPass, configuration: ConfigurationItem | undefi
 }
 
 /** A validation that began after the entry was written and belongs to no other resource: it is presumed to be this one. */
-function trace(pass: ValidationPass, { configuration }: SeenConfiguration): Partial<Memory<Facts>> | undefined {
+function trace(
+  pass: ValidationPass,
+  { configuration }: SeenConfiguration,
+): Partial<Memory<RecoveryValidationFacts>> | undefined {
   const { journal, facts } = pass.memory;
   if (configuration === undefined || journal?.create === undefined || pass.notes['unsent'] !== undefined) {
     return undefined;
@@ -185,7 +202,7 @@ function trace(pass: ValidationPass, { configuration }: SeenConfiguration): Part
   };
 }
 
-const plan: OncePlan<Spec, Facts, SeenConfiguration> = {
+const plan: OncePlan<RecoveryValidationSpec, RecoveryValidationFacts, SeenConfiguration> = {
   noun: 'validation',
   power: () => undefined,
   refersTo: protectionNeed,
@@ -217,7 +234,7 @@ const plan: OncePlan<Spec, Facts, SeenConfiguration> = {
       committed: (answer) => {
         const { operationId, generation, phase } = receiptOf(answer) ?? {};
         if (operationId === undefined) return undefined;
-        const facts: Facts = {
+        const facts: RecoveryValidationFacts = {
           ...pass.memory.facts,
           requestId: body.requestId,
           generation: generation ?? body.expectedGeneration,
@@ -264,7 +281,7 @@ function show(pass: ValidationPass) {
 }
 
 /** One trial of a recovery, in isolation. */
-export const recoveryValidation = defineKind<Spec, Facts>({
+export const recoveryValidation = defineKind<RecoveryValidationSpec, RecoveryValidationFacts>({
   ...identity,
   needs: (spec) => needsOf(protectionNeed(spec)),
   finished: ({ finishedTime }) => finishedTime !== undefined,

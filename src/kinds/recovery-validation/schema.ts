@@ -5,23 +5,23 @@ import { facts, objectRef, ownName, time } from '../../engine/kind/schema/schema
 import * as recovery from '../recovery/schema.ts';
 
 /** One trial of a recovery, in isolation. */
-export const Spec = recovery.once(
+export const RecoveryValidationSpec = recovery.once(
   specInAccount('Which protection to try.', {
     protectionRef: objectRef('The DisasterProtection in this namespace.'),
     runId: ownName('What tells this trial from others of the same protection.', { max: 253 }).optional(),
   }),
 );
-export type Spec = z.output<typeof Spec>;
+export type RecoveryValidationSpec = z.output<typeof RecoveryValidationSpec>;
 
 /** The status of a validation. */
-export const Facts = facts({
+export const RecoveryValidationFacts = facts({
   ...recovery.requestFacts(),
   startedTime: time(
     'When the operation began, by the service; where its history shows no ids, this is what tells it from others.',
   ).optional(),
   validationCleanup: recovery.validationCleanup(),
 });
-export type Facts = z.output<typeof Facts>;
+export type RecoveryValidationFacts = z.output<typeof RecoveryValidationFacts>;
 
 /** The manifest and the page of RecoveryValidation. */
 export const identity = {
@@ -31,8 +31,8 @@ export const identity = {
   scope: 'Namespaced',
   summary: 'One trial of a recovery in isolation; it may cost money and changes nothing that is live.',
   life: 'request',
-  spec: Spec,
-  facts: Facts,
+  spec: RecoveryValidationSpec,
+  facts: RecoveryValidationFacts,
   idField: 'operationId',
   holds: false,
   columns: [

@@ -5,7 +5,7 @@ import type { ConfigurationItem, DrOperation } from '../../hosting/requests.ts';
 import { activeIdOf, activeOf, isWarm } from '../recovery/configurations.ts';
 import { ended } from '../recovery/one-shot-end.ts';
 import type { ValidationPass } from './ours.ts';
-import type { Facts } from './schema.ts';
+import type { RecoveryValidationFacts } from './schema.ts';
 
 /** A validation that may still run is given up after so long without any change. */
 const patienceMs = 3_600_000;
@@ -19,7 +19,7 @@ interface Listed {
 }
 
 /** Waits for the end of a listed validation, and says that nobody knows it where nothing moves for too long. */
-export function untilUnknown(pass: ValidationPass, listed: Listed): Step<Facts> {
+export function untilUnknown(pass: ValidationPass, listed: Listed): Step<RecoveryValidationFacts> {
   const { configuration, operation, walk, running } = listed;
   const { monotonicMs, memory, notes } = pass;
   if (mayBeActive(configuration, memory.id)) {

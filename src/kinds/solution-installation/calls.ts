@@ -18,7 +18,7 @@ import {
   type Verdict,
 } from '../../engine/kind/contract/step.ts';
 import { appsOf, installationIdOf, postSolutions, solutionResultOf, type AppItem } from '../../hosting/requests.ts';
-import type { Facts, Spec } from './schema.ts';
+import type { SolutionInstallationFacts, SolutionInstallationSpec } from './schema.ts';
 import { alike, environmentIds, isNamedAfter, merged, unexplained, type SolutionPass } from './components.ts';
 import { valueOf } from '../shared/values.ts';
 
@@ -48,7 +48,7 @@ export function printsOf(pass: SolutionPass): Readonly<Record<string, string>> {
 }
 
 /** The first call: it is written down, since a second one would install everything again. */
-export function create(pass: SolutionPass, attempt: number): Step<Facts> {
+export function create(pass: SolutionPass, attempt: number): Step<SolutionInstallationFacts> {
   const { spec, account } = pass;
   const apps = appsOf(account.accountId);
   const walk = pass.view.all(apps);
@@ -72,7 +72,7 @@ export function create(pass: SolutionPass, attempt: number): Step<Facts> {
   return { is: 'call', call: { ...call, journal } };
 }
 
-function alreadyExists({ spec }: SolutionPass, apps: readonly AppItem[]): Step<Facts> {
+function alreadyExists({ spec }: SolutionPass, apps: readonly AppItem[]): Step<SolutionInstallationFacts> {
   const some = apps.slice(0, 5).map(({ appId, name }) => `${appId} "${name}"`);
   const message = `${some.join(', ')} may be components of an installation "${spec.appName}" that this resource did not make; to take that up, put its id into spec.externalId; if they are none, choose another spec.appName`;
   return { is: 'stall', reason: 'AlreadyExists', message };
@@ -83,7 +83,7 @@ function idsOf(apps: readonly AppItem[]): readonly string[] {
 }
 
 /** Waits until calls of a previous leader can no longer arrive. */
-export function takeOver({ quarantineMs }: SolutionPass): Step<Facts> | undefined {
+export function takeOver({ quarantineMs }: SolutionPass): Step<SolutionInstallationFacts> | undefined {
   if (quarantineMs <= 0) return undefined;
   const message =
     'this operator has just taken over; nothing is installed until calls of its predecessor can no longer arrive';
@@ -91,7 +91,7 @@ export function takeOver({ quarantineMs }: SolutionPass): Step<Facts> | undefine
 }
 
 /** The one request for everything: a new installation, the rest of one, and another agent image. */
-export function installing(pass: SolutionPass, inputs: Inputs = inputsOf(pass)): Call<Facts> {
+export function installing(pass: SolutionPass, inputs: Inputs = inputsOf(pass)): Call<SolutionInstallationFacts> {
   const { spec, account, memory } = pass;
   const { solution, appName, region } = spec;
   const what = memory.id === undefined ? 'install' : memory.facts.complete === true ? 'upgrade' : 'go on installing';
@@ -120,13 +120,19 @@ export function installing(pass: SolutionPass, inputs: Inputs = inputsOf(pass)):
 }
 
 /** Reads a successful answer; undefined if it cannot be read. */
-function installed(pass: SolutionPass, body: unknown, inputs: Inputs): Partial<Memory<Facts>> | undefined {
+function installed(
+  pass: SolutionPass,
+  body: unknown,
+  inputs: Inputs,
+): Partial<Memory<SolutionInstallationFacts>> | undefined {
   const { memory, subject } = pass;
   const result = solutionResultOf(body);
   if (result === undefined) return undefined;
   const id = result.installationId ?? memory.id;
   const bound =
-    id === undefined ? { journal: undefined } : boundTo<Spec, Facts>(pass, id, memory.ownership ?? 'Created');
+    id === undefined
+      ? { journal: undefined }
+      : boundTo<SolutionInstallationSpec, SolutionInstallationFacts>(pass, id, memory.ownership ?? 'Created');
   const components = merged(memory.facts.components ?? [], result.components);
   const postInstallNote = result.postInstallNote ?? memory.facts.postInstallNote;
   // An image that did not go along, or after some components were made with another one, is as little known as before.
@@ -141,7 +147,7 @@ function installed(pass: SolutionPass, body: unknown, inputs: Inputs): Partial<M
 }
 
 /** A failure that names the installation made some components: the same id completes it. */
-function partial(pass: SolutionPass, refusal: Refusal): Verdict<Facts> | undefined {
+function partial(pass: SolutionPass, refusal: Refusal): Verdict<SolutionInstallationFacts> | undefined {
   const { memory, notes } = pass;
   const id = 'body' in refusal ? installationIdOf(refusal.body) : undefined;
   if (id === undefined || (memory.id !== undefined && id !== memory.id) || memory.facts.complete === true) {
@@ -163,7 +169,7 @@ function partial(pass: SolutionPass, refusal: Refusal): Verdict<Facts> | undefin
 }
 
 /** Fingerprints of a partial installation: the image that its components were first made with. */
-function appliedPartly(pass: SolutionPass): Memory<Facts>['applied'] {
+function appliedPartly(pass: SolutionPass): Memory<SolutionInstallationFacts>['applied'] {
   const { applied } = pass.memory;
   const image = printsOf(pass)[agentImage];
   if (image === undefined || applied?.prints[agentImage] !== undefined) return applied;
@@ -171,7 +177,7 @@ function appliedPartly(pass: SolutionPass): Memory<Facts>['applied'] {
 }
 
 /** A no to what goes under the id of an installation: nothing has to be looked for, but an upgrade may have been carried out. */
-function saidNo(pass: SolutionPass, refusal: Refusal, words: string): Verdict<Facts> | undefined {
+function saidNo(pass: SolutionPass, refusal: Refusal, words: string): Verdict<SolutionInstallationFacts> | undefined {
   const { id } = pass.memory;
   if (id === undefined || (refusal.is !== 'notFound' && refusal.is !== 'conflict')) return undefined;
   return { is: 'stall', reason: 'Rejected', message: `${words} under the id ${id}: ${refusal.message}` };
@@ -187,7 +193,7 @@ export function overAt(
 }
 
 /** The answer to the first call was lost: only a world without a trace of it allows another. */
-export function resolveDoubt(pass: SolutionPass, entry: JournalEntry): Step<Facts> {
+export function resolveDoubt(pass: SolutionPass, entry: JournalEntry): Step<SolutionInstallationFacts> {
   const { journalSeen, monotonicMs, spec } = pass;
   const apps = appsOf(pass.account.accountId);
   const walk = pass.view.all(apps);
@@ -216,7 +222,7 @@ export function resolveDoubt(pass: SolutionPass, entry: JournalEntry): Step<Fact
 }
 
 /** Names what stays in the service when the resource goes. */
-export function leftBehind({ id, journal, facts }: Memory<Facts>): string | undefined {
+export function leftBehind({ id, journal, facts }: Memory<SolutionInstallationFacts>): string | undefined {
   const apps = (facts.components ?? []).flatMap(({ appId }) => appId ?? []);
   const made = apps.length === 0 ? '' : ` (apps ${apps.slice(0, 10).join(', ')})`;
   if (id !== undefined) {

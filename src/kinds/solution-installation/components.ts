@@ -12,11 +12,11 @@ import type { Step } from '../../engine/kind/contract/step.ts';
 import type { Read, Snapshot } from '../../engine/ports.ts';
 import { appEnvsOf, appOf, appsOf, isUnderWay, solutionsOf, type AppItem } from '../../hosting/requests.ts';
 import { awaitDoubts } from '../shared/others-in-doubt.ts';
-import type { Facts, Spec } from './schema.ts';
+import type { SolutionInstallationFacts, SolutionInstallationSpec } from './schema.ts';
 
-export type SolutionPass = Pass<Spec, Facts>;
+export type SolutionPass = Pass<SolutionInstallationSpec, SolutionInstallationFacts>;
 
-type Component = NonNullable<Facts['components']>[number];
+type Component = NonNullable<SolutionInstallationFacts['components']>[number];
 
 /** Apps whose name has the name of the installation in it. */
 export function alike({ view, account }: SolutionPass, appName: string): readonly AppItem[] {
@@ -109,7 +109,7 @@ function squashed(name: string): string {
 }
 
 /** Components that do not show any more; gone only after proof, and made again only if the spec says so. */
-export function lookForComponents(pass: SolutionPass): Step<Facts> | undefined {
+export function lookForComponents(pass: SolutionPass): Step<SolutionInstallationFacts> | undefined {
   for (const component of pass.memory.facts.components ?? []) {
     const missing = missingApp(pass, component) ?? missingEnvironment(pass, component);
     if (missing === 'gone') return gone(pass, component);
@@ -118,7 +118,10 @@ export function lookForComponents(pass: SolutionPass): Step<Facts> | undefined {
   return undefined;
 }
 
-function missingApp(pass: SolutionPass, { appId, name = appId }: Component): Step<Facts> | 'gone' | undefined {
+function missingApp(
+  pass: SolutionPass,
+  { appId, name = appId }: Component,
+): Step<SolutionInstallationFacts> | 'gone' | undefined {
   const apps = appsOf(pass.account.accountId);
   const seen = appId === undefined ? undefined : pass.view.one(apps, appId);
   if (appId === undefined) return undefined;
@@ -138,7 +141,10 @@ function missingApp(pass: SolutionPass, { appId, name = appId }: Component): Ste
 }
 
 /** The interface shows no single environment: two walks of the list, a poll apart, are the proof. */
-function missingEnvironment(pass: SolutionPass, component: Component): Step<Facts> | 'gone' | undefined {
+function missingEnvironment(
+  pass: SolutionPass,
+  component: Component,
+): Step<SolutionInstallationFacts> | 'gone' | undefined {
   const { view, account, notes, wrote, monotonicMs, horizonMs } = pass;
   // A list may lag: it says nothing of what was made just now.
   if (wrote !== undefined && monotonicMs - wrote.at < horizonMs) return undefined;
@@ -157,7 +163,7 @@ function missingEnvironment(pass: SolutionPass, component: Component): Step<Fact
   return seen.walk.begunAt < since ? { ...readOf(pass, list, since), note: notes } : 'gone';
 }
 
-function gone({ spec, account, memory }: SolutionPass, component: Component): Step<Facts> {
+function gone({ spec, account, memory }: SolutionPass, component: Component): Step<SolutionInstallationFacts> {
   const { appId = '', appEnvId = '', name = appId } = component;
   const what = `component ${name} (app ${appId}, environment ${appEnvId})`;
   if (spec.lifecycle?.onMissing !== 'Recreate') {
@@ -174,7 +180,7 @@ function gone({ spec, account, memory }: SolutionPass, component: Component): St
 }
 
 /** Waits while components are on their way to another state; an answer to a request says only that it was accepted. */
-export function awaitComponents(pass: SolutionPass): Step<Facts> | undefined {
+export function awaitComponents(pass: SolutionPass): Step<SolutionInstallationFacts> | undefined {
   const { view, account, memory, notes, wrote } = pass;
   const list = appEnvsOf(account.accountId);
   const moving: string[] = [];
@@ -195,7 +201,7 @@ export function awaitComponents(pass: SolutionPass): Step<Facts> | undefined {
 }
 
 /** The state of each component, as the newest list shows it; nothing before there is one. */
-export function statesOf(pass: SolutionPass): Pick<Facts, 'componentsRunning' | 'componentStates'> {
+export function statesOf(pass: SolutionPass): Pick<SolutionInstallationFacts, 'componentsRunning' | 'componentStates'> {
   const { view, account, memory } = pass;
   const components = memory.facts.components ?? [];
   const states = components.flatMap(({ name, appEnvId }) => {
@@ -214,7 +220,7 @@ export function environmentIds(pass: SolutionPass): readonly string[] {
 }
 
 /** Waits while an environment of a component is being changed, or a deployment to it may still arrive. */
-export function awaitDeployments(pass: SolutionPass): Step<Facts> | undefined {
+export function awaitDeployments(pass: SolutionPass): Step<SolutionInstallationFacts> | undefined {
   const { view, account, askedAt, related } = pass;
   const list = appEnvsOf(account.accountId);
   for (const appEnvId of environmentIds(pass)) {
@@ -232,7 +238,7 @@ export function awaitDeployments(pass: SolutionPass): Step<Facts> | undefined {
 }
 
 /** Reads the lists that show what an installation makes, where they were not read yet: looked at without waiting for any item. */
-export function unread(pass: SolutionPass): Step<Facts> | undefined {
+export function unread(pass: SolutionPass): Step<SolutionInstallationFacts> | undefined {
   const { accountId } = pass.account;
   const isUnread = (list: Read) => pass.view.one(list, pass.subject.uid) === undefined;
   const missing = [appsOf(accountId), appEnvsOf(accountId)].find(isUnread);

@@ -22,7 +22,7 @@ import {
 } from '../../engine/kind/schema/schema.ts';
 
 /** A curated set-up of several components. */
-export const Spec = specInAccount('Which solution to install, and where.', {
+export const SolutionInstallationSpec = specInAccount('Which solution to install, and where.', {
   solution: immutable(
     text('The solution, by the name under which status.catalog of the account lists it (interface: solutionSlug).', {
       min: 1,
@@ -52,10 +52,10 @@ export const Spec = specInAccount('Which solution to install, and where.', {
     onMissing: onMissing('Stall'),
   }),
 });
-export type Spec = z.output<typeof Spec>;
+export type SolutionInstallationSpec = z.output<typeof SolutionInstallationSpec>;
 
 /** The status fields of an installation. */
-export const Facts = facts({
+export const SolutionInstallationFacts = facts({
   components: listOf(
     'What was created.',
     shown('A component.', {
@@ -85,7 +85,7 @@ export const Facts = facts({
     { max: 8192 },
   ).optional(),
 });
-export type Facts = z.output<typeof Facts>;
+export type SolutionInstallationFacts = z.output<typeof SolutionInstallationFacts>;
 
 /** The manifest and the page of SolutionInstallation. */
 export const identity = {
@@ -95,8 +95,8 @@ export const identity = {
   scope: 'Namespaced',
   summary: 'A curated set-up of one or more connected components, installed in one step.',
   life: 'long',
-  spec: Spec,
-  facts: Facts,
+  spec: SolutionInstallationSpec,
+  facts: SolutionInstallationFacts,
   idField: 'installationId',
   holds: false,
   columns: [

@@ -7,7 +7,7 @@ import type { OwnCondition, Step } from '../../engine/kind/contract/step.ts';
 import { solutionsOf } from '../../hosting/requests.ts';
 import { Secret } from '../../base/secret.ts';
 import { nearest } from '../shared/nearest.ts';
-import { identity, type Facts, type Spec } from './schema.ts';
+import { identity, type SolutionInstallationFacts, type SolutionInstallationSpec } from './schema.ts';
 import { create, inputsOf, leftBehind, printsOf, resolveDoubt, wantedOf } from './calls.ts';
 import { awaitComponents, completed, lookForComponents, statesOf, unread, type SolutionPass } from './components.ts';
 import { install, resolveUpgrade, upgrade } from './upgrade.ts';
@@ -16,7 +16,7 @@ import { needsOf } from '../shared/values.ts';
 /** Inputs that a personal subscription does without. */
 const notPersonal = ['llmProviderKeyId', 'agentPrimaryModel', 'agentSecondaryModel'];
 
-function step(pass: SolutionPass): Step<Facts> {
+function step(pass: SolutionPass): Step<SolutionInstallationFacts> {
   const { subject, spec, memory } = pass;
   if (subject.deleting) return { is: 'release' };
   const { externalId } = spec;
@@ -41,7 +41,7 @@ function step(pass: SolutionPass): Step<Facts> {
 }
 
 /** Takes up the installation that the spec names. */
-function resume(pass: SolutionPass, id: string): Step<Facts> {
+function resume(pass: SolutionPass, id: string): Step<SolutionInstallationFacts> {
   const known = pass.memory.id === undefined && pass.memory.facts.complete !== undefined;
   const isForeign = !known && pass.memory.journal === undefined;
   const refused =
@@ -51,7 +51,7 @@ function resume(pass: SolutionPass, id: string): Step<Facts> {
 }
 
 /** Refuses what the catalog shows to be impossible, before anything is sent. */
-function admit(pass: SolutionPass): Step<Facts> | undefined {
+function admit(pass: SolutionPass): Step<SolutionInstallationFacts> | undefined {
   const { spec, view, account } = pass;
   const read = solutionsOf(account.accountId);
   const catalog = view.all(read);
@@ -83,7 +83,7 @@ function admit(pass: SolutionPass): Step<Facts> | undefined {
 }
 
 /** The next step for an installation that the service reported as complete. */
-function keep(pass: SolutionPass): Step<Facts> {
+function keep(pass: SolutionPass): Step<SolutionInstallationFacts> {
   const { memory, subject, spec } = pass;
   const wanted = Object.entries(wantedOf(pass));
   const changed = wanted
@@ -148,7 +148,7 @@ function leftPrints(pass: SolutionPass): Readonly<Record<string, string>> {
 }
 
 /** A curated set-up of several components, installed in one step. */
-export const solutionInstallation = defineKind<Spec, Facts>({
+export const solutionInstallation = defineKind<SolutionInstallationSpec, SolutionInstallationFacts>({
   ...identity,
   needs: ({ inputs = [] }) => needsOf(inputs.map((input) => [`inputs (${input.name})`, input])),
   claims: ({ externalId }) => (externalId === undefined ? [] : [externalId]),

@@ -7,7 +7,7 @@ import type { JournalEntry, Step } from '../../engine/kind/contract/step.ts';
 import { awaitDoubts } from '../shared/others-in-doubt.ts';
 import { agentImage, inputsOf, installing, overAt, takeOver } from './calls.ts';
 import { awaitDeployments, type SolutionPass } from './components.ts';
-import type { Facts } from './schema.ts';
+import type { SolutionInstallationFacts } from './schema.ts';
 
 /** The most times that one upgrade is sent while its answers are lost. */
 const mostUpgrades = 2;
@@ -17,7 +17,7 @@ const mostUpgrades = 2;
  * upgrade to it: such a one is written down as an upgrade is. After a doubt the rest is asked for without the image, which may
  * be repeated; the image is set once more when everything is there.
  */
-export function install(pass: SolutionPass): Step<Facts> {
+export function install(pass: SolutionPass): Step<SolutionInstallationFacts> {
   const held = takeOver(pass);
   if (held !== undefined) return held;
   const { agentImage: image, ...rest } = inputsOf(pass);
@@ -34,7 +34,7 @@ export function install(pass: SolutionPass): Step<Facts> {
 }
 
 /** Gives a complete installation another agent image: written down, since the service never shows which one it has. */
-export function upgrade(pass: SolutionPass): Step<Facts> {
+export function upgrade(pass: SolutionPass): Step<SolutionInstallationFacts> {
   const call = installing(pass);
   const digest = pass.print(call.request.body ?? null);
   const doubts = doubtsOf(pass, digest);
@@ -59,7 +59,7 @@ function doubtsOf(pass: SolutionPass, digest: string): number {
 }
 
 /** The answer to an upgrade was lost: which image runs is not known, so nothing is sent before the call is over. */
-export function resolveUpgrade(pass: SolutionPass, entry: JournalEntry): Step<Facts> {
+export function resolveUpgrade(pass: SolutionPass, entry: JournalEntry): Step<SolutionInstallationFacts> {
   const { memory, monotonicMs, spec } = pass;
   if (entry.conflicted !== undefined) {
     const message = `upgrade solution "${spec.solution}" as "${spec.appName}": ${entry.conflicted}`;

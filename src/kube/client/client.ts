@@ -11,18 +11,18 @@ import {
   type WatchEvent,
   type WatchOptions,
 } from '../../engine/ports.ts';
-import type { Credentials } from '../credentials/access.ts';
+import type { KubeCredentials } from '../credentials/access.ts';
 import { GarbledError, provesAbsence, refusalOf, silenceOf } from './failure.ts';
 import { linesOf } from './lines.ts';
 import { parseJson, parseObject, parsePage, parseWatchLine, textOf } from './parse.ts';
 import { collectionPath, objectPath, titleOf } from './path.ts';
 import {
-  type Answer,
-  type Call,
+  type ApiAnswer,
+  type ApiCall,
   type Limits,
   type OnCall,
   type ServerDate,
-  Transport,
+  KubeTransport,
   usualLimits,
 } from './transport.ts';
 
@@ -34,7 +34,7 @@ const metadataItem = 'application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=
 
 /** The parts of a client. */
 export interface KubeOptions {
-  readonly credentials: Credentials;
+  readonly credentials: KubeCredentials;
   readonly clock: Clock;
   readonly limits?: Partial<Limits>;
   readonly onCall?: OnCall;
@@ -51,15 +51,15 @@ export interface ServerVersion {
 /** Opens a client for one cluster; it connects with its first request. */
 export function openKube({ credentials, clock, limits, onCall }: KubeOptions): KubeClient {
   const all = { ...usualLimits, ...limits };
-  return new KubeClient(new Transport(credentials, clock, all, onCall), all.lineBytes);
+  return new KubeClient(new KubeTransport(credentials, clock, all, onCall), all.lineBytes);
 }
 
 /** The Kubernetes API over HTTP. */
 export class KubeClient implements KubeApi {
-  readonly #transport: Transport;
+  readonly #transport: KubeTransport;
   readonly #lineBytes: number;
 
-  constructor(transport: Transport, lineBytes: number) {
+  constructor(transport: KubeTransport, lineBytes: number) {
     this.#transport = transport;
     this.#lineBytes = lineBytes;
   }
@@ -85,7 +85,7 @@ export class KubeClient implements KubeApi {
 
   async *watch(resource: Resource, options: WatchOptions): AsyncGenerator<WatchEvent, void, void> {
     const what = `watching ${resource.plural}`;
-    const call: Call = {
+    const call: ApiCall = {
       method: 'GET',
       path: collectionPath(resource, options.namespace),
       query: {
@@ -175,12 +175,12 @@ export class KubeClient implements KubeApi {
   }
 }
 
-function bodyOf(answer: Answer, what: string, patched = false): unknown {
+function bodyOf(answer: ApiAnswer, what: string, patched = false): unknown {
   if (answer.status < 200 || answer.status > 299) throw refusalOf(answer, what, patched);
   return parseJson(answer.text, what);
 }
 
-function objectIn(answer: Answer, what: string, patched = false): KubeObject {
+function objectIn(answer: ApiAnswer, what: string, patched = false): KubeObject {
   return parseObject(bodyOf(answer, what, patched), what);
 }
 

@@ -26,7 +26,7 @@ export class TooLargeError extends KubeError {
 }
 
 /** An answer with an error status. */
-export interface Refusal {
+export interface ApiRefusal {
   readonly status: number;
   readonly retryAfter: string | undefined;
   readonly text: string;
@@ -41,7 +41,7 @@ interface StatusBody {
 }
 
 /** The error for an answer outside 2xx. `patched`: the request was a JSON patch, whose failed `test` is a 422. */
-export function refusalOf(refusal: Refusal, what: string, patched = false): KubeError {
+export function refusalOf(refusal: ApiRefusal, what: string, patched = false): KubeError {
   const body = statusBodyOf(refusal.text);
   const said = sanitize(body?.message ?? '');
   const message = `${what}: ${refusal.status}${said === '' ? '' : ` ${said}`}`;

@@ -10,11 +10,11 @@ import type { Clock } from '../../base/clock.ts';
 import { collect, type Received } from '../../base/collect.ts';
 import { Agent, type Dispatcher, ProxyAgent, request } from 'undici';
 import { KubeError } from '../../engine/ports.ts';
-import { type Access, type Credentials, mayCarryToken, type Tls } from '../credentials/access.ts';
+import { type KubeAccess, type KubeCredentials, mayCarryToken, type Tls } from '../credentials/access.ts';
 import { silenceOf, TooLargeError } from './failure.ts';
 
 /** One request as a value; messages call it `what`. */
-export interface Call {
+export interface ApiCall {
   readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
   readonly path: string;
   readonly query?: Readonly<Record<string, string | undefined>>;
@@ -25,7 +25,7 @@ export interface Call {
 }
 
 /** An answer, whatever its status. */
-export interface Answer {
+export interface ApiAnswer {
   readonly status: number;
   readonly retryAfter: string | undefined;
   readonly text: string;
@@ -75,15 +75,15 @@ interface Connections {
 
 const userAgent = 'apphosting-operator';
 
-export class Transport {
-  readonly #credentials: Credentials;
+export class KubeTransport {
+  readonly #credentials: KubeCredentials;
   readonly #clock: Clock;
   readonly #limits: Limits;
   readonly #onCall: OnCall | undefined;
   #connections: Connections | undefined;
   #serverDate: ServerDate | undefined;
 
-  constructor(credentials: Credentials, clock: Clock, limits: Limits, onCall?: OnCall) {
+  constructor(credentials: KubeCredentials, clock: Clock, limits: Limits, onCall?: OnCall) {
     this.#credentials = credentials;
     this.#clock = clock;
     this.#limits = limits;
@@ -96,14 +96,14 @@ export class Transport {
   }
 
   /** Sends once and reads the whole answer. */
-  async send(call: Call): Promise<Answer> {
+  async send(call: ApiCall): Promise<ApiAnswer> {
     const { access, answer } = await this.#once(call);
     if (answer.status !== 401 || !(await this.#renew(access, call)) || call.method !== 'GET') return answer;
     return (await this.#once(call)).answer;
   }
 
   /** Opens a stream; the caller reads `body`, and ends it through the signal. */
-  async open(call: Call, signal: AbortSignal): Promise<{ answer: Answer } | { body: AsyncIterable<Uint8Array> }> {
+  async open(call: ApiCall, signal: AbortSignal): Promise<{ answer: ApiAnswer } | { body: AsyncIterable<Uint8Array> }> {
     const startedAt = this.#clock.monotonic();
     const { access, connections } = await this.#dial(call);
     let status: number | undefined;
@@ -136,7 +136,7 @@ export class Transport {
     await Promise.all([connections?.requests.destroy(), connections?.watches.destroy()]);
   }
 
-  async #once(call: Call): Promise<{ access: Access; answer: Answer }> {
+  async #once(call: ApiCall): Promise<{ access: KubeAccess; answer: ApiAnswer }> {
     const startedAt = this.#clock.monotonic();
     const late = new AbortController();
     const unavailable = (why: string): KubeError => new KubeError('unavailable', `${call.what}: ${why}`);
@@ -169,7 +169,7 @@ export class Transport {
   }
 
   /** The answer of a stream that was refused. */
-  async #refused(response: Dispatcher.ResponseData, call: Call): Promise<Answer> {
+  async #refused(response: Dispatcher.ResponseData, call: ApiCall): Promise<ApiAnswer> {
     const parts: Uint8Array[] = [];
     let size = 0;
     for await (const part of response.body) {
@@ -182,7 +182,7 @@ export class Transport {
     return answerOf({ status: statusCode, headers, body: Buffer.concat(parts) });
   }
 
-  async #renew(access: Access, call: Call): Promise<boolean> {
+  async #renew(access: KubeAccess, call: ApiCall): Promise<boolean> {
     try {
       return await this.#credentials.renew(access);
     } catch (cause) {
@@ -191,8 +191,8 @@ export class Transport {
     }
   }
 
-  async #dial(call: Call): Promise<{ access: Access; connections: Connections }> {
-    let access: Access;
+  async #dial(call: ApiCall): Promise<{ access: KubeAccess; connections: Connections }> {
+    let access: KubeAccess;
     try {
       access = await this.#credentials.access();
     } catch (cause) {
@@ -228,16 +228,16 @@ export class Transport {
     return new ProxyAgent({ ...common, uri: proxy.href, requestTls: secure });
   }
 
-  #path({ path, query = {} }: Call): string {
+  #path({ path, query = {} }: ApiCall): string {
     const given = Object.entries(query).filter((entry): entry is [string, string] => entry[1] !== undefined);
     const search = given.length === 0 ? '' : `?${new URLSearchParams(given).toString()}`;
     return `${this.#credentials.server.pathname.replace(/\/$/, '')}${path}${search}`;
   }
 
   #options(
-    call: Call,
-    access: Access,
-  ): { method: Call['method']; headers: Record<string, string | string[]>; body?: string } {
+    call: ApiCall,
+    access: KubeAccess,
+  ): { method: ApiCall['method']; headers: Record<string, string | string[]>; body?: string } {
     const token = mayCarryToken(this.#credentials.server) ? access.authorization : undefined;
     return {
       method: call.method,
@@ -258,7 +258,7 @@ export class Transport {
   }
 }
 
-function answerOf({ status, headers, body }: Received): Answer {
+function answerOf({ status, headers, body }: Received): ApiAnswer {
   const retryAfter = headers['retry-after'];
   return { status, retryAfter: typeof retryAfter === 'string' ? retryAfter : undefined, text: body.toString('utf8') };
 }

@@ -11,7 +11,7 @@ export interface Tls {
 }
 
 /** What one request shows to the API server; a new object each time something of it changed. */
-export interface Access {
+export interface KubeAccess {
   /** The value of the `Authorization` header. */
   readonly authorization: Secret | undefined;
   /** Headers that act on behalf of somebody else. */
@@ -20,15 +20,15 @@ export interface Access {
 }
 
 /** A cluster and who we are there; tokens and certificates rotate behind it. */
-export interface Credentials {
+export interface KubeCredentials {
   readonly server: URL;
   readonly proxy: URL | undefined;
   /** The namespace that the context or the pod stands in. */
   readonly namespace: string | undefined;
   /** What to show now; cheap enough to be asked before every request. */
-  access(): Promise<Access>;
+  access(): Promise<KubeAccess>;
   /** Told that the API server answered 401 to this; true when there is something newer to show. */
-  renew(refused: Access): Promise<boolean>;
+  renew(refused: KubeAccess): Promise<boolean>;
 }
 
 /** Credentials are wrong or missing; the message says what to do. */

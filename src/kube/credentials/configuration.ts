@@ -27,7 +27,7 @@ export interface CredentialsOptions {
 }
 
 /** A cluster and a user of it, as they are configured. */
-export interface Configuration {
+export interface KubeConfiguration {
   /** Its current context is the one that is used. */
   readonly config: KubeConfig;
   readonly cluster: Cluster;
@@ -43,7 +43,7 @@ export interface Configuration {
 }
 
 /** Finds the cluster: the explicit file, `KUBECONFIG`, the pod's service account, the file in the home folder. */
-export async function loadConfiguration(options: CredentialsOptions): Promise<Configuration> {
+export async function loadConfiguration(options: CredentialsOptions): Promise<KubeConfiguration> {
   const { env, kubeconfig } = options;
   if (kubeconfig !== undefined) return fromFiles([kubeconfig], options);
   const listed = (env['KUBECONFIG'] ?? '').split(delimiter).filter((file) => file !== '');
@@ -58,13 +58,13 @@ export async function loadConfiguration(options: CredentialsOptions): Promise<Co
   );
 }
 
-function fromPod(root: string): Configuration {
+function fromPod(root: string): KubeConfiguration {
   const config = new KubeConfig();
   config.loadFromCluster(root);
   return choose(config, [], 'the service account of the pod', undefined);
 }
 
-async function fromFiles(files: readonly string[], { clock, context }: CredentialsOptions): Promise<Configuration> {
+async function fromFiles(files: readonly string[], { clock, context }: CredentialsOptions): Promise<KubeConfiguration> {
   const merged = new KubeConfig();
   const entries: Entry[] = [];
   for (const file of files) {
@@ -121,7 +121,7 @@ function choose(
   entries: readonly Entry[],
   title: string,
   wanted: string | undefined,
-): Configuration {
+): KubeConfiguration {
   const wrong = (field: string, what: string) => new CredentialsError(`${title}: ${field} ${what}`);
   const name = wanted ?? config.currentContext;
   if (name === undefined || name === '') {
@@ -202,7 +202,7 @@ function forPlugin({ server, caData, tlsServerName, skipTLSVerify, proxyUrl }: C
 }
 
 /** client-node sends `as`, and neither of these. */
-function impersonationOf(entry: Entry | undefined): Configuration['impersonation'] {
+function impersonationOf(entry: Entry | undefined): KubeConfiguration['impersonation'] {
   const { 'as-uid': uid, 'as-groups': groups } = entry?.user ?? {};
   return {
     ...(typeof uid === 'string' && { 'impersonate-uid': uid }),

@@ -9,8 +9,8 @@ import type { Clock } from '../../base/clock.ts';
 import { sameJson } from '../../base/json.ts';
 import { Secret } from '../../base/secret.ts';
 import { within } from '../deadline.ts';
-import { type Access, type Credentials, CredentialsError, type Tls } from './access.ts';
-import { codeOf, type Configuration, type CredentialsOptions, loadConfiguration } from './configuration.ts';
+import { type KubeAccess, type KubeCredentials, CredentialsError, type Tls } from './access.ts';
+import { codeOf, type KubeConfiguration, type CredentialsOptions, loadConfiguration } from './configuration.ts';
 import { ExecPlugin, pluginMs, PluginError } from './exec-plugin.ts';
 
 const keepMs = 60_000;
@@ -18,16 +18,16 @@ const aheadMs = 60_000;
 const leastBetweenMs = 5_000;
 
 /** Finds the cluster and gets the first credential; throws a `CredentialsError` where either is not possible. */
-export async function findCredentials(options: CredentialsOptions): Promise<Credentials> {
+export async function findCredentials(options: CredentialsOptions): Promise<KubeCredentials> {
   const { clock } = options;
   const open = async () => withPlugin(await loadConfiguration(options), clock);
   let source = await open();
   let known = await source.show();
   let shownAt = clock.monotonic();
   let renewedAt = Number.NEGATIVE_INFINITY;
-  let refreshing: Promise<Access> | undefined;
+  let refreshing: Promise<KubeAccess> | undefined;
 
-  const again = async (isRefused: boolean): Promise<Access> => {
+  const again = async (isRefused: boolean): Promise<KubeAccess> => {
     shownAt = clock.monotonic();
     try {
       // A program or an issuer is asked by whoever remembers what it gave last; all else is read again.
@@ -38,9 +38,9 @@ export async function findCredentials(options: CredentialsOptions): Promise<Cred
     }
     return known;
   };
-  const refresh = (isRefused: boolean): Promise<Access> =>
+  const refresh = (isRefused: boolean): Promise<KubeAccess> =>
     (refreshing ??= again(isRefused).finally(() => (refreshing = undefined)));
-  const access = (): Promise<Access> => {
+  const access = (): Promise<KubeAccess> => {
     const age = clock.monotonic() - shownAt;
     const expiresSoon = (source.expiresAt() ?? Number.POSITIVE_INFINITY) - aheadMs <= clock.wall();
     return age > keepMs || (expiresSoon && age > leastBetweenMs) ? refresh(false) : Promise.resolve(known);
@@ -61,16 +61,16 @@ export async function findCredentials(options: CredentialsOptions): Promise<Cred
 }
 
 /** A configuration that can be asked for its credential. */
-interface Source extends Configuration {
+interface Source extends KubeConfiguration {
   /** Whether its credential comes from a program or an issuer, and not from files. */
   readonly isAsked: boolean;
   /** What client-node would send with a request now; throws a `CredentialsError`. */
-  show(): Promise<Access>;
+  show(): Promise<KubeAccess>;
   expiresAt(): number | undefined;
 }
 
 /** A configuration whose exec plugin has a deadline, and is run again before its credential expires. */
-export function withPlugin(configuration: Configuration, clock: Clock): Source {
+export function withPlugin(configuration: KubeConfiguration, clock: Clock): Source {
   const { config, user } = configuration;
   const plugin = new ExecPlugin(clock);
   config['authenticators'].unshift(plugin);
@@ -85,7 +85,7 @@ export function withPlugin(configuration: Configuration, clock: Clock): Source {
   };
 }
 
-async function show(configuration: Configuration, clock: Clock): Promise<Access> {
+async function show(configuration: KubeConfiguration, clock: Clock): Promise<KubeAccess> {
   const { config, cluster, impersonation, title } = configuration;
   const options: RequestOptions = {};
   try {
@@ -98,7 +98,7 @@ async function show(configuration: Configuration, clock: Clock): Promise<Access>
   const authorization = headers.get('authorization') ?? basic(options.auth);
   const asUser = headers.get('impersonate-user');
   const key = textOf(options.key);
-  const access: Access = {
+  const access: KubeAccess = {
     authorization: typeof authorization === 'string' ? new Secret(authorization.trim()) : undefined,
     impersonation: { ...(typeof asUser === 'string' && { 'impersonate-user': asUser }), ...impersonation },
     tls: {
@@ -115,7 +115,7 @@ async function show(configuration: Configuration, clock: Clock): Promise<Access>
 }
 
 /** Why there is no credential, by field; nothing of what was thrown is shown but the path of a file and a code. */
-function problemOf(error: unknown, { cluster, user }: Configuration): string {
+function problemOf(error: unknown, { cluster, user }: KubeConfiguration): string {
   const of = `users["${user.name}"]`;
   if (error instanceof PluginError) {
     const entry: unknown = user.exec ?? user.authProvider?.config?.exec;
@@ -136,7 +136,7 @@ function problemOf(error: unknown, { cluster, user }: Configuration): string {
 }
 
 /** A program or an issuer that gives nothing must not make us a stranger. */
-function emptiness({ authorization, tls }: Access, { user }: Configuration): string | undefined {
+function emptiness({ authorization, tls }: KubeAccess, { user }: KubeConfiguration): string | undefined {
   if (authorization !== undefined || tls.cert !== undefined) return undefined;
   if (user.exec)
     return `users["${user.name}"].exec: the program ${user.exec.command} printed neither a token nor a certificate`;
@@ -144,7 +144,7 @@ function emptiness({ authorization, tls }: Access, { user }: Configuration): str
 }
 
 /** Which certificate is none, or has expired. Of several authorities one that is valid is enough. */
-function wrongCertificate({ ca, cert }: Tls, { cluster, user }: Configuration, nowMs: number): string | undefined {
+function wrongCertificate({ ca, cert }: Tls, { cluster, user }: KubeConfiguration, nowMs: number): string | undefined {
   const ofUser = user.exec ? 'exec' : `client-certificate${user.certFile ? '' : '-data'}`;
   const ofCluster = `certificate-authority${cluster.caFile ? '' : '-data'}`;
   const shown = [
@@ -182,7 +182,7 @@ function textOf(value: unknown): string | undefined {
 }
 
 /** An `Access` and its `Tls` stay the same objects for as long as nothing of them changed: connections are kept by them. */
-function keptWhereSame(known: Access, now: Access): Access {
+function keptWhereSame(known: KubeAccess, now: KubeAccess): KubeAccess {
   const tls = sameJson(known.tls, now.tls) ? known.tls : now.tls;
   const access = { ...now, tls };
   return sameJson(known, access) ? known : access;

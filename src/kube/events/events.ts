@@ -6,7 +6,7 @@
  * fit is counted and dropped. Nothing depends on events.
  */
 import type { EventsV1Event, EventsV1EventSeries } from '@kubernetes/client-node';
-import type { Wire } from '../client/wire.ts';
+import type { KubeWire } from '../client/wire.ts';
 import { microTime } from '../../base/time.ts';
 import type { Clock, Entropy } from '../../base/clock.ts';
 import {
@@ -163,7 +163,7 @@ export class EventPublisher implements EventRecorder {
     const { api, clock, controller, instance } = this.#options;
     const { regarding, type, reason, action, note } = series.event;
     const { name, namespace, uid, resourceVersion } = regarding.metadata;
-    const body: Wire<EventsV1Event> = {
+    const body: KubeWire<EventsV1Event> = {
       apiVersion: 'events.k8s.io/v1',
       kind: 'Event',
       metadata: { name: series.name, namespace: series.namespace },
@@ -180,7 +180,10 @@ export class EventPublisher implements EventRecorder {
   }
 
   #extend(series: Series): Promise<KubeObject> {
-    const value: Wire<EventsV1EventSeries> = { count: series.count, lastObservedTime: microTime(series.lastSeenWall) };
+    const value: KubeWire<EventsV1EventSeries> = {
+      count: series.count,
+      lastObservedTime: microTime(series.lastSeenWall),
+    };
     return this.#options.api.patch(eventResource, series.namespace, series.name, [
       { op: 'add', path: '/series', value },
     ]);

@@ -18,7 +18,7 @@
  * lease while its holder is cut off from the API server, and a candidate starts within the following ten seconds.
  */
 import type { V1Lease } from '@kubernetes/client-node';
-import type { Wire } from '../client/wire.ts';
+import type { KubeWire } from '../client/wire.ts';
 import { microTime } from '../../base/time.ts';
 import { KubeError, type KubeObject, type Leadership } from '../../engine/ports.ts';
 import { type LeaseOptions, type LeasePace, usualLeasePace } from './lease-options.ts';
@@ -224,7 +224,7 @@ export class LeaseElection implements Leadership {
 
   #write(over: KubeObject | undefined, spec: LeaseSpec): Promise<KubeObject> {
     const { api, clock, namespace, name } = this.#options;
-    const body: Wire<V1Lease> = {
+    const body: KubeWire<V1Lease> = {
       apiVersion: 'coordination.k8s.io/v1',
       kind: 'Lease',
       metadata: {

@@ -17,7 +17,7 @@ const listName = 'complete.json';
 const draftPrefix = '.draft-';
 
 /** A folder that keeps the programs from one start to the next. */
-export interface Cache {
+export interface BinaryCache {
   readonly dir: string;
   readonly find: (key: string) => Promise<Binaries | undefined>;
   /** Makes an entry with `fill` and puts it in place. Only for who holds the work. */
@@ -27,7 +27,7 @@ export interface Cache {
 }
 
 /** Opens the cache at a folder, or a temporary one of this user when that folder cannot be written. */
-export async function openCache(dir: string, temporaryDir: string, say: (text: string) => void): Promise<Cache> {
+export async function openCache(dir: string, temporaryDir: string, say: (text: string) => void): Promise<BinaryCache> {
   const wanted = join(dir, 'control-plane');
   const obstacle = await whyNotWritable(wanted);
   if (obstacle === undefined) return cacheAt(wanted);
@@ -39,7 +39,7 @@ export async function openCache(dir: string, temporaryDir: string, say: (text: s
 }
 
 /** The cache at a folder that can be written. */
-export function cacheAt(dir: string): Cache {
+export function cacheAt(dir: string): BinaryCache {
   const find = (key: string) => readEntry(join(dir, key));
 
   async function make(key: string, fill: (dir: string) => Promise<void>): Promise<Binaries> {

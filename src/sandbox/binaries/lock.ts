@@ -51,10 +51,10 @@ export async function claim(dir: string): Promise<Claim> {
 }
 
 /** What a look at a lock shows: a living holder, one that died with it, or nobody. */
-export type Seen = { readonly kind: 'held'; readonly pid: number } | { readonly kind: 'dead' | 'free' };
+export type SeenLock = { readonly kind: 'held'; readonly pid: number } | { readonly kind: 'dead' | 'free' };
 
 /** Looks at the lock in a folder without taking it. */
-export async function lookAt(dir: string): Promise<Seen> {
+export async function lookAt(dir: string): Promise<SeenLock> {
   const [highest] = await numbersIn(dir).catch((): readonly number[] => []);
   if (highest === undefined) return { kind: 'free' };
   const holder = holderOf(await textOf(dir, highest));

@@ -4,7 +4,7 @@ import { unpackArchive } from './archive.ts';
 import { binariesIn } from './binaries.ts';
 import type { Binaries } from './binaries.ts';
 import { openCache } from './cache.ts';
-import type { Cache } from './cache.ts';
+import type { BinaryCache } from './cache.ts';
 import { CannotStart, reasonOf } from '../control-plane/cannot-start.ts';
 import { buildWithGo, whyNotGo } from './go-build.ts';
 import type { Progress, Work } from './progress.ts';
@@ -113,7 +113,7 @@ async function fromGo(means: Means, key: string, make: Make, refusals: string[])
   }
 }
 
-async function claimWork(cache: Cache, progress: Progress, signal: AbortSignal) {
+async function claimWork(cache: BinaryCache, progress: Progress, signal: AbortSignal) {
   for (let told = false; ; told = true) {
     const work = await cache.claimWork();
     if (work.kind === 'held') return work;

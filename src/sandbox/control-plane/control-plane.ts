@@ -4,14 +4,14 @@ import { join, resolve } from 'node:path';
 import { Agent } from 'undici';
 import type { Binaries } from '../binaries/binaries.ts';
 import { certificateIn, credentialsIn, kubeconfigFor, users } from './credentials.ts';
-import type { Credentials, User } from './credentials.ts';
+import type { ControlPlaneCredentials, User } from './credentials.ts';
 import { CannotStart } from './cannot-start.ts';
 import { Daemon } from './daemon.ts';
 import type { Ending, Program } from './daemon.ts';
 import { controlPlanePrograms, endLeftovers, runFolder } from './leftovers.ts';
 import { freePorts, isFree } from './ports.ts';
 import { apiServer, controllerManager, etcd } from './programs.ts';
-import type { Place } from './programs.ts';
+import type { ProgramPlace } from './programs.ts';
 import { signalTo } from './process-table.ts';
 
 /** The parts of a control plane, by the names that `pids` uses. */
@@ -72,7 +72,7 @@ interface Daemons {
 /** Starts etcd, kube-apiserver and, where there is one, kube-controller-manager for a data folder. */
 export async function startControlPlane(options: ControlPlaneOptions): Promise<ControlPlane> {
   const dir = resolve(options.dir);
-  const place: Place = { run: runFolder(dir), logs: join(dir, 'logs') };
+  const place: ProgramPlace = { run: runFolder(dir), logs: join(dir, 'logs') };
   // Only its own: the sandbox starts the simulator in the same folder at the same time.
   const ended = await endLeftovers(dir, controlPlanePrograms);
   if (ended > 0) options.say(`ended ${ended} processes that an earlier start left in ${dir}`);
@@ -94,7 +94,7 @@ export async function startControlPlane(options: ControlPlaneOptions): Promise<C
   }
 }
 
-async function startAt(dir: string, place: Place, options: ControlPlaneOptions): Promise<ControlPlane> {
+async function startAt(dir: string, place: ProgramPlace, options: ControlPlaneOptions): Promise<ControlPlane> {
   const { binaries, onEnded = () => {} } = options;
   const [client = 0, peer = 0, free = 0] = await freePorts(3);
   const port = options.port !== undefined && (await isFree(options.port)) ? options.port : free;
@@ -148,7 +148,7 @@ async function startAll({ etcd: store, apiserver }: Daemons, signal?: AbortSigna
   await apiserver.start();
 }
 
-function lifecycle(place: Place, daemons: Daemons, close: () => Promise<void>) {
+function lifecycle(place: ProgramPlace, daemons: Daemons, close: () => Promise<void>) {
   const data = join(place.run, 'etcd');
   return {
     pids: () => {
@@ -201,7 +201,7 @@ async function whileFrozen(daemon: Daemon, work: () => Promise<void>): Promise<v
 }
 
 /** A dispatcher that trusts the API server's own certificate, made when the certificate is there. */
-function trustIn({ certDir }: Credentials) {
+function trustIn({ certDir }: ControlPlaneCredentials) {
   let made: Agent | undefined;
   return {
     dispatcher: async () => {
@@ -216,7 +216,7 @@ function trustIn({ certDir }: Credentials) {
   };
 }
 
-async function auditFiles(place: Place, audit: boolean | string | undefined) {
+async function auditFiles(place: ProgramPlace, audit: boolean | string | undefined) {
   if (audit === undefined || audit === false) return undefined;
   const policyPath = join(place.run, 'apiserver', 'audit-policy.yaml');
   const everyRequest = [

@@ -14,7 +14,7 @@ export const users = {
 export type User = keyof typeof users;
 
 /** What the API server is given to know its users and to sign service account tokens. */
-export interface Credentials {
+export interface ControlPlaneCredentials {
   readonly certDir: string;
   readonly tokenFile: string;
   readonly serviceAccountKeyFile: string;
@@ -24,7 +24,7 @@ export interface Credentials {
 const day = 86_400_000;
 
 /** The credentials in a folder; made up on the spot unless an earlier start left them there. */
-export async function credentialsIn(dir: string): Promise<Credentials> {
+export async function credentialsIn(dir: string): Promise<ControlPlaneCredentials> {
   const certDir = join(dir, 'certs');
   await mkdir(certDir, { recursive: true, mode: 0o700 });
   await removeExpired(certDir);

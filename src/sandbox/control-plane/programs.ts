@@ -1,11 +1,11 @@
 import { request } from 'undici';
 import type { Dispatcher } from 'undici';
 import { join } from 'node:path';
-import type { Credentials } from './credentials.ts';
+import type { ControlPlaneCredentials } from './credentials.ts';
 import type { Program } from './daemon.ts';
 
 /** What every program of the control plane needs to know of where it runs. */
-export interface Place {
+export interface ProgramPlace {
   /** The folder for what only the programs use. */
   readonly run: string;
   readonly logs: string;
@@ -14,7 +14,7 @@ export interface Place {
 const answerMs = 2000;
 
 /** etcd on loopback, without waiting for the disk: a sandbox's data survives its processes, not the machine. */
-export function etcd(command: string, { run, logs }: Place, ports: { client: number; peer: number }): Program {
+export function etcd(command: string, { run, logs }: ProgramPlace, ports: { client: number; peer: number }): Program {
   const client = `http://127.0.0.1:${ports.client}`;
   const peer = `http://127.0.0.1:${ports.peer}`;
   return {
@@ -43,7 +43,7 @@ export function etcd(command: string, { run, logs }: Place, ports: { client: num
 export interface ApiServerSettings {
   readonly port: number;
   readonly etcdPort: number;
-  readonly credentials: Credentials;
+  readonly credentials: ControlPlaneCredentials;
   /** A policy file and where the records go. */
   readonly audit: { readonly policyPath: string; readonly logPath: string } | undefined;
   /** The dispatcher that trusts the certificate, once there is one. */
@@ -51,7 +51,7 @@ export interface ApiServerSettings {
 }
 
 /** kube-apiserver with RBAC, a certificate of its own, and token users. */
-export function apiServer(command: string, { logs }: Place, settings: ApiServerSettings): Program {
+export function apiServer(command: string, { logs }: ProgramPlace, settings: ApiServerSettings): Program {
   const { port, etcdPort, credentials, audit, dispatcher } = settings;
   return {
     name: 'kube-apiserver',
@@ -86,7 +86,7 @@ export function apiServer(command: string, { logs }: Place, settings: ApiServerS
 }
 
 /** kube-controller-manager with only what a cluster without nodes needs. */
-export function controllerManager(command: string, { logs }: Place, kubeconfig: string): Program {
+export function controllerManager(command: string, { logs }: ProgramPlace, kubeconfig: string): Program {
   const controllers = [
     'garbage-collector-controller',
     'namespace-controller',

@@ -1,21 +1,21 @@
-import type { Call, Caller } from '../area.ts';
+import type { AreaCall, Caller } from '../area.ts';
 import {
   accounts,
   type Account,
   memberships,
-  type Membership,
+  type MembershipRecord,
   type Permission,
   type Scope,
   tokens,
 } from './records.ts';
-import { forbidden, notFound, Refusal } from '../http/refusal.ts';
+import { forbidden, notFound, RequestRefusal } from '../http/refusal.ts';
 import type { World } from '../store/store.ts';
 
 /** Finds out who is asking: 401 without a token that counts. */
 export function authenticate(world: World, authorization: string | undefined): Caller {
   const token = authorization === undefined ? undefined : world.of(tokens).get(authorization);
-  if (token === undefined) throw new Refusal(401, 'user not authenticated');
-  if (token.kind !== 'user') throw new Refusal(401, 'this interface accepts only the user token');
+  if (token === undefined) throw new RequestRefusal(401, 'user not authenticated');
+  if (token.kind !== 'user') throw new RequestRefusal(401, 'this interface accepts only the user token');
   return { token, memberships: world.of(memberships).where('token', token.token) };
 }
 
@@ -33,7 +33,7 @@ export function accountNamed(world: World, accountId: string): Account {
 }
 
 /** The caller's membership of an account: 404 for an unknown account, 403 for somebody else's. */
-export function memberOf(call: Pick<Call, 'world' | 'caller'>, accountId: string): Membership {
+export function memberOf(call: Pick<AreaCall, 'world' | 'caller'>, accountId: string): MembershipRecord {
   accountNamed(call.world, accountId);
   const membership = call.caller.memberships.find((each) => each.accountId === accountId);
   if (membership === undefined) throw forbidden('you are not a member of this account');
@@ -41,7 +41,7 @@ export function memberOf(call: Pick<Call, 'world' | 'caller'>, accountId: string
 }
 
 /** The caller's membership of an account in which they are an admin: 403 otherwise. */
-export function adminOf(call: Pick<Call, 'world' | 'caller'>, accountId: string): Membership {
+export function adminOf(call: Pick<AreaCall, 'world' | 'caller'>, accountId: string): MembershipRecord {
   const membership = memberOf(call, accountId);
   if (membership.role !== 'admin') throw forbidden('this needs admin permission');
   return membership;
@@ -49,10 +49,10 @@ export function adminOf(call: Pick<Call, 'world' | 'caller'>, accountId: string)
 
 /** The caller's membership of an account, with a permission that the role does not confer: 403 otherwise. */
 export function permittedIn(
-  call: Pick<Call, 'world' | 'caller'>,
+  call: Pick<AreaCall, 'world' | 'caller'>,
   accountId: string,
   permission: Permission,
-): Membership {
+): MembershipRecord {
   const membership = memberOf(call, accountId);
   if (!membership.permissions.includes(permission)) {
     throw forbidden(
@@ -63,19 +63,19 @@ export function permittedIn(
 }
 
 /** The account that a request without accountId means: 404 when the caller has none. */
-export function currentAccount(call: Pick<Call, 'world' | 'caller'>): string {
+export function currentAccount(call: Pick<AreaCall, 'world' | 'caller'>): string {
   const accountId = call.caller.token.currentAccountId;
   if (accountId === undefined) throw notFound('no current account is set');
   return accountId;
 }
 
 /** Tells if this member sees only the environments assigned to them. */
-export function isRestricted(world: World, membership: Membership): boolean {
+export function isRestricted(world: World, membership: MembershipRecord): boolean {
   if (membership.role === 'admin' || membership.allowedAppEnvIds.length === 0) return false;
   return world.of(accounts).get(membership.accountId)?.memberEnvAccess === true;
 }
 
 /** Tells if this member may see and change an environment. */
-export function maySee(world: World, membership: Membership, appEnvId: string): boolean {
+export function maySee(world: World, membership: MembershipRecord, appEnvId: string): boolean {
   return !isRestricted(world, membership) || membership.allowedAppEnvIds.includes(appEnvId);
 }

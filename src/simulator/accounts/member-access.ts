@@ -1,8 +1,8 @@
 import { permittedIn } from './access.ts';
-import { type Answer, type Area, type Call, ok } from '../area.ts';
+import { type AreaAnswer, type Area, type AreaCall, ok } from '../area.ts';
 import { environmentNamed } from '../environments/environment.ts';
 import { list, optional, required, text } from '../http/fields.ts';
-import { memberships, type Membership } from './records.ts';
+import { memberships, type MembershipRecord } from './records.ts';
 import { notFound } from '../http/refusal.ts';
 import { single } from '../public/shape.ts';
 import type { World } from '../store/store.ts';
@@ -29,14 +29,14 @@ export const memberAccess: Area = {
   ],
 };
 
-function getAccess(call: Call): Answer {
+function getAccess(call: AreaCall): AreaAnswer {
   const accountId = required(call.query, 'accountId', text());
   permittedIn(call, accountId, 'manageMembers');
   const membership = memberNamed(call.world, accountId, required(call.query, 'membershipId', text()));
   return ok(shown(call.world, membership));
 }
 
-function patchAccess(call: Call): Answer {
+function patchAccess(call: AreaCall): AreaAnswer {
   const { world, body } = call;
   const accountId = required(body, 'accountId', text());
   permittedIn(call, accountId, 'manageMembers');
@@ -50,13 +50,13 @@ function patchAccess(call: Call): Answer {
   return ok(shown(world, next));
 }
 
-function memberNamed(world: World, accountId: string, membershipId: string): Membership {
+function memberNamed(world: World, accountId: string, membershipId: string): MembershipRecord {
   const membership = world.of(memberships).get(membershipId);
   if (membership?.accountId !== accountId) throw notFound('the account has no such member');
   return membership;
 }
 
-function shown(world: World, { membershipId, allowedAppEnvIds }: Membership): unknown {
+function shown(world: World, { membershipId, allowedAppEnvIds }: MembershipRecord): unknown {
   return single(world, 'access', { membershipId, ...listOf(world, allowedAppEnvIds) });
 }
 

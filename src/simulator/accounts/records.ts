@@ -32,7 +32,7 @@ export interface Token {
 export const tokens = collection<Token>('tokens', (token) => token.token);
 
 /** The role and permissions of a token in one account. */
-export interface Membership {
+export interface MembershipRecord {
   readonly membershipId: string;
   readonly accountId: string;
   readonly token: string;
@@ -43,7 +43,7 @@ export interface Membership {
 }
 
 /** All memberships, by token and by account. */
-export const memberships = collection<Membership>('memberships', (membership) => membership.membershipId, {
+export const memberships = collection<MembershipRecord>('memberships', (membership) => membership.membershipId, {
   indexes: {
     token: (membership) => membership.token,
     account: (membership) => membership.accountId,
@@ -65,11 +65,11 @@ export interface Region {
 export const regions = collection<Region>('regions', (region) => region.name);
 
 /** A credential of the Credentials API: requests name it by id only. */
-export interface Credential {
+export interface CredentialRecord {
   readonly credentialId: string;
   readonly accountId: string;
   readonly kind: 'storage' | 'llm' | 'registry';
 }
 
 /** All credentials. */
-export const credentials = collection<Credential>('credentials', (credential) => credential.credentialId);
+export const credentials = collection<CredentialRecord>('credentials', (credential) => credential.credentialId);

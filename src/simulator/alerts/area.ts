@@ -1,5 +1,5 @@
 import { adminOf } from '../accounts/access.ts';
-import { type Answer, type Area, type Call, ok } from '../area.ts';
+import { type AreaAnswer, type Area, type AreaCall, ok } from '../area.ts';
 import { environmentFor, environmentForAdmin } from '../environments/environment.ts';
 import { flag, required, text } from '../http/fields.ts';
 import { date, listed, rejected, single } from '../public/shape.ts';
@@ -47,19 +47,19 @@ export const alertsArea: Area = {
   },
 };
 
-function listAlerts(call: Call): Answer {
+function listAlerts(call: AreaCall): AreaAnswer {
   const environment = environmentFor(call, required(call.query, 'appEnvId', text()));
   const rows = listed(call, alerts, 'environment', environment.appEnvId);
   return ok({ alerts: rows.map((alert) => shownAlert(call.world, alert)) });
 }
 
-function getAlert(call: Call): Answer {
+function getAlert(call: AreaCall): AreaAnswer {
   const alert = alertNamed(call.world, required(call.query, 'alertId', text()));
   environmentFor(call, alert.appEnvId);
   return ok(single(call.world, 'alert', shownAlert(call.world, alert)));
 }
 
-function deleteAlert(call: Call): Answer {
+function deleteAlert(call: AreaCall): AreaAnswer {
   const { world } = call;
   const { alertId, appEnvId, accountId, name } = alertNamed(world, required(call.query, 'alertId', text()));
   environmentForAdmin(call, appEnvId);
@@ -68,7 +68,7 @@ function deleteAlert(call: Call): Answer {
   return ok({ message: 'Alert deleted' });
 }
 
-function toggleAlert(call: Call): Answer {
+function toggleAlert(call: AreaCall): AreaAnswer {
   const { world, body } = call;
   const alert = alertNamed(world, required(body, 'alertId', text()));
   environmentFor(call, alert.appEnvId);
@@ -80,7 +80,7 @@ function toggleAlert(call: Call): Answer {
   return ok({ message: enabled ? 'Alert enabled' : 'Alert paused', enabled });
 }
 
-function refreshAlert(call: Call): Answer {
+function refreshAlert(call: AreaCall): AreaAnswer {
   const { world, body } = call;
   const alert = alertNamed(world, required(body, 'alertId', text()));
   environmentFor(call, alert.appEnvId);

@@ -1,10 +1,21 @@
 import { appNamed, kindOf } from '../apps/app.ts';
-import { type Answer, type Call, ok } from '../area.ts';
+import { type AreaAnswer, type AreaCall, ok } from '../area.ts';
 import { contactPointNamed, contactPoints, usedIn } from '../contact-points/contact-point.ts';
 import { adminOf } from '../accounts/access.ts';
 import { type Environment, environmentForAdmin, environmentNamed } from '../environments/environment.ts';
 import { environmentMeant } from '../environments/lifecycle.ts';
-import { choice, type Fields, flag, list, number, optional, present, required, sent, text } from '../http/fields.ts';
+import {
+  choice,
+  type BodyFields,
+  flag,
+  list,
+  number,
+  optional,
+  present,
+  required,
+  sent,
+  text,
+} from '../http/fields.ts';
 import { invalid, notFound } from '../http/refusal.ts';
 import { patched, rejected } from '../public/shape.ts';
 import type { World } from '../store/store.ts';
@@ -34,7 +45,7 @@ export const creationFields: readonly string[] = [
 ];
 
 /** POST /app-env/alert. */
-export function postAlert(call: Call): Answer {
+export function postAlert(call: AreaCall): AreaAnswer {
   const { world, body } = call;
   const environment = environmentMeant(call);
   adminOf(call, environment.accountId);
@@ -69,7 +80,7 @@ export function postAlert(call: Call): Answer {
 }
 
 /** PATCH /alert. */
-export function patchAlert(call: Call): Answer {
+export function patchAlert(call: AreaCall): AreaAnswer {
   const { world, body } = call;
   const alert = alertNamed(world, required(body, 'alertId', text()));
   const environment = environmentForAdmin(call, alert.appEnvId);
@@ -141,7 +152,7 @@ function metricFor(world: World, environment: Environment, metric: MetricName): 
 }
 
 /** Exactly one of contactPointIds and contactPointNames says where an alert is delivered. */
-function deliveredTo(world: World, accountId: string, body: Fields): readonly string[] {
+function deliveredTo(world: World, accountId: string, body: BodyFields): readonly string[] {
   if (sent(body, 'contactPointIds') === sent(body, 'contactPointNames')) {
     throw invalid('exactly one of contactPointIds and contactPointNames is required');
   }
@@ -150,7 +161,7 @@ function deliveredTo(world: World, accountId: string, body: Fields): readonly st
 
 const names = list(text(), { min: 1 });
 
-function pointsById(world: World, accountId: string, body: Fields): readonly string[] {
+function pointsById(world: World, accountId: string, body: BodyFields): readonly string[] {
   const ids = [...new Set(required(body, 'contactPointIds', names))];
   for (const id of ids) {
     if (contactPointNamed(world, id).accountId !== accountId) throw notFound('contact point not found');
@@ -158,7 +169,7 @@ function pointsById(world: World, accountId: string, body: Fields): readonly str
   return ids;
 }
 
-function pointsByName(world: World, accountId: string, body: Fields): readonly string[] {
+function pointsByName(world: World, accountId: string, body: BodyFields): readonly string[] {
   const ids = required(body, 'contactPointNames', names).map((name) => {
     const [point, other] = world.of(contactPoints).where('name', `${accountId}/${name}`);
     if (point === undefined) throw notFound(`no contact point is called ${JSON.stringify(name)}`);

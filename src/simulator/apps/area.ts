@@ -1,8 +1,8 @@
 import { adminOf, currentAccount, isRestricted, maySee, memberOf } from '../accounts/access.ts';
-import { type Answer, type Area, type Call, ok } from '../area.ts';
+import { type AreaAnswer, type Area, type AreaCall, ok } from '../area.ts';
 import { deleteEnvironment, environments, environmentsOf } from '../environments/environment.ts';
 import { choice, onlyFields, optional, required, text } from '../http/fields.ts';
-import type { Membership } from '../accounts/records.ts';
+import type { MembershipRecord } from '../accounts/records.ts';
 import { forbidden } from '../http/refusal.ts';
 import { date, listed, rejected, single } from '../public/shape.ts';
 import type { World } from '../store/store.ts';
@@ -39,14 +39,14 @@ export const appsArea: Area = {
   ],
 };
 
-function getApp(call: Call): Answer {
+function getApp(call: AreaCall): AreaAnswer {
   const app = appNamed(call.world, required(call.query, 'appId', text()));
   const membership = memberOf(call, app.accountId);
   if (!isVisible(call.world, membership, app)) throw forbidden('you have no access to an environment of this app');
   return ok(single(call.world, 'app', shownApp(app)));
 }
 
-function listApps(call: Call): Answer {
+function listApps(call: AreaCall): AreaAnswer {
   const accountId = optional(call.query, 'accountId', text()) ?? currentAccount(call);
   const membership = memberOf(call, accountId);
   const visible = listed(call, apps, 'account', accountId).filter((app) => isVisible(call.world, membership, app));
@@ -54,12 +54,12 @@ function listApps(call: Call): Answer {
 }
 
 /** Apps with no accessible environment are hidden from restricted members. */
-function isVisible(world: World, membership: Membership, app: App): boolean {
+function isVisible(world: World, membership: MembershipRecord, app: App): boolean {
   if (!isRestricted(world, membership)) return true;
   return environmentsOf(world, app.appId).some(({ appEnvId }) => maySee(world, membership, appEnvId));
 }
 
-function deleteApp(call: Call): Answer {
+function deleteApp(call: AreaCall): AreaAnswer {
   const { world } = call;
   const app = appNamed(world, required(call.query, 'appId', text()));
   adminOf(call, app.accountId);
@@ -75,7 +75,7 @@ function deleteApp(call: Call): Answer {
 }
 
 /** Sandbox workloads are not gone: the app stays, and nothing new is allocated for it from now on. */
-function keepForNow(world: World, app: App): Answer {
+function keepForNow(world: World, app: App): AreaAnswer {
   if (!app.deletionStarted) world.of(apps).put({ ...app, deletionStarted: true });
   const refusal = rejected(
     world,
@@ -114,7 +114,7 @@ function shownApp(app: App): object {
   };
 }
 
-function listedApp({ world, caller }: Call, app: App): object {
+function listedApp({ world, caller }: AreaCall, app: App): object {
   return {
     appId: app.appId,
     name: app.name,

@@ -1,8 +1,8 @@
 import { memberOf } from '../accounts/access.ts';
-import { type Answer, type Call, ok } from '../area.ts';
+import { type AreaAnswer, type AreaCall, ok } from '../area.ts';
 import {
   choice,
-  type Fields,
+  type BodyFields,
   flag,
   number,
   object,
@@ -54,7 +54,7 @@ export const creationFields: readonly string[] = [
 ];
 
 /** POST /app. */
-export function postApp(call: Call): Answer {
+export function postApp(call: AreaCall): AreaAnswer {
   const { body, world } = call;
   const accountId = required(body, 'accountId', text());
   const { membershipId: createdBy } = memberOf(call, accountId);
@@ -74,7 +74,7 @@ export function provision(world: World, from: { readonly appId: string; readonly
   createEnvironment(world, { ...from, name: 'production', region: region.name, status: 'running', volumes: 1 });
 }
 
-function newApp(body: Fields): Pick<App, 'name'> & Partial<App> {
+function newApp(body: BodyFields): Pick<App, 'name'> & Partial<App> {
   const name = required(body, 'name', text());
   const dockerPreset = optional(body, 'dockerPreset', choice(creatablePresets)) ?? 'CUSTOM';
   refuseStartup(body);
@@ -98,12 +98,12 @@ function newApp(body: Fields): Pick<App, 'name'> & Partial<App> {
 }
 
 /** Startup commands belong to environments. */
-export function refuseStartup(body: Fields): void {
+export function refuseStartup(body: BodyFields): void {
   if (sent(body, 'startupConfig'))
     throw invalid('startupConfig is not accepted: startup commands belong to environments');
 }
 
-function versionFor(preset: string, body: Fields): string | undefined {
+function versionFor(preset: string, body: BodyFields): string | undefined {
   const version = optional(body, 'dockerPresetVersion', text());
   if (version !== undefined && !versionsOf(preset).includes(version)) {
     throw invalid(`dockerPresetVersion ${version} is not a version of ${preset}`);
@@ -112,7 +112,7 @@ function versionFor(preset: string, body: Fields): string | undefined {
 }
 
 /** The three git fields come together. */
-function gitSource(body: Fields): Partial<Pick<App, 'gitNamespace' | 'gitRepo' | 'gitInstallationId'>> {
+function gitSource(body: BodyFields): Partial<Pick<App, 'gitNamespace' | 'gitRepo' | 'gitInstallationId'>> {
   const names = ['gitNamespace', 'gitRepo', 'gitInstallationId'] as const;
   if (!names.some((name) => sent(body, name))) return {};
   const [gitNamespace, gitRepo, gitInstallationId] = names.map((name) => required(body, name, text()));
@@ -132,7 +132,7 @@ const plain: Reads<string | number | boolean> = (value, name) => {
 };
 
 /** The settings of a job, as far as they were sent. */
-export function jobConfigFor(preset: string, body: Fields): JobConfig | undefined {
+export function jobConfigFor(preset: string, body: BodyFields): JobConfig | undefined {
   const given = optional(body, 'jobConfig', object);
   if (given === undefined) return undefined;
   if (preset !== 'JOB') throw invalid('jobConfig is for Job apps only');

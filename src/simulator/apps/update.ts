@@ -1,5 +1,5 @@
 import { maySee, memberOf } from '../accounts/access.ts';
-import { type Answer, type Call, ok } from '../area.ts';
+import { type AreaAnswer, type AreaCall, ok } from '../area.ts';
 import {
   type Environment,
   environments,
@@ -9,10 +9,10 @@ import {
 } from '../environments/environment.ts';
 import { begin } from '../environments/deployment.ts';
 import { versionForChanges } from '../environments/versions.ts';
-import { choice, type Fields, flag, optional, present, record, required, sent, text } from '../http/fields.ts';
+import { choice, type BodyFields, flag, optional, present, record, required, sent, text } from '../http/fields.ts';
 import { isDatabase, knownPresets } from './presets.ts';
 import { credentials } from '../accounts/records.ts';
-import { forbidden, invalid, notFound, Refusal } from '../http/refusal.ts';
+import { forbidden, invalid, notFound, RequestRefusal } from '../http/refusal.ts';
 import { rejected } from '../public/shape.ts';
 import type { World } from '../store/store.ts';
 import { type App, appNamed, apps } from './app.ts';
@@ -41,7 +41,7 @@ const settable = [
 export const patchFields: readonly string[] = ['appId', ...settable, 'applyImmediately'];
 
 /** PATCH /app. */
-export function patchApp(call: Call): Answer {
+export function patchApp(call: AreaCall): AreaAnswer {
   const { body, world } = call;
   const app = appNamed(world, required(body, 'appId', text()));
   const membership = memberOf(call, app.accountId);
@@ -78,7 +78,7 @@ function apply(world: World, pending: Environment, app: App): void {
   else begin(world, made.environment, 'newVersion', 'apply', made.content);
 }
 
-function changed(world: World, app: App, body: Fields): App {
+function changed(world: World, app: App, body: BodyFields): App {
   refuseStartup(body);
   const dockerPreset = optional(body, 'dockerPreset', choice(knownPresets)) ?? app.dockerPreset;
   const custom = optional(body, 'customDockerfileContent', text());
@@ -119,7 +119,7 @@ function dockerfile(app: App, preset: string, custom: string | undefined, path: 
 }
 
 /** An empty path and empty headers clear what was saved. */
-function healthCheck(app: App, body: Fields): object {
+function healthCheck(app: App, body: BodyFields): object {
   const path = optional(body, 'healthCheckPath', anyText) ?? app.healthCheckPath;
   const headers = optional(body, 'healthCheckHeaders', record(anyText)) ?? app.healthCheckHeaders;
   return {
@@ -133,7 +133,7 @@ function healthCheck(app: App, body: Fields): object {
 function secretFor(
   world: World,
   app: App,
-  body: Fields,
+  body: BodyFields,
   field: 'imagePullAccountSecretId' | 'buildPullAccountSecretId',
 ): string | undefined {
   const credentialId = optional(body, field, anyText) ?? app[field];
@@ -145,13 +145,13 @@ function secretFor(
   return credentialId;
 }
 
-function mergedJobConfig(app: App, preset: string, body: Fields): App['jobConfig'] {
+function mergedJobConfig(app: App, preset: string, body: BodyFields): App['jobConfig'] {
   const given = jobConfigFor(preset, body);
   return given === undefined ? app.jobConfig : { ...app.jobConfig, ...given };
 }
 
 /** Refuses conversions that the interface forbids, and other changes together with one to or from a Function. */
-function requireConvertible(world: World, app: App, next: App, body: Fields): void {
+function requireConvertible(world: World, app: App, next: App, body: BodyFields): void {
   const isConversion = app.dockerPreset !== next.dockerPreset;
   if (isConversion && (isDatabase(app.dockerPreset) || isDatabase(next.dockerPreset))) {
     throw invalid('a database stays the database it is, and an app does not become one');
@@ -177,6 +177,6 @@ function requireConvertibleAt(world: World, next: App, at: Parameters<typeof req
   try {
     requireRunnable(next, at);
   } catch (error) {
-    throw error instanceof Refusal ? rejected(world, error.message) : error;
+    throw error instanceof RequestRefusal ? rejected(world, error.message) : error;
   }
 }

@@ -1,6 +1,6 @@
 import { adminOf, memberOf, permittedIn } from '../accounts/access.ts';
 import { alertsUsing } from '../alerts/alert.ts';
-import { type Answer, type Area, type Call, ok } from '../area.ts';
+import { type AreaAnswer, type Area, type AreaCall, ok } from '../area.ts';
 import { choice, list, object, onlyFields, optional, queryFlag, required, sent, text } from '../http/fields.ts';
 import { regions } from '../accounts/records.ts';
 import { regionNamed } from '../environments/environment.ts';
@@ -72,14 +72,14 @@ export const contactPointsArea: Area = {
 
 const pointName = text({ min: 1, max: 50 });
 
-function listPoints(call: Call): Answer {
+function listPoints(call: AreaCall): AreaAnswer {
   const accountId = required(call.query, 'accountId', text());
   memberOf(call, accountId);
   const points = listed(call, contactPoints, 'account', accountId);
   return ok({ contactPoints: points.map((point) => shown(call.world, point)) });
 }
 
-function getPoint(call: Call): Answer {
+function getPoint(call: AreaCall): AreaAnswer {
   const { world, query } = call;
   const point = contactPointNamed(world, required(query, 'contactPointId', text()));
   memberOf(call, point.accountId);
@@ -89,7 +89,7 @@ function getPoint(call: Call): Answer {
   return ok(single(world, 'contactPoint', { ...shown(world, point), ...config }));
 }
 
-function postPoint(call: Call): Answer {
+function postPoint(call: AreaCall): AreaAnswer {
   const { world, body } = call;
   const accountId = required(body, 'accountId', text());
   adminOf(call, accountId);
@@ -108,7 +108,7 @@ function postPoint(call: Call): Answer {
   return ok({ message: 'Contact point created', contactPoint: shown(world, point) });
 }
 
-function patchPoint(call: Call): Answer {
+function patchPoint(call: AreaCall): AreaAnswer {
   const { world, body } = call;
   const point = contactPointNamed(world, required(body, 'contactPointId', text()));
   adminOf(call, point.accountId);
@@ -126,7 +126,7 @@ function patchPoint(call: Call): Answer {
   return patched(world, { message: 'Contact point updated', contactPoint: shown(world, next) });
 }
 
-function deletePoint(call: Call): Answer {
+function deletePoint(call: AreaCall): AreaAnswer {
   const { world, query } = call;
   const point = contactPointNamed(world, required(query, 'contactPointId', text()));
   adminOf(call, point.accountId);

@@ -1,4 +1,4 @@
-import { type Fields, list, onlyFields, optional, type Reads, required, sent, text } from '../http/fields.ts';
+import { type BodyFields, list, onlyFields, optional, type Reads, required, sent, text } from '../http/fields.ts';
 import { invalid } from '../http/refusal.ts';
 
 /** The configuration of a destination: addresses, keys, channels. */
@@ -73,18 +73,18 @@ const shapes = {
 } as const satisfies Readonly<Record<string, Shape>>;
 
 /** The kind of destination. */
-export type ContactPointType = keyof typeof shapes;
+export type ConfigType = keyof typeof shapes;
 
 /** Every kind of destination. */
-export const contactPointTypes = Object.keys(shapes) as ContactPointType[];
+export const contactPointTypes = Object.keys(shapes) as ConfigType[];
 
 /** A whole config as it comes with a new contact point. */
-export function newConfig(type: ContactPointType, given: Fields): Config {
+export function newConfig(type: ConfigType, given: BodyFields): Config {
   return checked(type, given);
 }
 
 /** The saved config with the fields that changed; secrets stay when they are omitted, empty or masked. */
-export function changedConfig(type: ContactPointType, saved: Config, given: Fields): Config {
+export function changedConfig(type: ConfigType, saved: Config, given: BodyFields): Config {
   const shape: Shape = shapes[type];
   const changes = Object.entries(given).filter(([name, value]) => {
     if (typeof value !== 'string') return true;
@@ -99,7 +99,7 @@ function isMasked(value: string): boolean {
   return value.includes(mask) || /^[•*]+$/.test(value);
 }
 
-function checked(type: ContactPointType, given: Fields): Config {
+function checked(type: ConfigType, given: BodyFields): Config {
   const shape: Shape = shapes[type];
   onlyFields(given, 'config', [...Object.keys(shape.required), ...Object.keys(shape.optional)]);
   const config: Record<string, string | readonly string[]> = {};

@@ -1,7 +1,7 @@
 import { collection } from '../store/collection.ts';
 import { notFound } from '../http/refusal.ts';
 import type { World } from '../store/store.ts';
-import type { Config, ContactPointType } from './config.ts';
+import type { Config, ConfigType } from './config.ts';
 
 /** A region in which a contact point is deployed. */
 interface DashboardDeployment {
@@ -14,7 +14,7 @@ export interface ContactPoint {
   readonly contactPointId: string;
   readonly accountId: string;
   readonly name: string;
-  readonly type: ContactPointType;
+  readonly type: ConfigType;
   readonly config: Config;
   readonly dashboardDeployments: readonly DashboardDeployment[];
   readonly createdAt: number;

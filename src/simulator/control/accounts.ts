@@ -1,6 +1,16 @@
 import { accountNamed } from '../accounts/access.ts';
 import { type ControlRoute, ok } from '../area.ts';
-import { choice, type Fields, flag, object, onlyFields, optional, present, required, text } from '../http/fields.ts';
+import {
+  choice,
+  type BodyFields,
+  flag,
+  object,
+  onlyFields,
+  optional,
+  present,
+  required,
+  text,
+} from '../http/fields.ts';
 import { accounts, type Account, credentials, type Region, regions } from '../accounts/records.ts';
 import { taken } from '../http/refusal.ts';
 import { regionNamed } from '../environments/environment.ts';
@@ -68,7 +78,7 @@ export const accountRoutes: readonly ControlRoute[] = [
 
 const settable = ['name', 'memberEnvAccess', 'sandboxEntitlement'];
 
-function settings(body: Fields): Partial<Account> {
+function settings(body: BodyFields): Partial<Account> {
   return present({
     name: optional(body, 'name', text()),
     memberEnvAccess: optional(body, 'memberEnvAccess', flag),
@@ -81,7 +91,7 @@ function freeId(world: World, accountId: string | undefined): string {
   return accountId ?? world.id('acc');
 }
 
-function supported(region: Region, given: Fields): Region['supports'] {
+function supported(region: Region, given: BodyFields): Region['supports'] {
   onlyFields(given, 'supports', ['functions', 'sandbox', 'disasterReadiness']);
   const { functions, sandbox, disasterReadiness } = region.supports;
   return {

@@ -2,10 +2,10 @@ import { type ControlRoute, ok, type Route } from '../area.ts';
 import type { Clockwork } from '../clockwork.ts';
 import type { Stream } from '../http/exchange.ts';
 import { effects } from '../public/faults.ts';
-import { type Fields, number, object, onlyFields, optional, queryNumber, required, sent } from '../http/fields.ts';
+import { type BodyFields, number, object, onlyFields, optional, queryNumber, required, sent } from '../http/fields.ts';
 import type { Commit } from '../store/ledger.ts';
 import { changeReadings, type ReadingName, registry, shownReadings, valuesOf } from '../readings.ts';
-import { invalid, Refusal, taken } from '../http/refusal.ts';
+import { invalid, RequestRefusal, taken } from '../http/refusal.ts';
 import type { PackedLog } from '../store/packed-log.ts';
 import type { LoggedRequest, RequestLog } from '../store/requests.ts';
 import { savedWorld, settings } from '../store/saved.ts';
@@ -67,14 +67,15 @@ function worldRoutes({ clockwork, collections, reset }: Parts): readonly OwnRout
         if (atMost !== undefined)
           throw invalid(`ms is more than can be done at once: advance by at most ${atMost} at a time`);
         const end = await clockwork.advanceInSlices(ms, isGivenUp);
-        if (end === 'stopped') throw new Refusal(503, `stopped on the way: the clock stands at ${iso(clockwork.now)}`);
+        if (end === 'stopped')
+          throw new RequestRefusal(503, `stopped on the way: the clock stands at ${iso(clockwork.now)}`);
         return clock();
       },
     },
   ];
 }
 
-function startWorldFrom(body: Fields, collections: ReadonlySet<string>): StartWorld | undefined {
+function startWorldFrom(body: BodyFields, collections: ReadonlySet<string>): StartWorld | undefined {
   if (!sent(body, 'world')) return undefined;
   const given = body['world'];
   if (given === 'demo' || given === 'empty') return given;
@@ -85,7 +86,8 @@ function startWorldFrom(body: Fields, collections: ReadonlySet<string>): StartWo
 }
 
 function logRoutes({ clockwork, requests }: Parts): readonly OwnRoute[] {
-  const after = (query: Fields) => optional(query, 'after', queryNumber({ min: 0, max: Number.MAX_SAFE_INTEGER })) ?? 0;
+  const after = (query: BodyFields) =>
+    optional(query, 'after', queryNumber({ min: 0, max: Number.MAX_SAFE_INTEGER })) ?? 0;
   return [
     {
       method: 'GET',
@@ -112,7 +114,7 @@ function logRoutes({ clockwork, requests }: Parts): readonly OwnRoute[] {
 function linesAfter<T extends { readonly seq: number }>(log: PackedLog<T>, seq: number): readonly T[] {
   const { gone } = log;
   if (seq < gone)
-    throw new Refusal(410, `the lines up to ${gone} are gone: ask with after=${gone}`, { first: gone + 1 });
+    throw new RequestRefusal(410, `the lines up to ${gone} are gone: ask with after=${gone}`, { first: gone + 1 });
   return log.after(seq);
 }
 

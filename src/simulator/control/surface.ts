@@ -2,11 +2,11 @@
  * The control surface under /_sim. It answers only to loopback hosts, so that a page elsewhere cannot reach it by giving its own name
  * the address 127.0.0.1, and never to a request that a page of another origin makes.
  */
-import type { Answer, ControlRoute } from '../area.ts';
+import type { AreaAnswer, ControlRoute } from '../area.ts';
 import type { Clockwork } from '../clockwork.ts';
-import { addressOf, type Answered, type Reply, type Request, type Stream } from '../http/exchange.ts';
+import { addressOf, type Answered, type Reply, type HttpRequest, type Stream } from '../http/exchange.ts';
 import { bodyOf, queryOf } from '../http/input.ts';
-import { Refusal } from '../http/refusal.ts';
+import { RequestRefusal } from '../http/refusal.ts';
 import { Router } from '../http/router.ts';
 
 /** A route that acts on the simulator itself, outside of any transaction. */
@@ -16,7 +16,7 @@ export interface OwnRoute extends Omit<ControlRoute, 'handle'> {
     readonly body: ReturnType<typeof bodyOf>;
     /** Tells if the client went away. */
     readonly isGivenUp: () => boolean;
-  }) => Answer | Stream | Promise<Answer>;
+  }) => AreaAnswer | Stream | Promise<AreaAnswer>;
 }
 
 /** The prefix of every control path. */
@@ -41,14 +41,14 @@ export class ControlSurface {
     this.#router = new Router(parts.routes);
   }
 
-  async handle(request: Request): Promise<Reply> {
+  async handle(request: HttpRequest): Promise<Reply> {
     const reply = await this.#perform(request);
     const durable = this.#parts.clockwork.durable();
     if (durable !== undefined) await durable;
     return reply;
   }
 
-  async #perform(request: Request): Promise<Reply> {
+  async #perform(request: HttpRequest): Promise<Reply> {
     try {
       requireLoopback(request);
       const { path, query } = addressOf(request.url);
@@ -64,27 +64,27 @@ export class ControlSurface {
       const call = { id, query: queryOf(query), body };
       return json(this.#parts.clockwork.transact('control', (world) => route.handle({ ...call, world })).result);
     } catch (error) {
-      if (error instanceof Refusal) return refused(error);
+      if (error instanceof RequestRefusal) return refused(error);
       this.#parts.log(`${request.method} ${request.url}: ${String(error instanceof Error ? error.stack : error)}`);
-      return refused(new Refusal(500, 'the simulator has a bug: see its log'));
+      return refused(new RequestRefusal(500, 'the simulator has a bug: see its log'));
     }
   }
 }
 
 /** Refuses a request that does not come from this machine's own tools or page. */
-export function requireLoopback(request: Request): void {
+export function requireLoopback(request: HttpRequest): void {
   const host = request.headers['host'] ?? '';
   const name = host.replace(/:\d+$/, '').toLowerCase();
   if (name !== 'localhost' && name !== '[::1]' && !/^127\.\d{1,3}\.\d{1,3}\.\d{1,3}$/.test(name)) {
-    throw new Refusal(403, 'the control surface answers to loopback hosts only');
+    throw new RequestRefusal(403, 'the control surface answers to loopback hosts only');
   }
   const origin = request.headers['origin'];
   if (origin !== undefined && origin.toLowerCase() !== `http://${host.toLowerCase()}`) {
-    throw new Refusal(403, 'the control surface does not answer to other origins');
+    throw new RequestRefusal(403, 'the control surface does not answer to other origins');
   }
 }
 
-function json(answer: Answer): Answered {
+function json(answer: AreaAnswer): Answered {
   const body = JSON.stringify(answer.body ?? {});
   return {
     kind: 'answered',
@@ -96,7 +96,7 @@ function json(answer: Answer): Answered {
 }
 
 /** A refusal as the control surface answers it. */
-export function refused(refusal: Refusal): Answered {
+export function refused(refusal: RequestRefusal): Answered {
   const answered = json({ status: refusal.status, body: { error: refusal.message, ...refusal.kept } });
   return { ...answered, headers: { ...answered.headers, ...refusal.headers } };
 }

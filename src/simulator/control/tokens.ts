@@ -1,7 +1,7 @@
 import { accountNamed } from '../accounts/access.ts';
 import { type ControlCall, type ControlRoute, ok } from '../area.ts';
-import { choice, type Fields, list, object, onlyFields, optional, required, sent, text } from '../http/fields.ts';
-import { everyScope, memberships, type Membership, type Token, tokens } from '../accounts/records.ts';
+import { choice, type BodyFields, list, object, onlyFields, optional, required, sent, text } from '../http/fields.ts';
+import { everyScope, memberships, type MembershipRecord, type Token, tokens } from '../accounts/records.ts';
 import { invalid, notFound, taken } from '../http/refusal.ts';
 import type { World } from '../store/store.ts';
 
@@ -64,12 +64,12 @@ function tokenNamed(world: World, token: string): Token {
   return known;
 }
 
-function membershipsOf(world: World, token: string): readonly Membership[] {
+function membershipsOf(world: World, token: string): readonly MembershipRecord[] {
   return world.of(memberships).where('token', token);
 }
 
 /** A currentAccountId of null takes the current account away. */
-function tokenFrom(world: World, token: Token, body: Fields): Token {
+function tokenFrom(world: World, token: Token, body: BodyFields): Token {
   const { currentAccountId: before, ...rest } = token;
   const cleared = body['currentAccountId'] === null;
   const currentAccountId = cleared ? undefined : (optional(body, 'currentAccountId', text()) ?? before);
@@ -82,7 +82,7 @@ function tokenFrom(world: World, token: Token, body: Fields): Token {
   };
 }
 
-function replaceMemberships(world: World, token: string, given: readonly Fields[]): readonly string[] {
+function replaceMemberships(world: World, token: string, given: readonly BodyFields[]): readonly string[] {
   const before = membershipsOf(world, token);
   for (const { membershipId } of before) world.of(memberships).remove(membershipId);
   return given.map((fields) => {
@@ -94,7 +94,7 @@ function replaceMemberships(world: World, token: string, given: readonly Fields[
     const known = before.find((each) => each.accountId === accountId);
     const membershipId = optional(fields, 'membershipId', text()) ?? known?.membershipId ?? world.id('mem');
     if (world.of(memberships).has(membershipId)) throw taken(`${membershipId} exists already`);
-    const membership: Membership = {
+    const membership: MembershipRecord = {
       membershipId,
       accountId,
       token,

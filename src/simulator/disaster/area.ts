@@ -1,7 +1,7 @@
 import type { Area } from '../area.ts';
 import type { World } from '../store/store.ts';
 import { tick } from './progress/schedule.ts';
-import type { Settings } from './model.ts';
+import type { ConfigurationSettings } from './model.ts';
 import { configure } from './calls/configure.ts';
 import { takeSnapshots, tellConfiguration } from './control/routes.ts';
 import { activate, discardActivation, validate } from './calls/validate-and-activate.ts';
@@ -73,7 +73,7 @@ export const disasterReadiness: Area = {
 
 /** A snapshot, the change that it is for a standby, and the few steps of a check weigh several small timers each. */
 function workIn(world: World, ms: number): number {
-  const work = ({ settings }: { readonly settings: Settings }) =>
+  const work = ({ settings }: { readonly settings: ConfigurationSettings }) =>
     (settings.mode === 'warm' ? 10 : 5) / settings.snapshotIntervalMs + 20 / settings.validationIntervalMs;
   return (
     ms *

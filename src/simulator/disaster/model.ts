@@ -39,7 +39,7 @@ export type Storage =
   | { readonly kind: 'credential'; readonly credentialId: string };
 
 /** The settings of a configuration with every default filled in. */
-export interface Settings {
+export interface ConfigurationSettings {
   readonly destinationRegion: string;
   readonly mode: Mode;
   readonly storage: Storage;
@@ -165,7 +165,7 @@ export interface ToldReadiness {
 }
 
 /** Counts of what still has to be cleaned up. */
-export interface PendingCleanup {
+export interface CleanupRecord {
   readonly pendingCount: number;
   readonly retainedDiskCount: number;
   readonly retryingCount: number;
@@ -173,7 +173,7 @@ export interface PendingCleanup {
 }
 
 /** The words of the control surface to this configuration. */
-export interface Told {
+export interface DisclosedRecord {
   readonly readiness?: ToldReadiness;
   readonly failSteps: number;
   /** The operation that was under way when failSteps was told: its steps fail in every phase. */
@@ -181,7 +181,7 @@ export interface Told {
   readonly hold: boolean;
   readonly engineUnavailableReason?: string;
   readonly nextValidation?: CheckResult;
-  readonly pendingCleanup?: PendingCleanup;
+  readonly pendingCleanup?: CleanupRecord;
   /** Shown with the active operation until an operation ends. */
   readonly validationCleanup?: ValidationCleanup;
   readonly applySeconds: number;
@@ -189,13 +189,13 @@ export interface Told {
 }
 
 /** The protection of one environment. */
-export interface Configuration {
+export interface ConfigurationRecord {
   readonly configurationId: string;
   readonly accountId: string;
   readonly sourceAppEnvId: string;
   readonly createdAt: number;
   readonly generation: number;
-  readonly settings: Settings;
+  readonly settings: ConfigurationSettings;
   readonly target?: TargetNames;
   readonly source: RetainedSource;
   readonly enrolled: boolean;
@@ -216,7 +216,7 @@ export interface Configuration {
   readonly activationResult?: ActivationResult;
   /** A reset has begun: no protection work any more, the records stay until the provider has cleaned up. */
   readonly fencedAt?: number;
-  readonly told: Told;
+  readonly told: DisclosedRecord;
 }
 
 /** A disk kept under its retention policy after its compute was retired; it outlives its configuration. */
@@ -232,16 +232,16 @@ export interface RetainedDisk {
 type JournaledCall = 'configure' | 'validate' | 'activate' | 'discard';
 
 /** A committed call under its requestId: the same payload gets the same receipt, another one is rejected. */
-export interface JournalEntry {
+export interface CallRecord {
   readonly accountId: string;
   readonly requestId: string;
   readonly call: JournaledCall;
   readonly payload: string;
-  readonly receipt: Receipt;
+  readonly receipt: ReceiptRecord;
 }
 
 /** The answer to a journaled call. */
-export interface Receipt {
+export interface ReceiptRecord {
   readonly configurationId: string;
   readonly operationId: string;
   readonly generation: number;

@@ -1,6 +1,6 @@
 // The journal of a configuration's operations: which one runs, which one holds the lock, how one begins and ends.
 import { SECOND, stepLengthMs } from './durations.ts';
-import type { Configuration, Operation, OperationKind, Phase, Pinned } from './model.ts';
+import type { ConfigurationRecord, Operation, OperationKind, Phase, Pinned } from './model.ts';
 
 /** The number of operations that a configuration remembers. Activations and running operations are never forgotten. */
 const REMEMBERED = 50;
@@ -17,13 +17,13 @@ export interface Happening {
 }
 
 /** A configuration after something happened to it. */
-export interface Outcome {
-  readonly configuration: Configuration;
+export interface OperationOutcome {
+  readonly configuration: ConfigurationRecord;
   readonly happenings: readonly Happening[];
 }
 
 /** The circumstances outside of a configuration when something happens to it. */
-export interface Moment {
+export interface OperationMoment {
   readonly now: number;
   readonly newId: (prefix: string) => string;
   /** The source environment exists and its region is up and takes snapshots. */
@@ -32,41 +32,47 @@ export interface Moment {
   /** The account can take the environment that a running activation would bring to life. */
   readonly handoffPossible: boolean;
   /** The source as it is now; absent when it is gone. */
-  readonly source?: Configuration['source'];
+  readonly source?: ConfigurationRecord['source'];
 }
 
 /** The outcome of nothing: the configuration as it was. */
-export function unchanged(configuration: Configuration): Outcome {
+export function unchanged(configuration: ConfigurationRecord): OperationOutcome {
   return { configuration, happenings: [] };
 }
 
 /** Goes on from an outcome, keeping what happened before. */
-export function andThen(outcome: Outcome, next: (configuration: Configuration) => Outcome): Outcome {
+export function andThen(
+  outcome: OperationOutcome,
+  next: (configuration: ConfigurationRecord) => OperationOutcome,
+): OperationOutcome {
   const after = next(outcome.configuration);
   return { configuration: after.configuration, happenings: [...outcome.happenings, ...after.happenings] };
 }
 
 /** An operation by its id. */
-export function operationOf(configuration: Configuration, operationId: string | undefined): Operation | undefined {
+export function operationOf(
+  configuration: ConfigurationRecord,
+  operationId: string | undefined,
+): Operation | undefined {
   if (operationId === undefined) return undefined;
   return configuration.operations.find((operation) => operation.operationId === operationId);
 }
 
 /** The operation with work to do: not ended, and not a receiver that has settled. */
-export function busyOperation(configuration: Configuration): Operation | undefined {
+export function busyOperation(configuration: ConfigurationRecord): Operation | undefined {
   return configuration.operations.find(
     (operation) => operation.endedAt === undefined && operation.stepDueAt !== undefined,
   );
 }
 
 /** The activation that is running, its clean-up after a discard included. */
-export function runningActivation(configuration: Configuration): Operation | undefined {
+export function runningActivation(configuration: ConfigurationRecord): Operation | undefined {
   const active = operationOf(configuration, configuration.activeOperationId);
   return active?.kind === 'activation' ? active : undefined;
 }
 
 /** Puts a changed operation in the place of its earlier self. */
-export function withOperation(configuration: Configuration, changed: Operation): Configuration {
+export function withOperation(configuration: ConfigurationRecord, changed: Operation): ConfigurationRecord {
   const operations = configuration.operations.map((operation) =>
     operation.operationId === changed.operationId ? changed : operation,
   );
@@ -80,9 +86,9 @@ export function countsFailedSteps(phase: Phase): boolean {
 
 /** Journals a new operation; who holds the configuration's lock is the caller's to say. */
 export function begin(
-  configuration: Configuration,
+  configuration: ConfigurationRecord,
   begun: { readonly operationId: string; readonly kind: OperationKind; readonly now: number; readonly pinned?: Pinned },
-): Configuration {
+): ConfigurationRecord {
   const operation: Operation = {
     operationId: begun.operationId,
     kind: begun.kind,
@@ -104,7 +110,12 @@ function remembered(operations: readonly Operation[]): readonly Operation[] {
 }
 
 /** Moves an operation into a phase, with the time its next step takes ahead of it. */
-export function enter(configuration: Configuration, operation: Operation, phase: Phase, now: number): Outcome {
+export function enter(
+  configuration: ConfigurationRecord,
+  operation: Operation,
+  phase: Phase,
+  now: number,
+): OperationOutcome {
   const moved = { ...operation, phase, failedSteps: 0, stepDueAt: now + stepLengthMs(operation.kind, phase) };
   return {
     configuration: withOperation(configuration, moved),
@@ -113,17 +124,22 @@ export function enter(configuration: Configuration, operation: Operation, phase:
 }
 
 /** Has an operation look again at a later time, in the phase it is in. */
-export function waitUntil(configuration: Configuration, operation: Operation, at: number, now: number): Outcome {
+export function waitUntil(
+  configuration: ConfigurationRecord,
+  operation: Operation,
+  at: number,
+  now: number,
+): OperationOutcome {
   return unchanged(withOperation(configuration, { ...operation, stepDueAt: Math.max(at, now + SECOND) }));
 }
 
 /** Ends an operation and releases its lock; a receiver that goes on receiving becomes the active operation again. */
 export function end(
-  configuration: Configuration,
+  configuration: ConfigurationRecord,
   operation: Operation,
   outcome: NonNullable<Operation['outcome']>,
   now: number,
-): Outcome {
+): OperationOutcome {
   const { stepDueAt: _done, ...rest } = operation;
   const phase: Phase = outcome === 'succeeded' ? 'succeeded' : 'failed';
   const ended = withOperation(configuration, { ...rest, phase, outcome, endedAt: now });
@@ -133,7 +149,7 @@ export function end(
   };
 }
 
-function withoutLock(configuration: Configuration, operationId: string): Configuration {
+function withoutLock(configuration: ConfigurationRecord, operationId: string): ConfigurationRecord {
   const { activeOperationId, checkOperationId, ...rest } = configuration;
   const receiver = rest.receiverOperationId === operationId ? undefined : rest.receiverOperationId;
   const active = activeOperationId === operationId ? receiver : activeOperationId;

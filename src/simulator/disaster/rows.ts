@@ -4,12 +4,12 @@ import { collection } from '../store/collection.ts';
 import type { World } from '../store/store.ts';
 import { nextDueAt } from './progress/schedule.ts';
 import { DISK_RETENTION_MS } from './durations.ts';
-import type { Configuration, JournalEntry, RecoveryPoint, RetainedDisk } from './model.ts';
-import type { Happening, Outcome } from './operations.ts';
+import type { ConfigurationRecord, CallRecord, RecoveryPoint, RetainedDisk } from './model.ts';
+import type { Happening, OperationOutcome } from './operations.ts';
 import { bringToLife } from './surroundings.ts';
 
 /** A configuration as it is kept: without its points, with the timer that will wake it. */
-export interface StoredConfiguration extends Omit<Configuration, 'points'> {
+export interface StoredConfiguration extends Omit<ConfigurationRecord, 'points'> {
   readonly timer?: { readonly timerId: string; readonly at: number };
 }
 
@@ -32,7 +32,7 @@ export const recoveryPoints = collection<StoredPoint>('recoveryPoints', (row) =>
 });
 
 /** Every committed call, under its requestId: one space per account over all calls. */
-export const journaledCalls = collection<JournalEntry>('disasterCalls', (row) => callId(row.accountId, row.requestId));
+export const journaledCalls = collection<CallRecord>('disasterCalls', (row) => callId(row.accountId, row.requestId));
 
 /** All disks under their retention policy, by source. */
 export const retainedDisks = collection<RetainedDisk>('retainedDisks', (row) => row.diskId, {
@@ -48,19 +48,19 @@ export function callId(accountId: string, requestId: string): string {
 export const DUE = 'disaster.due';
 
 /** A configuration by its id. */
-export function configurationOf(world: World, configurationId: string): Configuration | undefined {
+export function configurationOf(world: World, configurationId: string): ConfigurationRecord | undefined {
   const row = world.of(configurations).get(configurationId);
   return row === undefined ? undefined : assembled(row, pointsOf(world, configurationId));
 }
 
 /** The configuration that protects an environment. */
-export function protectionOf(world: World, sourceAppEnvId: string): Configuration | undefined {
+export function protectionOf(world: World, sourceAppEnvId: string): ConfigurationRecord | undefined {
   const [row] = world.of(configurations).where('source', sourceAppEnvId);
   return row === undefined ? undefined : assembled(row, pointsOf(world, row.configurationId));
 }
 
 /** A configuration out of its rows. */
-export function assembled(row: StoredConfiguration, points: readonly StoredPoint[]): Configuration {
+export function assembled(row: StoredConfiguration, points: readonly StoredPoint[]): ConfigurationRecord {
   const { timer: _timer, ...configuration } = row;
   return { ...configuration, points: points.toSorted((one, other) => one.sequence - other.sequence) };
 }
@@ -70,18 +70,18 @@ function pointsOf(world: World, configurationId: string): readonly StoredPoint[]
 }
 
 /** Puts what came of a timer into the world; most change no point, and then none is looked at. */
-export function keepTicked(world: World, before: Configuration, outcome: Outcome): void {
+export function keepTicked(world: World, before: ConfigurationRecord, outcome: OperationOutcome): void {
   if (outcome.configuration.points !== before.points) keepPoints(world, before.points, outcome.configuration);
   keepRow(world, outcome);
 }
 
 /** Puts what came of a call into the world: rows, timer, ledger, and what follows outside. */
-export function keep(world: World, outcome: Outcome, requestId?: string): void {
+export function keep(world: World, outcome: OperationOutcome, requestId?: string): void {
   keepPoints(world, pointsOf(world, outcome.configuration.configurationId), outcome.configuration);
   keepRow(world, outcome, requestId);
 }
 
-function keepRow(world: World, { configuration, happenings }: Outcome, requestId?: string): void {
+function keepRow(world: World, { configuration, happenings }: OperationOutcome, requestId?: string): void {
   const { points: _points, ...row } = configuration;
   const timer = wokenAt(world, configuration);
   world.of(configurations).put(timer === undefined ? row : { ...row, timer });
@@ -89,7 +89,7 @@ function keepRow(world: World, { configuration, happenings }: Outcome, requestId
 }
 
 /** Removes a configuration with everything that belongs to it; `happenings` say what stays behind. */
-export function wipe(world: World, configuration: Configuration, happenings: readonly Happening[]): void {
+export function wipe(world: World, configuration: ConfigurationRecord, happenings: readonly Happening[]): void {
   const { configurationId } = configuration;
   const timer = world.of(configurations).get(configurationId)?.timer;
   if (timer !== undefined) world.cancel(timer.timerId);
@@ -99,7 +99,11 @@ export function wipe(world: World, configuration: Configuration, happenings: rea
 }
 
 /** The points of a configuration are the newest ones of a sequence: it loses them at its beginning, and gains them at its end. */
-function keepPoints(world: World, before: readonly RecoveryPoint[], { configurationId, points }: Configuration): void {
+function keepPoints(
+  world: World,
+  before: readonly RecoveryPoint[],
+  { configurationId, points }: ConfigurationRecord,
+): void {
   const rows = world.of(recoveryPoints);
   const oldest = points[0]?.sequence ?? Infinity;
   for (const { pointId, sequence } of before) if (sequence < oldest) rows.remove(pointId);
@@ -107,7 +111,7 @@ function keepPoints(world: World, before: readonly RecoveryPoint[], { configurat
   for (const point of points.slice(newest + 1)) rows.put({ ...point, configurationId, createdAt: point.cutoffAt });
 }
 
-function wokenAt(world: World, configuration: Configuration): StoredConfiguration['timer'] {
+function wokenAt(world: World, configuration: ConfigurationRecord): StoredConfiguration['timer'] {
   const before = world.of(configurations).get(configuration.configurationId)?.timer;
   const dueAt = nextDueAt(configuration);
   const at = dueAt === undefined ? undefined : Math.max(dueAt, world.now);
@@ -117,7 +121,7 @@ function wokenAt(world: World, configuration: Configuration): StoredConfiguratio
   return { timerId: world.schedule(DUE, at, { configurationId: configuration.configurationId }), at };
 }
 
-function note(world: World, configuration: Configuration, happening: Happening, requestId?: string): void {
+function note(world: World, configuration: ConfigurationRecord, happening: Happening, requestId?: string): void {
   const { configurationId, accountId, sourceAppEnvId, generation } = configuration;
   const { kind, operationId, detail, retainsDisk, recovers } = happening;
   const reference = requestId === undefined ? {} : { requestId };

@@ -1,7 +1,7 @@
 // The rest of the world as disaster readiness sees it: environments as sources, regions, and the recovered environment
 // that comes into being there.
 import { type App, apps, createApp } from '../apps/app.ts';
-import type { Call } from '../area.ts';
+import type { AreaCall } from '../area.ts';
 import { createEnvironment, type Environment, environments } from '../environments/environment.ts';
 import { isDatabase } from '../apps/presets.ts';
 import { regions } from '../accounts/records.ts';
@@ -10,15 +10,15 @@ import type { World } from '../store/store.ts';
 import type { ActivationFacts } from './activation/admission.ts';
 import type { RegionFacts, SourceFacts } from './protection/eligibility.ts';
 import type { TargetEnvironment } from './lists/items.ts';
-import type { Configuration, Pinned, RetainedSource, Sizing, TargetNames } from './model.ts';
-import type { Moment } from './operations.ts';
+import type { ConfigurationRecord, Pinned, RetainedSource, Sizing, TargetNames } from './model.ts';
+import type { OperationMoment } from './operations.ts';
 import { runningActivation } from './operations.ts';
 import { nativeEngine } from './activation/promotion.ts';
 
 const VOLUME_CAPACITY = '10Gi';
 
 /** The environments of an account as a list shows them. */
-export function listedEnvironments(call: Call, accountId: string): readonly Environment[] {
+export function listedEnvironments(call: AreaCall, accountId: string): readonly Environment[] {
   return listed(call, environments, 'account', accountId);
 }
 
@@ -71,7 +71,7 @@ function isUp(world: World, region: string): boolean {
 }
 
 /** The circumstances of a configuration at this moment. */
-export function momentOf(world: World, configuration: Configuration): Moment {
+export function momentOf(world: World, configuration: ConfigurationRecord): OperationMoment {
   const { accountId, sourceAppEnvId, settings } = configuration;
   const facts = sourceFacts(world, accountId, sourceAppEnvId);
   const region = world.of(regions).get(facts?.source.region ?? '');
@@ -87,7 +87,11 @@ export function momentOf(world: World, configuration: Configuration): Moment {
 }
 
 /** The facts by which an activation into this target is judged. */
-export function activationFacts(world: World, configuration: Configuration, target: TargetNames): ActivationFacts {
+export function activationFacts(
+  world: World,
+  configuration: ConfigurationRecord,
+  target: TargetNames,
+): ActivationFacts {
   const obstacle = obstacleTo(world, configuration, target);
   return {
     sourceRegionUp: isUp(world, configuration.source.region),
@@ -97,7 +101,7 @@ export function activationFacts(world: World, configuration: Configuration, targ
 }
 
 /** The reason why no recovered environment can have these names, if any. */
-function obstacleTo(world: World, { accountId, source }: Configuration, target: TargetNames): string | undefined {
+function obstacleTo(world: World, { accountId, source }: ConfigurationRecord, target: TargetNames): string | undefined {
   if (!target.createNewApp) return world.of(apps).has(source.appId) ? undefined : 'the source app is gone';
   const unique = world.readings['names.apps'] === 'unique';
   const taken = unique && world.of(apps).where('name', `${accountId}/${target.appName ?? ''}`).length > 0;
@@ -105,7 +109,7 @@ function obstacleTo(world: World, { accountId, source }: Configuration, target: 
 }
 
 /** The target environment of a protection: its warm standby, or what an activation brought to life. */
-export function targetOf(world: World, configuration: Configuration): TargetEnvironment | undefined {
+export function targetOf(world: World, configuration: ConfigurationRecord): TargetEnvironment | undefined {
   const { standby, target, source, activationResult } = configuration;
   if (standby !== undefined && target !== undefined) {
     const { targetAppEnvId: appEnvId, targetAppId: appId } = standby;
@@ -121,7 +125,7 @@ export function targetOf(world: World, configuration: Configuration): TargetEnvi
  * The recovered environment, with its app where it gets a new one. It keeps sizes and volumes of its source; image,
  * secrets, variables and hosts are not copied. A native database runs at once, everything else waits to be deployed.
  */
-export function bringToLife(world: World, configuration: Configuration, pinned: Pinned): void {
+export function bringToLife(world: World, configuration: ConfigurationRecord, pinned: Pinned): void {
   const { accountId, source, settings, sourceAppEnvId } = configuration;
   const { target, targetAppId, targetAppEnvId } = pinned;
   const from = world.of(environments).get(sourceAppEnvId);

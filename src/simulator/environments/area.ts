@@ -1,6 +1,6 @@
 import { currentAccount, maySee, memberOf } from '../accounts/access.ts';
 import { appNamed } from '../apps/app.ts';
-import { type Answer, type Area, type Call, ok, type Route } from '../area.ts';
+import { type AreaAnswer, type Area, type AreaCall, ok, type Route } from '../area.ts';
 import { optional, text } from '../http/fields.ts';
 import { notFound } from '../http/refusal.ts';
 import { date, listed } from '../public/shape.ts';
@@ -29,12 +29,12 @@ export const environmentsArea: Area = {
   control: environmentRoutes,
 };
 
-function lifecycle(action: string, handle: (call: Call) => Answer, fields: readonly string[]): Route {
+function lifecycle(action: string, handle: (call: AreaCall) => AreaAnswer, fields: readonly string[]): Route {
   const takes = ['appEnvId', 'envName', ...fields];
   return { method: 'POST', path: `/app-env/${action}`, scopes: ['svc:write:deploy'], takes, handle };
 }
 
-function listEnvironments(call: Call): Answer {
+function listEnvironments(call: AreaCall): AreaAnswer {
   const { world } = call;
   const appId = optional(call.query, 'appId', text());
   const accountId = optional(call.query, 'accountId', text()) ?? currentAccount(call);

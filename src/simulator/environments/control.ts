@@ -1,7 +1,7 @@
 import { appNamed } from '../apps/app.ts';
 import { type ControlCall, type ControlRoute, ok } from '../area.ts';
 import {
-  type Fields,
+  type BodyFields,
   flag,
   number,
   object,
@@ -27,7 +27,7 @@ import {
   imageOf,
   regionNamed,
   requireRunnable,
-  type Resources,
+  type EnvironmentResources,
 } from './environment.ts';
 
 /** Creates, shows, changes and deletes environments: in the service only its console can. */
@@ -96,7 +96,7 @@ function update({ world, id, body }: ControlCall) {
   return ok({ appEnvId: id });
 }
 
-function fieldsFrom(body: Fields) {
+function fieldsFrom(body: BodyFields) {
   return present({
     name: optional(body, 'name', text()),
     cliEnvName: optional(body, 'cliEnvName', text()),
@@ -129,7 +129,7 @@ const statusFrom: Reads<string> = (value, name) => {
   return ['running', 'stopped', 'updating'].includes(word.toLowerCase()) ? word.toLowerCase() : word;
 };
 
-const resourcesFrom: Reads<Resources> = (value, name) => {
+const resourcesFrom: Reads<EnvironmentResources> = (value, name) => {
   const given = object(value, name);
   onlyFields(given, name, ['containers', 'zClouds', 'cpu', 'memory']);
   const containers = optional(given, 'containers', number({ min: 0, max: 1000, whole: true })) ?? 1;
@@ -146,7 +146,7 @@ function requireFreeCliEnvName(world: World, accountId: string, cliEnvName: stri
   }
 }
 
-function creatorFrom(world: World, body: Fields, accountId: string): string | undefined {
+function creatorFrom(world: World, body: BodyFields, accountId: string): string | undefined {
   const token = optional(body, 'createdBy', text());
   if (token === undefined) return undefined;
   if (!world.of(tokens).has(token)) throw notFound('createdBy: token not found');

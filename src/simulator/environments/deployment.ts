@@ -1,7 +1,7 @@
 import { type App, appNamed } from '../apps/app.ts';
 import { rejected } from '../public/shape.ts';
 import type { World } from '../store/store.ts';
-import { type Content, type Environment, environments } from './environment.ts';
+import { type DeployedContent, type Environment, environments } from './environment.ts';
 import { needsNewVersion } from './versions.ts';
 
 /** The kinds of deployment: run a version made for it, run a version that is there already, start or stop the current one. */
@@ -43,7 +43,7 @@ export function begin(
   environment: Environment,
   kind: DeploymentKind,
   action: string,
-  content?: Content,
+  content?: DeployedContent,
 ): Environment {
   const { appEnvId: id, accountId } = environment;
   const version = content === undefined ? {} : { contentId: content.contentId, version: content.version };

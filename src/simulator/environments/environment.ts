@@ -1,13 +1,13 @@
 import { adminOf, maySee, memberOf } from '../accounts/access.ts';
 import { type App, appNamed, freeSlug, type JobConfig, kindOf } from '../apps/app.ts';
-import type { Call } from '../area.ts';
+import type { AreaCall } from '../area.ts';
 import { collection } from '../store/collection.ts';
 import { memberships, type Region, regions } from '../accounts/records.ts';
 import { forbidden, invalid, notFound } from '../http/refusal.ts';
 import type { World } from '../store/store.ts';
 
 /** The startup override: starts the container otherwise than its image says. */
-export interface StartupConfig {
+export interface StartupSettings {
   readonly command?: string;
   readonly args?: readonly string[];
   readonly shell?: boolean;
@@ -22,7 +22,7 @@ export interface EnvVar {
 }
 
 /** Size of an environment. */
-export interface Resources {
+export interface EnvironmentResources {
   readonly containers: number;
   readonly zClouds: number;
   readonly cpu: number;
@@ -50,14 +50,14 @@ export interface Environment {
   readonly hosts: readonly string[];
   /** In lower case: running, stopped, updating. */
   readonly status: string;
-  readonly resources: Resources;
+  readonly resources: EnvironmentResources;
   readonly createdAt: number;
   readonly updatedAt: number;
   /** Set once it was deployed. */
   readonly deployed: boolean;
   readonly volumes: number;
   readonly preventDestroy: boolean;
-  readonly startupConfig?: StartupConfig;
+  readonly startupConfig?: StartupSettings;
   readonly functionConfig?: Readonly<Record<string, number>>;
   readonly envVars: Readonly<Record<string, EnvVar>>;
   /** Changes of the app that wait for the next deployment. */
@@ -83,7 +83,7 @@ export const environments = collection<Environment>('environments', (environment
 });
 
 /** One version of what an environment runs. */
-export interface Content {
+export interface DeployedContent {
   readonly contentId: string;
   readonly appEnvId: string;
   readonly version: number;
@@ -92,7 +92,7 @@ export interface Content {
 }
 
 /** All versions of all environments. */
-export const contents = collection<Content>('contents', (content) => content.contentId, {
+export const contents = collection<DeployedContent>('contents', (content) => content.contentId, {
   indexes: { environment: (content) => content.appEnvId },
 });
 
@@ -159,7 +159,7 @@ export function environmentNamed(world: World, appEnvId: string): Environment {
 }
 
 /** An environment the caller may touch: 404 unknown, 403 not theirs or restricted. */
-export function environmentFor(call: Pick<Call, 'world' | 'caller'>, appEnvId: string): Environment {
+export function environmentFor(call: Pick<AreaCall, 'world' | 'caller'>, appEnvId: string): Environment {
   const environment = environmentNamed(call.world, appEnvId);
   const membership = memberOf(call, environment.accountId);
   if (!maySee(call.world, membership, appEnvId)) throw forbidden('you have no access to this environment');
@@ -167,7 +167,7 @@ export function environmentFor(call: Pick<Call, 'world' | 'caller'>, appEnvId: s
 }
 
 /** An environment in whose account the caller is an admin: 404, 403 otherwise. */
-export function environmentForAdmin(call: Pick<Call, 'world' | 'caller'>, appEnvId: string): Environment {
+export function environmentForAdmin(call: Pick<AreaCall, 'world' | 'caller'>, appEnvId: string): Environment {
   const environment = environmentFor(call, appEnvId);
   adminOf(call, environment.accountId);
   return environment;
@@ -186,7 +186,7 @@ export function addContent(
   environment: Environment,
   image: string,
   buildHash: string,
-): { readonly environment: Environment; readonly content: Content } {
+): { readonly environment: Environment; readonly content: DeployedContent } {
   const { appEnvId } = environment;
   const content = { contentId: world.id('content'), appEnvId, version: environment.versions + 1, image, buildHash };
   world.of(contents).put(content);
@@ -198,7 +198,7 @@ export function addContent(
 const rememberedDeployments = 50;
 
 /** The environment with another current version. */
-export function withCurrent(environment: Environment, content: Content): Environment {
+export function withCurrent(environment: Environment, content: DeployedContent): Environment {
   const { contentId } = content;
   const again = environment.deployments.at(-1) === contentId;
   const deployments = again ? environment.deployments : [...environment.deployments, contentId];

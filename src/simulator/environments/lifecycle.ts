@@ -1,14 +1,14 @@
 import { currentAccount } from '../accounts/access.ts';
 import { appNamed, kindOf } from '../apps/app.ts';
 import { imageReference } from '../apps/create.ts';
-import { type Answer, type Call, ok } from '../area.ts';
-import { type Fields, flag, optional, required, sent, text } from '../http/fields.ts';
+import { type AreaAnswer, type AreaCall, ok } from '../area.ts';
+import { type BodyFields, flag, optional, required, sent, text } from '../http/fields.ts';
 import { invalid, notFound } from '../http/refusal.ts';
 import { rejected } from '../public/shape.ts';
 import type { World } from '../store/store.ts';
 import { begin, requireIdle, statusWord } from './deployment.ts';
 import {
-  type Content,
+  type DeployedContent,
   contents,
   type Environment,
   environmentCalled,
@@ -20,7 +20,7 @@ import { withStartup } from './startup.ts';
 import { withEnvVars, withFunctionConfig } from './variables.ts';
 
 /** The environment that appEnvId, envName or both name. */
-export function environmentMeant(call: Pick<Call, 'world' | 'caller' | 'body'>): Environment {
+export function environmentMeant(call: Pick<AreaCall, 'world' | 'caller' | 'body'>): Environment {
   const appEnvId = optional(call.body, 'appEnvId', text());
   const envName = optional(call.body, 'envName', text());
   if (appEnvId === undefined && envName === undefined) throw invalid('appEnvId or envName is required');
@@ -35,7 +35,7 @@ export function environmentMeant(call: Pick<Call, 'world' | 'caller' | 'body'>):
 }
 
 /** POST /app-env/deploy-image. */
-export function deployImage(call: Call): Answer {
+export function deployImage(call: AreaCall): AreaAnswer {
   const { world, body } = call;
   const environment = environmentMeant(call);
   const app = appNamed(world, environment.appId);
@@ -54,7 +54,7 @@ export function deployImage(call: Call): Answer {
 }
 
 /** POST /app-env/build. */
-export function build(call: Call): Answer {
+export function build(call: AreaCall): AreaAnswer {
   const { world, body } = call;
   const environment = environmentMeant(call);
   const app = appNamed(world, environment.appId);
@@ -68,7 +68,7 @@ export function build(call: Call): Answer {
 }
 
 /** POST /app-env/redeploy. */
-export function redeploy(call: Call): Answer {
+export function redeploy(call: AreaCall): AreaAnswer {
   const { world, body } = call;
   const environment = environmentMeant(call);
   const contentId = optional(body, 'contentId', text()) ?? environment.currentContentId;
@@ -83,7 +83,7 @@ export function redeploy(call: Call): Answer {
 }
 
 /** POST /app-env/rollback. */
-export function rollback(call: Call): Answer {
+export function rollback(call: AreaCall): AreaAnswer {
   const { world, body } = call;
   const environment = environmentMeant(call);
   const targetContentId = optional(body, 'targetContentId', text());
@@ -101,14 +101,14 @@ export function rollback(call: Call): Answer {
 }
 
 /** POST /app-env/stop. */
-export function stop(call: Call): Answer {
+export function stop(call: AreaCall): AreaAnswer {
   const environment = environmentMeant(call);
   requireIdle(call.world, environment);
   return accepted(call.world, begin(call.world, environment, 'stop', 'stop'), 'Environment is stopping');
 }
 
 /** POST /app-env/start. */
-export function start(call: Call): Answer {
+export function start(call: AreaCall): AreaAnswer {
   const environment = environmentMeant(call);
   if (!environment.deployed) throw rejected(call.world, 'the environment must have been deployed at least once');
   requireIdle(call.world, environment);
@@ -120,19 +120,19 @@ function accepted(
   { appEnvId, name, status }: Environment,
   message: string,
   more: { readonly top?: object; readonly appEnv?: object } = {},
-): Answer {
+): AreaAnswer {
   const appEnv = { appEnvId, name, status: statusWord(world, status, 'lifecycle'), ...more.appEnv };
   return ok({ success: true, message, appEnv, ...more.top });
 }
 
-function contentOf(world: World, environment: Environment, contentId: string): Content {
+function contentOf(world: World, environment: Environment, contentId: string): DeployedContent {
   const content = world.of(contents).get(contentId);
   if (content?.appEnvId !== environment.appEnvId) throw notFound('this environment has no such content');
   return content;
 }
 
 /** The version that a rebuild starts from. */
-function rebuilt(world: World, environment: Environment, body: Fields): Content | undefined {
+function rebuilt(world: World, environment: Environment, body: BodyFields): DeployedContent | undefined {
   const isRebuild = optional(body, 'isRebuild', flag) ?? false;
   if (!sent(body, 'fromContentId')) return undefined;
   const fromContentId = required(body, 'fromContentId', text());

@@ -1,10 +1,10 @@
 import { type App, kindOf } from '../apps/app.ts';
-import { type Fields, flag, list, object, onlyFields, optional, present, text } from '../http/fields.ts';
+import { type BodyFields, flag, list, object, onlyFields, optional, present, text } from '../http/fields.ts';
 import { invalid } from '../http/refusal.ts';
-import type { Environment, StartupConfig } from './environment.ts';
+import type { Environment, StartupSettings } from './environment.ts';
 
 /** The environment with the startup override that a request asks for. */
-export function withStartup(environment: Environment, app: App, body: Fields): Environment {
+export function withStartup(environment: Environment, app: App, body: BodyFields): Environment {
   const given = optional(body, 'startupConfig', object);
   const clears = optional(body, 'clearStartupConfig', flag) ?? false;
   const replaces = optional(body, 'replaceStartupConfig', flag) ?? false;
@@ -22,7 +22,7 @@ export function withStartup(environment: Environment, app: App, body: Fields): E
   return Object.keys(startupConfig).length === 0 ? rest : { ...rest, startupConfig };
 }
 
-function partFrom(given: Fields): StartupConfig {
+function partFrom(given: BodyFields): StartupSettings {
   onlyFields(given, 'startupConfig', ['command', 'args', 'shell', 'workingDir']);
   return present({
     command: optional(given, 'command', text()),
@@ -33,9 +33,9 @@ function partFrom(given: Fields): StartupConfig {
 }
 
 /** Omitted fields keep their value; a new command means a shell unless the request says otherwise. */
-function merged(saved: StartupConfig, part: StartupConfig): StartupConfig {
+function merged(saved: StartupSettings, part: StartupSettings): StartupSettings {
   const shell = part.shell ?? (part.command === undefined ? saved.shell : true);
-  const next: StartupConfig = { ...saved, ...part, ...(shell === undefined ? {} : { shell }) };
+  const next: StartupSettings = { ...saved, ...part, ...(shell === undefined ? {} : { shell }) };
   if (next.shell !== undefined && next.command === undefined) throw invalid('startupConfig.shell needs a command');
   if (next.shell === false && /\s/.test(next.command ?? '')) {
     throw invalid('startupConfig: without a shell, command is one exact executable and args are a list of their own');

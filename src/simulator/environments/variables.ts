@@ -1,10 +1,10 @@
 import { type App, kindOf } from '../apps/app.ts';
-import { type Fields, number, object, onlyFields, optional, record, text } from '../http/fields.ts';
+import { type BodyFields, number, object, onlyFields, optional, record, text } from '../http/fields.ts';
 import { invalid } from '../http/refusal.ts';
 import type { Environment, EnvVar } from './environment.ts';
 
 /** The environment with variables merged by name; what is new is a secret of the runtime. */
-export function withEnvVars(environment: Environment, body: Fields): Environment {
+export function withEnvVars(environment: Environment, body: BodyFields): Environment {
   const given = optional(body, 'envVars', record(text({ min: 0 })));
   if (given === undefined) return environment;
   const envVars = new Map(Object.entries(environment.envVars));
@@ -27,7 +27,7 @@ const functionLimits = {
 } as const;
 
 /** The environment with function settings merged into the saved ones. */
-export function withFunctionConfig(environment: Environment, app: App, body: Fields): Environment {
+export function withFunctionConfig(environment: Environment, app: App, body: BodyFields): Environment {
   const given = optional(body, 'functionConfig', object);
   if (given === undefined) return environment;
   if (kindOf(app) !== 'function') throw invalid('functionConfig is for Functions only');

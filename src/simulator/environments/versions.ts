@@ -1,11 +1,11 @@
 import { type App, kindOf } from '../apps/app.ts';
 import type { World } from '../store/store.ts';
-import { addContent, type Content, contents, type Environment } from './environment.ts';
+import { addContent, type DeployedContent, contents, type Environment } from './environment.ts';
 
 /** An environment with the content that was just made for it. */
 export interface Versioned {
   readonly environment: Environment;
-  readonly content: Content;
+  readonly content: DeployedContent;
 }
 
 /** Gives an environment a new version that runs an image as it is. */
@@ -21,7 +21,7 @@ export function addBuild(
   world: World,
   environment: Environment,
   app: App,
-  options: { readonly forced: boolean; readonly from?: Content | undefined } = { forced: false },
+  options: { readonly forced: boolean; readonly from?: DeployedContent | undefined } = { forced: false },
 ): Versioned {
   const buildHash = options.from?.buildHash ?? world.hash(...buildInputs(app, environment.gitBranch ?? ''));
   const earlier = options.forced ? undefined : imageBuiltAs(world, environment, buildHash);

@@ -1,5 +1,5 @@
 /** A request, however it came: over a socket or from the same process. */
-export interface Request {
+export interface HttpRequest {
   readonly method: string;
   /** Path and query. */
   readonly url: string;
@@ -51,7 +51,7 @@ export interface Stream {
 
 /** A service as a socket needs it. */
 export interface Served {
-  handle(request: Request): Promise<Reply>;
+  handle(request: HttpRequest): Promise<Reply>;
   /** The longest body that this address takes, in bytes. */
   longestBody(url: string): number;
   /** Stops long work before it is closed. */
@@ -73,13 +73,13 @@ export function originForm(target: string): { readonly url: string; readonly hos
 }
 
 /** Path and query of a request, apart. */
-export interface Address {
+export interface PeerAddress {
   readonly path: string;
   readonly query: URLSearchParams;
 }
 
 /** Takes an address apart. */
-export function addressOf(url: string): Address {
+export function addressOf(url: string): PeerAddress {
   const mark = url.indexOf('?');
   if (mark < 0) return { path: url, query: new URLSearchParams() };
   return { path: url.slice(0, mark), query: new URLSearchParams(url.slice(mark + 1)) };

@@ -1,24 +1,24 @@
 import { invalid } from './refusal.ts';
 
 /** An object from outside: a body, a query, or something inside a body. */
-export type Fields = Readonly<Record<string, unknown>>;
+export type BodyFields = Readonly<Record<string, unknown>>;
 
 /** Turns a value from outside into one of ours, or refuses it in the name of its field. */
 export type Reads<T> = (value: unknown, name: string) => T;
 
 /** Tells if a field was sent at all. */
-export function sent(from: Fields, name: string): boolean {
+export function sent(from: BodyFields, name: string): boolean {
   return Object.hasOwn(from, name) && from[name] !== undefined;
 }
 
 /** A field that must be there. */
-export function required<T>(from: Fields, name: string, reads: Reads<T>): T {
+export function required<T>(from: BodyFields, name: string, reads: Reads<T>): T {
   if (!sent(from, name)) throw invalid(`${name} is required`);
   return reads(from[name], name);
 }
 
 /** A field that may be left out; null is not leaving it out. */
-export function optional<T>(from: Fields, name: string, reads: Reads<T>): T | undefined {
+export function optional<T>(from: BodyFields, name: string, reads: Reads<T>): T | undefined {
   return sent(from, name) ? reads(from[name], name) : undefined;
 }
 
@@ -91,9 +91,9 @@ export function list<T>(reads: Reads<T>, options: { readonly min?: number; reado
 }
 
 /** An object, with its fields still unread. */
-export const object: Reads<Fields> = (value, name) => {
+export const object: Reads<BodyFields> = (value, name) => {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) throw invalid(`${name} must be an object`);
-  return value as Fields;
+  return value as BodyFields;
 };
 
 /** An object whose values are all of one kind, under any name. */
@@ -105,7 +105,7 @@ export function record<T>(reads: Reads<T>): Reads<Readonly<Record<string, T>>> {
 }
 
 /** Refuses what has no meaning here. */
-export function onlyFields(from: Fields, name: string, known: readonly string[]): void {
+export function onlyFields(from: BodyFields, name: string, known: readonly string[]): void {
   const other = Object.keys(from).find((key) => !known.includes(key));
   if (other !== undefined) throw invalid(`${name === '' ? '' : `${name}.`}${other} is not a known field`);
 }

@@ -6,7 +6,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo, Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 
-import { type Answered, originForm, type Reply, type Request, type Served, type Stream } from './exchange.ts';
+import { type Answered, originForm, type Reply, type HttpRequest, type Served, type Stream } from './exchange.ts';
 import { BadOption } from '../bad-option.ts';
 
 /** The address to listen on. */
@@ -109,7 +109,7 @@ function requestOf(
   host: string | undefined,
   body: Buffer | undefined,
   isGivenUp: () => boolean,
-): Request {
+): HttpRequest {
   const { origin, authorization } = incoming.headers;
   const headers = {
     host: host ?? incoming.headers.host,

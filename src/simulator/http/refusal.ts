@@ -1,5 +1,5 @@
 /** A request that is turned down: thrown by a handler, it undoes everything the handler did. */
-export class Refusal extends Error {
+export class RequestRefusal extends Error {
   override readonly name = 'Refusal';
   readonly status: number;
   /** Fields that stand at the top of the body under every form of errors, as the interface promises. */
@@ -20,21 +20,21 @@ export class Refusal extends Error {
 }
 
 /** Refuses a request that breaks the form the interface gives: 400. */
-export function invalid(message: string): Refusal {
-  return new Refusal(400, message);
+export function invalid(message: string): RequestRefusal {
+  return new RequestRefusal(400, message);
 }
 
 /** Refuses a caller who may not do this: 403. */
-export function forbidden(message: string): Refusal {
-  return new Refusal(403, message);
+export function forbidden(message: string): RequestRefusal {
+  return new RequestRefusal(403, message);
 }
 
 /** Refuses a request that names something unknown: 404. */
-export function notFound(message: string): Refusal {
-  return new Refusal(404, message);
+export function notFound(message: string): RequestRefusal {
+  return new RequestRefusal(404, message);
 }
 
 /** Refuses an id that exists already: 409, on the control surface only. */
-export function taken(message: string): Refusal {
-  return new Refusal(409, message);
+export function taken(message: string): RequestRefusal {
+  return new RequestRefusal(409, message);
 }

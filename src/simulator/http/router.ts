@@ -1,4 +1,4 @@
-import { Refusal } from './refusal.ts';
+import { RequestRefusal } from './refusal.ts';
 
 interface Routed {
   readonly method: string;
@@ -26,11 +26,11 @@ export class Router<R extends Routed> {
 
   find(method: string, path: string): Found<R> {
     const [methods, id] = this.#lookUp(path);
-    if (methods === undefined) throw new Refusal(404, 'there is nothing at this path');
+    if (methods === undefined) throw new RequestRefusal(404, 'there is nothing at this path');
     const route = methods.get(method);
     if (route === undefined) {
       const allow = [...methods.keys()].join(', ');
-      throw new Refusal(405, `this path knows ${allow} only`, {}, { allow });
+      throw new RequestRefusal(405, `this path knows ${allow} only`, {}, { allow });
     }
     return { route, id };
   }

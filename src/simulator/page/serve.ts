@@ -1,21 +1,21 @@
 import { createHash } from 'node:crypto';
 
 import { refused, requireLoopback } from '../control/surface.ts';
-import type { Answered, Request } from '../http/exchange.ts';
-import { Refusal } from '../http/refusal.ts';
+import type { Answered, HttpRequest } from '../http/exchange.ts';
+import { RequestRefusal } from '../http/refusal.ts';
 import { assemblePage } from './assemble.ts';
 
 /** Serves the page at `/`, to this machine only. */
-export function servePage(request: Request): Answered {
+export function servePage(request: HttpRequest): Answered {
   try {
     requireLoopback(request);
     if (request.method !== 'GET' && request.method !== 'HEAD') {
-      throw new Refusal(405, 'this path knows GET only', {}, { allow: 'GET, HEAD' });
+      throw new RequestRefusal(405, 'this path knows GET only', {}, { allow: 'GET, HEAD' });
     }
     const body = assemblePage();
     return { kind: 'answered', status: 200, headers: headersFor(body), body, committed: false };
   } catch (error) {
-    if (error instanceof Refusal) return refused(error);
+    if (error instanceof RequestRefusal) return refused(error);
     throw error;
   }
 }

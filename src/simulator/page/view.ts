@@ -1,12 +1,12 @@
 import type { Clockwork } from '../clockwork.ts';
-import { type Fields, optional, queryNumber, text } from '../http/fields.ts';
+import { type BodyFields, optional, queryNumber, text } from '../http/fields.ts';
 import { defaultReadings, type Readings, shownReadings } from '../readings.ts';
 import type { RequestLog } from '../store/requests.ts';
 import type { World } from '../store/store.ts';
 import { type ShownCollection, shownCollections, type ShownRow } from './rows.ts';
 
 /** What the page knows of the world, or what of it changed. */
-export interface View {
+export interface PageView {
   /** Another value when another world was loaded: everything from before is void. */
   readonly epoch: string;
   readonly revision: number;
@@ -22,7 +22,7 @@ export interface View {
   readonly readings: Readonly<Record<string, unknown>>;
 }
 
-type Rows = Pick<View, 'complete' | 'rows' | 'removed'>;
+type Rows = Pick<PageView, 'complete' | 'rows' | 'removed'>;
 
 const mostWatched = 100;
 const longestWatch = 8000;
@@ -31,12 +31,12 @@ const longestWatch = 8000;
  * The world for the page. `epoch` and `after` say what the page has already; `watch` names the configurations that it shows, because
  * their readiness changes by time alone.
  */
-export function viewOf(clockwork: Clockwork, requests: RequestLog, query: Fields): View {
+export function viewOf(clockwork: Clockwork, requests: RequestLog, query: BodyFields): PageView {
   // A transaction without changes: it stands at this moment, also when nothing has happened for a while.
   return clockwork.transact(undefined, (world) => view(clockwork, world, requests, query)).result;
 }
 
-function view({ store, mode }: Clockwork, world: World, requests: RequestLog, query: Fields): View {
+function view({ store, mode }: Clockwork, world: World, requests: RequestLog, query: BodyFields): PageView {
   const after = optional(query, 'after', queryNumber({ min: 0, max: Number.MAX_SAFE_INTEGER }));
   const epoch = optional(query, 'epoch', text());
   const watch = optional(query, 'watch', text({ min: 0, max: longestWatch }))?.split(',', mostWatched) ?? [];
@@ -93,7 +93,7 @@ function look(world: World, { one }: ShownCollection, ids: ReadonlySet<string>) 
   return { rows, removed };
 }
 
-function changedReadings(readings: Readings): View['readings'] {
+function changedReadings(readings: Readings): PageView['readings'] {
   const before = shownReadings(defaultReadings());
   return Object.fromEntries(Object.entries(shownReadings(readings)).filter(([name, value]) => before[name] !== value));
 }

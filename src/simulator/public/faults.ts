@@ -3,7 +3,7 @@ import { ok } from '../area.ts';
 import { collection } from '../store/collection.ts';
 import {
   choice,
-  type Fields,
+  type BodyFields,
   number,
   object,
   onlyFields,
@@ -17,7 +17,7 @@ import { invalid, notFound } from '../http/refusal.ts';
 import type { World } from '../store/store.ts';
 
 /** The effect of a fault on a request: exactly one of these fields (and `then` beside delayMs). */
-export interface Effect {
+export interface FaultEffect {
   readonly status?: number;
   readonly body?: unknown;
   readonly headers?: Readonly<Record<string, string>>;
@@ -25,7 +25,7 @@ export interface Effect {
   readonly dropBefore?: boolean;
   readonly dropAfter?: boolean;
   readonly delayMs?: number;
-  readonly then?: Effect;
+  readonly then?: FaultEffect;
   readonly hang?: boolean;
   readonly hangAfterCommit?: boolean;
   readonly truncate?: number;
@@ -70,7 +70,7 @@ interface Match {
 export interface Fault {
   readonly faultId: string;
   readonly match: Match;
-  readonly effect: Effect;
+  readonly effect: FaultEffect;
 }
 
 /** The faults that wait, oldest first. */
@@ -84,7 +84,7 @@ export interface Matched {
 }
 
 /** The effect for a request, if a fault waits for it; uses the fault up. */
-export function takeFault(world: World, request: Matched): Effect | undefined {
+export function takeFault(world: World, request: Matched): FaultEffect | undefined {
   for (const fault of world.of(faults).all()) {
     if (!matches(fault.match, request)) continue;
     const { skip, count } = fault.match;
@@ -100,7 +100,7 @@ export function takeFault(world: World, request: Matched): Effect | undefined {
 }
 
 /** The name of an effect, for the request log. */
-export function nameOf(effect: Effect): string {
+export function nameOf(effect: FaultEffect): string {
   const own = Object.keys(effects).find((name) => Object.hasOwn(effect, name)) ?? 'unknown';
   return effect.then === undefined ? own : `${own}, ${nameOf(effect.then)}`;
 }
@@ -136,7 +136,7 @@ function on(value: unknown, name: string): true {
   return true;
 }
 
-function effectFrom(fields: Fields, name: string): Effect {
+function effectFrom(fields: BodyFields, name: string): FaultEffect {
   const beside: readonly string[] = Object.hasOwn(fields, 'status') ? ['body', 'headers'] : ['then'];
   onlyFields(fields, name, [...Object.keys(effects), ...beside]);
   const own = Object.keys(effects).filter((key) => Object.hasOwn(fields, key));
@@ -180,7 +180,7 @@ function headers(value: unknown, name: string): Readonly<Record<string, string>>
   return given;
 }
 
-function matchFrom(fields: Fields): Match {
+function matchFrom(fields: BodyFields): Match {
   onlyFields(fields, 'match', ['method', 'path', 'bodyContains', 'skip', 'count']);
   return present({
     method: optional(fields, 'method', choice(['GET', 'POST', 'PATCH', 'DELETE', 'PUT'])),

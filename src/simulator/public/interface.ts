@@ -4,13 +4,13 @@
  * transaction. What was committed is on disk before the answer, or the fault that replaces it, goes out.
  */
 import { authenticate, requireScopes } from '../accounts/access.ts';
-import type { Answer, Call, Caller, Route } from '../area.ts';
+import type { AreaAnswer, AreaCall, Caller, Route } from '../area.ts';
 import type { Clockwork } from '../clockwork.ts';
-import { type Address, addressOf, type Answered, bytesOf, type Reply, type Request } from '../http/exchange.ts';
-import { type Effect, faults, nameOf, takeFault } from './faults.ts';
+import { type PeerAddress, addressOf, type Answered, bytesOf, type Reply, type HttpRequest } from '../http/exchange.ts';
+import { type FaultEffect, faults, nameOf, takeFault } from './faults.ts';
 import { bodyOf, queryOf } from '../http/input.ts';
 import { RateLimit } from './rate.ts';
-import { invalid, Refusal } from '../http/refusal.ts';
+import { invalid, RequestRefusal } from '../http/refusal.ts';
 import type { World } from '../store/store.ts';
 import type { RequestLog } from '../store/requests.ts';
 import { Router } from '../http/router.ts';
@@ -55,7 +55,7 @@ export class PublicInterface {
     this.#rate.clear();
   }
 
-  async handle(request: Request): Promise<Reply> {
+  async handle(request: HttpRequest): Promise<Reply> {
     const { clockwork, latencyMs, wait, wallNow } = this.#parts;
     const arrived = wallNow();
     const address = addressOf(request.url);
@@ -93,27 +93,32 @@ export class PublicInterface {
 
   /** The answer to what never became a request. */
   broken(status: number, message: string): Answered {
-    return this.#refused(new Refusal(status, message));
+    return this.#refused(new RequestRefusal(status, message));
   }
 
-  #takeFault(request: Request, path: string): Effect | undefined {
+  #takeFault(request: HttpRequest, path: string): FaultEffect | undefined {
     const { clockwork } = this.#parts;
     if (clockwork.store.of(faults).size === 0) return undefined;
     const body = Buffer.from(bytesOf(request.body)).toString('utf8');
     return clockwork.transact(undefined, (world) => takeFault(world, { method: request.method, path, body })).result;
   }
 
-  #perform(request: Request, address: Address, effect: Effect | undefined, about: About): Answered {
+  #perform(request: HttpRequest, address: PeerAddress, effect: FaultEffect | undefined, about: About): Answered {
     try {
       return this.#answer(request, address, effect, about);
     } catch (error) {
-      if (error instanceof Refusal) return this.#refused(error);
+      if (error instanceof RequestRefusal) return this.#refused(error);
       this.#parts.log(`${request.method} ${address.path}: ${String(error instanceof Error ? error.stack : error)}`);
-      return this.#refused(new Refusal(500, 'the simulator has a bug: see its log'));
+      return this.#refused(new RequestRefusal(500, 'the simulator has a bug: see its log'));
     }
   }
 
-  #answer(request: Request, address: Address, effect: Effect | undefined, { seq, noted }: About): Answered {
+  #answer(
+    request: HttpRequest,
+    address: PeerAddress,
+    effect: FaultEffect | undefined,
+    { seq, noted }: About,
+  ): Answered {
     const { clockwork, wallNow } = this.#parts;
     const caller = authenticate(clockwork.store, request.headers['authorization']);
     this.#rate.take(caller.token.token, clockwork.store.readings, wallNow());
@@ -130,7 +135,13 @@ export class PublicInterface {
     return this.#rendered(result, committed);
   }
 
-  #callOf(request: Request, address: Address, route: Route, caller: Caller, effect: Effect | undefined): Call {
+  #callOf(
+    request: HttpRequest,
+    address: PeerAddress,
+    route: Route,
+    caller: Caller,
+    effect: FaultEffect | undefined,
+  ): AreaCall {
     const carries = route.method === 'POST' || route.method === 'PATCH';
     if (!carries && request.tooLarge === true) bodyOf(request, { type: false, empty: true });
     return {
@@ -143,14 +154,14 @@ export class PublicInterface {
     };
   }
 
-  #rendered(answer: Answer, committed: boolean): Answered {
+  #rendered(answer: AreaAnswer, committed: boolean): Answered {
     const { readings } = this.#parts.clockwork.store;
     if (answer.refusal !== undefined) return { ...this.#refused(answer.refusal), committed };
     const body = answer.body === undefined ? '' : bodyText(readings, answer.body);
     return { kind: 'answered', status: answer.status, headers: typed('application/json', body), body, committed };
   }
 
-  #refused(refusal: Refusal): Answered {
+  #refused(refusal: RequestRefusal): Answered {
     const { type, text } = errorBody(this.#parts.clockwork.store.readings, refusal);
     const headers = { ...typed(type, text), ...refusal.headers };
     return { kind: 'answered', status: refusal.status, headers, body: text, committed: false };
@@ -160,7 +171,7 @@ export class PublicInterface {
 const none: readonly string[] = [];
 
 /** The fields and parameters of a request that the interface does not name for this route. */
-function unknownFields({ takes, method }: Route, { body, query }: Call): readonly string[] {
+function unknownFields({ takes, method }: Route, { body, query }: AreaCall): readonly string[] {
   if (takes === undefined) return none;
   const carries = method === 'POST' || method === 'PATCH';
   const unknown = Object.keys(carries ? body : query).filter((name) => !takes.includes(name));
@@ -188,7 +199,7 @@ function bodyOfEffect(body: unknown): Pick<Answered, 'body' | 'headers'> {
 }
 
 /** The reply of an effect that replaces the handling of a request; undefined for other effects. */
-function instead(effect: Effect): Reply | undefined {
+function instead(effect: FaultEffect): Reply | undefined {
   const committed = false;
   if (effect.status !== undefined) {
     const { body, headers } = bodyOfEffect(effect.body);
@@ -209,7 +220,7 @@ function instead(effect: Effect): Reply | undefined {
 }
 
 /** The reply after an effect has changed the answer of a request that was handled. */
-function delivered(answered: Answered, effect: Effect): Reply {
+function delivered(answered: Answered, effect: FaultEffect): Reply {
   const { committed } = answered;
   if (effect.commitThen !== undefined) {
     return { kind: 'answered', status: effect.commitThen.status, ...bodyOfEffect(effect.commitThen.body), committed };

@@ -1,5 +1,5 @@
 import type { Readings } from '../readings.ts';
-import { Refusal } from '../http/refusal.ts';
+import { RequestRefusal } from '../http/refusal.ts';
 
 interface Window {
   readonly since: number;
@@ -27,8 +27,8 @@ export class RateLimit {
   }
 }
 
-function tooMany(readings: Readings, again: number, wallNow: number): Refusal {
-  return new Refusal(429, 'too many requests', {}, retryAfter(readings, again, wallNow));
+function tooMany(readings: Readings, again: number, wallNow: number): RequestRefusal {
+  return new RequestRefusal(429, 'too many requests', {}, retryAfter(readings, again, wallNow));
 }
 
 function retryAfter(readings: Readings, again: number, wallNow: number): Readonly<Record<string, string>> {

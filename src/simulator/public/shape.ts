@@ -1,7 +1,7 @@
-import { type Answer, type Call, ok } from '../area.ts';
+import { type AreaAnswer, type AreaCall, ok } from '../area.ts';
 import { type Collection, keysOf } from '../store/collection.ts';
 import type { Readings } from '../readings.ts';
-import { Refusal } from '../http/refusal.ts';
+import { RequestRefusal } from '../http/refusal.ts';
 import type { World } from '../store/store.ts';
 
 /** A date as responses carry it; a moment that has not come is undefined. */
@@ -14,8 +14,8 @@ export function date(world: World, ms: number | undefined): string | undefined {
 }
 
 /** A refusal by a business rule, with the status of the reading: the interface does not show it. */
-export function rejected(world: World, message: string, kept: Readonly<Record<string, unknown>> = {}): Refusal {
-  return new Refusal(Number(world.readings['rejection.status']), message, kept);
+export function rejected(world: World, message: string, kept: Readonly<Record<string, unknown>> = {}): RequestRefusal {
+  return new RequestRefusal(Number(world.readings['rejection.status']), message, kept);
 }
 
 /** A single object, bare or under its name. */
@@ -24,7 +24,10 @@ export function single(world: World, name: string, value: unknown): unknown {
 }
 
 /** The answer to a change, as much of it as the readings say. */
-export function patched(world: World, whole: { readonly message: string; readonly [name: string]: unknown }): Answer {
+export function patched(
+  world: World,
+  whole: { readonly message: string; readonly [name: string]: unknown },
+): AreaAnswer {
   switch (world.readings['patch.response']) {
     case 'object':
       return ok(whole);
@@ -41,7 +44,7 @@ interface Listable {
 
 /** The rows filed under a key as a list shows them: possibly of a while ago, in the order of the readings. */
 export function listed<T extends Listable>(
-  call: Pick<Call, 'world' | 'staleListMs'>,
+  call: Pick<AreaCall, 'world' | 'staleListMs'>,
   collection: Collection<T>,
   index: string,
   key: string,
@@ -101,7 +104,10 @@ const codes: Readonly<Record<number, string>> = {
 };
 
 /** The body of an error in the form of the readings: text, its content type, or nothing. */
-export function errorBody(readings: Readings, refusal: Refusal): { readonly type: string; readonly text: string } {
+export function errorBody(
+  readings: Readings,
+  refusal: RequestRefusal,
+): { readonly type: string; readonly text: string } {
   const json = (body: unknown) => ({ type: 'application/json', text: bodyText(readings, body) });
   const { message, kept } = refusal;
   switch (readings['errors.body']) {

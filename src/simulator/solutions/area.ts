@@ -1,5 +1,5 @@
 import { adminOf, memberOf } from '../accounts/access.ts';
-import { type Answer, type Area, type Call, ok } from '../area.ts';
+import { type AreaAnswer, type Area, type AreaCall, ok } from '../area.ts';
 import { required, text } from '../http/fields.ts';
 import { postSolution } from './create.ts';
 import { catalog } from './catalog.ts';
@@ -24,7 +24,7 @@ export const solutionsArea: Area = {
   ],
 };
 
-function listSolutions(call: Call): Answer {
+function listSolutions(call: AreaCall): AreaAnswer {
   memberOf(call, required(call.query, 'accountId', text()));
   const solutions = catalog.map(({ solutionSlug, label, requiredInputs, agentImage, components }) => ({
     solutionSlug,

@@ -1,11 +1,11 @@
-import { type Answer, type Call, ok } from '../area.ts';
+import { type AreaAnswer, type AreaCall, ok } from '../area.ts';
 import { appNamed, apps, createApp, requireFreeAppName } from '../apps/app.ts';
 import { deploy } from '../environments/deployment.ts';
 import { addImage } from '../environments/versions.ts';
 import { createEnvironment, environmentNamed, environments, regionNamed } from '../environments/environment.ts';
-import { type Fields, optional, required, text } from '../http/fields.ts';
-import { accounts, type Membership, type Region } from '../accounts/records.ts';
-import { notFound, Refusal } from '../http/refusal.ts';
+import { type BodyFields, optional, required, text } from '../http/fields.ts';
+import { accounts, type MembershipRecord, type Region } from '../accounts/records.ts';
+import { notFound, RequestRefusal } from '../http/refusal.ts';
 import { rejected } from '../public/shape.ts';
 import type { World } from '../store/store.ts';
 import { agentRepository, catalog, type Component, type Solution } from './catalog.ts';
@@ -13,7 +13,7 @@ import { differingInput, newInputs, requireProviderKey, sentInputs } from './inp
 import { type Inputs, type Installation, installations, type Installed } from './installation.ts';
 
 /** POST /solutions: a new installation, the rest of one that failed, or another image for one that is complete. */
-export function postSolution(call: Call, owner: Membership): Answer {
+export function postSolution(call: AreaCall, owner: MembershipRecord): AreaAnswer {
   const { world, body } = call;
   const { accountId, membershipId } = owner;
   const solution = solutionNamed(required(body, 'solutionSlug', text()));
@@ -79,7 +79,7 @@ function requireAvailable(world: World, solution: Solution, accountId: string, r
 function requireSame(
   world: World,
   before: Installation,
-  now: Membership & { readonly body: Fields; readonly given: Partial<Inputs> },
+  now: MembershipRecord & { readonly body: BodyFields; readonly given: Partial<Inputs> },
 ): void {
   const names = ['solutionSlug', 'appName', 'region'] as const;
   const other = names.find((name) => now.body[name] !== before[name]) ?? differingInput(before.inputs, now.given);
@@ -96,7 +96,7 @@ function requireNotBeingDeleted(world: World, { components }: Installation): voi
   }
 }
 
-function install(call: Call, solution: Solution, from: Installation): Answer {
+function install(call: AreaCall, solution: Solution, from: Installation): AreaAnswer {
   const { world, failAfterComponents } = call;
   const missing = solution.components.filter(({ name }) => !from.components.some((each) => each.name === name));
   for (const { name } of missing) requireFreeAppName(world, from.accountId, appNameOf(from, name));
@@ -135,7 +135,7 @@ function createComponent(world: World, installation: Installation, component: Co
 }
 
 /** The control environment and the approved sandbox image move to another image; everything else stays. */
-function upgrade(world: World, solution: Solution, before: Installation, agentImage: string): Answer {
+function upgrade(world: World, solution: Solution, before: Installation, agentImage: string): AreaAnswer {
   const control = before.components.find(({ name }) => name === 'control');
   if (control === undefined) return done(world, solution, before);
   const app = appNamed(world, control.appId);
@@ -150,16 +150,16 @@ function upgrade(world: World, solution: Solution, before: Installation, agentIm
   return done(world, solution, installation);
 }
 
-function failed(world: World, installationId: string): Answer {
+function failed(world: World, installationId: string): AreaAnswer {
   const isTop = world.readings['solution.errorId'] === 'top';
   const kept = isTop ? { installationId } : { details: { installationId } };
   return {
     status: 500,
-    refusal: new Refusal(500, 'the installation is not complete: repeat it with its installationId', kept),
+    refusal: new RequestRefusal(500, 'the installation is not complete: repeat it with its installationId', kept),
   };
 }
 
-function done(world: World, solution: Solution, { installationId, components }: Installation): Answer {
+function done(world: World, solution: Solution, { installationId, components }: Installation): AreaAnswer {
   const id = world.readings['solution.successId'] === 'shown' ? { installationId } : {};
   const { postInstallNote } = solution;
   return ok({ ...id, ...componentsOf(world, components), postInstallNote });

@@ -1,4 +1,4 @@
-import type { Fields } from '../http/fields.ts';
+import type { BodyFields } from '../http/fields.ts';
 import { choice, object, optional, present, type Reads, required, sent, text } from '../http/fields.ts';
 import { credentials } from '../accounts/records.ts';
 import { invalid, notFound } from '../http/refusal.ts';
@@ -20,7 +20,7 @@ const agentImage: Reads<string> = (value, name) => {
 const mode = choice(['API_KEY', 'PERSONAL_SUBSCRIPTION']);
 
 /** The inputs of a request as far as they were sent; other solutions have none. */
-export function sentInputs(solution: Solution, body: Fields): Partial<Inputs> {
+export function sentInputs(solution: Solution, body: BodyFields): Partial<Inputs> {
   const given = optional(body, 'inputs', object) ?? {};
   if (solution.agentImage === undefined) return {};
   const inputs = inNames(given);
@@ -33,7 +33,7 @@ export function sentInputs(solution: Solution, body: Fields): Partial<Inputs> {
   });
 }
 
-function inNames(given: Fields): Fields {
+function inNames(given: BodyFields): BodyFields {
   return Object.fromEntries(Object.entries(given).map(([name, value]) => [`inputs.${name}`, value]));
 }
 
@@ -41,13 +41,13 @@ function inNames(given: Fields): Fields {
 export function newInputs(solution: Solution, given: Partial<Inputs>): Inputs {
   const agentAuthenticationMode = given.agentAuthenticationMode ?? 'API_KEY';
   if (agentAuthenticationMode === 'API_KEY') {
-    for (const name of solution.requiredInputs) required(given as Fields, name, text());
+    for (const name of solution.requiredInputs) required(given as BodyFields, name, text());
   }
   return { ...given, agentAuthenticationMode };
 }
 
 /** The provider key must be a credential of the account. In personal mode none is looked at. */
-export function requireProviderKey(world: World, accountId: string, body: Fields): void {
+export function requireProviderKey(world: World, accountId: string, body: BodyFields): void {
   const inputs = body['inputs'];
   if (typeof inputs !== 'object' || inputs === null) return;
   const { llmProviderKeyId, agentAuthenticationMode } = inputs as Record<string, unknown>;
@@ -61,5 +61,5 @@ export function requireProviderKey(world: World, accountId: string, body: Fields
 /** The first input that differs from what the installation was made with; the image may differ. */
 export function differingInput(saved: Inputs, given: Partial<Inputs>): string | undefined {
   const names = ['agentAuthenticationMode', 'llmProviderKeyId', 'agentPrimaryModel', 'agentSecondaryModel'] as const;
-  return names.find((name) => sent(given as Fields, name) && given[name] !== saved[name]);
+  return names.find((name) => sent(given as BodyFields, name) && given[name] !== saved[name]);
 }

@@ -1,7 +1,7 @@
 import type { Collection } from './collection.ts';
 
 /** One row before and after a transaction. */
-export interface Change {
+export interface HistoryChange {
   readonly collection: Collection<object>;
   readonly id: string;
   readonly before: object | undefined;
@@ -21,7 +21,7 @@ const longest = 50_000;
 export class History {
   #undos: Undo[] = [];
 
-  remember(at: number, changes: readonly Change[]): void {
+  remember(at: number, changes: readonly HistoryChange[]): void {
     for (const { collection, id, before } of changes) {
       if (collection.remembered) this.#undos.push({ at, collection: collection.name, id, before });
     }

@@ -19,7 +19,7 @@ import { dirname } from 'node:path';
 import { promisify } from 'node:util';
 import { crc32 } from 'node:zlib';
 
-import type { RequestLine, SavedState, Step } from './saved.ts';
+import type { RequestLine, SavedState, SavedStep } from './saved.ts';
 
 const writeTo = promisify(write);
 const syncTo = promisify(fdatasync);
@@ -27,7 +27,7 @@ const syncTo = promisify(fdatasync);
 /** The content of a state file. */
 export interface Kept {
   readonly state: unknown;
-  readonly lines: readonly (Step | RequestLine)[];
+  readonly lines: readonly (SavedStep | RequestLine)[];
   /** The end of the last whole line. */
   readonly bytes: number;
 }
@@ -49,7 +49,7 @@ export function readState(path: string): Kept | undefined {
   }
   const [head, ...rest] = texts;
   if (head === undefined) throw new Unreadable('it does not begin with a world');
-  const lines = rest.map((line, i) => parse(line, i + 2) as Step | RequestLine);
+  const lines = rest.map((line, i) => parse(line, i + 2) as SavedStep | RequestLine);
   return { state: parse(head, 1), lines, bytes: start };
 }
 
@@ -127,7 +127,7 @@ export class Journal {
   }
 
   /** Adds a commit; it is on disk once `flushed()` resolves. */
-  append(step: Step): void {
+  append(step: SavedStep): void {
     this.#add(step);
     this.#holdsCommit = true;
     if (this.#buffered > longestBuffer && this.#running === undefined) this.#flushNow();
@@ -153,7 +153,7 @@ export class Journal {
     closeSync(this.#fd);
   }
 
-  #add(line: Step | RequestLine): void {
+  #add(line: SavedStep | RequestLine): void {
     const text = lineOf(line);
     this.#buffer.push(text);
     this.#buffered += text.length;

@@ -24,7 +24,7 @@ export interface SavedWorld {
 }
 
 /** One commit as it is kept on disk: rows by collection and id, null for a removed one. */
-export interface Step {
+export interface SavedStep {
   readonly at: number;
   readonly rows: readonly (readonly [collection: string, id: string, row: object | null])[];
   readonly ledger: readonly Commit[];

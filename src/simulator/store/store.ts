@@ -5,12 +5,12 @@
 import { createHash } from 'node:crypto';
 
 import { type AnyCollection, type Collection, type Rows, Table } from './collection.ts';
-import { type Change, History } from './history.ts';
+import { type HistoryChange, History } from './history.ts';
 import type { Commit, Entry } from './ledger.ts';
 import { PackedLog } from './packed-log.ts';
 import type { Readings } from '../readings.ts';
 import { RecentChanges } from './recent.ts';
-import { type SavedWorld, settings, type Step } from './saved.ts';
+import { type SavedWorld, settings, type SavedStep } from './saved.ts';
 import { type Timer, TimerQueue, timers } from './timers.ts';
 
 /** The world as a handler sees it, inside one transaction. */
@@ -38,7 +38,7 @@ export interface World {
 export type Cause = { readonly requestSeq: number; readonly token: string } | 'control';
 
 interface Open {
-  readonly changes: Map<string, Change>;
+  readonly changes: Map<string, HistoryChange>;
   readonly entries: Entry[];
 }
 
@@ -59,7 +59,7 @@ export class Store implements World {
   /** Called, inside the transaction, with the id of an environment that is being deleted. */
   onForget: (appEnvId: string) => void = () => undefined;
   /** Called with every commit, before anything is answered. */
-  onStep: (step: Step) => void = () => undefined;
+  onStep: (step: SavedStep) => void = () => undefined;
   /** Called with every line of the ledger. */
   onLedger: (commit: Commit) => void = () => undefined;
 
@@ -114,7 +114,7 @@ export class Store implements World {
   }
 
   /** Applies one commit that was written to disk earlier. */
-  replay(step: Step): void {
+  replay(step: SavedStep): void {
     this.#now = Math.max(this.#now, step.at);
     for (const [name, id, row] of step.rows) {
       this.#tables.get(name)?.set(id, row ?? undefined);

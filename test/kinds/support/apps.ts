@@ -10,7 +10,7 @@ import {
   type AppRecord,
   type PresetItem,
 } from '../../../src/hosting/requests.ts';
-import type { Facts } from '../../../src/kinds/hosted-app/schema.ts';
+import type { HostedAppFacts } from '../../../src/kinds/hosted-app/schema.ts';
 import { print, shows, type Shown } from './pass.ts';
 
 export const presets: readonly Shown[] = [
@@ -55,7 +55,10 @@ export const source = { port: 8080, source: { git: { namespace: 'team', repo: 'm
 export const git = { gitNamespace: 'team', gitRepo: 'mine', useImage: false } as const;
 
 /** What is remembered of a bound app to which these fields were applied. */
-export function bound(fields: Readonly<Record<string, unknown>> = {}, facts: Facts = {}): Partial<Memory<Facts>> {
+export function bound(
+  fields: Readonly<Record<string, unknown>> = {},
+  facts: HostedAppFacts = {},
+): Partial<Memory<HostedAppFacts>> {
   const prints = Object.entries(fields).map(([field, value]) => [field, print(value as never)]);
   return { id: 'app_1', ownership: 'Created', applied: { generation: 1, prints: Object.fromEntries(prints) }, facts };
 }

@@ -3,7 +3,7 @@ import type { Memory } from '../../../src/engine/kind/contract/step.ts';
 import type { Read, Snapshot } from '../../../src/engine/ports.ts';
 import type { ConfigurationItem, PointItem, SourceItem } from '../../../src/hosting/requests.ts';
 import { configurationsIn } from '../../../src/hosting/requests.ts';
-import type { Facts, Spec } from '../../../src/kinds/recovery-activation/schema.ts';
+import type { RecoveryActivationFacts, RecoveryActivationSpec } from '../../../src/kinds/recovery-activation/schema.ts';
 
 /** 2026-01-01T00:00:00Z: where the wall stands when the monotonic clock shows 0. */
 export const wallStart = Date.UTC(2026, 0, 1);
@@ -12,7 +12,7 @@ export const cutoffTime = '2025-12-31T23:00:00.000Z';
 export const pointId = 'a'.repeat(64);
 
 /** The spec of an activation that nothing stands in the way of. */
-export function aSpec(more: Partial<Spec> = {}): Spec {
+export function aSpec(more: Partial<RecoveryActivationSpec> = {}): RecoveryActivationSpec {
   return {
     protectionRef: { name: 'orders' },
     configurationId,
@@ -103,7 +103,7 @@ function viewOf(world: World): View {
   };
 }
 
-export const noMemory: Memory<Facts> = {
+export const noMemory: Memory<RecoveryActivationFacts> = {
   id: undefined,
   ownership: undefined,
   binding: undefined,
@@ -114,8 +114,8 @@ export const noMemory: Memory<Facts> = {
 
 /** A pass over an activation that was taken up and may be sent. */
 export function aPass(
-  more: Partial<Omit<Pass<Spec, Facts>, 'view'>> & { readonly world?: World } = {},
-): Pass<Spec, Facts> {
+  more: Partial<Omit<Pass<RecoveryActivationSpec, RecoveryActivationFacts>, 'view'>> & { readonly world?: World } = {},
+): Pass<RecoveryActivationSpec, RecoveryActivationFacts> {
   const { world = aWorld(), ...rest } = more;
   return {
     subject: {

@@ -1,6 +1,6 @@
 import type { Memory } from '../../../src/engine/kind/contract/step.ts';
 import { appEnvsOf, type AppEnvItem } from '../../../src/hosting/requests.ts';
-import type { Facts } from '../../../src/kinds/app-environment/schema.ts';
+import type { AppEnvironmentFacts } from '../../../src/kinds/app-environment/schema.ts';
 import { print, shows, type PassOptions, type Shown } from './pass.ts';
 
 export const list = appEnvsOf('acc_1');
@@ -23,7 +23,10 @@ export function shown(change: Partial<AppEnvItem> = {}, begunAt?: number): reado
 }
 
 /** What is remembered of an environment to which these parts were sent. */
-export function deployed(parts: Readonly<Record<string, unknown>>, facts: Facts = {}): Partial<Memory<Facts>> {
+export function deployed(
+  parts: Readonly<Record<string, unknown>>,
+  facts: AppEnvironmentFacts = {},
+): Partial<Memory<AppEnvironmentFacts>> {
   const prints = Object.entries(parts).map(([field, value]) => [field, print(value as never)]);
   return {
     id: 'env_1',
@@ -33,9 +36,9 @@ export function deployed(parts: Readonly<Record<string, unknown>>, facts: Facts 
   };
 }
 
-export const fresh: Partial<Memory<Facts>> = { id: 'env_1', ownership: 'Adopted' };
+export const fresh: Partial<Memory<AppEnvironmentFacts>> = { id: 'env_1', ownership: 'Adopted' };
 export const byId = { externalId: 'env_1' };
 export const one = { ...byId, deploy: { image: 'r/x:1' } };
 export const oneSent = { deploy: { image: 'r/x:1' } };
 
-export type Row = PassOptions<Facts> & { readonly because: string; readonly comesTo: string };
+export type Row = PassOptions<AppEnvironmentFacts> & { readonly because: string; readonly comesTo: string };

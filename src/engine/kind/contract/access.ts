@@ -1,5 +1,5 @@
 /** What the engine does with the Kubernetes API besides its own kinds; the permissions are made from this list. */
-export interface Access {
+export interface KubePermission {
   readonly group: string;
   readonly resources: readonly string[];
   readonly verbs: readonly string[];
@@ -10,7 +10,7 @@ export interface Access {
 }
 
 /** Everything that the engine asks of the Kubernetes API besides its own kinds. */
-export const accesses: readonly Access[] = [
+export const accesses: readonly KubePermission[] = [
   {
     group: '',
     resources: ['secrets'],

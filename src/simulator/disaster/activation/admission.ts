@@ -1,6 +1,6 @@
 // The rules of validate, activate, discard and reset: each says yes, or why not, and changes nothing.
 import { DISCARD_AFTER_FAILED_STEPS } from '../durations.ts';
-import type { Configuration, Operation, Refused, TargetNames } from '../model.ts';
+import type { ConfigurationRecord, Operation, Refused, TargetNames } from '../model.ts';
 import { ruledOut } from '../model.ts';
 import { busyOperation, countsFailedSteps, operationOf, runningActivation } from '../operations.ts';
 import type { SelectablePoint } from '../evidence/points.ts';
@@ -8,7 +8,7 @@ import { protectedPoint, selectablePoints } from '../evidence/points.ts';
 import { sameNames } from '../protection/settings.ts';
 import { caughtUp } from '../evidence/standby.ts';
 
-function refusedAtAll(configuration: Configuration, expectedGeneration: number): Refused | undefined {
+function refusedAtAll(configuration: ConfigurationRecord, expectedGeneration: number): Refused | undefined {
   if (expectedGeneration !== configuration.generation) {
     return ruledOut('expectedGeneration is not the current generation of this configuration');
   }
@@ -16,7 +16,7 @@ function refusedAtAll(configuration: Configuration, expectedGeneration: number):
   return undefined;
 }
 
-function refusedWhileBusy(configuration: Configuration): Refused | undefined {
+function refusedWhileBusy(configuration: ConfigurationRecord): Refused | undefined {
   if (!configuration.enrolled) return ruledOut('the initial enrollment is not complete');
   const busy = busyOperation(configuration);
   if (busy !== undefined) return ruledOut(`another operation is in progress: ${busy.kind}`);
@@ -24,7 +24,7 @@ function refusedWhileBusy(configuration: Configuration): Refused | undefined {
 }
 
 /** The reason to refuse a check now, if any. A failed check that is cleaned up does not block another one. */
-export function refusedValidation(configuration: Configuration, expectedGeneration: number): Refused | undefined {
+export function refusedValidation(configuration: ConfigurationRecord, expectedGeneration: number): Refused | undefined {
   const refusal = refusedAtAll(configuration, expectedGeneration) ?? refusedWhileBusy(configuration);
   if (refusal !== undefined) return refusal;
   return protectedPoint(configuration) === undefined ? ruledOut('there is no recovery point to validate') : undefined;
@@ -53,7 +53,7 @@ export interface ActivationFacts {
 
 /** The point an activation may start from, or why it may not start. */
 export function admitActivation(
-  configuration: Configuration,
+  configuration: ConfigurationRecord,
   request: ActivationRequest,
   facts: ActivationFacts,
 ): SelectablePoint | Refused {
@@ -73,7 +73,7 @@ export function admitActivation(
   return pinned ? point : ruledOut('selectedOperationId and cutoffAt do not belong to this point');
 }
 
-function refusedRecovery(configuration: Configuration): Refused | undefined {
+function refusedRecovery(configuration: ConfigurationRecord): Refused | undefined {
   const { told, lastCheck, settings, standby } = configuration;
   if (told.engineUnavailableReason !== undefined) return ruledOut(told.engineUnavailableReason);
   if (lastCheck?.result === 'fail') return ruledOut('the latest validation failed');
@@ -83,7 +83,7 @@ function refusedRecovery(configuration: Configuration): Refused | undefined {
 }
 
 function refusedTarget(
-  configuration: Configuration,
+  configuration: ConfigurationRecord,
   { target, unusedAppName }: ActivationRequest,
   facts: ActivationFacts,
 ): Refused | undefined {
@@ -94,7 +94,7 @@ function refusedTarget(
 }
 
 /** The receiver that has settled, as a hint: it permits another check, and a recovery once the standby has caught up. */
-export function warmHints(configuration: Configuration): {
+export function warmHints(configuration: ConfigurationRecord): {
   readonly warmValidationOperationId?: string;
   readonly warmRecoveryOperationId?: string;
 } {
@@ -111,7 +111,7 @@ export type DiscardWindow = 'table' | 'errorsRule4';
 
 /** The activation that may be discarded now, or why none may. */
 export function admitDiscard(
-  configuration: Configuration,
+  configuration: ConfigurationRecord,
   request: { readonly operationId: string; readonly expectedGeneration: number },
   window: DiscardWindow,
 ): Operation | Refused {
@@ -134,7 +134,7 @@ function keepsFailing({ phase, failedSteps }: Operation): boolean {
 }
 
 /** The reason to refuse a reset, if any: an activation in progress, unless it keeps failing before promotion. */
-export function refusedReset(configuration: Configuration): Refused | undefined {
+export function refusedReset(configuration: ConfigurationRecord): Refused | undefined {
   const activation = runningActivation(configuration);
   if (activation === undefined) return undefined;
   const failing = configuration.settings.mode === 'warm' ? activation.failedSteps > 0 : keepsFailing(activation);

@@ -1,10 +1,10 @@
 // The live handoff: the one moment at which a recovered environment comes into being.
-import type { ActivationResult, Configuration, Operation, RetainedSource } from '../model.ts';
-import type { Outcome } from '../operations.ts';
+import type { ActivationResult, ConfigurationRecord, Operation, RetainedSource } from '../model.ts';
+import type { OperationOutcome } from '../operations.ts';
 import { end, unchanged } from '../operations.ts';
 
 /** The recovered environment becomes live and is named; the activation is over and cannot be discarded any more. */
-export function promote(configuration: Configuration, operation: Operation, now: number): Outcome {
+export function promote(configuration: ConfigurationRecord, operation: Operation, now: number): OperationOutcome {
   const { pinned } = operation;
   if (pinned === undefined) return unchanged(configuration);
   const engine = nativeEngine(configuration.source);
@@ -40,7 +40,7 @@ export function nativeEngine({ dockerPreset }: RetainedSource): 'postgresql' | '
 }
 
 /** The configuration without the standby that went live: its schedules end, too. */
-function withoutStandby(configuration: Configuration, now: number): Configuration {
+function withoutStandby(configuration: ConfigurationRecord, now: number): ConfigurationRecord {
   if (configuration.settings.mode === 'cold') return configuration;
   const {
     standby: _live,

@@ -1,5 +1,5 @@
 // The bodies of the calls on disaster readiness: their form only. Unknown fields are refused everywhere.
-import type { Fields, Reads } from '../../http/fields.ts';
+import type { BodyFields, Reads } from '../../http/fields.ts';
 import {
   choice,
   flag,
@@ -38,7 +38,7 @@ export interface ConfigureItem {
 const generation = number({ min: 0, whole: true });
 
 /** Reads the settings common to all items and the items, which must be of distinct environments. */
-export function configureBody(body: Fields): {
+export function configureBody(body: BodyFields): {
   readonly common: AskedSettings;
   readonly items: readonly ConfigureItem[];
 } {
@@ -93,7 +93,7 @@ const names: Reads<AskedNames> = (value, name) => {
 };
 
 /** Reads a request for an isolated check. */
-export function validateBody(body: Fields): { readonly expectedGeneration: number; readonly requestId: string } {
+export function validateBody(body: BodyFields): { readonly expectedGeneration: number; readonly requestId: string } {
   onlyFields(body, '', ['accountId', 'configurationId', 'expectedGeneration', 'requestId']);
   return {
     expectedGeneration: required(body, 'expectedGeneration', generation),
@@ -125,7 +125,7 @@ const ACTIVATE = [
 ];
 
 /** Reads an activation; a target that is left out is a matter of the rules, not of the form. */
-export function activateBody(body: Fields): ActivateBody {
+export function activateBody(body: BodyFields): ActivateBody {
   onlyFields(body, '', ACTIVATE);
   const target = body['target'] === null ? undefined : optional(body, 'target', names);
   return {
@@ -149,7 +149,7 @@ export const instant: Reads<number> = (value, name) => {
 };
 
 /** Reads a discard; it counts only with the literal acknowledgement. */
-export function discardBody(body: Fields): {
+export function discardBody(body: BodyFields): {
   readonly operationId: string;
   readonly expectedGeneration: number;
   readonly requestId: string;
@@ -171,7 +171,7 @@ export function discardBody(body: Fields): {
 }
 
 /** Reads a reset. */
-export function resetBody(body: Fields): {
+export function resetBody(body: BodyFields): {
   readonly scope: 'environment' | 'account';
   readonly confirmationName: string;
 } {

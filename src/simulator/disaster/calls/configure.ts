@@ -1,11 +1,11 @@
 // POST /disaster-readiness/configure: each item stands alone, so one that breaks a rule leaves the others as they are.
-import type { Answer, Call } from '../../area.ts';
+import type { AreaAnswer, AreaCall } from '../../area.ts';
 import { ok } from '../../area.ts';
 import { credentials } from '../../accounts/records.ts';
 import { configureBody, type ConfigureItem } from './bodies.ts';
 import { type Item, receiptItem } from '../lists/items.ts';
-import { accountOfAdmin, committed, journal, type Reference, viewOf } from './journaling.ts';
-import type { Receipt, Refused } from '../model.ts';
+import { accountOfAdmin, committed, journal, type CallReference, viewOf } from './journaling.ts';
+import type { ReceiptRecord, Refused } from '../model.ts';
 import { ruledOut } from '../model.ts';
 import { protect } from '../protection/protection.ts';
 import { keep, protectionOf } from '../rows.ts';
@@ -13,7 +13,7 @@ import { type AskedSettings, mergeSettings } from '../protection/settings.ts';
 import { regionFacts, sourceFacts } from '../surroundings.ts';
 
 /** Queues the preparation of up to 100 protections. */
-export function configure(call: Call): Answer {
+export function configure(call: AreaCall): AreaAnswer {
   const { world } = call;
   const accountId = accountOfAdmin(call);
   const { common, items } = configureBody(call.body);
@@ -21,22 +21,22 @@ export function configure(call: Call): Answer {
   return ok({ [world.readings['configure.results']]: results });
 }
 
-function resultOf({ world }: Call, { sourceAppEnvId }: ConfigureItem, result: Receipt | Refused): Item {
+function resultOf({ world }: AreaCall, { sourceAppEnvId }: ConfigureItem, result: ReceiptRecord | Refused): Item {
   return 'refused' in result
     ? { sourceAppEnvId, success: false, error: result.message }
     : { sourceAppEnvId, success: true, ...receiptItem(result, viewOf(world)) };
 }
 
 function configureOne(
-  { world }: Call,
+  { world }: AreaCall,
   accountId: string,
   common: AskedSettings,
   item: ConfigureItem,
-): Receipt | Refused {
+): ReceiptRecord | Refused {
   const { sourceAppEnvId, requestId, expectedGeneration } = item;
   const asked = mergeSettings(common, item.asked);
   const payload = payloadOf(item, asked);
-  const reference: Reference = { accountId, requestId, call: 'configure', payload };
+  const reference: CallReference = { accountId, requestId, call: 'configure', payload };
   const before = committed(world, reference);
   if (before !== undefined) return before;
   const facts = sourceFacts(world, accountId, sourceAppEnvId);
@@ -57,7 +57,7 @@ function configureOne(
   if ('refused' in outcome) return outcome;
   keep(world, outcome, requestId);
   const { configurationId, generation, activeOperationId = '' } = outcome.configuration;
-  const receipt: Receipt = { configurationId, operationId: activeOperationId, generation, phase: 'queued' };
+  const receipt: ReceiptRecord = { configurationId, operationId: activeOperationId, generation, phase: 'queued' };
   journal(world, reference, receipt);
   return receipt;
 }

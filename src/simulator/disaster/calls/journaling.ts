@@ -1,20 +1,20 @@
 // One requestId space per account over all calls: the same payload gets the committed receipt again, another is rejected.
 import { adminOf } from '../../accounts/access.ts';
-import type { Call } from '../../area.ts';
+import type { AreaCall } from '../../area.ts';
 import { onlyFields, required, text } from '../../http/fields.ts';
-import { notFound, type Refusal } from '../../http/refusal.ts';
+import { notFound, type RequestRefusal } from '../../http/refusal.ts';
 import { date, rejected } from '../../public/shape.ts';
 import type { World } from '../../store/store.ts';
-import type { View } from '../lists/items.ts';
-import type { Configuration, JournalEntry, Receipt, Refused } from '../model.ts';
+import type { ItemView } from '../lists/items.ts';
+import type { ConfigurationRecord, CallRecord, ReceiptRecord, Refused } from '../model.ts';
 import { ruledOut } from '../model.ts';
 import { callId, configurationOf, journaledCalls } from '../rows.ts';
 
 /** A call with the reference it is journaled under. */
-export type Reference = Omit<JournalEntry, 'receipt'>;
+export type CallReference = Omit<CallRecord, 'receipt'>;
 
 /** The receipt that was committed under this reference before; refused when it stands for something else. */
-export function committed(world: World, reference: Reference): Receipt | Refused | undefined {
+export function committed(world: World, reference: CallReference): ReceiptRecord | Refused | undefined {
   const entry = world.of(journaledCalls).get(callId(reference.accountId, reference.requestId));
   if (entry === undefined) return undefined;
   return entry.call === reference.call && entry.payload === reference.payload
@@ -23,17 +23,17 @@ export function committed(world: World, reference: Reference): Receipt | Refused
 }
 
 /** Commits the receipt of a call under its reference. */
-export function journal(world: World, reference: Reference, receipt: Receipt): void {
+export function journal(world: World, reference: CallReference, receipt: ReceiptRecord): void {
   world.of(journaledCalls).put({ ...reference, receipt });
 }
 
 /** Turns a refusal of the rules into the answer to a request. */
-export function asRefusal(world: World, { refused, message }: Refused): Refusal {
+export function asRefusal(world: World, { refused, message }: Refused): RequestRefusal {
   return refused === 'unknown' ? notFound(message) : rejected(world, message);
 }
 
 /** The account whose admin is calling, for a call whose fields are all in the body. */
-export function accountOfAdmin(call: Call): string {
+export function accountOfAdmin(call: AreaCall): string {
   const accountId = required(call.body, 'accountId', text());
   adminOf(call, accountId);
   onlyFields(call.query, 'query', []);
@@ -41,14 +41,14 @@ export function accountOfAdmin(call: Call): string {
 }
 
 /** The configuration that a request of this account names. */
-export function configurationNamed(world: World, accountId: string, configurationId: string): Configuration {
+export function configurationNamed(world: World, accountId: string, configurationId: string): ConfigurationRecord {
   const configuration = configurationOf(world, configurationId);
   if (configuration?.accountId !== accountId) throw notFound('configuration not found');
   return configuration;
 }
 
 /** The present readings that shape items and receipts. */
-export function viewOf(world: World): View {
+export function viewOf(world: World): ItemView {
   return {
     now: world.now,
     date: (at) => date(world, at),

@@ -1,7 +1,7 @@
 // POST /disaster-readiness/reset: the way out of everything. It carries no requestId: it is pinned by a name, and repeated
 // until nothing is left to do.
 import { accountNamed } from '../../accounts/access.ts';
-import type { Answer, Call } from '../../area.ts';
+import type { AreaAnswer, AreaCall } from '../../area.ts';
 import { ok } from '../../area.ts';
 import { required, text } from '../../http/fields.ts';
 import { notFound } from '../../http/refusal.ts';
@@ -10,13 +10,13 @@ import type { World } from '../../store/store.ts';
 import { refusedReset } from '../activation/admission.ts';
 import { resetBody } from './bodies.ts';
 import { accountOfAdmin, asRefusal } from './journaling.ts';
-import type { Configuration } from '../model.ts';
+import type { ConfigurationRecord } from '../model.ts';
 import { fence, ownedDestinations, wiped } from '../activation/recovery.ts';
 import { configurationOf, configurations, keep, protectionOf, wipe } from '../rows.ts';
 import { sourceFacts } from '../surroundings.ts';
 
 /** Wipes the protection of one environment or of a whole account. */
-export function reset(call: Call): Answer {
+export function reset(call: AreaCall): AreaAnswer {
   const { world } = call;
   const accountId = accountOfAdmin(call);
   const account = accountNamed(world, accountId);
@@ -30,11 +30,11 @@ export function reset(call: Call): Answer {
 
 interface NamedEnvironment {
   readonly name: string;
-  readonly protections: readonly Configuration[];
+  readonly protections: readonly ConfigurationRecord[];
 }
 
 /** The environment to reset; one that is gone is still known by what its protection remembers. */
-function environmentOf({ world, body }: Call, accountId: string): NamedEnvironment {
+function environmentOf({ world, body }: AreaCall, accountId: string): NamedEnvironment {
   const sourceAppEnvId = required(body, 'sourceAppEnvId', text());
   const protection = protectionOf(world, sourceAppEnvId);
   const owned = protection?.accountId === accountId ? protection : undefined;
@@ -43,14 +43,14 @@ function environmentOf({ world, body }: Call, accountId: string): NamedEnvironme
   return { name: source.environmentName, protections: owned === undefined ? [] : [owned] };
 }
 
-function protectionsOf(world: World, accountId: string): readonly Configuration[] {
+function protectionsOf(world: World, accountId: string): readonly ConfigurationRecord[] {
   return world
     .of(configurations)
     .where('account', accountId)
     .flatMap(({ configurationId }) => configurationOf(world, configurationId) ?? []);
 }
 
-function wipeAll(world: World, protections: readonly Configuration[]): Answer {
+function wipeAll(world: World, protections: readonly ConfigurationRecord[]): AreaAnswer {
   if (protections.length === 0 && world.readings['reset.repeat'] === 'notFound') {
     throw notFound('there is no protection to reset');
   }
@@ -67,7 +67,7 @@ function wipeAll(world: World, protections: readonly Configuration[]): Answer {
 }
 
 /** The work is fenced and stays so, but nothing is deleted yet: the same reset has to be sent again. */
-function pending(world: World, protections: readonly Configuration[]): Answer {
+function pending(world: World, protections: readonly ConfigurationRecord[]): AreaAnswer {
   for (const protection of protections) keep(world, fence(protection, world.now));
   const refusal = rejected(world, 'the cleanup at the provider is pending: retry the same reset');
   return { status: refusal.status, refusal };

@@ -1,6 +1,6 @@
 // POST validate, activate and discard-activation: each commits one operation under its requestId and answers with a
 // receipt, which says that the work is journaled, not that it is done.
-import type { Answer, Call } from '../../area.ts';
+import type { AreaAnswer, AreaCall } from '../../area.ts';
 import { ok } from '../../area.ts';
 import { required, text } from '../../http/fields.ts';
 import { invalid } from '../../http/refusal.ts';
@@ -16,23 +16,23 @@ import {
   committed,
   configurationNamed,
   journal,
-  type Reference,
+  type CallReference,
   viewOf,
 } from './journaling.ts';
-import type { Configuration, Receipt, Refused } from '../model.ts';
-import type { Outcome } from '../operations.ts';
+import type { ConfigurationRecord, ReceiptRecord, Refused } from '../model.ts';
+import type { OperationOutcome } from '../operations.ts';
 import { operationOf } from '../operations.ts';
 import { acceptActivation, acceptDiscard } from '../activation/recovery.ts';
 import { keep } from '../rows.ts';
 import { settleNames } from '../protection/settings.ts';
 import { activationFacts, momentOf } from '../surroundings.ts';
 
-interface Accepted extends Outcome {
+interface Accepted extends OperationOutcome {
   readonly operationId: string;
 }
 
 /** Asks for an isolated check of the protected point. */
-export function validate(call: Call): Answer {
+export function validate(call: AreaCall): AreaAnswer {
   const { world } = call;
   const { accountId, configuration } = named(call);
   const { expectedGeneration, requestId } = validateBody(call.body);
@@ -46,7 +46,7 @@ export function validate(call: Call): Answer {
 }
 
 /** Asks for a recovered environment to become live. */
-export function activate(call: Call): Answer {
+export function activate(call: AreaCall): AreaAnswer {
   const { world } = call;
   const { accountId, configuration } = named(call);
   const body = activateBody(call.body);
@@ -61,7 +61,7 @@ export function activate(call: Call): Answer {
   return ok(activationReceipt(world, receipt));
 }
 
-function activationRequest(world: World, configuration: Configuration, body: ActivateBody): ActivationRequest {
+function activationRequest(world: World, configuration: ConfigurationRecord, body: ActivateBody): ActivationRequest {
   if (body.target === undefined) throw rejected(world, 'an activation needs a target');
   const target = settleNames(body.target, configuration.source);
   if (target === undefined) throw invalid('target needs envName, and appName where a new app is created');
@@ -71,7 +71,7 @@ function activationRequest(world: World, configuration: Configuration, body: Act
   return { expectedGeneration, selectedOperationId, pointId, cutoffAt, target, ...unused, writerSafetyAcknowledged };
 }
 
-function activationReceipt(world: World, receipt: Receipt): unknown {
+function activationReceipt(world: World, receipt: ReceiptRecord): unknown {
   switch (world.readings['activate.receipt']) {
     case 'full':
       return receiptItem(receipt, viewOf(world));
@@ -83,7 +83,7 @@ function activationReceipt(world: World, receipt: Receipt): unknown {
 }
 
 /** Gives an activation up before it is live. */
-export function discardActivation(call: Call): Answer {
+export function discardActivation(call: AreaCall): AreaAnswer {
   const { world } = call;
   const { accountId, configuration } = named(call);
   const { requestId, ...request } = discardBody(call.body);
@@ -97,18 +97,18 @@ export function discardActivation(call: Call): Answer {
   return ok(receiptItem(receipt, viewOf(world)));
 }
 
-function named(call: Call): { readonly accountId: string; readonly configuration: Configuration } {
+function named(call: AreaCall): { readonly accountId: string; readonly configuration: ConfigurationRecord } {
   const accountId = accountOfAdmin(call);
   const configurationId = required(call.body, 'configurationId', text());
   return { accountId, configuration: configurationNamed(call.world, accountId, configurationId) };
 }
 
-function payloadOf({ configurationId }: Configuration, ...rest: readonly unknown[]): string {
+function payloadOf({ configurationId }: ConfigurationRecord, ...rest: readonly unknown[]): string {
   return JSON.stringify([configurationId, ...rest]);
 }
 
 /** The committed receipt of this reference; when there is none yet, what is asked for is carried out and committed. */
-function once(world: World, reference: Reference, carryOut: () => Accepted | Refused): Receipt {
+function once(world: World, reference: CallReference, carryOut: () => Accepted | Refused): ReceiptRecord {
   const before = committed(world, reference);
   const result = before ?? carryOut();
   if ('refused' in result) throw asRefusal(world, result);
@@ -116,11 +116,11 @@ function once(world: World, reference: Reference, carryOut: () => Accepted | Ref
   keep(world, result, reference.requestId);
   const { configurationId, generation } = result.configuration;
   const phase = operationOf(result.configuration, result.operationId)?.phase ?? 'queued';
-  const receipt: Receipt = { configurationId, operationId: result.operationId, generation, phase };
+  const receipt: ReceiptRecord = { configurationId, operationId: result.operationId, generation, phase };
   journal(world, reference, receipt);
   return receipt;
 }
 
-function withLatest(outcome: Outcome): Accepted {
+function withLatest(outcome: OperationOutcome): Accepted {
   return { ...outcome, operationId: outcome.configuration.operations.at(-1)?.operationId ?? '' };
 }

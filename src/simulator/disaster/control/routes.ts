@@ -1,7 +1,7 @@
 // The control surface of disaster readiness: changes the circumstances of a configuration, and takes snapshots.
-import type { Answer, ControlCall } from '../../area.ts';
+import type { AreaAnswer, ControlCall } from '../../area.ts';
 import { ok } from '../../area.ts';
-import type { Fields, Reads } from '../../http/fields.ts';
+import type { BodyFields, Reads } from '../../http/fields.ts';
 import {
   choice,
   flag,
@@ -19,7 +19,7 @@ import { instant } from '../calls/bodies.ts';
 import { snapshot } from '../progress/schedule.ts';
 import { configurationItem, pointItem } from '../lists/items.ts';
 import { viewOf } from '../calls/journaling.ts';
-import type { Configuration, PendingCleanup, ToldReadiness, ValidationCleanup } from '../model.ts';
+import type { ConfigurationRecord, CleanupRecord, ToldReadiness, ValidationCleanup } from '../model.ts';
 import { PHASES } from '../model.ts';
 import { andThen, unchanged } from '../operations.ts';
 import { selectablePoints } from '../evidence/points.ts';
@@ -30,7 +30,7 @@ import { tell, type Telling } from './tell.ts';
 const MOST_SNAPSHOTS = 1_000;
 
 /** Changes the circumstances of a configuration. */
-export function tellConfiguration(call: ControlCall): Answer {
+export function tellConfiguration(call: ControlCall): AreaAnswer {
   const { world } = call;
   const configuration = named(call);
   const telling = tellingOf(call.body);
@@ -42,7 +42,7 @@ export function tellConfiguration(call: ControlCall): Answer {
 }
 
 /** Takes snapshots now, a millisecond apart so that they can be told apart. */
-export function takeSnapshots(call: ControlCall): Answer {
+export function takeSnapshots(call: ControlCall): AreaAnswer {
   const { world, body } = call;
   const configuration = named(call);
   onlyFields(body, '', ['count']);
@@ -62,7 +62,7 @@ export function takeSnapshots(call: ControlCall): Answer {
   });
 }
 
-function named({ world, id }: ControlCall): Configuration {
+function named({ world, id }: ControlCall): ConfigurationRecord {
   const configuration = configurationOf(world, id);
   if (configuration === undefined) throw notFound(`there is no configuration "${id}"`);
   return configuration;
@@ -83,7 +83,7 @@ const FIELDS = [
   'firstCopyBytes',
 ];
 
-function tellingOf(body: Fields): Telling {
+function tellingOf(body: BodyFields): Telling {
   onlyFields(body, '', FIELDS);
   return present({
     readiness: optional(body, 'readiness', orNull(readiness)),
@@ -127,7 +127,7 @@ const standby: Reads<NonNullable<Telling['standby']>> = (value, name) => {
 
 const count = number({ min: 0, whole: true });
 
-const pendingCleanup: Reads<PendingCleanup> = (value, name) => {
+const pendingCleanup: Reads<CleanupRecord> = (value, name) => {
   const said = object(value, name);
   onlyFields(said, name, ['pendingCount', 'retainedDiskCount', 'retryingCount', 'earliestRetentionUntil']);
   return present({

@@ -2,10 +2,10 @@
 // that one request can set the stage, take a step and say what readiness is afterwards.
 import { beginCheckCleanup, completeCheck, returnToProtection, step } from '../progress/steps.ts';
 import { completeEnrolment } from '../protection/enrolment.ts';
-import type { CheckResult, Configuration, Operation, PendingCleanup, Phase, StandbyShape } from '../model.ts';
-import type { Refused, Standby, Told, ToldReadiness, ValidationCleanup } from '../model.ts';
+import type { CheckResult, ConfigurationRecord, Operation, CleanupRecord, Phase, StandbyShape } from '../model.ts';
+import type { Refused, Standby, DisclosedRecord, ToldReadiness, ValidationCleanup } from '../model.ts';
 import { ruledOut } from '../model.ts';
-import type { Moment, Outcome } from '../operations.ts';
+import type { OperationMoment, OperationOutcome } from '../operations.ts';
 import { andThen, busyOperation, end, enter, unchanged } from '../operations.ts';
 import { promote } from '../activation/promotion.ts';
 import { applyNext, finishChange, withFirstCopyAgain } from '../evidence/standby.ts';
@@ -21,18 +21,22 @@ export interface Telling {
   readonly nextPhase?: boolean;
   readonly setPhase?: Phase;
   readonly nextValidation?: CheckResult | null;
-  readonly pendingCleanup?: PendingCleanup | null;
+  readonly pendingCleanup?: CleanupRecord | null;
   readonly validationCleanup?: ValidationCleanup | null;
   readonly applySeconds?: number;
   readonly firstCopyBytes?: number;
 }
 
 /** Applies one request of the control surface to a configuration. */
-export function tell(configuration: Configuration, telling: Telling, moment: Moment): Outcome | Refused {
+export function tell(
+  configuration: ConfigurationRecord,
+  telling: Telling,
+  moment: OperationMoment,
+): OperationOutcome | Refused {
   const circumstances = { ...configuration, told: toldFrom(configuration, telling) };
   const shaped = tellStandby(circumstances, telling, moment.now);
   if ('refused' in shaped) return shaped;
-  let outcome: Outcome | Refused = { configuration: shaped, happenings: [{ kind: 'configuration.told' }] };
+  let outcome: OperationOutcome | Refused = { configuration: shaped, happenings: [{ kind: 'configuration.told' }] };
   if (telling.validationCleanup === null) outcome = andThen(outcome, (current) => verifyCleanup(current, moment.now));
   const { setPhase } = telling;
   if (setPhase !== undefined) outcome = thenIfBusy(outcome, (current, busy) => moveTo(current, busy, setPhase, moment));
@@ -43,15 +47,15 @@ export function tell(configuration: Configuration, telling: Telling, moment: Mom
 }
 
 function thenIfBusy(
-  outcome: Outcome,
-  next: (configuration: Configuration, busy: Operation) => Outcome,
-): Outcome | Refused {
+  outcome: OperationOutcome,
+  next: (configuration: ConfigurationRecord, busy: Operation) => OperationOutcome,
+): OperationOutcome | Refused {
   const busy = busyOperation(outcome.configuration);
   if (busy === undefined) return ruledOut('this configuration has no operation in progress');
   return andThen(outcome, (configuration) => next(configuration, busy));
 }
 
-function toldFrom(configuration: Configuration, telling: Telling): Told {
+function toldFrom(configuration: ConfigurationRecord, telling: Telling): DisclosedRecord {
   const { told } = configuration;
   const { engineUnavailableReason, nextValidation, pendingCleanup, validationCleanup, failingOperationId, ...rest } =
     told;
@@ -80,13 +84,16 @@ function kept<Name extends string, Value>(
   return (value === undefined ? {} : { [name]: value }) as { readonly [Key in Name]?: Value };
 }
 
-function tellReadiness(configuration: Configuration, said: ToldReadiness | null | undefined): Configuration {
+function tellReadiness(
+  configuration: ConfigurationRecord,
+  said: ToldReadiness | null | undefined,
+): ConfigurationRecord {
   if (said === undefined) return configuration;
   const computed = withoutToldReadiness(configuration);
   return said === null ? computed : { ...computed, told: { ...computed.told, readiness: said } };
 }
 
-function tellStandby(configuration: Configuration, telling: Telling, now: number): Configuration | Refused {
+function tellStandby(configuration: ConfigurationRecord, telling: Telling, now: number): ConfigurationRecord | Refused {
   const { standby, told } = configuration;
   if (telling.standby === undefined && telling.firstCopyBytes === undefined) return configuration;
   if (standby === undefined) {
@@ -116,14 +123,14 @@ function reasonOf(shape: StandbyShape, before: StandbyShape, reason: string | un
   return shape === 'seedBoost' ? 'catchingUp' : 'standardTooSlow';
 }
 
-function verifyCleanup(configuration: Configuration, now: number): Outcome {
+function verifyCleanup(configuration: ConfigurationRecord, now: number): OperationOutcome {
   const busy = busyOperation(configuration);
   return busy?.check === 'cleanupUnverifiable' && busy.phase === 'cleaning'
     ? completeCheck(configuration, busy, now)
     : unchanged(configuration);
 }
 
-function stepNow(configuration: Configuration, busy: Operation, moment: Moment): Outcome {
+function stepNow(configuration: ConfigurationRecord, busy: Operation, moment: OperationMoment): OperationOutcome {
   const { failSteps, failingOperationId } = configuration.told;
   if (failSteps > 0 && failingOperationId === busy.operationId) return step(configuration, busy, moment);
   if (busy.phase === 'cleaning' && busy.kind === 'validation') return completeCheck(configuration, busy, moment.now);
@@ -133,7 +140,12 @@ function stepNow(configuration: Configuration, busy: Operation, moment: Moment):
   return andThen(ready, (current) => step(current, busy, moment));
 }
 
-function moveTo(configuration: Configuration, busy: Operation, phase: Phase, moment: Moment): Outcome {
+function moveTo(
+  configuration: ConfigurationRecord,
+  busy: Operation,
+  phase: Phase,
+  moment: OperationMoment,
+): OperationOutcome {
   const { now } = moment;
   if (phase === 'succeeded') return succeed(configuration, busy, moment);
   if (phase === 'failed') return fail(configuration, busy, now);
@@ -142,7 +154,7 @@ function moveTo(configuration: Configuration, busy: Operation, phase: Phase, mom
     : enter(configuration, busy, phase, now);
 }
 
-function succeed(configuration: Configuration, busy: Operation, moment: Moment): Outcome {
+function succeed(configuration: ConfigurationRecord, busy: Operation, moment: OperationMoment): OperationOutcome {
   switch (busy.kind) {
     case 'enrolment':
       return completeEnrolment(configuration, busy, moment);
@@ -153,7 +165,7 @@ function succeed(configuration: Configuration, busy: Operation, moment: Moment):
   }
 }
 
-function fail(configuration: Configuration, busy: Operation, now: number): Outcome {
+function fail(configuration: ConfigurationRecord, busy: Operation, now: number): OperationOutcome {
   switch (busy.kind) {
     case 'enrolment':
       return end(configuration, busy, 'failed', now);

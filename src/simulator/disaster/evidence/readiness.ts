@@ -1,6 +1,6 @@
 // Readiness is evaluated from evidence when it is asked for; unknown, expired or failed evidence is never ready.
 import { EXCUSE_MS, VALIDATION_EXPIRES_AFTER_INTERVALS } from '../durations.ts';
-import type { Configuration, RecoveryPoint } from '../model.ts';
+import type { ConfigurationRecord, RecoveryPoint } from '../model.ts';
 import { protectedPoint } from './points.ts';
 import { fallenBehind, makesNoProgress } from './standby.ts';
 import { isExcuse } from './told.ts';
@@ -15,7 +15,7 @@ export interface Readiness {
 }
 
 /** Evaluates the readiness of a configuration from its evidence at this moment. */
-export function readinessAt(configuration: Configuration, now: number): Readiness {
+export function readinessAt(configuration: ConfigurationRecord, now: number): Readiness {
   const point = protectedPoint(configuration);
   const age = point === undefined ? {} : { cutoffAt: point.cutoffAt, recoveryPointAgeMs: now - point.cutoffAt };
   const warnings = configuration.told.readiness?.warnings ?? warningsOf(configuration);
@@ -26,7 +26,7 @@ type Verdict = Pick<Readiness, 'state' | 'reason'>;
 
 const READY: Verdict = { state: 'ready' };
 
-function verdict(configuration: Configuration, point: RecoveryPoint | undefined, now: number): Verdict {
+function verdict(configuration: ConfigurationRecord, point: RecoveryPoint | undefined, now: number): Verdict {
   if (configuration.fencedAt !== undefined) return needsAttention('resetPending');
   const told = configuration.told.readiness;
   if (told !== undefined) return outlastsExcuse(configuration, toldVerdict(told.state, told.reason), point, now);
@@ -48,7 +48,7 @@ function toldVerdict(state: string, reason: string | undefined): Verdict {
   return reason === undefined ? { state } : { state, reason };
 }
 
-function fromEnrolment(configuration: Configuration): Verdict | undefined {
+function fromEnrolment(configuration: ConfigurationRecord): Verdict | undefined {
   const enrolments = configuration.operations.filter(({ kind }) => kind === 'enrolment');
   const latest = enrolments.at(-1);
   if (latest?.outcome === 'failed') return { state: 'failed', reason: 'enrolmentFailed' };
@@ -56,13 +56,17 @@ function fromEnrolment(configuration: Configuration): Verdict | undefined {
   return preparing || !configuration.enrolled ? { state: 'preparing' } : undefined;
 }
 
-function fromLastCheck({ lastCheck }: Configuration): Verdict | undefined {
+function fromLastCheck({ lastCheck }: ConfigurationRecord): Verdict | undefined {
   if (lastCheck?.result === 'fail') return { state: 'failed', reason: 'validationFailed' };
   if (lastCheck?.result === 'cleanupUnverifiable') return needsAttention('cleanupUnverifiable');
   return undefined;
 }
 
-function fromStandby(configuration: Configuration, point: RecoveryPoint | undefined, now: number): Verdict | undefined {
+function fromStandby(
+  configuration: ConfigurationRecord,
+  point: RecoveryPoint | undefined,
+  now: number,
+): Verdict | undefined {
   const { settings, standby } = configuration;
   if (settings.mode === 'cold') return undefined;
   if (standby === undefined) return needsAttention('standbyActivated');
@@ -72,13 +76,17 @@ function fromStandby(configuration: Configuration, point: RecoveryPoint | undefi
   return outlastsExcuse(configuration, needsAttention('catchingUp'), point, now);
 }
 
-function fromAge(configuration: Configuration, point: RecoveryPoint | undefined, now: number): Verdict | undefined {
+function fromAge(
+  configuration: ConfigurationRecord,
+  point: RecoveryPoint | undefined,
+  now: number,
+): Verdict | undefined {
   if (!isOlderThan(point, configuration.settings.rpoTargetMs, now)) return undefined;
   const excused = configuration.rollover === undefined ? 'rpoExceeded' : 'chainRollover';
   return outlastsExcuse(configuration, needsAttention(excused), point, now);
 }
 
-function fromValidationAge({ lastCheck, settings }: Configuration, now: number): Verdict | undefined {
+function fromValidationAge({ lastCheck, settings }: ConfigurationRecord, now: number): Verdict | undefined {
   const at = lastCheck?.at ?? Number.NEGATIVE_INFINITY;
   const expired = now - at > VALIDATION_EXPIRES_AFTER_INTERVALS * settings.validationIntervalMs;
   return expired ? needsAttention('validationExpired') : undefined;
@@ -86,7 +94,7 @@ function fromValidationAge({ lastCheck, settings }: Configuration, now: number):
 
 /** A rollover or a standby catching up is the reason for so long; then it is the missed target itself. */
 function outlastsExcuse(
-  configuration: Configuration,
+  configuration: ConfigurationRecord,
   said: Verdict,
   point: RecoveryPoint | undefined,
   now: number,
@@ -99,7 +107,7 @@ function isOlderThan(point: RecoveryPoint | undefined, ageMs: number, now: numbe
   return point === undefined || now - point.cutoffAt > ageMs;
 }
 
-function warningsOf({ standby }: Configuration): readonly string[] {
+function warningsOf({ standby }: ConfigurationRecord): readonly string[] {
   if (standby?.shape === 'seedBoost') return ['seedBoost'];
   return standby?.shape === 'sustained' ? ['sustainedStandby'] : [];
 }

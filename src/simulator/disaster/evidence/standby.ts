@@ -10,14 +10,14 @@ import {
   STANDBY_RESTART_MS,
   STEP_RETRY_MS,
 } from '../durations.ts';
-import type { Configuration, Standby, StandbyShape, Told } from '../model.ts';
-import { type Outcome, unchanged } from '../operations.ts';
+import type { ConfigurationRecord, Standby, StandbyShape, DisclosedRecord } from '../model.ts';
+import { type OperationOutcome, unchanged } from '../operations.ts';
 import { withEvidence } from './told.ts';
 
 /** A standby that has everything before it; `backlog` names the point its first copy brings. */
 export function newStandby(
   ids: Pick<Standby, 'targetAppEnvId' | 'targetAppId'>,
-  told: Told,
+  told: DisclosedRecord,
   backlog: Standby['backlog'],
   now: number,
 ): Standby {
@@ -34,7 +34,7 @@ export function newStandby(
 }
 
 /** Starts the first copy over, of the size the control surface told. */
-export function withFirstCopyAgain(standby: Standby, told: Told, now: number): Standby {
+export function withFirstCopyAgain(standby: Standby, told: DisclosedRecord, now: number): Standby {
   const { applying: _stopped, reason: _reason, ...rest } = standby;
   const first = standby.backlog.length > 0 ? standby.backlog : appliedAgain(standby);
   return { ...rest, ...shapeOfFirstCopy(told), firstCopyDone: false, backlog: first, quickChanges: 0, progressAt: now };
@@ -44,14 +44,14 @@ function appliedAgain({ appliedPointId, lastApplyBytes }: Standby): Standby['bac
   return appliedPointId === undefined ? [] : [{ pointId: appliedPointId, bytes: lastApplyBytes ?? 0 }];
 }
 
-function shapeOfFirstCopy({ firstCopyBytes }: Told): Pick<Standby, 'shape' | 'reason'> {
+function shapeOfFirstCopy({ firstCopyBytes }: DisclosedRecord): Pick<Standby, 'shape' | 'reason'> {
   return firstCopyBytes >= LARGE_FIRST_COPY_BYTES
     ? { shape: 'seedBoost', reason: 'catchingUp' }
     : { shape: 'standard' };
 }
 
 /** Begins to apply the next change if there is one and none is being applied. */
-export function applyNext(configuration: Configuration, now: number): Configuration {
+export function applyNext(configuration: ConfigurationRecord, now: number): ConfigurationRecord {
   const { standby, told } = configuration;
   const [change] = standby?.backlog ?? [];
   if (standby === undefined || change === undefined || standby.applying !== undefined || standby.heldBehind) {
@@ -66,12 +66,12 @@ export function applyNext(configuration: Configuration, now: number): Configurat
   };
 }
 
-function firstCopyMs({ firstCopyBytes }: Told): number {
+function firstCopyMs({ firstCopyBytes }: DisclosedRecord): number {
   return Math.max(1, Math.ceil(firstCopyBytes / FIRST_COPY_BYTES_PER_SECOND)) * SECOND;
 }
 
 /** The change in hand is applied: the point it brings is the protected one now. */
-export function finishChange(configuration: Configuration, now: number): Outcome {
+export function finishChange(configuration: ConfigurationRecord, now: number): OperationOutcome {
   const { standby, told, settings } = configuration;
   const [change, ...rest] = standby?.backlog ?? [];
   if (standby?.applying === undefined || change === undefined) return unchanged(configuration);
@@ -101,7 +101,7 @@ export function finishChange(configuration: Configuration, now: number): Outcome
 }
 
 /** The region of the standby is down: the change in hand is tried again later. */
-export function postponeChange(configuration: Configuration, now: number): Outcome {
+export function postponeChange(configuration: ConfigurationRecord, now: number): OperationOutcome {
   const { standby } = configuration;
   if (standby?.applying === undefined) return unchanged(configuration);
   const applying = { ...standby.applying, doneAt: now + STEP_RETRY_MS };
@@ -143,7 +143,7 @@ export function fallenBehind(standby: Standby): boolean {
  * No change was applied for several snapshot intervals although some are waiting. A standby that was told to have fallen
  * behind is taken to make progress as long as its configuration is not held.
  */
-export function makesNoProgress({ standby, settings, told }: Configuration, now: number): boolean {
+export function makesNoProgress({ standby, settings, told }: ConfigurationRecord, now: number): boolean {
   if (standby === undefined || standby.backlog.length === 0) return false;
   if (standby.heldBehind && !told.hold) return false;
   const applyingSince = standby.applying?.startedAt ?? standby.progressAt;

@@ -1,5 +1,5 @@
 // The readiness that the control surface told a configuration, and how long it holds.
-import type { Configuration } from '../model.ts';
+import type { ConfigurationRecord } from '../model.ts';
 
 /** A rollover of the chain, or a standby catching up: the reasons that excuse a missed RPO target for a while. */
 export function isExcuse(state: string, reason: string | undefined): boolean {
@@ -7,17 +7,17 @@ export function isExcuse(state: string, reason: string | undefined): boolean {
 }
 
 /** While a chain is said to be rolled over or a standby to catch up, no new point comes of its own. */
-export function standsStill({ told: { readiness } }: Configuration): boolean {
+export function standsStill({ told: { readiness } }: ConfigurationRecord): boolean {
   return readiness !== undefined && isExcuse(readiness.state, readiness.reason);
 }
 
 /** From now on readiness is computed again. */
-export function withoutToldReadiness(configuration: Configuration): Configuration {
+export function withoutToldReadiness(configuration: ConfigurationRecord): ConfigurationRecord {
   const { readiness: _told, ...told } = configuration.told;
   return { ...configuration, told };
 }
 
 /** New evidence ends what was told, unless that was an excuse: those end with a new point only. */
-export function withEvidence(configuration: Configuration): Configuration {
+export function withEvidence(configuration: ConfigurationRecord): ConfigurationRecord {
   return standsStill(configuration) ? configuration : withoutToldReadiness(configuration);
 }

@@ -4,11 +4,11 @@ import { warmHints } from '../activation/admission.ts';
 import type { RegionFacts, SourceFacts } from '../protection/eligibility.ts';
 import { eligibleDestinations, unsupportedReasons } from '../protection/eligibility.ts';
 import type {
-  Configuration,
+  ConfigurationRecord,
   Operation,
-  PendingCleanup,
+  CleanupRecord,
   Phase,
-  Receipt,
+  ReceiptRecord,
   RetainedDisk,
   ValidationCleanup,
 } from '../model.ts';
@@ -23,7 +23,7 @@ import { caughtUp } from '../evidence/standby.ts';
 export type Item = Readonly<Record<string, unknown>>;
 
 /** The present moment and the readings that shape items and receipts. */
-export interface View {
+export interface ItemView {
   readonly now: number;
   readonly date: (at: number) => string;
   readonly opaquePhases: boolean;
@@ -42,12 +42,12 @@ export interface TargetEnvironment {
 export function sourceItem(
   facts: SourceFacts,
   about: {
-    readonly configuration?: Configuration;
+    readonly configuration?: ConfigurationRecord;
     readonly target?: TargetEnvironment;
     readonly regions: readonly RegionFacts[];
     readonly disks: readonly RetainedDisk[];
   },
-  view: View,
+  view: ItemView,
 ): Item {
   const reasons = unsupportedReasons(facts, about.regions);
   const destinations = eligibleDestinations(facts, about.regions);
@@ -83,7 +83,11 @@ function volumesOf({ volumes }: SourceFacts, reasons: readonly string[]): readon
 const NO_HINTS = { warmValidationOperationId: undefined, warmRecoveryOperationId: undefined };
 
 /** A protection with its readiness as of now. */
-export function configurationItem(configuration: Configuration, disks: readonly RetainedDisk[], view: View): Item {
+export function configurationItem(
+  configuration: ConfigurationRecord,
+  disks: readonly RetainedDisk[],
+  view: ItemView,
+): Item {
   const { settings, target, told, nextSnapshotAt, nextValidationAt } = configuration;
   return {
     configurationId: configuration.configurationId,
@@ -108,7 +112,7 @@ export function configurationItem(configuration: Configuration, disks: readonly 
   };
 }
 
-function settingsOf({ settings, target }: Configuration): Item {
+function settingsOf({ settings, target }: ConfigurationRecord): Item {
   const { storage, ...plain } = settings;
   const credential = {
     inherited: {},
@@ -118,13 +122,13 @@ function settingsOf({ settings, target }: Configuration): Item {
   return { ...plain, ...credential[storage.kind], target };
 }
 
-function readinessOf(configuration: Configuration, view: View): Item {
+function readinessOf(configuration: ConfigurationRecord, view: ItemView): Item {
   const { state, reason, warnings, cutoffAt, recoveryPointAgeMs } = readinessAt(configuration, view.now);
   const word = state === 'ready' ? view.readyWord : state;
   return { state: word, reason, warnings, cutoffAt: dated(cutoffAt, view), recoveryPointAgeMs };
 }
 
-function activeOf(configuration: Configuration, view: View): Item {
+function activeOf(configuration: ConfigurationRecord, view: ItemView): Item {
   const active = operationOf(configuration, configuration.activeOperationId);
   if (active === undefined) return { activeOperationId: undefined, activeOperation: undefined };
   const { operationId, kind, phase, failedSteps, pinned } = active;
@@ -140,7 +144,10 @@ function activeOf(configuration: Configuration, view: View): Item {
   return { activeOperationId: operationId, activeOperation };
 }
 
-function validationCleanupOf({ observedAt, retentionUntil, retentionPending }: ValidationCleanup, view: View): Item {
+function validationCleanupOf(
+  { observedAt, retentionUntil, retentionPending }: ValidationCleanup,
+  view: ItemView,
+): Item {
   return {
     observedAt: view.date(observedAt),
     retentionUntil: dated(retentionUntil, view),
@@ -148,7 +155,7 @@ function validationCleanupOf({ observedAt, retentionUntil, retentionPending }: V
   };
 }
 
-function activity(operation: Operation, view: View): Item {
+function activity(operation: Operation, view: ItemView): Item {
   const { operationId, kind, phase, outcome, startedAt, endedAt, pinned } = operation;
   return {
     operationId,
@@ -161,7 +168,7 @@ function activity(operation: Operation, view: View): Item {
   };
 }
 
-function standbyOf({ standby }: Configuration): Item | undefined {
+function standbyOf({ standby }: ConfigurationRecord): Item | undefined {
   if (standby === undefined) return undefined;
   const { shape, reason, lastApplySeconds, lastApplyBytes } = standby;
   return {
@@ -173,21 +180,21 @@ function standbyOf({ standby }: Configuration): Item | undefined {
   };
 }
 
-function resultOf({ activationResult }: Configuration, view: View): Item | undefined {
+function resultOf({ activationResult }: ConfigurationRecord, view: ItemView): Item | undefined {
   if (activationResult === undefined) return undefined;
   const { cutoffAt, completedAt, ...result } = activationResult;
   return { ...result, cutoffAt: view.date(cutoffAt), completedAt: view.date(completedAt) };
 }
 
-function discardAccepted(configuration: Configuration): true | undefined {
+function discardAccepted(configuration: ConfigurationRecord): true | undefined {
   const active = operationOf(configuration, configuration.activeOperationId);
   return active?.discardedAt === undefined ? undefined : true;
 }
 
 function pendingCleanup(
-  configuration: Configuration | undefined,
+  configuration: ConfigurationRecord | undefined,
   disks: readonly RetainedDisk[],
-  view: View,
+  view: ItemView,
 ): Item | undefined {
   const told = configuration?.told.pendingCleanup;
   const counts = told ?? countsOf(disks.filter(({ retentionUntil }) => retentionUntil > view.now));
@@ -196,7 +203,7 @@ function pendingCleanup(
   return { ...rest, earliestRetentionUntil: dated(earliestRetentionUntil, view) };
 }
 
-function countsOf(retained: readonly RetainedDisk[]): PendingCleanup | undefined {
+function countsOf(retained: readonly RetainedDisk[]): CleanupRecord | undefined {
   if (retained.length === 0) return undefined;
   return {
     pendingCount: retained.length,
@@ -207,7 +214,7 @@ function countsOf(retained: readonly RetainedDisk[]): PendingCleanup | undefined
 }
 
 /** A candidate for an activation. */
-export function pointItem(configuration: Configuration, point: SelectablePoint, view: View): Item {
+export function pointItem(configuration: ConfigurationRecord, point: SelectablePoint, view: ItemView): Item {
   return {
     selectedOperationId: point.selectedOperationId,
     pointId: point.pointId,
@@ -218,14 +225,14 @@ export function pointItem(configuration: Configuration, point: SelectablePoint, 
 }
 
 /** The answer to a journaled call. */
-export function receiptItem(receipt: Receipt, view: View): Item {
+export function receiptItem(receipt: ReceiptRecord, view: ItemView): Item {
   return { ...receipt, phase: phaseWord(receipt.phase, view) };
 }
 
-function phaseWord(phase: Phase, { opaquePhases }: View): string {
+function phaseWord(phase: Phase, { opaquePhases }: ItemView): string {
   return opaquePhases ? `stage-${hash(phase).slice(0, 8)}` : phase;
 }
 
-function dated(at: number | undefined, view: View): string | undefined {
+function dated(at: number | undefined, view: ItemView): string | undefined {
   return at === undefined ? undefined : view.date(at);
 }

@@ -1,17 +1,17 @@
 // The lists of disaster readiness: sources, configurations and points, one page at a time.
 import { maySee, memberOf } from '../../accounts/access.ts';
-import type { Answer, Call } from '../../area.ts';
+import type { AreaAnswer, AreaCall } from '../../area.ts';
 import { ok } from '../../area.ts';
 import { onlyFields, optional, queryNumber, required, text } from '../../http/fields.ts';
 import { forbidden, invalid, notFound } from '../../http/refusal.ts';
-import type { Membership } from '../../accounts/records.ts';
+import type { MembershipRecord } from '../../accounts/records.ts';
 import { listed, nextCursor } from '../../public/shape.ts';
 import type { World } from '../../store/store.ts';
 import { disclosedConfiguration, minimalSource } from './disclosure.ts';
 import { configurationItem, type Item, pointItem, sourceItem } from './items.ts';
 import { viewOf } from '../calls/journaling.ts';
-import type { Configuration } from '../model.ts';
-import { type Page, type Place, pageAfter, shuffledPlace } from './pages.ts';
+import type { ConfigurationRecord } from '../model.ts';
+import { type ListPage, type PagePlace, pageAfter, shuffledPlace } from './pages.ts';
 import { type SelectablePoint, selectablePoints } from '../evidence/points.ts';
 import { assembled, configurations, disksOf, recoveryPoints, type StoredConfiguration } from '../rows.ts';
 import { factsOf, listedEnvironments, regionFacts, targetOf } from '../surroundings.ts';
@@ -19,7 +19,7 @@ import { factsOf, listedEnvironments, regionFacts, targetOf } from '../surroundi
 const DEFAULT_LIMIT = 50;
 
 /** Lists the environments of an account as sources of protection. */
-export function sources(call: Call): Answer {
+export function sources(call: AreaCall): AreaAnswer {
   const { world } = call;
   const { membership } = asked(call, []);
   const visible = listedEnvironments(call, membership.accountId).filter(({ appEnvId }) =>
@@ -46,7 +46,7 @@ export function sources(call: Call): Answer {
 }
 
 /** Every protection of an account, with its readiness as of now. */
-export function protections(call: Call): Answer {
+export function protections(call: AreaCall): AreaAnswer {
   const { world } = call;
   const { membership } = asked(call, []);
   const page = pageOf(call, rowsShown(call, membership), (row) =>
@@ -61,7 +61,7 @@ export function protections(call: Call): Answer {
 }
 
 /** The points a recovery may start from: candidates only, in no order that means anything. */
-export function points(call: Call): Answer {
+export function points(call: AreaCall): AreaAnswer {
   const { world } = call;
   const { membership, configurationId } = asked(call, ['configurationId']);
   const configuration = shownOf(call, membership.accountId, configurationId);
@@ -76,15 +76,19 @@ export function points(call: Call): Answer {
 
 /** Reads the query of a list; the caller must be a member of the account. */
 function asked(
-  call: Call,
+  call: AreaCall,
   more: readonly string[],
-): { readonly membership: Membership; readonly configurationId: string } {
+): { readonly membership: MembershipRecord; readonly configurationId: string } {
   const membership = memberOf(call, required(call.query, 'accountId', text()));
   const configurationId = more.length === 0 ? '' : required(call.query, 'configurationId', text());
   return { membership, configurationId };
 }
 
-function pageOf<Thing>(call: Call, things: readonly Thing[], placeOf: (thing: Thing) => Place): Page<Thing> {
+function pageOf<Thing>(
+  call: AreaCall,
+  things: readonly Thing[],
+  placeOf: (thing: Thing) => PagePlace,
+): ListPage<Thing> {
   onlyFields(call.query, 'query', ['accountId', 'configurationId', 'after', 'limit']);
   const limit = optional(call.query, 'limit', queryNumber({ min: 1, max: 100 })) ?? DEFAULT_LIMIT;
   const page = pageAfter(things, placeOf, { after: optional(call.query, 'after', text()), limit });
@@ -92,24 +96,24 @@ function pageOf<Thing>(call: Call, things: readonly Thing[], placeOf: (thing: Th
   return page;
 }
 
-function placeInList(world: World, createdAt: number, id: string): Place {
+function placeInList(world: World, createdAt: number, id: string): PagePlace {
   return world.readings['lists.order'] === 'created' ? [createdAt, id] : shuffledPlace(id);
 }
 
-function placeOfPoint(world: World, { sequence, pointId }: SelectablePoint): Place {
+function placeOfPoint(world: World, { sequence, pointId }: SelectablePoint): PagePlace {
   return world.readings['points.order'] === 'chronological' ? [sequence, pointId] : shuffledPlace(pointId);
 }
 
-function rowsShown(call: Call, membership: Membership): readonly StoredConfiguration[] {
+function rowsShown(call: AreaCall, membership: MembershipRecord): readonly StoredConfiguration[] {
   const rows = listed(call, configurations, 'account', membership.accountId);
   return rows.filter(({ sourceAppEnvId }) => maySee(call.world, membership, sourceAppEnvId));
 }
 
-function withPoints(call: Call, row: StoredConfiguration): Configuration {
+function withPoints(call: AreaCall, row: StoredConfiguration): ConfigurationRecord {
   return assembled(row, listed(call, recoveryPoints, 'configuration', row.configurationId));
 }
 
-function shownOf(call: Call, accountId: string, configurationId: string): Configuration {
+function shownOf(call: AreaCall, accountId: string, configurationId: string): ConfigurationRecord {
   const current = call.world.of(configurations).get(configurationId);
   if (current?.accountId !== accountId) throw notFound('configuration not found');
   const rows = listed(call, configurations, 'account', accountId);

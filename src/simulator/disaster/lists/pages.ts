@@ -2,10 +2,10 @@
 import { hash } from '../evidence/points.ts';
 
 /** The place of one thing in an order; ties are broken by the text. */
-export type Place = readonly [number, string];
+export type PagePlace = readonly [number, string];
 
 /** One page of an order, and the cursor of the next one where there is more. */
-export interface Page<Thing> {
+export interface ListPage<Thing> {
   readonly things: readonly Thing[];
   readonly next?: string;
 }
@@ -13,9 +13,9 @@ export interface Page<Thing> {
 /** The page after a cursor; undefined when the cursor is none. */
 export function pageAfter<Thing>(
   things: readonly Thing[],
-  placeOf: (thing: Thing) => Place,
+  placeOf: (thing: Thing) => PagePlace,
   asked: { readonly after: string | undefined; readonly limit: number },
-): Page<Thing> | undefined {
+): ListPage<Thing> | undefined {
   const after = asked.after === undefined ? undefined : decode(asked.after);
   if (asked.after !== undefined && after === undefined) return undefined;
   const ordered = things
@@ -29,21 +29,21 @@ export function pageAfter<Thing>(
 }
 
 /** A place that has nothing to do with when something came to be, and never changes. */
-export function shuffledPlace(id: string): Place {
+export function shuffledPlace(id: string): PagePlace {
   return [0, hash(id)];
 }
 
-function compare([number, text]: Place, [otherNumber, otherText]: Place): number {
+function compare([number, text]: PagePlace, [otherNumber, otherText]: PagePlace): number {
   if (number !== otherNumber) return number - otherNumber;
   if (text === otherText) return 0;
   return text < otherText ? -1 : 1;
 }
 
-function encode(place: Place): string {
+function encode(place: PagePlace): string {
   return Buffer.from(JSON.stringify(place)).toString('base64url');
 }
 
-function decode(cursor: string): Place | undefined {
+function decode(cursor: string): PagePlace | undefined {
   try {
     const place: unknown = JSON.parse(Buffer.from(cursor, 'base64url').toString());
     if (!Array.isArray(place) || place.length !== 2) return undefined;

@@ -1,8 +1,8 @@
 // The clockwork: everything that happens to a configuration by itself, in the order of its due times. One timer per
 // configuration is enough: it is always set to the earliest of them.
 import { ROLLOVER_MS } from '../durations.ts';
-import type { Configuration } from '../model.ts';
-import type { Moment, Outcome } from '../operations.ts';
+import type { ConfigurationRecord } from '../model.ts';
+import type { OperationMoment, OperationOutcome } from '../operations.ts';
 import { andThen, begin, busyOperation, operationOf, runningActivation, unchanged } from '../operations.ts';
 import { protectedPoint, takeSnapshot } from '../evidence/points.ts';
 import { applyNext, finishChange, postponeChange } from '../evidence/standby.ts';
@@ -11,16 +11,16 @@ import { standsStill } from '../evidence/told.ts';
 
 interface Due {
   readonly at: number;
-  readonly happen: (configuration: Configuration, moment: Moment) => Outcome;
+  readonly happen: (configuration: ConfigurationRecord, moment: OperationMoment) => OperationOutcome;
 }
 
 /** The time of the next thing that happens to this configuration by itself; undefined while it is held or fenced. */
-export function nextDueAt(configuration: Configuration): number | undefined {
+export function nextDueAt(configuration: ConfigurationRecord): number | undefined {
   return earliest(configuration)?.at;
 }
 
 /** Does everything that is due by now, in order. */
-export function tick(configuration: Configuration, moment: Moment): Outcome {
+export function tick(configuration: ConfigurationRecord, moment: OperationMoment): OperationOutcome {
   let outcome = unchanged(configuration);
   for (let due = earliest(configuration); due !== undefined && due.at <= moment.now;) {
     const { happen } = due;
@@ -30,7 +30,7 @@ export function tick(configuration: Configuration, moment: Moment): Outcome {
   return outcome;
 }
 
-function earliest(configuration: Configuration): Due | undefined {
+function earliest(configuration: ConfigurationRecord): Due | undefined {
   if (configuration.told.hold || configuration.fencedAt !== undefined) return undefined;
   return agenda(configuration).reduce<Due | undefined>(
     (first, due) => (first === undefined || due.at < first.at ? due : first),
@@ -38,7 +38,7 @@ function earliest(configuration: Configuration): Due | undefined {
   );
 }
 
-function agenda(configuration: Configuration): readonly Due[] {
+function agenda(configuration: ConfigurationRecord): readonly Due[] {
   const due: Due[] = [];
   const { standby, rollover, nextSnapshotAt, nextValidationAt } = configuration;
   const busy = busyOperation(configuration);
@@ -51,11 +51,11 @@ function agenda(configuration: Configuration): readonly Due[] {
   return due;
 }
 
-function change(configuration: Configuration, { now, destinationUp }: Moment): Outcome {
+function change(configuration: ConfigurationRecord, { now, destinationUp }: OperationMoment): OperationOutcome {
   return destinationUp ? finishChange(configuration, now) : postponeChange(configuration, now);
 }
 
-function busyStep(configuration: Configuration, moment: Moment): Outcome {
+function busyStep(configuration: ConfigurationRecord, moment: OperationMoment): OperationOutcome {
   const busy = busyOperation(configuration);
   return busy === undefined ? unchanged(configuration) : step(configuration, busy, moment);
 }
@@ -65,7 +65,7 @@ function nextBeat(dueAt: number, intervalMs: number, now: number): number {
   return dueAt + intervalMs * (Math.floor((now - dueAt) / intervalMs) + 1);
 }
 
-function scheduledSnapshot(configuration: Configuration, moment: Moment): Outcome {
+function scheduledSnapshot(configuration: ConfigurationRecord, moment: OperationMoment): OperationOutcome {
   const { settings, nextSnapshotAt = moment.now, points } = configuration;
   const { now } = moment;
   const scheduled = { ...configuration, nextSnapshotAt: nextBeat(nextSnapshotAt, settings.snapshotIntervalMs, now) };
@@ -77,22 +77,26 @@ function scheduledSnapshot(configuration: Configuration, moment: Moment): Outcom
   return snapshot(scheduled, moment, now);
 }
 
-function canCopy({ sourceReachable, destinationUp }: Moment): boolean {
+function canCopy({ sourceReachable, destinationUp }: OperationMoment): boolean {
   return sourceReachable && destinationUp;
 }
 
 /** Takes a snapshot as of `cutoffAt` and lets a standby begin with it. */
-export function snapshot(configuration: Configuration, moment: Moment, cutoffAt: number): Outcome {
+export function snapshot(
+  configuration: ConfigurationRecord,
+  moment: OperationMoment,
+  cutoffAt: number,
+): OperationOutcome {
   return andThen(takeSnapshot(configuration, moment, cutoffAt), (taken) => unchanged(applyNext(taken, moment.now)));
 }
 
-function finishRollover(configuration: Configuration, moment: Moment): Outcome {
+function finishRollover(configuration: ConfigurationRecord, moment: OperationMoment): OperationOutcome {
   const { rollover, ...rest } = configuration;
   if (rollover === undefined || !canCopy(moment)) return unchanged(rest);
   return snapshot(rest, moment, rollover.startedAt);
 }
 
-function scheduledCheck(configuration: Configuration, moment: Moment): Outcome {
+function scheduledCheck(configuration: ConfigurationRecord, moment: OperationMoment): OperationOutcome {
   const { settings, nextValidationAt = moment.now } = configuration;
   const nextAt = nextBeat(nextValidationAt, settings.validationIntervalMs, moment.now);
   const scheduled = { ...configuration, nextValidationAt: nextAt };
@@ -100,7 +104,11 @@ function scheduledCheck(configuration: Configuration, moment: Moment): Outcome {
 }
 
 /** Journals an isolated check; in warm mode it runs beside the receiver, in cold mode it holds the lock. */
-export function beginCheck(configuration: Configuration, { now, newId }: Moment, scheduled: boolean): Outcome {
+export function beginCheck(
+  configuration: ConfigurationRecord,
+  { now, newId }: OperationMoment,
+  scheduled: boolean,
+): OperationOutcome {
   const operationId = newId('op');
   const begun = begin(configuration, { operationId, kind: 'validation', now });
   const receiver = operationOf(configuration, configuration.receiverOperationId);

@@ -3,21 +3,29 @@
 // operation that was under way when the control surface said how many are to fail do so in any phase; when nothing was
 // under way, the next steps do that could fail by themselves.
 import { DISK_RETENTION_MS, STEP_RETRY_MS } from '../durations.ts';
-import type { Configuration, Operation, ValidationCleanup } from '../model.ts';
+import type { ConfigurationRecord, Operation, ValidationCleanup } from '../model.ts';
 import { completeEnrolment, startCopying } from '../protection/enrolment.ts';
-import type { Moment, Outcome } from '../operations.ts';
+import type { OperationMoment, OperationOutcome } from '../operations.ts';
 import { andThen, countsFailedSteps, end, enter, unchanged, waitUntil, withOperation } from '../operations.ts';
 import { promote } from '../activation/promotion.ts';
 import { withEvidence } from '../evidence/told.ts';
 
 /** One step of an operation, now. */
-export function step(configuration: Configuration, operation: Operation, moment: Moment): Outcome {
+export function step(
+  configuration: ConfigurationRecord,
+  operation: Operation,
+  moment: OperationMoment,
+): OperationOutcome {
   return stepFails(configuration, operation, moment)
     ? failStep(configuration, operation, moment.now)
     : succeedStep(configuration, operation, moment);
 }
 
-function succeedStep(configuration: Configuration, operation: Operation, moment: Moment): Outcome {
+function succeedStep(
+  configuration: ConfigurationRecord,
+  operation: Operation,
+  moment: OperationMoment,
+): OperationOutcome {
   switch (operation.kind) {
     case 'enrolment':
       return enrolmentStep(configuration, operation, moment);
@@ -28,7 +36,11 @@ function succeedStep(configuration: Configuration, operation: Operation, moment:
   }
 }
 
-function stepFails({ told }: Configuration, { operationId, kind, phase }: Operation, moment: Moment): boolean {
+function stepFails(
+  { told }: ConfigurationRecord,
+  { operationId, kind, phase }: Operation,
+  moment: OperationMoment,
+): boolean {
   const toldToFail = told.failSteps > 0;
   if (toldToFail && told.failingOperationId === operationId) return true;
   switch (kind) {
@@ -43,7 +55,7 @@ function stepFails({ told }: Configuration, { operationId, kind, phase }: Operat
   }
 }
 
-function failStep(configuration: Configuration, operation: Operation, now: number): Outcome {
+function failStep(configuration: ConfigurationRecord, operation: Operation, now: number): OperationOutcome {
   const failedSteps = operation.failedSteps + 1;
   const failed = withOperation(configuration, { ...operation, failedSteps, stepDueAt: now + STEP_RETRY_MS });
   const told = { ...failed.told, failSteps: Math.max(0, failed.told.failSteps - 1) };
@@ -60,7 +72,11 @@ function failStep(configuration: Configuration, operation: Operation, now: numbe
   };
 }
 
-function enrolmentStep(configuration: Configuration, operation: Operation, moment: Moment): Outcome {
+function enrolmentStep(
+  configuration: ConfigurationRecord,
+  operation: Operation,
+  moment: OperationMoment,
+): OperationOutcome {
   switch (operation.phase) {
     case 'queued':
       return enter(configuration, operation, 'preparing', moment.now);
@@ -78,7 +94,11 @@ function enrolmentStep(configuration: Configuration, operation: Operation, momen
   }
 }
 
-function validationStep(configuration: Configuration, operation: Operation, moment: Moment): Outcome {
+function validationStep(
+  configuration: ConfigurationRecord,
+  operation: Operation,
+  moment: OperationMoment,
+): OperationOutcome {
   switch (operation.phase) {
     case 'queued':
       return enter(configuration, operation, 'validating', moment.now);
@@ -92,7 +112,11 @@ function validationStep(configuration: Configuration, operation: Operation, mome
 }
 
 /** The check has its result; its temporary target is being retired. */
-export function beginCheckCleanup(configuration: Configuration, operation: Operation, now: number): Outcome {
+export function beginCheckCleanup(
+  configuration: ConfigurationRecord,
+  operation: Operation,
+  now: number,
+): OperationOutcome {
   const { nextValidation: check = 'pass', ...told } = configuration.told;
   const checked = { ...operation, check, validationCleanup: cleanupSeen(now) };
   return enter({ ...configuration, told }, checked, 'cleaning', now);
@@ -103,7 +127,7 @@ function cleanupSeen(now: number): ValidationCleanup {
 }
 
 /** The temporary target may still be there: the check keeps its lock and recovery stays blocked. */
-function failToVerify(configuration: Configuration, operation: Operation, now: number): Outcome {
+function failToVerify(configuration: ConfigurationRecord, operation: Operation, now: number): OperationOutcome {
   const observed: Operation = {
     ...operation,
     validationCleanup: { observedAt: now, retentionPending: true },
@@ -117,7 +141,7 @@ function failToVerify(configuration: Configuration, operation: Operation, now: n
 }
 
 /** The temporary target is proved gone: the lock is released, its disk stays behind under retention. */
-export function completeCheck(configuration: Configuration, operation: Operation, now: number): Outcome {
+export function completeCheck(configuration: ConfigurationRecord, operation: Operation, now: number): OperationOutcome {
   const failed = operation.check === 'fail';
   const lastCheck = { at: now, result: failed ? 'fail' : 'pass' } as const;
   const ended = end({ ...withEvidence(configuration), lastCheck }, operation, failed ? 'failed' : 'succeeded', now);
@@ -125,7 +149,11 @@ export function completeCheck(configuration: Configuration, operation: Operation
   return { ...ended, happenings: retained };
 }
 
-function activationStep(configuration: Configuration, operation: Operation, moment: Moment): Outcome {
+function activationStep(
+  configuration: ConfigurationRecord,
+  operation: Operation,
+  moment: OperationMoment,
+): OperationOutcome {
   const { now } = moment;
   switch (operation.phase) {
     case 'queued':
@@ -147,7 +175,11 @@ function activationStep(configuration: Configuration, operation: Operation, mome
 }
 
 /** A discarded activation is cleaned up: what it built is gone but for its disk. */
-export function returnToProtection(configuration: Configuration, operation: Operation, now: number): Outcome {
+export function returnToProtection(
+  configuration: ConfigurationRecord,
+  operation: Operation,
+  now: number,
+): OperationOutcome {
   const ended = end(configuration, operation, operation.discardedAt === undefined ? 'failed' : 'discarded', now);
   return { ...ended, happenings: ended.happenings.map((happening) => ({ ...happening, retainsDisk: true }) as const) };
 }

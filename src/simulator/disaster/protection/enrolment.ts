@@ -1,12 +1,12 @@
 // Enrolment: the first copy of a source and the first check of it, from which on the schedules run.
-import type { Configuration, Operation } from '../model.ts';
-import type { Moment, Outcome } from '../operations.ts';
+import type { ConfigurationRecord, Operation } from '../model.ts';
+import type { OperationMoment, OperationOutcome } from '../operations.ts';
 import { andThen, end, unchanged, withOperation } from '../operations.ts';
 import { protectedPoint, takeSnapshot } from '../evidence/points.ts';
 import { applyNext, finishChange, newStandby } from '../evidence/standby.ts';
 
 /** The first snapshot is taken, the snapshot schedule begins, and a warm configuration gets its standby. */
-export function startCopying(configuration: Configuration, moment: Moment): Outcome {
+export function startCopying(configuration: ConfigurationRecord, moment: OperationMoment): OperationOutcome {
   const { mode, snapshotIntervalMs } = configuration.settings;
   const snapshot = takeSnapshot(configuration, moment);
   return andThen(snapshot, (taken) => {
@@ -15,7 +15,7 @@ export function startCopying(configuration: Configuration, moment: Moment): Outc
   });
 }
 
-function withStandby(configuration: Configuration, { now, newId }: Moment): Configuration {
+function withStandby(configuration: ConfigurationRecord, { now, newId }: OperationMoment): ConfigurationRecord {
   if (configuration.standby !== undefined) return applyNext(configuration, now);
   const point = configuration.points.at(-1);
   const backlog = point === undefined ? [] : [{ pointId: point.pointId, bytes: point.bytes }];
@@ -26,10 +26,14 @@ function withStandby(configuration: Configuration, { now, newId }: Moment): Conf
 }
 
 /** The protection works: the lock is released in cold mode; in warm mode the enrolment goes on as the receiver. */
-export function completeEnrolment(configuration: Configuration, operation: Operation, moment: Moment): Outcome {
+export function completeEnrolment(
+  configuration: ConfigurationRecord,
+  operation: Operation,
+  moment: OperationMoment,
+): OperationOutcome {
   return andThen(withSomethingToProtect(configuration, moment), (copied) => {
     const { now } = moment;
-    const enrolled: Configuration = {
+    const enrolled: ConfigurationRecord = {
       ...copied,
       enrolled: true,
       lastCheck: { at: now, result: 'pass' },
@@ -42,7 +46,7 @@ export function completeEnrolment(configuration: Configuration, operation: Opera
 }
 
 /** Makes the copies that a phase would have made when the control surface skipped it. */
-function withSomethingToProtect(configuration: Configuration, moment: Moment): Outcome {
+function withSomethingToProtect(configuration: ConfigurationRecord, moment: OperationMoment): OperationOutcome {
   const prepared = { ...configuration, nextSnapshotAt: configuration.nextSnapshotAt ?? moment.now };
   const outcome = protectedPoint(prepared) === undefined ? startCopying(prepared, moment) : unchanged(prepared);
   return andThen(outcome, (copying) =>
@@ -50,7 +54,7 @@ function withSomethingToProtect(configuration: Configuration, moment: Moment): O
   );
 }
 
-function settleReceiver(configuration: Configuration, operation: Operation): Outcome {
+function settleReceiver(configuration: ConfigurationRecord, operation: Operation): OperationOutcome {
   const { stepDueAt: _settled, ...rest } = operation;
   const receiver: Operation = { ...rest, phase: 'restoring', failedSteps: 0 };
   const told = { ...configuration.told, failSteps: 0 };

@@ -1,9 +1,16 @@
 // Setting up and editing a protection: the rules of one configure item, and the configuration that comes of it.
 import { eligibleDestinations, supports, unsupportedReasons } from './eligibility.ts';
 import type { RegionFacts, SourceFacts } from './eligibility.ts';
-import type { Configuration, Refused, Settings, Standby, TargetNames, Told } from '../model.ts';
+import type {
+  ConfigurationRecord,
+  Refused,
+  ConfigurationSettings,
+  Standby,
+  TargetNames,
+  DisclosedRecord,
+} from '../model.ts';
 import { ruledOut } from '../model.ts';
-import type { Happening, Outcome } from '../operations.ts';
+import type { Happening, OperationOutcome } from '../operations.ts';
 import { begin, runningActivation } from '../operations.ts';
 import type { AskedSettings } from './settings.ts';
 import { brokenDuration, keepsCopies, sameNames, settle, settleNames } from './settings.ts';
@@ -23,14 +30,17 @@ export interface ProtectionRequest {
 
 /** The settings and names to protect with, once an item is accepted. */
 interface Agreed {
-  readonly settings: Settings;
+  readonly settings: ConfigurationSettings;
   readonly target?: TargetNames;
 }
 
-const UNTOLD: Told = { failSteps: 0, hold: false, applySeconds: 5, firstCopyBytes: 100_000_000 };
+const UNTOLD: DisclosedRecord = { failSteps: 0, hold: false, applySeconds: 5, firstCopyBytes: 100_000_000 };
 
 /** Sets up a protection or edits one; preparation is queued, nothing is restored yet. */
-export function protect(current: Configuration | undefined, request: ProtectionRequest): Outcome | Refused {
+export function protect(
+  current: ConfigurationRecord | undefined,
+  request: ProtectionRequest,
+): OperationOutcome | Refused {
   const refusal = refusedNow(current, request);
   if (refusal !== undefined) return refusal;
   const agreed = agree(current, request);
@@ -42,7 +52,7 @@ export function protect(current: Configuration | undefined, request: ProtectionR
   return { configuration: { ...begun, activeOperationId: operationId }, happenings };
 }
 
-function refusedNow(current: Configuration | undefined, request: ProtectionRequest): Refused | undefined {
+function refusedNow(current: ConfigurationRecord | undefined, request: ProtectionRequest): Refused | undefined {
   if (request.expectedGeneration !== (current?.generation ?? 0)) {
     return ruledOut('expectedGeneration is not the current generation of this protection');
   }
@@ -57,7 +67,7 @@ function refusedNow(current: Configuration | undefined, request: ProtectionReque
   return reason === undefined ? undefined : ruledOut(`this environment cannot be protected: ${reason}`);
 }
 
-function agree(current: Configuration | undefined, request: ProtectionRequest): Agreed | Refused {
+function agree(current: ConfigurationRecord | undefined, request: ProtectionRequest): Agreed | Refused {
   const { asked, facts, regions } = request;
   const broken = brokenDuration(asked);
   if (broken !== undefined) return ruledOut(broken);
@@ -76,9 +86,9 @@ function agree(current: Configuration | undefined, request: ProtectionRequest): 
 }
 
 function agreeOnNames(
-  current: Configuration | undefined,
+  current: ConfigurationRecord | undefined,
   request: ProtectionRequest,
-  settings: Settings,
+  settings: ConfigurationSettings,
 ): Agreed | Refused {
   const { asked, facts } = request;
   if (asked.target !== undefined) {
@@ -94,9 +104,9 @@ function agreeOnNames(
     : { settings };
 }
 
-function created(request: ProtectionRequest, agreed: Agreed): Outcome {
+function created(request: ProtectionRequest, agreed: Agreed): OperationOutcome {
   const configurationId = request.newId('drc');
-  const configuration: Configuration = {
+  const configuration: ConfigurationRecord = {
     configurationId,
     accountId: request.accountId,
     sourceAppEnvId: request.facts.appEnvId,
@@ -113,7 +123,7 @@ function created(request: ProtectionRequest, agreed: Agreed): Outcome {
   return { configuration, happenings: [{ kind: 'configuration.created', detail: { mode: agreed.settings.mode } }] };
 }
 
-function edited(current: Configuration, request: ProtectionRequest, agreed: Agreed): Outcome {
+function edited(current: ConfigurationRecord, request: ProtectionRequest, agreed: Agreed): OperationOutcome {
   const { now } = request;
   const keeps = keepsCopies(current, agreed.settings);
   const superseded = current.operations.filter(({ endedAt }) => endedAt === undefined);
@@ -125,7 +135,7 @@ function edited(current: Configuration, request: ProtectionRequest, agreed: Agre
   const { target: _names, standby, receiverOperationId: _receiver, checkOperationId: _check, ...rest } = current;
   const kept = keeps ? rest : withoutCopies(rest);
   const keptStandby = keeps && standby !== undefined ? { standby: renamed(standby, current, agreed, request) } : {};
-  const configuration: Configuration = {
+  const configuration: ConfigurationRecord = {
     ...withoutToldReadiness({ ...kept, ...keptStandby }),
     ...agreed,
     generation: current.generation + 1,
@@ -146,7 +156,7 @@ function retainsDisk(kind: string): Happening {
   return { kind, retainsDisk: true };
 }
 
-function withoutCopies(configuration: Configuration): Configuration {
+function withoutCopies(configuration: ConfigurationRecord): ConfigurationRecord {
   const {
     lastCheck: _check,
     rollover: _rollover,
@@ -157,12 +167,21 @@ function withoutCopies(configuration: Configuration): Configuration {
   return { ...rest, enrolled: false, points: [] };
 }
 
-function renamed(standby: Standby, before: Configuration, { target }: Agreed, { newId }: ProtectionRequest): Standby {
+function renamed(
+  standby: Standby,
+  before: ConfigurationRecord,
+  { target }: Agreed,
+  { newId }: ProtectionRequest,
+): Standby {
   if (target === undefined || (before.target !== undefined && sameNames(before.target, target))) return standby;
   return { ...standby, targetAppId: target.createNewApp ? newId('app') : before.source.appId };
 }
 
-function rescheduled(configuration: Configuration, before: Configuration, now: number): Configuration {
+function rescheduled(
+  configuration: ConfigurationRecord,
+  before: ConfigurationRecord,
+  now: number,
+): ConfigurationRecord {
   const { validationIntervalMs } = configuration.settings;
   if (configuration.nextValidationAt === undefined || validationIntervalMs === before.settings.validationIntervalMs) {
     return configuration;

@@ -1,6 +1,13 @@
 // The settings of a protection: their limits, and the defaults of those that are left out.
 import { DAY, HOUR, MINUTE } from '../durations.ts';
-import type { Configuration, Mode, RetainedSource, Settings, Storage, TargetNames } from '../model.ts';
+import type {
+  ConfigurationRecord,
+  Mode,
+  RetainedSource,
+  ConfigurationSettings,
+  Storage,
+  TargetNames,
+} from '../model.ts';
 
 /** Settings as a request gives them: absent means the default, and null storage is not absent storage. */
 export interface AskedSettings {
@@ -34,7 +41,10 @@ const LONGEST_MS = 30 * DAY;
 const DURATIONS = ['snapshotIntervalMs', 'validationIntervalMs', 'rpoTargetMs', 'rtoTargetMs'] as const;
 
 /** The settings suggested for a source; they are also the defaults of a request. */
-export function defaultSettings(destinations: readonly string[], snapshotIntervalMs = HOUR): Partial<Settings> {
+export function defaultSettings(
+  destinations: readonly string[],
+  snapshotIntervalMs = HOUR,
+): Partial<ConfigurationSettings> {
   const [destinationRegion] = destinations;
   return {
     ...(destinationRegion === undefined ? {} : { destinationRegion }),
@@ -69,7 +79,7 @@ export function brokenDuration(asked: AskedSettings): string | undefined {
 }
 
 /** The settings a request means once its omissions are filled in; undefined when no destination is left to choose. */
-export function settle(asked: AskedSettings, destinations: readonly string[]): Settings | undefined {
+export function settle(asked: AskedSettings, destinations: readonly string[]): ConfigurationSettings | undefined {
   const defaults = defaultSettings(destinations, asked.snapshotIntervalMs);
   const destinationRegion = asked.destinationRegion ?? defaults.destinationRegion;
   if (destinationRegion === undefined) return undefined;
@@ -108,7 +118,7 @@ export function sameNames(one: TargetNames, other: TargetNames): boolean {
 }
 
 /** Tells if an edit leaves the copies where they are. If not, earlier points are no points of the configuration any more. */
-export function keepsCopies(before: Configuration, after: Settings): boolean {
+export function keepsCopies(before: ConfigurationRecord, after: ConfigurationSettings): boolean {
   const { destinationRegion, mode, storage } = before.settings;
   return (
     destinationRegion === after.destinationRegion &&

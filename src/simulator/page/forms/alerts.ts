@@ -1,8 +1,8 @@
-import { type Place, type Values, freeName } from './place.ts';
+import { type FormPlace, type FormValues, freeName } from './place.ts';
 import { alerts, durations, queryRanges } from '../../alerts/alert.ts';
 import { metricNames, metricThresholds } from '../../alerts/metrics.ts';
 import { contactPoints } from '../../contact-points/contact-point.ts';
-import { type ContactPointType, contactPointTypes } from '../../contact-points/config.ts';
+import { type ConfigType, contactPointTypes } from '../../contact-points/config.ts';
 import { environments } from '../../environments/environment.ts';
 import { type Field, type Form, flag, formsOf, id, json, list, needs, number, text } from './form.ts';
 
@@ -14,7 +14,7 @@ const configs = {
   chat_webhook_a: { webhookUrl: 'https://chat-a.example.com/made-up', channel: '#on-call' },
   chat_webhook_b: { webhookUrl: 'https://chat-b.example.com/made-up' },
   chat_webhook_c: { webhookUrl: 'https://chat.example.com/made-up' },
-} as const satisfies Readonly<Record<ContactPointType, Values>>;
+} as const satisfies Readonly<Record<ConfigType, FormValues>>;
 
 const operator = { words: ['gt', 'lt'] };
 const aggregation = { words: ['mean', 'max', 'min', 'last'] };
@@ -90,13 +90,13 @@ function newPointFields(): readonly Field[] {
   ];
 }
 
-function newPoint(at: Place): Values {
+function newPoint(at: FormPlace): FormValues {
   const type = contactPointTypes.find((each) => each === at.chosen('type')) ?? 'email';
   const taken = at.rows(contactPoints).map(({ name }) => name);
   return { accountId: at.accountId, name: freeName('On call', taken), type, config: configs[type] };
 }
 
-function anyPoint(at: Place): Values {
+function anyPoint(at: FormPlace): FormValues {
   return { contactPointId: at.row('contactPointId', contactPoints)?.contactPointId };
 }
 
@@ -117,7 +117,7 @@ function newAlertFields(): readonly Field[] {
   ];
 }
 
-function newAlert(at: Place): Values {
+function newAlert(at: FormPlace): FormValues {
   const metric = metricNames.find((each) => each === at.chosen('metric')) ?? 'cpu_percent';
   const taken = at.rows(alerts).map(({ name }) => name);
   const point = at.rows(contactPoints)[0]?.contactPointId;
@@ -149,11 +149,11 @@ function changedAlertFields(): readonly Field[] {
   ];
 }
 
-function anyAlert(at: Place): Values {
+function anyAlert(at: FormPlace): FormValues {
   return { alertId: at.row('alertId', alerts)?.alertId };
 }
 
-function changedAlert(at: Place): Values {
+function changedAlert(at: FormPlace): FormValues {
   const alert = at.row('alertId', alerts);
   return { alertId: alert?.alertId, threshold: alert?.threshold, duration: alert?.duration };
 }

@@ -2,8 +2,8 @@ import { apps, kindOf } from '../../apps/app.ts';
 import { creatablePresets, isDatabase, knownPresets, versionsOf } from '../../apps/presets.ts';
 import { credentials, memberships, regions } from '../../accounts/records.ts';
 import { catalog } from '../../solutions/catalog.ts';
-import { type Choice, type Form, flag, formsOf, id, json, list, needs, number, text } from './form.ts';
-import { freeName, type Place } from './place.ts';
+import { type FormChoice, type Form, flag, formsOf, id, json, list, needs, number, text } from './form.ts';
+import { freeName, type FormPlace } from './place.ts';
 
 const byPreset = { follows: ['dockerPreset'] };
 const account = id('accountId', 'accounts');
@@ -50,7 +50,7 @@ export const appForms: readonly Form[] = [
   }),
 ];
 
-function own({ accountId }: Place) {
+function own({ accountId }: FormPlace) {
   return { accountId };
 }
 
@@ -73,7 +73,7 @@ function newAppFields() {
   ];
 }
 
-function newApp(at: Place) {
+function newApp(at: FormPlace) {
   const dockerPreset = at.chosen('dockerPreset') ?? 'CUSTOM';
   const name = freeName(
     'shop',
@@ -85,7 +85,7 @@ function newApp(at: Place) {
   return { accountId: at.accountId, name, dockerPreset, ...(isJob ? {} : { port: 8080 }), ...image, ...job };
 }
 
-function versions(at: Place): Readonly<Record<string, readonly Choice[]>> {
+function versions(at: FormPlace): Readonly<Record<string, readonly FormChoice[]>> {
   const names = versionsOf(at.chosen('dockerPreset') ?? 'CUSTOM');
   return { dockerPresetVersion: names.map((value) => ({ value, text: value })) };
 }
@@ -113,16 +113,16 @@ function changedAppFields() {
   ];
 }
 
-function anyApp(at: Place) {
+function anyApp(at: FormPlace) {
   return { appId: at.row('appId', apps)?.appId };
 }
 
 /** What is easily lost is the newest: what was made to be tried. */
-function newestApp(at: Place) {
+function newestApp(at: FormPlace) {
   return { appId: at.chosen('appId') ?? at.rows(apps).at(-1)?.appId };
 }
 
-function changedApp(at: Place) {
+function changedApp(at: FormPlace) {
   const app = at.row('appId', apps);
   if (app === undefined || kindOf(app) === 'database') return { appId: app?.appId, port: app?.port };
   if (!app.useImage) return { appId: app.appId, contextDir: app.contextDir };
@@ -154,7 +154,7 @@ function solutionFields() {
   ];
 }
 
-function solution(at: Place) {
+function solution(at: FormPlace) {
   const solutionSlug = at.chosen('solutionSlug') ?? 'queue-worker';
   const region = at.row('region', regions, ({ up }) => up)?.name;
   const taken = at.rows(apps).map(({ name }) => name.replace(/-[a-z]+$/, ''));
@@ -171,10 +171,10 @@ function solution(at: Place) {
   };
 }
 
-function member(at: Place) {
+function member(at: FormPlace) {
   return at.row('membershipId', memberships, ({ role }) => role === 'member')?.membershipId;
 }
 
-function allowed(at: Place) {
+function allowed(at: FormPlace) {
   return at.row('membershipId', memberships, ({ role }) => role === 'member')?.allowedAppEnvIds ?? [];
 }

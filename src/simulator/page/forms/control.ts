@@ -1,4 +1,4 @@
-import { type Place, type Values, freeName } from './place.ts';
+import { type FormPlace, type FormValues, freeName } from './place.ts';
 import { accounts, everyScope, memberships, regions, tokens } from '../../accounts/records.ts';
 import { alerts } from '../../alerts/alert.ts';
 import { metricNames } from '../../alerts/metrics.ts';
@@ -186,7 +186,7 @@ export const controlForms: readonly Form[] = [
   }),
 ];
 
-function changedAccount(at: Place): Values {
+function changedAccount(at: FormPlace): FormValues {
   const account = at.world.of(accounts).get(at.chosen('id') ?? at.accountId ?? '') ?? at.row('id', accounts);
   return { id: account?.accountId, memberEnvAccess: account?.memberEnvAccess };
 }
@@ -202,7 +202,7 @@ function tokenFields(isChange: boolean): readonly Field[] {
   ];
 }
 
-function newToken(at: Place): Values {
+function newToken(at: FormPlace): FormValues {
   const { accountId } = at;
   return {
     token: freeName(
@@ -219,7 +219,7 @@ function isSpare({ token }: { readonly token: string }): boolean {
   return token !== 'demo-admin';
 }
 
-function changedToken(at: Place): Values {
+function changedToken(at: FormPlace): FormValues {
   const token = at.row('id', tokens, isSpare);
   const own = token === undefined ? [] : at.world.of(memberships).where('token', token.token);
   const kept = own.map(({ accountId, membershipId, role, permissions }) => ({
@@ -251,7 +251,7 @@ function environmentFields(isChange: boolean): readonly Field[] {
   ];
 }
 
-function newEnvironment(at: Place): Values {
+function newEnvironment(at: FormPlace): FormValues {
   const app = at.row('appId', apps);
   const taken = at.rows(environments).filter(({ appId }) => appId === app?.appId);
   const region = at.rows(regions).find(({ up, supports }) => up && supports.functions) ?? at.rows(regions)[0];
@@ -266,14 +266,14 @@ function newEnvironment(at: Place): Values {
   };
 }
 
-function changedEnvironment(at: Place): Values {
+function changedEnvironment(at: FormPlace): FormValues {
   const environment: Environment | undefined = at.row('id', environments);
   if (environment === undefined) return {};
   const { appEnvId, status, preventDestroy, resources } = environment;
   return { id: appEnvId, status, preventDestroy, resources };
 }
 
-function metric(at: Place): Values {
+function metric(at: FormPlace): FormValues {
   const alert = at.chosen('appEnvId') === undefined ? at.rows(alerts)[0] : undefined;
   const appEnvId = alert?.appEnvId ?? at.row('appEnvId', environments)?.appEnvId;
   return { appEnvId, metric: alert?.metric ?? 'cpu_percent', value: 95 };

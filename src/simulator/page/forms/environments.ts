@@ -2,8 +2,8 @@ import { appNamed, apps, kindOf } from '../../apps/app.ts';
 import { contents, type Environment, environments } from '../../environments/environment.ts';
 import type { World } from '../../store/store.ts';
 import { nextTag } from './apps.ts';
-import { type Choice, type Field, type Form, flag, formsOf, id, json, list, needs, text } from './form.ts';
-import type { Place } from './place.ts';
+import { type FormChoice, type Field, type Form, flag, formsOf, id, json, list, needs, text } from './form.ts';
+import type { FormPlace } from './place.ts';
 
 const meant: readonly Field[] = [id('appEnvId', 'environments'), text('envName')];
 
@@ -102,7 +102,7 @@ function imageNow(world: World, { appId, currentContentId }: Environment): strin
   return content?.image ?? `registry.example/demo/${appNamed(world, appId).slug}`;
 }
 
-function versionsOf(at: Place): readonly Choice[] {
+function versionsOf(at: FormPlace): readonly FormChoice[] {
   const appEnvId = at.row('appEnvId', environments)?.appEnvId ?? '';
   const rows = at.world.of(contents).where('environment', appEnvId).toReversed();
   return rows.map(({ contentId, version, image }) => ({ value: contentId, text: `version ${version}: ${image}` }));

@@ -1,12 +1,12 @@
-import { type Values, placeOf } from './place.ts';
-import { type Fields, object, optional, required, text } from '../../http/fields.ts';
+import { type FormValues, placeOf } from './place.ts';
+import { type BodyFields, object, optional, required, text } from '../../http/fields.ts';
 import { notFound } from '../../http/refusal.ts';
 import type { World } from '../../store/store.ts';
 import { alertForms } from './alerts.ts';
 import { appForms } from './apps.ts';
 import { controlForms } from './control.ts';
 import { environmentForms } from './environments.ts';
-import { type Choice, type Field, type Form, nameOf, type Pick } from './form.ts';
+import { type FormChoice, type Field, type Form, nameOf, type Pick } from './form.ts';
 import { recoveryForms } from './recovery.ts';
 
 /** Every request that the page can send. */
@@ -29,13 +29,13 @@ export interface Filled {
   readonly path: string;
   readonly query: Readonly<Record<string, string>>;
   readonly body?: unknown;
-  readonly choices: Readonly<Record<string, readonly Choice[]>>;
+  readonly choices: Readonly<Record<string, readonly FormChoice[]>>;
   /** The collections that have nothing to name where a field needs it. */
   readonly lacks: readonly Pick[];
 }
 
 /** Fills a request in: `{method, path, token?, given?}`, where `given` has the values that were chosen already. */
-export function fill(world: World, body: Fields, lastRequest: number): Filled {
+export function fill(world: World, body: BodyFields, lastRequest: number): Filled {
   const name = nameOf({ method: required(body, 'method', text()), path: required(body, 'path', text()) });
   const form = forms.find((each) => nameOf(each) === name);
   if (form === undefined) throw notFound(`the page has no form for ${name}`);
@@ -45,11 +45,11 @@ export function fill(world: World, body: Fields, lastRequest: number): Filled {
   return { ...composed(form, values), choices: form.choices?.(at) ?? {}, lacks: lacking(form, values) };
 }
 
-function asChosen({ fields }: Form, given: Values): Values {
+function asChosen({ fields }: Form, given: FormValues): FormValues {
   return Object.fromEntries(fields.filter(({ name }) => name in given).map(({ name }) => [name, given[name]]));
 }
 
-function lacking({ fields }: Form, values: Values): readonly Pick[] {
+function lacking({ fields }: Form, values: FormValues): readonly Pick[] {
   const empty = fields.filter(
     ({ name, isRequired, pick }) => isRequired && pick !== undefined && values[name] === undefined,
   );
@@ -62,7 +62,7 @@ function partOf({ method, path }: Form, { name }: Field): 'path' | 'query' | 'bo
   return method === 'POST' || method === 'PATCH' ? 'body' : 'query';
 }
 
-function composed(form: Form, values: Values): Omit<Filled, 'choices' | 'lacks'> {
+function composed(form: Form, values: FormValues): Omit<Filled, 'choices' | 'lacks'> {
   const at = (part: string) =>
     form.fields.filter((field) => partOf(form, field) === part && values[field.name] !== undefined);
   const query = Object.fromEntries(at('query').map(({ name }) => [name, String(values[name])]));
@@ -76,7 +76,7 @@ function composed(form: Form, values: Values): Omit<Filled, 'choices' | 'lacks'>
 
 /** The same value with another one in it, at a way into its objects and lists. */
 function withValue(into: unknown, [step = '', ...rest]: readonly string[], value: unknown): unknown {
-  const inside = rest.length === 0 ? value : withValue((into as Values | undefined)?.[step], rest, value);
+  const inside = rest.length === 0 ? value : withValue((into as FormValues | undefined)?.[step], rest, value);
   if (/^\d+$/.test(step)) return Object.assign(Array.isArray(into) ? [...into] : [], { [step]: inside });
-  return { ...(into as Values | undefined), [step]: inside };
+  return { ...(into as FormValues | undefined), [step]: inside };
 }

@@ -1,5 +1,5 @@
 import type { Method } from '../../area.ts';
-import type { Place, Values } from './place.ts';
+import type { FormPlace, FormValues } from './place.ts';
 
 /** The collections whose ids a field may name. */
 export type Pick =
@@ -30,7 +30,7 @@ export interface Field {
 }
 
 /** A value that can be picked, and how it is called. */
-export interface Choice {
+export interface FormChoice {
   readonly value: string;
   readonly text: string;
 }
@@ -43,9 +43,9 @@ export interface Form {
   readonly area: string;
   readonly does: string;
   readonly fields: readonly Field[];
-  readonly fill: (at: Place) => Values;
+  readonly fill: (at: FormPlace) => FormValues;
   /** Values of a field that stand in no collection of the page. */
-  readonly choices?: (at: Place) => Readonly<Record<string, readonly Choice[]>>;
+  readonly choices?: (at: FormPlace) => Readonly<Record<string, readonly FormChoice[]>>;
 }
 
 type More = Partial<Omit<Field, 'name' | 'kind' | 'isRequired'>>;

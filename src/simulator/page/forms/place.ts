@@ -1,15 +1,15 @@
-import { memberships, type Membership, tokens } from '../../accounts/records.ts';
+import { memberships, type MembershipRecord, tokens } from '../../accounts/records.ts';
 import type { Collection } from '../../store/collection.ts';
 import type { World } from '../../store/store.ts';
 
 /** The values of a request that are filled in, under the names of its fields; what is undefined is not sent. */
-export type Values = Readonly<Record<string, unknown>>;
+export type FormValues = Readonly<Record<string, unknown>>;
 
 /** Where a request is filled in: a world, whose token sends it, and what was chosen already. */
-export interface Place {
+export interface FormPlace {
   readonly world: World;
   readonly accountId: string | undefined;
-  readonly membership: Membership | undefined;
+  readonly membership: MembershipRecord | undefined;
   /** A reference that no request has used yet. */
   readonly requestId: string;
   /** A text that was chosen for a field. */
@@ -22,12 +22,12 @@ export interface Place {
 
 interface Asked {
   readonly token: string | undefined;
-  readonly given: Values;
+  readonly given: FormValues;
   readonly lastRequest: number;
 }
 
 /** The place of one request. */
-export function placeOf(world: World, { token, given, lastRequest }: Asked): Place {
+export function placeOf(world: World, { token, given, lastRequest }: Asked): FormPlace {
   const own = token === undefined ? [] : world.of(memberships).where('token', token);
   const chosen = (name: string) => {
     const value = given[name];

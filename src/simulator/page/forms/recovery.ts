@@ -1,7 +1,7 @@
-import type { Place, Values } from './place.ts';
+import type { FormPlace, FormValues } from './place.ts';
 import { accounts } from '../../accounts/records.ts';
 import { selectablePoints, type SelectablePoint } from '../../disaster/evidence/points.ts';
-import type { Configuration, TargetNames } from '../../disaster/model.ts';
+import type { ConfigurationRecord, TargetNames } from '../../disaster/model.ts';
 import { eligibleDestinations, unsupportedReasons } from '../../disaster/protection/eligibility.ts';
 import { configurationOf, configurations, protectionOf, type StoredConfiguration } from '../../disaster/rows.ts';
 import { regionFacts, sourceFacts } from '../../disaster/surroundings.ts';
@@ -69,7 +69,7 @@ export const recoveryForms: readonly Form[] = formsOf('Disaster readiness', {
   ],
 });
 
-function own({ accountId }: Place): Values {
+function own({ accountId }: FormPlace): FormValues {
   return { accountId };
 }
 
@@ -78,12 +78,12 @@ function isActivating(row: StoredConfiguration): boolean {
 }
 
 /** The protection that a request is about: the chosen one, else one that suits, else the first. */
-function chosen(at: Place, suits?: (row: StoredConfiguration) => boolean): Configuration | undefined {
+function chosen(at: FormPlace, suits?: (row: StoredConfiguration) => boolean): ConfigurationRecord | undefined {
   const row = at.row('configurationId', configurations, suits);
   return row === undefined ? undefined : configurationOf(at.world, row.configurationId);
 }
 
-function journaledFill(at: Place, suits?: (row: StoredConfiguration) => boolean): Values {
+function journaledFill(at: FormPlace, suits?: (row: StoredConfiguration) => boolean): FormValues {
   const configuration = chosen(at, suits);
   return {
     accountId: at.accountId,
@@ -115,7 +115,7 @@ function protectionFields(): readonly Field[] {
   ];
 }
 
-function protection(at: Place): Values {
+function protection(at: FormPlace): FormValues {
   const { world, accountId } = at;
   const name = 'items/0/sourceAppEnvId';
   const environment =
@@ -144,19 +144,19 @@ function protection(at: Place): Values {
   };
 }
 
-function canBeProtected({ world, accountId = '' }: Place, { appEnvId }: Environment): boolean {
+function canBeProtected({ world, accountId = '' }: FormPlace, { appEnvId }: Environment): boolean {
   const facts = sourceFacts(world, accountId, appEnvId);
   return facts !== undefined && unsupportedReasons(facts, regionFacts(world)).length === 0;
 }
 
-function suggestedNames({ appName, environmentName, isDatabase }: Configuration['source']): TargetNames {
+function suggestedNames({ appName, environmentName, isDatabase }: ConfigurationRecord['source']): TargetNames {
   const envName = `${environmentName}-recovered`;
   return isDatabase
     ? { envName, createNewApp: true, appName: `${appName}-recovered` }
     : { envName, createNewApp: false };
 }
 
-function named(under: string, names: TargetNames): Values {
+function named(under: string, names: TargetNames): FormValues {
   return Object.fromEntries(Object.entries(names).map(([name, value]) => [`${under}/${name}`, value]));
 }
 
@@ -174,7 +174,7 @@ function activationFields(): readonly Field[] {
   ];
 }
 
-function activation(at: Place): Values {
+function activation(at: FormPlace): FormValues {
   const configuration = chosen(at, (row) => !isActivating(row));
   const point = configuration && pointOf(at, configuration);
   const target = configuration && (configuration.target ?? suggestedNames(configuration.source));
@@ -188,14 +188,14 @@ function activation(at: Place): Values {
   };
 }
 
-function pointOf(at: Place, configuration: Configuration): SelectablePoint | undefined {
+function pointOf(at: FormPlace, configuration: ConfigurationRecord): SelectablePoint | undefined {
   const points = selectablePoints(configuration);
   return points.find(({ pointId }) => pointId === at.chosen('pointId')) ?? points.at(-1);
 }
 
 const mostPoints = 100;
 
-function pointChoices(at: Place) {
+function pointChoices(at: FormPlace) {
   const configuration = chosen(at, (row) => !isActivating(row));
   const points = configuration === undefined ? [] : selectablePoints(configuration).slice(-mostPoints).toReversed();
   return {
@@ -206,7 +206,7 @@ function pointChoices(at: Place) {
   };
 }
 
-function reset(at: Place): Values {
+function reset(at: FormPlace): FormValues {
   const { accountId } = at;
   const scope = at.chosen('scope') ?? 'environment';
   const account = accountId === undefined ? undefined : at.world.of(accounts).get(accountId);

@@ -1,4 +1,4 @@
-import { Spec as schema } from '../../../../src/kinds/app-environment/schema.ts';
+import { AppEnvironmentSpec as schema } from '../../../../src/kinds/app-environment/schema.ts';
 import { environmentOf } from '../world.ts';
 import { accountEdits, lifecycleEdits, quiet, refused, sent, type Edit, type Edits, type Spec } from './table.ts';
 

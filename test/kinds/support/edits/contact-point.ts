@@ -1,4 +1,4 @@
-import { Spec as schema, ways } from '../../../../src/kinds/contact-point/schema.ts';
+import { ContactPointSpec as schema, ways } from '../../../../src/kinds/contact-point/schema.ts';
 import type { InProcess } from '../../../support/in-process.ts';
 import { accountEdits, lifecycleEdits, quiet, refused, sent, type Edit, type Edits, type Spec } from './table.ts';
 

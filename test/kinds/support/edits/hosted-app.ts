@@ -1,4 +1,4 @@
-import { Spec as schema } from '../../../../src/kinds/hosted-app/schema.ts';
+import { HostedAppSpec as schema } from '../../../../src/kinds/hosted-app/schema.ts';
 import type { InProcess } from '../../../support/in-process.ts';
 import { accountEdits, lifecycleEdits, quiet, refused, sent, type Edit, type Edits, type Spec } from './table.ts';
 

@@ -1,4 +1,4 @@
-import { Spec as schema } from '../../../../src/kinds/member-access/schema.ts';
+import { MemberAccessSpec as schema } from '../../../../src/kinds/member-access/schema.ts';
 import type { InProcess } from '../../../support/in-process.ts';
 import { accountEdits, lifecycleEdits, quiet, refused, sent, type Edits, type Spec } from './table.ts';
 

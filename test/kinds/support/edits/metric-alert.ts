@@ -1,4 +1,4 @@
-import { Spec as schema } from '../../../../src/kinds/metric-alert/schema.ts';
+import { MetricAlertSpec as schema } from '../../../../src/kinds/metric-alert/schema.ts';
 import type { InProcess } from '../../../support/in-process.ts';
 import { statusOf } from '../world.ts';
 import { accountEdits, lifecycleEdits, quiet, refused, sent, type Edit, type Edits, type Spec } from './table.ts';

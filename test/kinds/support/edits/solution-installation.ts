@@ -1,4 +1,4 @@
-import { Spec as schema } from '../../../../src/kinds/solution-installation/schema.ts';
+import { SolutionInstallationSpec as schema } from '../../../../src/kinds/solution-installation/schema.ts';
 import { accountEdits, lifecycleEdits, quiet, refused, sent, type Edits, type Spec } from './table.ts';
 
 const agentAuthenticationMode = 'PERSONAL_SUBSCRIPTION';
