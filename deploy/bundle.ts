@@ -23,7 +23,7 @@ import { tmpdir } from 'node:os';
 import { basename, dirname, join, relative, resolve } from 'node:path';
 import process from 'node:process';
 import { gzipSync } from 'node:zlib';
-import { build, type OutputChunk, type Plugin } from 'rolldown';
+import { build, type InputOptions, type OutputChunk, type Plugin } from 'rolldown';
 import manifest from '../package.json' with { type: 'json' };
 
 const root = join(import.meta.dirname, '..');
@@ -33,19 +33,7 @@ const sources = join(root, 'src');
 export async function bundle(into: string): Promise<readonly string[]> {
   rmSync(into, { recursive: true, force: true });
   const { output } = await build({
-    cwd: root,
-    input: { main: join(sources, 'main.ts') },
-    platform: 'node',
-    plugins: [placesInSources],
-    // Optional helpers of libraries that nobody here installs; each library does without.
-    external: optional,
-    // Its index imports every kind of Kubernetes; the operator needs none of them, and takes half as much memory without.
-    treeshake: { moduleSideEffects: [{ test: /\/@kubernetes\/client-node\/dist\//u, sideEffects: false }] },
-    logLevel: 'warn',
-    onLog: (level, log, next) => {
-      if (level === 'warn') throw new Error(`bundling: ${log.message}`);
-      next(level, log);
-    },
+    ...settings(),
     output: {
       dir: into,
       format: 'esm',
@@ -70,6 +58,30 @@ export async function bundle(into: string): Promise<readonly string[]> {
 }
 
 const optional = ['bufferutil', 'utf-8-validate'];
+
+/** Makes one file of everything, for a program that brings its own Node. */
+export async function bundleAsOneFile(file: string): Promise<void> {
+  await build({ ...settings(), output: { file, format: 'esm', minify: true, keepNames: true, codeSplitting: false } });
+}
+
+/** What every bundle is made with. */
+function settings(): InputOptions {
+  return {
+    cwd: root,
+    input: { main: join(sources, 'main.ts') },
+    platform: 'node',
+    plugins: [placesInSources],
+    // Optional helpers of libraries that nobody here installs; each library does without.
+    external: optional,
+    // Its index imports every kind of Kubernetes; the operator needs none of them, and takes half as much memory without.
+    treeshake: { moduleSideEffects: [{ test: /\/@kubernetes\/client-node\/dist\//u, sideEffects: false }] },
+    logLevel: 'warn',
+    onLog: (level, log, next) => {
+      if (level === 'warn') throw new Error(`bundling: ${log.message}`);
+      next(level, log);
+    },
+  };
+}
 
 /**
  * Files that a source reads beside itself are beside the bundle, in the same folders: `import.meta.dirname` of a source below

@@ -146,7 +146,8 @@ function wrong(command: CommandLine<Flags>, why: string): { readonly kind: 'wron
   };
 }
 
-function kebab(key: string): string {
+/** A key of flags as it is typed: `baseUrl` as `base-url`. */
+export function kebab(key: string): string {
   return key.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
 }
 

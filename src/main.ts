@@ -4,6 +4,7 @@ import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { argv, exit, stderr, stdout, versions } from 'node:process';
 import { setFlagsFromString } from 'node:v8';
+import type { Steering } from './cli/day-two/steer.ts';
 import manifest from '../package.json' with { type: 'json' };
 
 /** A subcommand: takes its own arguments, returns the exit code. */
@@ -14,6 +15,21 @@ interface Entry {
   readonly load: () => Promise<Command>;
   /** It lives for months on little memory: see `keepSmall`. */
   readonly isFrugal?: boolean;
+}
+
+/** The subcommands that do something to one resource. */
+function steerings(summaries: Readonly<Record<Steering, string>>): Readonly<Record<string, Entry>> {
+  const rows = (Object.entries(summaries) as [Steering, string][]).map(([name, summary]): [string, Entry] => [
+    name,
+    {
+      summary,
+      load: async () => {
+        const { steer } = await import('./cli/day-two/steer.ts');
+        return (args) => steer(name, args);
+      },
+    },
+  ]);
+  return Object.fromEntries(rows);
 }
 
 /** Every subcommand; each is loaded only when it is asked for. */
@@ -39,6 +55,26 @@ const commands: Readonly<Record<string, Entry>> = {
     summary: 'why a resource is not Ready, deepest cause first, and what to do',
     load: async () => (await import('./cli/status/why.ts')).why,
   },
+  doctor: {
+    summary: 'whether an installation is in order, check by check',
+    load: async () => (await import('./cli/doctor/doctor.ts')).doctor,
+  },
+  inventory: {
+    summary: 'everything that an account of the service has, and which resource manages it',
+    load: async () => (await import('./cli/day-two/inventory.ts')).inventory,
+  },
+  catalog: {
+    summary: 'the presets and solutions that the service offers an account',
+    load: async () => (await import('./cli/day-two/inventory.ts')).catalog,
+  },
+  ...steerings({
+    reconcile: 'let the operator look at a resource now',
+    pause: 'hold a resource: nothing is sent for it',
+    resume: 'let a paused resource go on',
+    redeploy: 'restart an environment on what it runs',
+    stop: 'stop an environment',
+    start: 'start an environment',
+  }),
   points: {
     summary: 'the recovery points of a protection',
     load: async () => (await import('./cli/points.ts')).points,
@@ -46,6 +82,10 @@ const commands: Readonly<Record<string, Entry>> = {
   activate: {
     summary: 'a manifest that activates one recovery point, to review and create',
     load: async () => (await import('./cli/activate.ts')).activate,
+  },
+  completion: {
+    summary: 'scripts by which a shell completes commands and flags',
+    load: async () => (await import('./cli/completion/completion.ts')).completion,
   },
   sandbox: {
     summary: 'everything on this machine: Kubernetes, the service in a box, the operator, samples',
@@ -75,6 +115,7 @@ async function main(): Promise<number> {
     stdout.write(`${manifest.version}\n`);
     return 0;
   }
+  if (name === '__complete') return (await import('./cli/completion/completion.ts')).complete(rest);
   const entry = commands[name];
   if (entry === undefined) {
     stderr.write(`apphosting: there is no command "${name}"; apphosting --help lists them\n`);

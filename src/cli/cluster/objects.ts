@@ -51,7 +51,7 @@ export function keyOfObject({ kind, metadata }: Pick<KubeObject, 'kind' | 'metad
 }
 
 /** The conditions of an object. */
-function conditionsOf({ status }: Pick<KubeObject, 'status'>): readonly ShownCondition[] {
+export function conditionsOf({ status }: Pick<KubeObject, 'status'>): readonly ShownCondition[] {
   const listed: readonly unknown[] =
     isRecord(status) && Array.isArray(status['conditions']) ? status['conditions'] : [];
   const text = (value: unknown) => (typeof value === 'string' ? value.replaceAll(/\p{C}+/gu, ' ') : '');

@@ -104,7 +104,7 @@ async function settingsOf(
 }
 
 /** All items of a read, every page of it; or why there are none. */
-async function readWhole<Item>(
+export async function readWhole<Item>(
   reader: AccountReader,
   read: Read<Item>,
 ): Promise<{ readonly items: readonly Item[] } | Omit<Gap, 'what'>> {

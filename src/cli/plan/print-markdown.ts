@@ -64,12 +64,26 @@ function warnings(plan: Plan): readonly string[] {
   const lines = [
     ...(plan.complete ? [] : ['**Incomplete: something could not be read, and there may be more to do than this.**']),
     ...(deleted.length === 0 ? [] : [`**Deletes** ${listed(deleted)}.`]),
-    ...(deployed.length === 0 ? [] : [`**Deploys** ${listed(deployed)}.`]),
+    ...restartsOf(deployed),
     ...(access.length === 0 ? [] : [`**Changes access** ${listed(access)}.`]),
     ...plan.findings.slice(0, 20).map((finding) => escaped(findingAsText(finding))),
     ...(plan.findings.length > 20 ? [`and ${plan.findings.length - 20} more findings`] : []),
   ];
   return lines.map((line) => `> ${line}  `);
+}
+
+/** What runs and is touched: `**Deploys, restarts** web/production.` */
+function restartsOf(rows: readonly PlanRow[]): readonly string[] {
+  const targets = new Map<string, string[]>();
+  for (const { note = '' } of rows) {
+    const at = note.lastIndexOf(' ');
+    const verb = note.slice(0, at);
+    targets.set(verb, [...(targets.get(verb) ?? []), escaped(note.slice(at + 1))]);
+  }
+  return [...targets].map(
+    ([verb, names]) =>
+      `**${verb.slice(0, 1).toUpperCase()}${verb.slice(1)}** ${names.slice(0, 5).join(', ')}${names.length > 5 ? ` and ${names.length - 5} more` : ''}.`,
+  );
 }
 
 function rowOf(row: PlanRow, plan: Plan): string {

@@ -1,0 +1,27 @@
+/** Who owns an object besides the cluster: a tool that writes back what stands in Git. */
+import type { KubeObject } from '../../engine/ports.ts';
+
+/** The tool and what it calls the thing that the object came with. */
+export interface GitOwner {
+  readonly tool: 'Argo CD' | 'Flux';
+  readonly name: string;
+}
+
+/** The owner of an object; undefined where nothing says that there is one. */
+export function gitOwnerOf({ metadata }: KubeObject): GitOwner | undefined {
+  const { labels = {}, annotations = {} } = metadata;
+  const tracked = annotations['argocd.argoproj.io/tracking-id'];
+  if (tracked !== undefined) return { tool: 'Argo CD', name: `Application ${tracked.split(':')[0]}` };
+  for (const [label, kind] of Object.entries(fluxLabels)) {
+    const name = labels[label];
+    if (name !== undefined) return { tool: 'Flux', name: `${kind} ${name}` };
+  }
+  // Argo CD without annotations marks what it applies with this label, and says so where it is asked to.
+  const instance = labels['argocd.argoproj.io/instance'];
+  return instance === undefined ? undefined : { tool: 'Argo CD', name: `Application ${instance}` };
+}
+
+const fluxLabels = {
+  'kustomize.toolkit.fluxcd.io/name': 'Kustomization',
+  'helm.toolkit.fluxcd.io/name': 'HelmRelease',
+} as const;

@@ -1,0 +1,145 @@
+/** `apphosting doctor`: whether an installation is in order, check by check. */
+import { writeFile } from 'node:fs/promises';
+import { stringify } from 'yaml';
+import { z } from 'zod';
+import manifest from '../../../package.json' with { type: 'json' };
+import { parseFlags, wholeNumber, type CommandLine, type Flags } from '../../config.ts';
+import { readObjects } from '../cluster/objects.ts';
+import { clusterFlags, openCluster, type Cluster } from '../cluster/open.ts';
+import { exitCodes } from '../output/exit-codes.ts';
+import { standard, type Speaks } from '../output/speaks.ts';
+import { columns } from '../output/table.ts';
+import { bundleOf } from './bundle.ts';
+import { examine, type Finding, type Verdict } from './checks.ts';
+
+/** The flags of `apphosting doctor`. */
+export const doctorCommand = {
+  name: 'doctor',
+  summary:
+    'Checks an installation: the definitions, the lease of the operator, its key, the clocks, and every resource. Each check stands on\nits own, and one that is denied names the verb that is missing.',
+  flags: {
+    ...clusterFlags,
+    operatorNamespace: {
+      help: 'where the operator runs',
+      value: 'NAME',
+      fallback: 'apphosting-system',
+      schema: z.string().min(1, 'must be a namespace'),
+    },
+    pre: { help: 'only what must be so before the operator is installed', schema: z.boolean() },
+    failOn: {
+      help: 'what ends with 2',
+      value: 'error|warning',
+      fallback: 'error',
+      schema: z.enum(['error', 'warning'], 'must be error or warning'),
+    },
+    skip: {
+      help: 'leave out findings of this code, or of this code and object',
+      value: 'CODE[=OBJECT]',
+      many: true,
+      schema: z.array(z.string().min(1)),
+    },
+    wait: {
+      help: 'check again until nothing is found, for so long',
+      value: 'SECONDS',
+      schema: wholeNumber(1, 86_400).optional(),
+    },
+    bundle: {
+      help: 'also write a file for a bug report, without secrets and without words of the service',
+      value: 'FILE',
+      schema: z.string().optional(),
+    },
+    output: {
+      short: 'o',
+      help: 'how it is printed; short leaves out what is fine',
+      value: 'text|short|json|yaml|markdown',
+      fallback: 'text',
+      schema: z.enum(['text', 'short', 'json', 'yaml', 'markdown'], 'must be text, short, json, yaml or markdown'),
+    },
+  },
+  notes: [
+    'Without --namespace all namespaces are looked at.',
+    'Exit codes, the same for every -o: 0 fine, 1 a check could not be made, 2 findings as of --fail-on, 64 usage.',
+  ],
+} satisfies CommandLine<Flags>;
+
+/** Runs `apphosting doctor`. */
+export async function doctor(args: readonly string[], speaks: Speaks = standard, given?: Cluster): Promise<number> {
+  const parsed = parseFlags(doctorCommand, args);
+  if (parsed.kind === 'help') {
+    speaks.out(parsed.text);
+    return exitCodes.fine;
+  }
+  const complain = (line: string, code: number) => {
+    speaks.err(`${line}\n`);
+    return code;
+  };
+  if (parsed.kind === 'wrong') return complain(parsed.line, exitCodes.usage);
+  const { settings } = parsed;
+  const cluster = given ?? (await openCluster(settings));
+  if ('trouble' in cluster) return complain(`apphosting doctor: ${cluster.trouble}`, exitCodes.unknown);
+  try {
+    const { operatorNamespace, namespace, pre: isBefore } = settings;
+    const until = Date.now() + (settings.wait ?? 0) * 1_000;
+    const isSkipped = ({ code, object }: Finding) =>
+      settings.skip.includes(code) || settings.skip.includes(`${code}=${object}`);
+    let findings: readonly Finding[];
+    for (;;) {
+      const all = await examine({ api: cluster.api, operatorNamespace, namespace, nowMs: Date.now(), isBefore });
+      findings = all.filter((finding) => !isSkipped(finding));
+      if (codeOf(findings, settings.failOn) === exitCodes.fine || Date.now() >= until) break;
+      await new Promise((resolve) => setTimeout(resolve, 2_000));
+    }
+    if (settings.bundle !== undefined) {
+      const { objects } = await readObjects(cluster.api, namespace);
+      const about = { version: manifest.version, server: cluster.server, at: new Date().toISOString() };
+      await writeFile(settings.bundle, bundleOf(findings, objects, about));
+    }
+    speaks.out(printed(findings, settings.output, cluster.server));
+    return codeOf(findings, settings.failOn);
+  } finally {
+    if (given === undefined) await cluster.close();
+  }
+}
+
+function codeOf(findings: readonly Finding[], failOn: 'error' | 'warning'): number {
+  const has = (verdict: Verdict) => findings.some((finding) => finding.verdict === verdict);
+  if (has('unknown')) return exitCodes.unknown;
+  return has('error') || (failOn === 'warning' && has('warning')) ? exitCodes.found : exitCodes.fine;
+}
+
+function printed(findings: readonly Finding[], output: string, server: string): string {
+  switch (output) {
+    case 'json':
+      return `${JSON.stringify(findings, null, 2)}\n`;
+    case 'yaml':
+      return stringify(findings);
+    case 'markdown':
+      return asMarkdown(findings, server);
+    default:
+      return asText(output === 'short' ? findings.filter(({ verdict }) => verdict !== 'ok') : findings, server);
+  }
+}
+
+function asText(findings: readonly Finding[], server: string): string {
+  const rows = findings.map(({ verdict, code, object, message, remedy }) => {
+    return [verdict, code, object, remedy === undefined ? message : `${message}. ${remedy}`];
+  });
+  return `apphosting ${manifest.version}, ${server}\n${columns(rows).join('\n')}\n${countOf(findings)}\n`;
+}
+
+function countOf(findings: readonly Finding[]): string {
+  const counts = (['error', 'warning', 'unknown'] as const).flatMap((verdict) => {
+    const count = findings.filter((finding) => finding.verdict === verdict).length;
+    return count === 0 ? [] : [`${count} ${verdict}${count === 1 || verdict === 'unknown' ? '' : 's'}`];
+  });
+  return counts.length === 0 ? 'everything is in order' : counts.join(', ');
+}
+
+function asMarkdown(findings: readonly Finding[], server: string): string {
+  const cell = (text: string) => text.replaceAll('|', '\\|').replaceAll('<', '&lt;').replaceAll('@', '&#64;');
+  const rows = findings.map(({ verdict, code, object, message, remedy = '' }) => {
+    return `| ${verdict} | ${code} | ${cell(object)} | ${cell(message)} | ${cell(remedy)} |`;
+  });
+  const head = ['| | Check | Object | Finding | What to do |', '|-|-|-|-|-|'];
+  return `${[`apphosting ${manifest.version}, ${cell(server)}: ${countOf(findings)}`, '', ...head, ...rows].join('\n')}\n`;
+}

@@ -1,0 +1,108 @@
+/** Every command for people, as its documents and its completion know it. */
+import type { CommandLine, Flags } from '../../config.ts';
+import { activateCommand, pointsCommand } from '../../config.ts';
+import { kinds } from '../../kinds/index.ts';
+import { steeringCommand, ways, type Steering } from '../day-two/steer.ts';
+import { catalogCommand, inventoryCommand } from '../day-two/inventory.ts';
+import { doctorCommand } from '../doctor/doctor.ts';
+import { importCommand } from '../import/command.ts';
+import { planCommand } from '../plan/command.ts';
+import { statusCommand } from '../status/status.ts';
+import { whyCommand } from '../status/why.ts';
+
+/** What a command must be allowed to do in a cluster, and when. */
+export interface Permission {
+  readonly verbs: readonly string[];
+  /** `hostedapps.apphosting.dev`; `*` stands for every kind of ours. */
+  readonly resources: readonly string[];
+  readonly when?: string;
+}
+
+/** A command with what it must be allowed to do. */
+export interface CommandReference {
+  readonly command: CommandLine<Flags>;
+  readonly cluster: readonly Permission[];
+  /** What its token must be allowed in the service. */
+  readonly service: string;
+}
+
+const ofOurs = kinds.map(({ plural }) => `${plural}.apphosting.dev`);
+const reads: Permission = { verbs: ['list'], resources: ofOurs };
+const serviceReads = 'svc:read. The Secrets Access role is needed by nothing.';
+
+const ofProtections: readonly Permission[] = [
+  { verbs: ['get'], resources: ['disasterprotections.apphosting.dev'] },
+  {
+    verbs: ['get'],
+    resources: ['hostingaccounts.apphosting.dev', 'clusterhostingaccounts.apphosting.dev', 'secrets'],
+    when: 'to ask the service as the account of the protection does, without the flags of an account',
+  },
+];
+
+/** All of them, in the order of the help. */
+export const commandReferences: readonly CommandReference[] = [
+  {
+    command: planCommand,
+    cluster: [
+      { ...reads, when: 'with --context or --kubeconfig' },
+      {
+        verbs: ['get'],
+        resources: ['secrets'],
+        when: 'with --context, and without --base-url and --token-file: the Secret of each account',
+      },
+    ],
+    service: serviceReads,
+  },
+  {
+    command: importCommand,
+    cluster: [],
+    service:
+      'svc:read. With the Secrets Access role the open settings of contact points are read too; their secrets are never kept.',
+  },
+  { command: statusCommand, cluster: [reads], service: 'none' },
+  { command: whyCommand, cluster: [reads], service: 'none' },
+  {
+    command: doctorCommand,
+    cluster: [
+      { verbs: ['get'], resources: ['customresourcedefinitions.apiextensions.k8s.io'] },
+      {
+        verbs: ['get'],
+        resources: ['leases.coordination.k8s.io'],
+        when: 'in the namespace of the operator, without --pre',
+      },
+      { verbs: ['get'], resources: ['secrets'], when: 'in the namespace of the operator, without --pre' },
+      { ...reads, when: 'without --pre' },
+    ],
+    service: 'none',
+  },
+  { command: inventoryCommand, cluster: [{ ...reads, when: 'with --context or --kubeconfig' }], service: serviceReads },
+  { command: catalogCommand, cluster: [], service: serviceReads },
+  ...(Object.keys(ways) as Steering[]).map((name): CommandReference => {
+    const kind = ways[name].kind;
+    const resources = kind === undefined ? ofOurs : ofOurs.filter((one) => one.startsWith(`${kind.toLowerCase()}s.`));
+    return {
+      command: steeringCommand(name),
+      cluster: [{ verbs: ['get', 'patch'], resources }],
+      service: 'none',
+    };
+  }),
+  { command: pointsCommand, cluster: ofProtections, service: 'svc:read' },
+  { command: activateCommand, cluster: ofProtections, service: 'svc:read' },
+];
+
+/** The word that a command is called by. */
+export function wordOf({ command }: CommandReference): string {
+  return command.name.split(' ')[0] ?? '';
+}
+
+/** The permissions of a command as a table of Markdown. */
+export function permissionsOf({ cluster, service }: CommandReference): string {
+  const rows = cluster.map(({ verbs, resources, when = 'always' }) => {
+    const isAll = resources.length === ofOurs.length;
+    const names = isAll ? 'every kind of `apphosting.dev`' : resources.map((name) => `\`${name}\``).join(', ');
+    return `| ${verbs.join(', ')} | ${names} | ${when} |`;
+  });
+  const table =
+    rows.length === 0 ? ['In a cluster: none.'] : ['| Verbs | Resources | When |', '|---|---|---|', ...rows];
+  return [...table, '', `In the service: ${service}`].join('\n');
+}

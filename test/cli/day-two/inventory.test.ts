@@ -1,0 +1,47 @@
+import { describe, expect, it } from 'vitest';
+import { catalog, inventory } from '../../../src/cli/day-two/inventory.ts';
+import { InProcess } from '../../support/in-process.ts';
+import { clusterOf } from '../support/in-memory.ts';
+import { serviceAtSocket } from '../support/service.ts';
+import { ran } from '../support/spoken.ts';
+
+describe('an inventory', () => {
+  it('lists everything with its id, what no resource manages first', async () => {
+    const service = await serviceAtSocket();
+    const world = new InProcess({ world: 'demo' });
+    await world.start();
+    world.account();
+    world.apply('HostedApp', 'web', { externalId: 'app_web', port: 3000 });
+    await world.run(100_000);
+
+    const { code, out } = await ran((given, speaks) => inventory(given, speaks, clusterOf(world)), service.flags);
+
+    const lines = out.split('\n');
+    expect(lines).toContainEqual(expect.stringMatching(/^app +app_web +web +HostedApp\/team\/web$/));
+    expect(lines.findIndex((line) => line.includes('HostedApp/team/web'))).toBe(9);
+    expect(out).toContain('8 of 9 are managed by no resource');
+    expect(code).toBe(0);
+  });
+
+  it('says what could not be read, and ends with 1', async () => {
+    const service = await serviceAtSocket('demo-foreign');
+
+    const { code, err } = await ran(inventory, service.flags);
+
+    expect(err).toContain('the list of apps: GET /apps');
+    expect(code).toBe(1);
+  });
+});
+
+describe('a catalogue', () => {
+  it('lists presets with their versions, and solutions with their components', async () => {
+    const service = await serviceAtSocket();
+
+    const { code, out } = await ran(catalog, service.flags);
+
+    expect(out).toMatch(/^database +POSTGRESQL +\S+ \(default\)/m);
+    expect(out).toMatch(/^solution +queue-worker +\w/m);
+    expect(code).toBe(0);
+    expect(new Set(await service.methods())).toEqual(new Set(['GET']));
+  });
+});

@@ -1,0 +1,127 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { beforeEach, describe, expect, it } from 'vitest';
+import { doctor } from '../../../src/cli/doctor/doctor.ts';
+import { manifest } from '../../../src/crd/manifest.ts';
+import { identities } from '../../../src/kinds/identities.ts';
+import { leaseResource } from '../../../src/kube/lease/lease-spec.ts';
+import { InProcess } from '../../support/in-process.ts';
+import { folderOf } from '../support/folder.ts';
+import { clusterOf } from '../support/in-memory.ts';
+import { ran } from '../support/spoken.ts';
+
+const definitions = {
+  group: 'apiextensions.k8s.io',
+  version: 'v1',
+  plural: 'customresourcedefinitions',
+  namespaced: false,
+};
+let world: InProcess;
+
+/** A cluster in which the operator is installed and leads, with one account. */
+beforeEach(async () => {
+  world = new InProcess({ world: 'demo' });
+  for (const identity of identities) world.cluster.create(definitions, undefined, manifest(identity));
+  const metadata = { name: 'apphosting-operator', namespace: 'apphosting-system' };
+  const spec = { holderIdentity: 'operator-0', renewTime: new Date().toISOString() };
+  world.cluster.create(leaseResource, 'apphosting-system', {
+    apiVersion: 'coordination.k8s.io/v1',
+    kind: 'Lease',
+    metadata,
+    spec,
+  });
+  world.secret('apphosting-operator-key', { key: 'made up for this test' }, 'apphosting-system');
+  await world.start();
+  world.account();
+  await world.run(100_000);
+});
+
+function run(...args: readonly string[]) {
+  return ran((given, speaks) => doctor(given, speaks, clusterOf(world)), args);
+}
+
+describe('doctor', () => {
+  it('says that everything is in order', async () => {
+    const { code, out } = await run();
+
+    expect(out).toContain('everything is in order');
+    expect(code).toBe(0);
+  });
+
+  it('names a definition that is missing and one that is another version', async () => {
+    world.cluster.delete(definitions, undefined, 'hostedapps.apphosting.dev');
+    const live = world.cluster.get(definitions, undefined, 'contactpoints.apphosting.dev');
+    const spec = { versions: [{ name: 'v1alpha1', schema: {} }] };
+    world.cluster.update(definitions, undefined, 'contactpoints.apphosting.dev', { ...live, spec }, 'object');
+
+    const { code, out } = await run('-o', 'short');
+
+    expect(out).toMatch(/^error +Definitions +hostedapps.apphosting.dev +it is not installed/m);
+    expect(out).toMatch(/^warning +Definitions +contactpoints.apphosting.dev +its schema is not/m);
+    expect(code).toBe(2);
+  });
+
+  it('says that nobody leads', async () => {
+    const lease = world.cluster.get(leaseResource, 'apphosting-system', 'apphosting-operator');
+    const spec = { holderIdentity: 'operator-0', renewTime: '2026-01-01T00:00:00Z' };
+    world.cluster.update(leaseResource, 'apphosting-system', 'apphosting-operator', { ...lease, spec }, 'object');
+
+    const { code, out } = await run();
+
+    expect(out).toMatch(/^error +Lease +apphosting-system\/apphosting-operator +nobody leads, the last time/m);
+    expect(code).toBe(2);
+  });
+
+  it('names the verb that is missing for one check, makes the others, and ends with 1', async () => {
+    const cluster = clusterOf(world);
+    cluster.api.inject({ verb: 'get', plural: 'leases', effect: 'before', outcome: 'forbidden' });
+
+    const { code, out } = await ran((given, speaks) => doctor(given, speaks, cluster), []);
+
+    expect(out).toMatch(/^unknown +Lease +\S+ +may not get leases.coordination.k8s.io in namespace apphosting-system/m);
+    expect(out).toMatch(/^ok +OperatorKey/m);
+    expect(code).toBe(1);
+  });
+
+  it('ends with 2 for warnings where that is asked for, and leaves out what is skipped', async () => {
+    world.apply('ContactPoint', 'lost', { email: { addresses: ['a@example.com'] }, externalId: 'cp_nowhere' });
+    await world.run(200_000);
+
+    const [plain, strict, skipped] = [
+      await run(),
+      await run('--fail-on', 'warning'),
+      await run('--fail-on', 'warning', '--skip', 'Stalled=ContactPoint/team/lost'),
+    ];
+
+    expect([plain.code, strict.code, skipped.code]).toEqual([0, 2, 0]);
+    expect(plain.out).toMatch(
+      /^warning +Stalled +ContactPoint\/team\/lost +NotFound: .*apphosting why ContactPoint\/lost/m,
+    );
+  });
+
+  it('is the same for every form of output', async () => {
+    world.cluster.delete(definitions, undefined, 'hostedapps.apphosting.dev');
+
+    const codes = await Promise.all(
+      ['text', 'short', 'json', 'yaml', 'markdown'].map(async (form) => (await run('-o', form)).code),
+    );
+
+    expect(codes).toEqual([2, 2, 2, 2, 2]);
+  });
+
+  it('writes a bundle that holds no secret, no annotation and no word of a spec', async () => {
+    const secret = 'https://hooks.example.com/s3cr3t-part';
+    world.secret('hook', { url: secret });
+    const last = { 'kubectl.kubernetes.io/last-applied-configuration': `{"a":"${secret}"}` };
+    const from = { valueFrom: { secretKeyRef: { name: 'hook', key: 'url' } } };
+    world.apply('ContactPoint', 'hook', { webhook: { url: from, username: 'somebody' } }, last);
+    await world.run(100_000);
+    const file = join(folderOf({}), 'bundle.json');
+
+    await run('--bundle', file);
+
+    const text = readFileSync(file, 'utf8');
+    expect(text).toContain('"name": "hook"');
+    expect(text).not.toMatch(/s3cr3t|somebody|last-applied|demo-admin|made up for this test/);
+  });
+});

@@ -1,0 +1,114 @@
+import { describe, expect, it } from 'vitest';
+import { isRecord } from '../../../src/base/json.ts';
+import type { AccountReader, Reading } from '../../../src/cli/account/reader.ts';
+import { loadDocuments } from '../../../src/cli/documents/load.ts';
+import { makePlan } from '../../../src/cli/plan/make-plan.ts';
+import type { Plan } from '../../../src/cli/plan/model.ts';
+import { liveActor } from '../../../src/cli/plan/scenes.ts';
+import { kinds } from '../../../src/kinds/index.ts';
+import { resourceOf } from '../../../src/cli/operator/operator.ts';
+import { InProcess } from '../../support/in-process.ts';
+import { folderOf } from '../support/folder.ts';
+
+/** The service of a world as an account that is read. */
+function readerOf(world: InProcess): AccountReader {
+  const readings = new Map<string, Reading>();
+  return {
+    accountId: 'acc_demo',
+    endpoint: '127.0.0.1:8088',
+    asOfMs: world.clock.wall(),
+    read: async ({ path, query = {} }) => {
+      const address = `${path}?${new URLSearchParams(query).toString()}`;
+      const known = readings.get(address);
+      if (known !== undefined) return known;
+      const { status, body } = await world.request('GET', address);
+      const reading: Reading = { is: 'answered', status, body };
+      readings.set(address, reading);
+      return reading;
+    },
+    readings: () => [...readings],
+    close: () => Promise.resolve(),
+  };
+}
+
+const specs = {
+  ContactPoint: { email: { addresses: ['a@example.com'] } },
+  HostedApp: { port: 80, image: { reference: 'r.example/api:1' } },
+  AppEnvironment: { externalId: 'env_web_prod', deploy: { image: 'r.example/web:1', onBind: 'Deploy' } },
+  MetricAlert: {
+    environmentRef: { name: 'it' },
+    metric: 'cpu_percent',
+    operator: 'GreaterThan',
+    contactPointRefs: [{ name: 'it' }],
+  },
+} as const;
+
+/** A world in which an operator has made all of them, each with the name `it`. */
+async function managed(): Promise<InProcess> {
+  const world = new InProcess({ world: 'demo' });
+  await world.start();
+  world.account();
+  for (const [kind, spec] of Object.entries(specs)) world.apply(kind, 'it', spec);
+  await world.run(400_000);
+  return world;
+}
+
+/** The plan of these specs against what the cluster of the world shows. */
+async function planned(world: InProcess, wanted: Readonly<Record<string, object>>): Promise<Plan> {
+  const objects = Object.entries(wanted).map(([kind, spec]) => {
+    return JSON.stringify({ apiVersion: 'apphosting.dev/v1alpha1', kind, metadata: { name: 'it' }, spec });
+  });
+  const folder = folderOf({ 'all.yaml': objects.join('\n---\n') });
+  return makePlan({
+    name: 'test',
+    documents: await loadDocuments(folder),
+    base: undefined,
+    live: kinds.flatMap((kind) => world.cluster.all(resourceOf(kind))).map(liveActor),
+    liveProblems: [],
+    readers: [readerOf(world)],
+    namespace: 'team',
+    requestsPerSecond: 5,
+    only: [],
+    from: folder,
+  });
+}
+
+const told = ({ rows }: Plan) =>
+  rows.map(({ call, name, kind, fields }) => [call, `${kind}/${name}`, fields.map((field) => field.name)]);
+
+describe('a plan against a cluster', () => {
+  it('tells nothing where the documents are as what is there, without the key of the operator', async () => {
+    const made = await planned(await managed(), specs);
+
+    expect(told(made)).toEqual([]);
+    expect(made.drift).toEqual([]);
+    expect(made).toMatchObject({ complete: true, findings: [], notes: [] });
+  });
+
+  it('tells a change of what the service never shows', async () => {
+    const made = await planned(await managed(), {
+      ...specs,
+      ContactPoint: { email: { addresses: ['b@example.com'] } },
+      AppEnvironment: { ...specs.AppEnvironment, deploy: { image: 'r.example/web:2', onBind: 'Deploy' } },
+    });
+
+    expect(told(made)).toEqual([
+      ['POST /app-env/deploy-image', 'AppEnvironment/it', ['image']],
+      ['PATCH /contact-point', 'ContactPoint/it', ['config.addresses']],
+    ]);
+  });
+
+  it('keeps apart what differs already and is not caused by the documents', async () => {
+    const world = await managed();
+    const status = world.get('MetricAlert', 'it')?.status;
+    const alertId = isRecord(status) ? status['alertId'] : undefined;
+    await world.request('PATCH', '/alert', { alertId, threshold: 99 });
+
+    const made = await planned(world, specs);
+
+    expect(told(made)).toEqual([]);
+    expect(made.drift).toMatchObject([
+      { name: 'it', call: 'PATCH /alert', fields: [{ name: 'threshold', before: 99, after: 80 }] },
+    ]);
+  });
+});

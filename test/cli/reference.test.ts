@@ -1,0 +1,96 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { doctor } from '../../src/cli/doctor/doctor.ts';
+import { commandReferences, type Permission } from '../../src/cli/reference/commands.ts';
+import { referencePages } from '../../src/cli/reference/generate.ts';
+import { status } from '../../src/cli/status/status.ts';
+import { why } from '../../src/cli/status/why.ts';
+import { steer, ways, type Steering } from '../../src/cli/day-two/steer.ts';
+import { candidatesFor } from '../../src/cli/completion/completion.ts';
+import type { Cluster } from '../../src/cli/cluster/open.ts';
+import type { Speaks } from '../../src/cli/output/speaks.ts';
+import type { KubeCall } from '../../src/cli/in-memory/kube.ts';
+import { KubeError } from '../../src/engine/ports.ts';
+import { InProcess } from '../support/in-process.ts';
+import { MemoryKube } from '../support/memory-kube.ts';
+import { clusterOf } from './support/in-memory.ts';
+import { ran } from './support/spoken.ts';
+
+const root = join(import.meta.dirname, '..', '..');
+const read = (path: string) => readFileSync(join(root, path), 'utf8');
+
+describe('the pages of the commands', () => {
+  it.each([...referencePages(read)])('%s is as its command says', (path, text) => {
+    expect(read(path)).toBe(text);
+  });
+
+  it('has links that lead somewhere', () => {
+    for (const path of ['README.md', 'pull-requests.md']) {
+      const links = [...read(`docs/cli/${path}`).matchAll(/\]\(([^)#:]+)[^)]*\)/g)].map(([, link = '']) => link);
+      expect(links.filter((link) => !existsSync(join(root, 'docs/cli', link)))).toEqual([]);
+    }
+  });
+});
+
+/** A connection that may do exactly what a command says it must be allowed. */
+class Allowed extends MemoryKube {
+  permissions: readonly Permission[] = [];
+  readonly denied: string[] = [];
+
+  protected override async perform<T>(call: KubeCall, act: () => T): Promise<T> {
+    const name = call.resource.group === '' ? call.resource.plural : `${call.resource.plural}.${call.resource.group}`;
+    const isAllowed = this.permissions.some(
+      ({ verbs, resources }) => verbs.includes(call.verb) && resources.includes(name),
+    );
+    if (isAllowed) return super.perform(call, act);
+    this.denied.push(`${call.verb} ${name}`);
+    throw new KubeError('forbidden', `may not ${call.verb} ${name}`);
+  }
+}
+
+describe('what a command must be allowed', () => {
+  const run: Readonly<Record<string, (speaks: Speaks, cluster: Cluster) => Promise<number>>> = {
+    status: (speaks, cluster) => status([], speaks, cluster),
+    why: (speaks, cluster) => why(['aenv/web'], speaks, cluster),
+    doctor: (speaks, cluster) => doctor([], speaks, cluster),
+    ...Object.fromEntries(
+      (Object.keys(ways) as Steering[]).map((name) => [
+        name,
+        (speaks: Speaks, cluster: Cluster) => steer(name, ['AppEnvironment/web'], speaks, cluster),
+      ]),
+    ),
+  };
+
+  it.each(Object.keys(run))('is enough for %s, and all of it is used', async (name) => {
+    const world = new InProcess({ world: 'demo' });
+    await world.start();
+    world.account();
+    world.apply('AppEnvironment', 'web', { externalId: 'env_web_prod' }, { 'apphosting.dev/paused': 'true' });
+    await world.run(10_000);
+    const api = new Allowed(world.cluster);
+    const reference = commandReferences.find(({ command }) => command.name.split(' ')[0] === name);
+    api.permissions = reference?.cluster ?? [];
+
+    await ran((_args, speaks) => run[name]?.(speaks, { ...clusterOf(world), api }) ?? Promise.resolve(1), []);
+
+    expect(api.denied).toEqual([]);
+    const used = new Set(api.calls.map(({ verb }) => verb));
+    expect([...used].toSorted()).toEqual([...new Set(api.permissions.flatMap(({ verbs }) => verbs))].toSorted());
+  });
+});
+
+describe('completion', () => {
+  it.each([
+    [['pl'], ['plan']],
+    [['plan', '--fa'], ['--fail-on']],
+    [['plan', '-o', 'm'], ['markdown']],
+    [
+      ['status', '-o', ''],
+      ['text', 'wide', 'json', 'yaml', 'name'],
+    ],
+    [['nothing', '-'], []],
+  ])('completes %j', (words, values) => {
+    expect(candidatesFor(words).found.map(([value]) => value)).toEqual(values);
+  });
+});
