@@ -8,7 +8,7 @@ import { status } from '../../src/cli/status/status.ts';
 import { why } from '../../src/cli/status/why.ts';
 import { steer, ways, type Steering } from '../../src/cli/day-two/steer.ts';
 import { candidatesFor } from '../../src/cli/completion/completion.ts';
-import type { Cluster } from '../../src/cli/cluster/open.ts';
+import type { OpenCluster } from '../../src/cli/cluster/open.ts';
 import type { Speaks } from '../../src/cli/output/speaks.ts';
 import type { KubeCall } from '../../src/cli/in-memory/kube.ts';
 import { KubeError } from '../../src/engine/ports.ts';
@@ -50,14 +50,14 @@ class Allowed extends MemoryKube {
 }
 
 describe('what a command must be allowed', () => {
-  const run: Readonly<Record<string, (speaks: Speaks, cluster: Cluster) => Promise<number>>> = {
+  const run: Readonly<Record<string, (speaks: Speaks, cluster: OpenCluster) => Promise<number>>> = {
     status: (speaks, cluster) => status([], speaks, cluster),
     why: (speaks, cluster) => why(['aenv/web'], speaks, cluster),
     doctor: (speaks, cluster) => doctor([], speaks, cluster),
     ...Object.fromEntries(
       (Object.keys(ways) as Steering[]).map((name) => [
         name,
-        (speaks: Speaks, cluster: Cluster) => steer(name, ['AppEnvironment/web'], speaks, cluster),
+        (speaks: Speaks, cluster: OpenCluster) => steer(name, ['AppEnvironment/web'], speaks, cluster),
       ]),
     ),
   };

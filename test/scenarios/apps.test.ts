@@ -188,7 +188,7 @@ describe.concurrent('the access of a member', () => {
     const membershipId = await aMember(tenant);
     await tenant.apply('AppEnvironment', 'prod', at);
     await tenant.apply('MemberAccess', 'member', {
-      membershipId,
+      externalId: membershipId,
       access: 'Restricted',
       environmentRefs: [{ name: 'prod' }, { externalId: two }],
     });

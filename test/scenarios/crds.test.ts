@@ -67,7 +67,7 @@ describe('the definitions', () => {
     ['contactpoint.spec', 'exactly one of email, webhook, chatA, chatB'],
     ['contactpoint.spec.name', 'Default: the name of this resource.'],
     ['metricalert.spec.threshold', 'Default: 80 for percentages of CPU and memory'],
-    ['disasterprotection.status.recoveryPoints', 'The newest recovery points.'],
+    ['disasterprotection.status.recoveryPoints', 'The newest recovery points, and a spread back in time'],
     ['recoveryactivation.spec.validUntil', 'After this moment nothing is sent'],
     ['hostedapp.status.internal.journal', 'a call that was begun and must not happen twice'],
   ])('explain %s in plain words', async (path, words) => {
@@ -128,12 +128,16 @@ describe('the definitions', () => {
 
   it('show how an object is in columns', async () => {
     const environmentRef = { externalId: 'env_db_prod' };
-    await create('DisasterProtection', { environmentRef, mode: 'Cold' }, 'db');
-    await setStatus('DisasterProtection', 'db', [condition('RecoveryReady', 'False'), condition('Ready', 'True')]);
+    await create('DisasterProtection', { environmentRef, destinationRegion: 'us-east', protectionMode: 'Cold' }, 'db');
+    await setStatus('DisasterProtection', 'db', [condition('RecoveryReady', 'False'), condition('Ready', 'True')], {
+      settings: { protectionMode: 'Cold', destinationRegion: 'us-east' },
+    });
 
     const [head, row] = (await kubectl(sharedKubernetes(), 'get', 'dprot', '-n', namespace)).split('\n');
 
-    expect(head?.replaceAll(/\s+/gu, ' ')).toBe('NAME READY REASON RECOVERY-READY MODE POINT-AGE AGE');
+    expect(head?.replaceAll(/\s+/gu, ' ')).toBe(
+      'NAME READY REASON RECOVERY-READY MODE REGION STATE SINCE LAST-POINT AGE',
+    );
     expect(row?.split(/\s+/u).slice(0, 5)).toEqual(['db', 'True', 'InSync', 'False', 'Cold']);
   });
 });
@@ -244,8 +248,8 @@ describe('two appliers', () => {
   });
 });
 
-async function setStatus(kind: string, name: string, conditions: readonly object[]): Promise<void> {
-  const answer = await api.patch(`${collection(kind)}/${name}/status`, { status: { conditions } });
+async function setStatus(kind: string, name: string, conditions: readonly object[], more: object = {}): Promise<void> {
+  const answer = await api.patch(`${collection(kind)}/${name}/status`, { status: { conditions, ...more } });
   expect(answer.status).toBe(200);
 }
 

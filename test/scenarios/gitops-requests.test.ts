@@ -105,11 +105,10 @@ async function finalStatuses(): Promise<ReadonlyMap<string, object>> {
   world.apply('RecoveryActivation', 'failing', anActivation(world));
   await world.run(1_500_000);
   const { operationId } = statusOf<{ operationId: string }>(world, 'RecoveryActivation', 'failing');
-  const acknowledgement = 'DiscardsRecoveredData';
   world.apply('ActivationDiscard', 'now', {
     protectionRef: { name: 'orders' },
     operationId,
-    acknowledgement,
+    acknowledgements: ['DiscardsRecoveredData'],
     ...pinned(),
   });
   await world.run(600_000);
@@ -119,7 +118,7 @@ async function finalStatuses(): Promise<ReadonlyMap<string, object>> {
   world.apply('DisasterReset', 'now', {
     scope: 'Environment',
     environmentRef: { externalId: 'env_db_prod' },
-    confirmationName: 'production',
+    confirmation: 'production',
     acknowledgements: ['DeletesProtectionAndLeftovers'],
     ...pinned(),
   });

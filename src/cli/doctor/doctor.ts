@@ -5,7 +5,7 @@ import { z } from 'zod';
 import manifest from '../../../package.json' with { type: 'json' };
 import { parseFlags, wholeNumber, type CommandLine, type Flags } from '../../config.ts';
 import { readObjects } from '../cluster/objects.ts';
-import { clusterFlags, openCluster, type Cluster } from '../cluster/open.ts';
+import { clusterFlags, openCluster, type OpenCluster } from '../cluster/open.ts';
 import { exitCodes } from '../output/exit-codes.ts';
 import { standard, type Speaks } from '../output/speaks.ts';
 import { columns } from '../output/table.ts';
@@ -63,7 +63,7 @@ export const doctorCommand = {
 } satisfies CommandLine<Flags>;
 
 /** Runs `apphosting doctor`. */
-export async function doctor(args: readonly string[], speaks: Speaks = standard, given?: Cluster): Promise<number> {
+export async function doctor(args: readonly string[], speaks: Speaks = standard, given?: OpenCluster): Promise<number> {
   const parsed = parseFlags(doctorCommand, args);
   if (parsed.kind === 'help') {
     speaks.out(parsed.text);
