@@ -2,13 +2,13 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { doctor } from '../../src/cli/doctor/doctor.ts';
-import { commandReferences, type Permission } from '../../src/cli/reference/commands.ts';
+import { commandReferences, type ClusterPermission } from '../../src/cli/reference/commands.ts';
 import { referencePages } from '../../src/cli/reference/generate.ts';
 import { status } from '../../src/cli/status/status.ts';
 import { why } from '../../src/cli/status/why.ts';
 import { steer, ways, type Steering } from '../../src/cli/day-two/steer.ts';
 import { candidatesFor } from '../../src/cli/completion/completion.ts';
-import type { Cluster } from '../../src/cli/cluster/open.ts';
+import type { OpenCluster } from '../../src/cli/cluster/open.ts';
 import type { Speaks } from '../../src/cli/output/speaks.ts';
 import type { KubeCall } from '../../src/cli/in-memory/kube.ts';
 import { KubeError } from '../../src/engine/ports.ts';
@@ -35,7 +35,7 @@ describe('the pages of the commands', () => {
 
 /** A connection that may do exactly what a command says it must be allowed. */
 class Allowed extends MemoryKube {
-  permissions: readonly Permission[] = [];
+  permissions: readonly ClusterPermission[] = [];
   readonly denied: string[] = [];
 
   protected override async perform<T>(call: KubeCall, act: () => T): Promise<T> {
@@ -50,14 +50,14 @@ class Allowed extends MemoryKube {
 }
 
 describe('what a command must be allowed', () => {
-  const run: Readonly<Record<string, (speaks: Speaks, cluster: Cluster) => Promise<number>>> = {
+  const run: Readonly<Record<string, (speaks: Speaks, cluster: OpenCluster) => Promise<number>>> = {
     status: (speaks, cluster) => status([], speaks, cluster),
     why: (speaks, cluster) => why(['aenv/web'], speaks, cluster),
     doctor: (speaks, cluster) => doctor([], speaks, cluster),
     ...Object.fromEntries(
       (Object.keys(ways) as Steering[]).map((name) => [
         name,
-        (speaks: Speaks, cluster: Cluster) => steer(name, ['AppEnvironment/web'], speaks, cluster),
+        (speaks: Speaks, cluster: OpenCluster) => steer(name, ['AppEnvironment/web'], speaks, cluster),
       ]),
     ),
   };

@@ -7,7 +7,7 @@ import { kinds } from '../../kinds/index.ts';
 import { accountFlags, openNamedAccount, type AccountSettings } from '../account/flags.ts';
 import type { AccountReader } from '../account/reader.ts';
 import { readObjects } from '../cluster/objects.ts';
-import { clusterFlags, openCluster, type Cluster } from '../cluster/open.ts';
+import { clusterFlags, openCluster, type OpenCluster } from '../cluster/open.ts';
 import { readAccount, readWhole } from '../import/read-account.ts';
 import { exitCodes } from '../output/exit-codes.ts';
 import { standard, type Speaks } from '../output/speaks.ts';
@@ -49,7 +49,11 @@ interface Thing {
 }
 
 /** Runs `apphosting inventory`. */
-export async function inventory(args: readonly string[], speaks: Speaks = standard, given?: Cluster): Promise<number> {
+export async function inventory(
+  args: readonly string[],
+  speaks: Speaks = standard,
+  given?: OpenCluster,
+): Promise<number> {
   const parsed = parseFlags(inventoryCommand, args);
   if (parsed.kind === 'help') return said(speaks, parsed.text);
   if (parsed.kind === 'wrong') return complain(speaks, parsed.line, exitCodes.usage);
@@ -102,7 +106,7 @@ export async function inventory(args: readonly string[], speaks: Speaks = standa
 /** Which resources of a cluster are bound to which ids. */
 async function managersIn({
   api,
-}: Cluster): Promise<{ readonly byId: ReadonlyMap<string, string>; readonly problems: readonly string[] }> {
+}: OpenCluster): Promise<{ readonly byId: ReadonlyMap<string, string>; readonly problems: readonly string[] }> {
   const { objects, problems } = await readObjects(api, undefined);
   const fields = new Map(kinds.map(({ kind, idField }) => [kind, idField]));
   const rows = objects.flatMap(({ kind, metadata, status }) => {

@@ -5,7 +5,7 @@ import { isRecord } from '../../base/json.ts';
 import { KubeError, type KubeObject, type PatchOperation } from '../../engine/ports.ts';
 import { annotations } from '../../engine/objects/names.ts';
 import { redeployAnnotation } from '../../kinds/app-environment/parts.ts';
-import { clusterFlags, openCluster, type Cluster } from '../cluster/open.ts';
+import { clusterFlags, openCluster, type OpenCluster } from '../cluster/open.ts';
 import { conditionOf, isCurrent, kindNamed } from '../cluster/objects.ts';
 import { resourceOf } from '../operator/operator.ts';
 import { exitCodes } from '../output/exit-codes.ts';
@@ -116,7 +116,7 @@ export async function steer(
   name: Steering,
   args: readonly string[],
   speaks: Speaks = standard,
-  given?: Cluster,
+  given?: OpenCluster,
   waiting: Waiting = real,
 ): Promise<number> {
   const command = steeringCommand(name);

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { isRecord } from '../../../src/base/json.ts';
-import type { AccountReader, Reading } from '../../../src/cli/account/reader.ts';
+import type { AccountReader, AccountReading } from '../../../src/cli/account/reader.ts';
 import { loadDocuments } from '../../../src/cli/documents/load.ts';
 import { makePlan } from '../../../src/cli/plan/make-plan.ts';
 import type { Plan } from '../../../src/cli/plan/model.ts';
@@ -12,7 +12,7 @@ import { folderOf } from '../support/folder.ts';
 
 /** The service of a world as an account that is read. */
 function readerOf(world: InProcess): AccountReader {
-  const readings = new Map<string, Reading>();
+  const readings = new Map<string, AccountReading>();
   return {
     accountId: 'acc_demo',
     endpoint: '127.0.0.1:8088',
@@ -22,7 +22,7 @@ function readerOf(world: InProcess): AccountReader {
       const known = readings.get(address);
       if (known !== undefined) return known;
       const { status, body } = await world.request('GET', address);
-      const reading: Reading = { is: 'answered', status, body };
+      const reading: AccountReading = { is: 'answered', status, body };
       readings.set(address, reading);
       return reading;
     },
