@@ -40,6 +40,8 @@ export async function bundle(into: string): Promise<readonly string[]> {
       minify: true,
       keepNames: true,
       sourcemap: true,
+      // As if the bundle stood in dist, wherever it is written: a map knows no place of this machine.
+      sourcemapPathTransform: (source, map) => relative(join(root, 'dist'), resolve(dirname(map), source)),
       entryFileNames: '[name].mjs',
       chunkFileNames: '[name].mjs',
       // Traces name files and lines of the sources; the sources themselves are in the repository.

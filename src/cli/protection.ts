@@ -98,17 +98,18 @@ async function readProtection(asked: Asked, clock: Clock): Promise<ProtectionVie
   const namespace = asked.namespace ?? cluster.namespace ?? 'default';
   const custom = cluster.config.makeApiClient(CustomObjectsApi);
   const core = cluster.config.makeApiClient(CoreV1Api);
-  const ours = (plural: string, named: string): Promise<unknown> => {
+  const ours = (kind: string, named: string): Promise<unknown> => {
+    const plural = `${kind.toLowerCase()}s`;
     const read = custom.getNamespacedCustomObject({ group, version, plural, namespace, name: named });
-    return ask(clock, `reading ${plural} ${namespace}/${named}`, read);
+    return ask(clock, `reading ${kind} ${namespace}/${named}`, read);
   };
-  const object = await ours('disasterprotections', name);
+  const object = await ours('DisasterProtection', name);
   if (object === undefined) return `there is no DisasterProtection ${namespace}/${name}`;
   const { spec, status } = object as { readonly spec: unknown; readonly status: unknown };
   const protection = protectionFrom({ name, namespace, spec, status });
   if (typeof protection === 'string') return protection;
   const objects = {
-    account: (named: string) => ours('hostingaccounts', named),
+    account: (named: string) => ours('HostingAccount', named),
     secret: (named: string): Promise<unknown> =>
       ask(clock, `reading Secret ${namespace}/${named}`, core.readNamespacedSecret({ namespace, name: named })),
   };

@@ -40,7 +40,7 @@ export const disasterProtection: Verdicts = {
     {
       because: 'warm is prepared at once',
       spec: { ...spec, protectionMode: 'Warm' },
-      says: 'target is required when mode is Warm',
+      says: 'target is required when protectionMode is Warm',
     },
     {
       because: 'a new app has a name',
