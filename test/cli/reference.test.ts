@@ -2,7 +2,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { doctor } from '../../src/cli/doctor/doctor.ts';
-import { commandReferences, type Permission } from '../../src/cli/reference/commands.ts';
+import { commandReferences, type ClusterPermission } from '../../src/cli/reference/commands.ts';
 import { referencePages } from '../../src/cli/reference/generate.ts';
 import { status } from '../../src/cli/status/status.ts';
 import { why } from '../../src/cli/status/why.ts';
@@ -35,7 +35,7 @@ describe('the pages of the commands', () => {
 
 /** A connection that may do exactly what a command says it must be allowed. */
 class Allowed extends MemoryKube {
-  permissions: readonly Permission[] = [];
+  permissions: readonly ClusterPermission[] = [];
   readonly denied: string[] = [];
 
   protected override async perform<T>(call: KubeCall, act: () => T): Promise<T> {

@@ -2,11 +2,11 @@
 import { isRecord } from '../../base/json.ts';
 import type { KubeObject } from '../../engine/ports.ts';
 import { conditionsOf } from '../cluster/objects.ts';
-import type { Finding } from './checks.ts';
+import type { CheckFinding } from './checks.ts';
 
 /** The bundle as text: what was found, and of each resource its kind, its place, its conditions and what counts its calls. */
 export function bundleOf(
-  findings: readonly Finding[],
+  findings: readonly CheckFinding[],
   objects: readonly KubeObject[],
   about: { readonly version: string; readonly server: string; readonly at: string },
 ): string {

@@ -10,12 +10,12 @@ import { conditionOf, isCurrent, readObjects } from '../cluster/objects.ts';
 import { ageInWords } from '../output/age.ts';
 
 /** How a check ended. */
-export type Verdict = 'ok' | 'warning' | 'error' | 'unknown';
+export type CheckVerdict = 'ok' | 'warning' | 'error' | 'unknown';
 
 /** What a check found. */
-export interface Finding {
+export interface CheckFinding {
   readonly code: string;
-  readonly verdict: Verdict;
+  readonly verdict: CheckVerdict;
   /** What it is about, such as a definition or a resource. */
   readonly object: string;
   readonly message: string;
@@ -33,7 +33,7 @@ export interface Patient {
   readonly isBefore: boolean;
 }
 
-type Check = (patient: Patient) => Promise<readonly Finding[]>;
+type Check = (patient: Patient) => Promise<readonly CheckFinding[]>;
 
 const definitions: Resource = {
   group: 'apiextensions.k8s.io',
@@ -54,8 +54,8 @@ const checks: Readonly<Record<string, Check>> = {
 };
 
 /** Runs the checks, each by itself. */
-export async function examine(patient: Patient): Promise<readonly Finding[]> {
-  const found: Finding[] = [];
+export async function examine(patient: Patient): Promise<readonly CheckFinding[]> {
+  const found: CheckFinding[] = [];
   for (const [code, check] of Object.entries(checks)) {
     if (patient.isBefore && !['Definitions', 'Clock'].includes(code)) continue;
     try {
@@ -69,7 +69,12 @@ export async function examine(patient: Patient): Promise<readonly Finding[]> {
 }
 
 /** A read that may be denied: then the verb that is missing is the finding. */
-async function reading<T>(code: string, verb: string, object: string, read: () => Promise<T>): Promise<T | Finding> {
+async function reading<T>(
+  code: string,
+  verb: string,
+  object: string,
+  read: () => Promise<T>,
+): Promise<T | CheckFinding> {
   try {
     return await read();
   } catch (error) {
@@ -79,12 +84,12 @@ async function reading<T>(code: string, verb: string, object: string, read: () =
   }
 }
 
-function isFinding(value: unknown): value is Finding {
+function isFinding(value: unknown): value is CheckFinding {
   return isRecord(value) && 'verdict' in value;
 }
 
-async function checkDefinitions({ api, isBefore }: Patient): Promise<readonly Finding[]> {
-  const findings: Finding[] = [];
+async function checkDefinitions({ api, isBefore }: Patient): Promise<readonly CheckFinding[]> {
+  const findings: CheckFinding[] = [];
   for (const identity of identities) {
     const expected = manifest(identity);
     const { name } = expected.metadata;
@@ -129,7 +134,7 @@ function plain(value: unknown): unknown {
   return value === undefined ? undefined : JSON.parse(JSON.stringify(value));
 }
 
-function checkClock({ api, nowMs }: Patient): Promise<readonly Finding[]> {
+function checkClock({ api, nowMs }: Patient): Promise<readonly CheckFinding[]> {
   const dateMs = api.serverDate?.()?.dateMs;
   if (dateMs === undefined) return Promise.resolve([]);
   const apartMs = Math.abs(dateMs - nowMs);
@@ -140,7 +145,7 @@ function checkClock({ api, nowMs }: Patient): Promise<readonly Finding[]> {
   ]);
 }
 
-async function checkLease({ api, operatorNamespace, nowMs }: Patient): Promise<readonly Finding[]> {
+async function checkLease({ api, operatorNamespace, nowMs }: Patient): Promise<readonly CheckFinding[]> {
   const object = `${operatorNamespace}/apphosting-operator`;
   const verb = `get leases.coordination.k8s.io in namespace ${operatorNamespace}`;
   const lease = await reading('Lease', verb, object, () =>
@@ -160,7 +165,7 @@ async function checkLease({ api, operatorNamespace, nowMs }: Patient): Promise<r
   return [{ code: 'Lease', verdict: 'ok', object, message: `${holder} leads` }];
 }
 
-async function checkKey({ api, operatorNamespace }: Patient): Promise<readonly Finding[]> {
+async function checkKey({ api, operatorNamespace }: Patient): Promise<readonly CheckFinding[]> {
   const object = `${operatorNamespace}/apphosting-operator-key`;
   const verb = `get secrets in namespace ${operatorNamespace}`;
   // Its metadata is all that is looked at.
@@ -176,9 +181,9 @@ async function checkKey({ api, operatorNamespace }: Patient): Promise<readonly F
   ];
 }
 
-async function checkResources({ api, namespace }: Patient): Promise<readonly Finding[]> {
+async function checkResources({ api, namespace }: Patient): Promise<readonly CheckFinding[]> {
   const { objects, problems } = await readObjects(api, namespace);
-  const unread = problems.map((message): Finding => ({
+  const unread = problems.map((message): CheckFinding => ({
     code: 'Resources',
     verdict: 'unknown',
     object: 'resources',
@@ -186,7 +191,7 @@ async function checkResources({ api, namespace }: Patient): Promise<readonly Fin
   }));
   const told = objects.flatMap(findingsOf);
   const isFine = unread.length === 0 && told.length === 0;
-  const fine: Finding = {
+  const fine: CheckFinding = {
     code: 'Resources',
     verdict: 'ok',
     object: 'resources',
@@ -195,11 +200,11 @@ async function checkResources({ api, namespace }: Patient): Promise<readonly Fin
   return isFine ? [fine] : [...unread, ...told];
 }
 
-function findingsOf(object: KubeObject): readonly Finding[] {
+function findingsOf(object: KubeObject): readonly CheckFinding[] {
   const { kind, metadata, status } = object;
   const name = `${kind}/${metadata.namespace ?? ''}/${metadata.name}`;
   const internal = isRecord(status) && isRecord(status['internal']) ? status['internal'] : {};
-  const findings: Finding[] = [];
+  const findings: CheckFinding[] = [];
   const stalled = conditionOf(object, 'Stalled');
   if (stalled?.status === 'True')
     findings.push({

@@ -10,7 +10,7 @@ import { exitCodes } from '../output/exit-codes.ts';
 import { standard, type Speaks } from '../output/speaks.ts';
 import { columns } from '../output/table.ts';
 import { bundleOf } from './bundle.ts';
-import { examine, type Finding, type Verdict } from './checks.ts';
+import { examine, type CheckFinding, type CheckVerdict } from './checks.ts';
 
 /** The flags of `apphosting doctor`. */
 export const doctorCommand = {
@@ -80,9 +80,9 @@ export async function doctor(args: readonly string[], speaks: Speaks = standard,
   try {
     const { operatorNamespace, namespace, pre: isBefore } = settings;
     const until = Date.now() + (settings.wait ?? 0) * 1_000;
-    const isSkipped = ({ code, object }: Finding) =>
+    const isSkipped = ({ code, object }: CheckFinding) =>
       settings.skip.includes(code) || settings.skip.includes(`${code}=${object}`);
-    let findings: readonly Finding[];
+    let findings: readonly CheckFinding[];
     for (;;) {
       const all = await examine({ api: cluster.api, operatorNamespace, namespace, nowMs: Date.now(), isBefore });
       findings = all.filter((finding) => !isSkipped(finding));
@@ -101,13 +101,13 @@ export async function doctor(args: readonly string[], speaks: Speaks = standard,
   }
 }
 
-function codeOf(findings: readonly Finding[], failOn: 'error' | 'warning'): number {
-  const has = (verdict: Verdict) => findings.some((finding) => finding.verdict === verdict);
+function codeOf(findings: readonly CheckFinding[], failOn: 'error' | 'warning'): number {
+  const has = (verdict: CheckVerdict) => findings.some((finding) => finding.verdict === verdict);
   if (has('unknown')) return exitCodes.unknown;
   return has('error') || (failOn === 'warning' && has('warning')) ? exitCodes.found : exitCodes.fine;
 }
 
-function printed(findings: readonly Finding[], output: string, server: string): string {
+function printed(findings: readonly CheckFinding[], output: string, server: string): string {
   switch (output) {
     case 'json':
       return `${JSON.stringify(findings, null, 2)}\n`;
@@ -120,14 +120,14 @@ function printed(findings: readonly Finding[], output: string, server: string): 
   }
 }
 
-function asText(findings: readonly Finding[], server: string): string {
+function asText(findings: readonly CheckFinding[], server: string): string {
   const rows = findings.map(({ verdict, code, object, message, remedy }) => {
     return [verdict, code, object, remedy === undefined ? message : `${message}. ${remedy}`];
   });
   return `apphosting ${manifest.version}, ${server}\n${columns(rows).join('\n')}\n${countOf(findings)}\n`;
 }
 
-function countOf(findings: readonly Finding[]): string {
+function countOf(findings: readonly CheckFinding[]): string {
   const counts = (['error', 'warning', 'unknown'] as const).flatMap((verdict) => {
     const count = findings.filter((finding) => finding.verdict === verdict).length;
     return count === 0 ? [] : [`${count} ${verdict}${count === 1 || verdict === 'unknown' ? '' : 's'}`];
@@ -135,11 +135,11 @@ function countOf(findings: readonly Finding[]): string {
   return counts.length === 0 ? 'everything is in order' : counts.join(', ');
 }
 
-function asMarkdown(findings: readonly Finding[], server: string): string {
+function asMarkdown(findings: readonly CheckFinding[], server: string): string {
   const cell = (text: string) => text.replaceAll('|', '\\|').replaceAll('<', '&lt;').replaceAll('@', '&#64;');
   const rows = findings.map(({ verdict, code, object, message, remedy = '' }) => {
     return `| ${verdict} | ${code} | ${cell(object)} | ${cell(message)} | ${cell(remedy)} |`;
   });
-  const head = ['| | Check | Object | Finding | What to do |', '|-|-|-|-|-|'];
+  const head = ['| | Check | Object | CheckFinding | What to do |', '|-|-|-|-|-|'];
   return `${[`apphosting ${manifest.version}, ${cell(server)}: ${countOf(findings)}`, '', ...head, ...rows].join('\n')}\n`;
 }

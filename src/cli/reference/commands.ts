@@ -11,7 +11,7 @@ import { statusCommand } from '../status/status.ts';
 import { whyCommand } from '../status/why.ts';
 
 /** What a command must be allowed to do in a cluster, and when. */
-export interface Permission {
+export interface ClusterPermission {
   readonly verbs: readonly string[];
   /** `hostedapps.apphosting.dev`; `*` stands for every kind of ours. */
   readonly resources: readonly string[];
@@ -21,16 +21,16 @@ export interface Permission {
 /** A command with what it must be allowed to do. */
 export interface CommandReference {
   readonly command: CommandLine<Flags>;
-  readonly cluster: readonly Permission[];
+  readonly cluster: readonly ClusterPermission[];
   /** What its token must be allowed in the service. */
   readonly service: string;
 }
 
 const ofOurs = kinds.map(({ plural }) => `${plural}.apphosting.dev`);
-const reads: Permission = { verbs: ['list'], resources: ofOurs };
+const reads: ClusterPermission = { verbs: ['list'], resources: ofOurs };
 const serviceReads = 'svc:read. The Secrets Access role is needed by nothing.';
 
-const ofProtections: readonly Permission[] = [
+const ofProtections: readonly ClusterPermission[] = [
   { verbs: ['get'], resources: ['disasterprotections.apphosting.dev'] },
   {
     verbs: ['get'],
