@@ -1,10 +1,15 @@
+import { randomInt } from 'node:crypto';
 import { createServer } from 'node:net';
 
 const loopback = '127.0.0.1';
+/** Below the ports that Linux gives to outgoing connections (32768 on): one of those could take a port before it is used. */
+const [lowest, above] = [20_000, 32_000];
+const mostTries = 50;
 
 /** As many ports of loopback as asked for, all free just now and all different. */
 export async function freePorts(count: number): Promise<readonly number[]> {
-  const held = await Promise.all(Array.from({ length: count }, () => hold(0)));
+  const held: Held[] = [];
+  while (held.length < count) held.push(await holdAny());
   const ports = held.map(({ port }) => port);
   await Promise.all(held.map(({ close }) => close()));
   return ports;
@@ -23,6 +28,15 @@ export async function isFree(port: number): Promise<boolean> {
 interface Held {
   readonly port: number;
   readonly close: () => Promise<void>;
+}
+
+/** Holds a port that is free; after many that are not, whichever the system gives. */
+async function holdAny(): Promise<Held> {
+  for (let tries = 0; tries < mostTries; tries += 1) {
+    const held = await hold(randomInt(lowest, above)).catch(() => undefined);
+    if (held !== undefined) return held;
+  }
+  return hold(0);
 }
 
 function hold(port: number): Promise<Held> {
