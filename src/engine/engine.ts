@@ -39,6 +39,8 @@ export class Engine {
   readonly #askers = new WeakMap<Service, Map<string, Set<string>>>();
   readonly #workers: Workers;
   readonly #failing = new WeakMap<Service, Set<string>>();
+  /** The objects that found an id of the service owned by another one, by the tie of its claim. */
+  readonly #awaitingClaims = new Map<string, Set<string>>();
   readonly #gate: AccountGate;
   readonly #dropped = new DroppedReferences();
   #quarantinedUntil = Number.NEGATIVE_INFINITY;
@@ -71,6 +73,7 @@ export class Engine {
       inProcessStates: new InProcessStates(clock),
       wrote: (stored) => this.#wrote(stored),
       asked: (service, readKey, objectKey) => this.#ask(service, readKey, objectKey),
+      awaitClaim: (claim, objectKey) => this.#awaitClaim(claim, objectKey),
       quarantinedUntil: () => this.#quarantinedUntil,
       concluded: (stored, verdict) => this.#gate.concluded(stored, verdict),
       throttled: (account, ms) => this.#gate.throttled(account, ms),
@@ -297,8 +300,16 @@ export class Engine {
     return failing.delete(key);
   }
 
+  #awaitClaim(claim: string, key: string): void {
+    const waiting = this.#awaitingClaims.get(claim) ?? new Set<string>();
+    this.#awaitingClaims.set(claim, waiting.add(key));
+  }
+
   #wake(name: string): void {
     for (const key of this.#parts.objects.tiedBy(name)) this.#queue.enqueue(key, urgencies.change);
+    const waiting = this.#awaitingClaims.get(name) ?? [];
+    this.#awaitingClaims.delete(name);
+    this.again([...waiting]);
   }
 
   #noteForced(stored: Stored): void {

@@ -131,10 +131,12 @@ describe('a contact point', () => {
       webhook: { url: { valueFrom: { secretKeyRef: { name: 'hook', key: 'url' } } } },
     });
     await tenant.becomes('ContactPoint', 'hook', 'True/InSync');
+    const applied = async () => JSON.stringify(await tenant.status('ContactPoint', 'hook', 'applied'));
+    const before = await applied();
 
     await tenant.secret('hook', { url: secretly('https://hook.example.com/planted-after') });
 
-    await eventually('the new URL is sent', async () => (await patches(tenant)) > 0);
+    await eventually('the new URL is sent, and that is written down', async () => (await applied()) !== before);
     await tenant.isLookedAt('ContactPoint', 'hook');
     expect(await patches(tenant)).toBe(1);
   });

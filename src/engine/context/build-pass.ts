@@ -2,6 +2,7 @@
 import { isRecord } from '../../base/json.ts';
 import type { AnyKind } from '../kind/contract/define.ts';
 import type { AccountView, Pass, View } from '../kind/contract/pass.ts';
+import { tie } from '../objects/object-index.ts';
 import { contested, markOf, seenJournal, writtenTo } from '../objects/in-process.ts';
 import { usageOf } from '../account/usage.ts';
 import type { ReadableContext } from './readable.ts';
@@ -34,7 +35,11 @@ export function buildPass(context: ReadableContext, view: View, given: Given): P
     related: (kind, id) => relatedTo(stored, objects, accounts, { kind, id }),
     ...(settings.powers !== undefined && { powers: settings.powers }),
     ...(cluster !== undefined && { clusterMs: cluster.dateMs + now.monotonic - cluster.seenAt }),
-    claimant: (id) => claimantOf(stored, objects, accounts, id),
+    claimant: (id) => {
+      const other = claimantOf(stored, objects, accounts, id);
+      if (other?.goesFirst === true) parts.awaitClaim(tie.claim(stored.kind.kind, id), stored.key);
+      return other;
+    },
     referrers: (kind) => referrersOf(parts, stored, kind),
     shown: (text) => context.redacted(text),
     dependents: () => dependentsOf(parts, stored),

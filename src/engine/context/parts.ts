@@ -65,6 +65,8 @@ export interface EngineParts extends EngineOptions {
   wrote(entry: Stored): void;
   /** Wakes an object after the next list of a read. */
   asked(service: Service, readKey: string, objectKey: string): void;
+  /** Wakes an object when the one that has this claim lets it go. */
+  awaitClaim(claim: string, objectKey: string): void;
   quarantinedUntil(): number;
   concluded(entry: Stored, verdict: Verdict<unknown>): void;
   /** A call of an account begins; the returned function says that it has ended. */
