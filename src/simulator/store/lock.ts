@@ -71,13 +71,20 @@ function isAlive({ pid, started }: Owner): boolean {
   } catch (error) {
     return (error as NodeJS.ErrnoException).code === 'EPERM';
   }
+  // A process that has ended and that nobody has reaped yet has the state Z or X: it holds nothing.
+  if (/^[ZX]$/u.test(fieldsOf(pid)?.[0] ?? '')) return false;
   const now = ownerNow(pid).started;
   return started === undefined || now === undefined || now === started;
 }
 
 /** On Linux the 22nd field of /proc/PID/stat is when the process began; the second, in brackets, may hold anything. */
 function ownerNow(pid: number): Owner {
-  const stat = contentOf(`/proc/${pid}/stat`);
-  const started = stat?.slice(stat.lastIndexOf(')') + 2).split(' ')[19];
+  const started = fieldsOf(pid)?.[19];
   return started === undefined ? { pid } : { pid, started };
+}
+
+/** The fields of /proc/PID/stat from the third on, which is the state. */
+function fieldsOf(pid: number): readonly string[] | undefined {
+  const stat = contentOf(`/proc/${pid}/stat`);
+  return stat?.slice(stat.lastIndexOf(')') + 2).split(' ');
 }

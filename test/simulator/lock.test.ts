@@ -1,0 +1,30 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect, it, onTestFinished } from 'vitest';
+import { lock } from '../../src/simulator/store/lock.ts';
+
+/** A process that has ended and that its parent does not reap. */
+async function zombie(): Promise<number> {
+  const parent = spawn('sh', ['-c', 'true & echo $!; exec sleep 20'], { stdio: ['ignore', 'pipe', 'ignore'] });
+  onTestFinished(() => void parent.kill('SIGKILL'));
+  const [chunk] = (await once(parent.stdout, 'data')) as [Buffer];
+  const pid = Number(chunk.toString().trim());
+  const state = () => /\) (\w)/u.exec(readFileSync(`/proc/${pid}/stat`, 'utf8'))?.[1];
+  while (state() !== 'Z') await new Promise((resolve) => setTimeout(resolve, 5));
+  return pid;
+}
+
+it.skipIf(!existsSync('/proc/self/stat'))('a process that has ended but is not reaped has no state file', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'lock-'));
+  onTestFinished(() => rmSync(folder, { recursive: true }));
+  const path = join(folder, 'state.json');
+  writeFileSync(`${path}.lock`, JSON.stringify({ pid: await zombie() }));
+
+  const release = lock(path);
+  release();
+
+  expect(existsSync(`${path}.lock`)).toBe(false);
+});
