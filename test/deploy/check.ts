@@ -126,7 +126,7 @@ async function incompatible(tools: Tools, work: string): Promise<readonly string
     'a field that went': ({ properties }) => delete properties['threshold'],
     'a value that went': ({ properties }) => properties['operator']?.enum?.pop(),
     'a field that became required': ({ required }) => required.push('duration'),
-    'a shorter list': ({ properties }) => Object.assign(properties['contactPoints'] ?? {}, { maxItems: 1 }),
+    'a shorter list': ({ properties }) => Object.assign(properties['contactPointRefs'] ?? {}, { maxItems: 1 }),
     'another type': ({ properties }) => Object.assign(properties['threshold'] ?? {}, { type: 'string' }),
   };
   const unnoticed: string[] = [];
