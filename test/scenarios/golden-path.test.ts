@@ -44,7 +44,8 @@ const faults = [
 beforeAll(async () => {
   [service, post] = await Promise.all([startHostingService(), aPost(sharedKubernetes(), api, 'cluster-wide')]);
   scratch = await temporaryFolder('tests');
-  operator = await startOperator(post, ...withoutLease);
+  // Calls are counted: a slow machine must not lose one.
+  operator = await startOperator(post, ...withoutLease, '--call-deadline-seconds', '20');
 });
 
 afterAll(async () => {
