@@ -350,6 +350,18 @@ const clusterFlags = {
   },
 };
 
+/** The hosts that a command may send a token to. */
+export const hostFlags = {
+  allowedHosts: {
+    help: 'a host that the token may be sent to; without any, every public host',
+    value: 'HOST',
+    many: true,
+    schema: z.array(z.string().min(1, 'must be a host')),
+  },
+  allowPrivateAddresses: { help: 'also allow hosts in private networks', schema: z.boolean() },
+  allowInsecureLoopback: { help: 'also allow this machine, over http too: for the simulator', schema: z.boolean() },
+};
+
 /** By which a command about a resource is told how to ask the service itself; what is not given comes from the account of the resource. */
 const serviceFlags = {
   baseUrl: {
@@ -370,14 +382,7 @@ const serviceFlags = {
     variable: 'APPHOSTING_ACCOUNT_ID',
     schema: z.string().min(1, 'must be an id').optional(),
   },
-  allowedHosts: {
-    help: 'a host that the token may be sent to; without any, every public host',
-    value: 'HOST',
-    many: true,
-    schema: z.array(z.string().min(1, 'must be a host')),
-  },
-  allowPrivateAddresses: { help: 'also allow hosts in private networks', schema: z.boolean() },
-  allowInsecureLoopback: { help: 'also allow this machine, over http too: for the simulator', schema: z.boolean() },
+  ...hostFlags,
 };
 
 /** The flags of `apphosting points`. */

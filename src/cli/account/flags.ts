@@ -1,7 +1,7 @@
 /** The flags by which every command that reads the service is told which account, and how it is opened. */
 import { readFile } from 'node:fs/promises';
 import { z } from 'zod';
-import { wholeEnvironment, wholeNumber } from '../../config.ts';
+import { hostFlags, wholeEnvironment, wholeNumber } from '../../config.ts';
 import { Secret } from '../../base/secret.ts';
 import { realClock, realEntropy } from '../run.ts';
 import { openAccount, type AccountReader } from './reader.ts';
@@ -32,14 +32,7 @@ export const accountFlags = {
     value: 'FILE',
     schema: z.string().optional(),
   },
-  allowedHosts: {
-    help: 'a host that the token may be sent to; without any, every public host',
-    value: 'HOST',
-    many: true,
-    schema: z.array(z.string().min(1, 'must be a host')),
-  },
-  allowPrivateAddresses: { help: 'also allow hosts in private networks', schema: z.boolean() },
-  allowInsecureLoopback: { help: 'also allow this machine, over http too: for the simulator', schema: z.boolean() },
+  ...hostFlags,
   requestsPerSecond: {
     help: 'how hard the service may be asked',
     value: 'N',
