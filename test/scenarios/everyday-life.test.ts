@@ -131,7 +131,7 @@ describe('a contact point', () => {
       webhook: { url: { valueFrom: { secretKeyRef: { name: 'hook', key: 'url' } } } },
     });
     await tenant.becomes('ContactPoint', 'hook', 'True/InSync');
-    const applied = async () => JSON.stringify(await tenant.status('ContactPoint', 'hook', 'applied'));
+    const applied = async () => JSON.stringify(await tenant.status('ContactPoint', 'hook', 'internal'));
     const before = await applied();
 
     await tenant.secret('hook', { url: secretly('https://hook.example.com/planted-after') });
