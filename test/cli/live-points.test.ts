@@ -70,7 +70,7 @@ describe('how the service is reached', () => {
 describe('the points of the service', () => {
   it('are all that it lists, over all pages, newest first', async () => {
     const world = await aProtectedWorld();
-    const { configurationId } = protection(world);
+    const { externalId: configurationId } = protection(world);
     await world.control('POST', `/configurations/${configurationId}/points`, { count: 130 });
     const wire: Wire = async (request) => {
       request.start();

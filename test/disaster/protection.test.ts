@@ -86,7 +86,7 @@ describe('a protection', () => {
 
   it('stays Ready when readiness lapses, and says so in its own condition', async () => {
     const world = await aProtectedWorld();
-    const { configurationId } = protection(world);
+    const { externalId: configurationId } = protection(world);
     for (const [reason, expected] of [
       ['chainRollover', 'False/ChainRollover'],
       ['catchingUp', 'False/CatchingUp'],

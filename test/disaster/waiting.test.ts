@@ -32,7 +32,7 @@ describe('the end of a request', () => {
     ['Account', 'cannot be read'],
   ])('of scope %s to reset waits while the list of sources that is read after it %s', async (scope, how) => {
     const world = await aProtectedWorld({ powers: { activation: true, accountReset: true } });
-    const { configurationId, generation } = protection(world);
+    const { externalId: configurationId, generation } = protection(world);
     const insteadOf =
       how === 'cannot be read' ? { status: 500 } : { status: 200, text: await sourcesWith(world, cleaning) };
     let isSent = false;
@@ -62,7 +62,7 @@ describe('the end of a request', () => {
 
   it('to discard waits until nothing is cleaned up', async () => {
     const world = await aProtectedWorld();
-    const { configurationId } = protection(world);
+    const { externalId: configurationId } = protection(world);
     const tell = (what: object) => world.control('PATCH', `/configurations/${configurationId}`, what);
     await tell({ failSteps: 1_000 });
     world.apply('RecoveryActivation', 'now', anActivation(world));

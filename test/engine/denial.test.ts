@@ -17,7 +17,7 @@ async function anAlert(): Promise<InProcess> {
 }
 
 function idOf(world: InProcess, name: string): string {
-  return String(statusOf(world, 'ContactPoint', name)['contactPointId']);
+  return String(statusOf(world, 'ContactPoint', name)['externalId']);
 }
 
 function sentSince(world: InProcess, from: number, path: string): number {
@@ -44,7 +44,7 @@ describe('a change of an alert that the service answers with "not found"', () =>
 
   it('is laid to the alert where that is gone, which is made again once', async () => {
     const world = await anAlert();
-    await world.request('DELETE', `/alert?alertId=${String(statusOf(world, 'MetricAlert', 'cpu')['alertId'])}`);
+    await world.request('DELETE', `/alert?alertId=${String(statusOf(world, 'MetricAlert', 'cpu')['externalId'])}`);
 
     world.apply('MetricAlert', 'cpu', told('b'));
     await world.run(600_000);

@@ -9,7 +9,7 @@ async function anAlert() {
   world.apply('ContactPoint', 'ops', mail);
   world.apply('MetricAlert', 'cpu', { ...alert, contactPointRefs: [{ name: 'ops' }] });
   await world.run(200_000);
-  const { alertId } = statusOf(world, 'MetricAlert', 'cpu') as { alertId: string };
+  const { externalId: alertId } = statusOf(world, 'MetricAlert', 'cpu') as { externalId: string };
   return { world, remove: () => world.request('DELETE', `/alert?alertId=${alertId}`) };
 }
 

@@ -171,7 +171,7 @@ describe('a startup override that waits for the next build', () => {
     const git = { git: { namespace: 'n', repo: 'r', installationId: 'i' } };
     world.apply('HostedApp', 'built', { name: 'built', port: 3000, source: git });
     await world.run(10_000);
-    const { appId } = statusOf(world, 'HostedApp', 'built');
+    const { externalId: appId } = statusOf(world, 'HostedApp', 'built');
     await world.control('POST', '/environments', { appEnvId: 'env_b', appId, name: 'b', region: 'eu-west' });
     const build = { externalId: 'env_b', deploy: { build: { revision: 'one' } }, startup: { command: 'a' } };
     world.apply(kind, 'b', build);

@@ -37,7 +37,7 @@ const rows: readonly Row[] = [
 
 /** The app as the service holds it, with what it never shows. */
 async function held(world: InProcess): Promise<Readonly<Record<string, unknown>>> {
-  const { appId } = statusOf(world, 'HostedApp', 'api');
+  const { externalId: appId } = statusOf(world, 'HostedApp', 'api');
   const { collections } = (await world.control('GET', '/world')) as {
     collections: Readonly<Record<string, readonly Readonly<Record<string, unknown>>[]>>;
   };

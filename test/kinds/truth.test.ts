@@ -66,7 +66,7 @@ async function live(seed: number): Promise<{ world: InProcess; app: AppSpec; env
   const world = await aWorld({ seed });
   world.apply('HostedApp', 'api', anApp(draw));
   await world.run(5_000);
-  const { appId } = statusOf(world, 'HostedApp', 'api');
+  const { externalId: appId } = statusOf(world, 'HostedApp', 'api');
   await world.control('POST', '/environments', { appEnvId: 'env_api', appId, name: 'prod', region: 'eu-west' });
   world.interference = ({ method }) => {
     if (method === 'GET' || draw.below(3) > 0) return undefined;
@@ -88,7 +88,7 @@ async function live(seed: number): Promise<{ world: InProcess; app: AppSpec; env
 }
 
 async function heldApp(world: InProcess): Promise<Readonly<Record<string, unknown>>> {
-  const { appId } = statusOf(world, 'HostedApp', 'api');
+  const { externalId: appId } = statusOf(world, 'HostedApp', 'api');
   const { collections } = (await world.control('GET', '/world')) as {
     collections: Readonly<Record<string, readonly Readonly<Record<string, unknown>>[]>>;
   };

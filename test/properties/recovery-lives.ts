@@ -37,7 +37,7 @@ function isEnrolled(world: InProcess): boolean {
 /** An activation of that database that somebody asked for, and that keeps failing until it may be discarded. */
 async function failingActivation(world: InProcess): Promise<void> {
   await protectedDatabase(world);
-  const { configurationId, generation, recoveryPoints } = protectionOf(world);
+  const { externalId: configurationId, generation, recoveryPoints } = protectionOf(world);
   const [point] = recoveryPoints;
   await world.control('PATCH', `/configurations/${configurationId}`, { failSteps: 1_000 });
   const { status } = await world.request('POST', '/disaster-readiness/activate', {
@@ -115,7 +115,7 @@ export const recoveryLives: readonly Life[] = [
     arrange: failingActivation,
     spec: (world) => ({
       protectionRef: { name: 'orders' },
-      configurationId: protectionOf(world).configurationId,
+      configurationId: protectionOf(world).externalId,
       operationId: protectionOf(world).activeOperation?.operationId,
       configurationGeneration: protectionOf(world).generation,
       acknowledgements: ['DiscardsRecoveredData'],
@@ -131,7 +131,7 @@ export const recoveryLives: readonly Life[] = [
     spec: (world) => ({
       scope: 'Environment',
       environmentRef: { externalId: 'env_db_prod' },
-      configurationId: protectionOf(world).configurationId,
+      configurationId: protectionOf(world).externalId,
       configurationGeneration: protectionOf(world).generation,
       confirmation: 'production',
       acknowledgements: ['DeletesProtectionAndLeftovers'],

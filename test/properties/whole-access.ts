@@ -40,7 +40,7 @@ export const accessSubjects: readonly Subject[] = [
 
 /** Where an installation that is called complete is not, or runs another image than its spec says. */
 export function differencesOfSolution(object: KubeObject, service: Service, isRewound: boolean): readonly string[] {
-  const { installationId } = (object.status ?? {}) as { installationId?: string };
+  const { externalId: installationId } = (object.status ?? {}) as { externalId?: string };
   const row = service['installations']?.find((one) => one['installationId'] === installationId);
   if (row === undefined) return [`${installationId} is not in the service`];
   const { solution, inputs } = object.spec as { solution: string; inputs?: readonly { name: string; value: string }[] };

@@ -42,7 +42,7 @@ async function anEnvironment(tenant: Tenant, name = 'prod', more: object = {}): 
     await tenant.apply('HostedApp', 'web', deletable);
   }
   await tenant.becomes('HostedApp', 'web', 'True/InSync', patience);
-  const appId = await tenant.status('HostedApp', 'web', 'appId');
+  const appId = await tenant.status('HostedApp', 'web', 'externalId');
   const made = await service.control('POST', '/environments', { appId, name, region: 'eu-west', ...more });
   return (made as { appEnvId: string }).appEnvId;
 }
@@ -75,7 +75,7 @@ describe.concurrent('an app', () => {
   it('stays while something protects it from deletion, and goes when nothing does', async () => {
     const tenant = await aTenant();
     const appEnvId = await anEnvironment(tenant, 'prod', { preventDestroy: true });
-    const appId = await tenant.status('HostedApp', 'web', 'appId');
+    const appId = await tenant.status('HostedApp', 'web', 'externalId');
 
     await tenant.delete('HostedApp', 'web');
     await tenant.becomes('HostedApp', 'web', 'False/DeletionBlocked', patience);
@@ -174,7 +174,7 @@ describe.concurrent('a solution', () => {
       appEnvId: string;
     }[];
     expect(components.map(({ appEnvId }) => appEnvId)).toContain(
-      await tenant.status('AppEnvironment', 'worker', 'appEnvId'),
+      await tenant.status('AppEnvironment', 'worker', 'externalId'),
     );
     expect(await done(tenant, 'deploy-image')).toBe(1);
   });

@@ -54,7 +54,7 @@ async function madeByHand(tenant: Tenant, name: string): Promise<string> {
 const patches = (tenant: Tenant) => tenant.commits('contactPoint.updated');
 
 /** The id of a contact point in status. */
-const idOf = (tenant: Tenant, name: string) => tenant.status('ContactPoint', name, 'contactPointId');
+const idOf = (tenant: Tenant, name: string) => tenant.status('ContactPoint', name, 'externalId');
 
 describe('a contact point', () => {
   it.concurrent('of each of the six types is created once and becomes Ready', async () => {
@@ -260,7 +260,7 @@ describe('a metric alert', () => {
     expect(await tenant.becomes('MetricAlert', 'cpu', 'False/ReferenceNotReady')).toContain('ContactPoint ops');
     await tenant.apply('ContactPoint', 'ops', email);
     await tenant.becomes('MetricAlert', 'cpu', 'True/InSync');
-    const alertId = await tenant.status('MetricAlert', 'cpu', 'alertId');
+    const alertId = await tenant.status('MetricAlert', 'cpu', 'externalId');
 
     await tenant.apply('MetricAlert', 'cpu', { ...alert(tenant.appEnvId), threshold: 95, enabled: false });
     await tenant.becomes('MetricAlert', 'cpu', 'True/InSync');

@@ -228,7 +228,7 @@ export const identity = {
   life: 'long',
   spec: AppEnvironmentSpec,
   facts: AppEnvironmentFacts,
-  idField: 'appEnvId',
+  idWord: 'appEnvId',
   holds: false,
   columns: [
     { name: 'APP', path: '.spec.appRef.name', description: 'The app that it belongs to.' },
@@ -240,7 +240,7 @@ export const identity = {
     '.spec.appRef.name',
     '.spec.powerState',
     '.status.appId',
-    '.status.appEnvId',
+    '.status.externalId',
     '.status.region',
     '.status.state',
   ],

@@ -205,7 +205,7 @@ export const identity = {
   life: 'long',
   spec: DisasterProtectionSpec,
   facts: DisasterProtectionFacts,
-  idField: 'configurationId',
+  idWord: 'configurationId',
   holds: false,
   columns: [
     {
@@ -234,7 +234,7 @@ export const identity = {
     '.spec.protectionMode',
     '.spec.destinationRegion',
     '.status.appEnvId',
-    '.status.configurationId',
+    '.status.externalId',
     '.status.readiness.state',
   ],
 } satisfies KindIdentity;

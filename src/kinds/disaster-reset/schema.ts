@@ -100,7 +100,7 @@ export const identity = {
   life: 'request',
   spec: DisasterResetSpec,
   facts: DisasterResetFacts,
-  idField: undefined,
+  idWord: undefined,
   holds: false,
   columns: [
     { name: 'SCOPE', path: '.spec.scope', description: 'One environment, or the account.' },

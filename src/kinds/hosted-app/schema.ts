@@ -335,11 +335,11 @@ export const identity = {
   spec: HostedAppSpec,
   facts: HostedAppFacts,
   internal: ['takenOverGeneration', 'applyInDoubt'],
-  idField: 'appId',
+  idWord: 'appId',
   holds: true,
   columns: [
     { name: 'TYPE', path: '.status.type', description: 'What it is: App, Database, Function or Job.' },
     { name: 'PRESET', path: '.spec.preset', wide: true, description: 'The preset.' },
   ],
-  selectable: ['.spec.preset', '.status.type', '.status.appId'],
+  selectable: ['.spec.preset', '.status.type', '.status.externalId'],
 } satisfies KindIdentity;

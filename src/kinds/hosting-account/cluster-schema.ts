@@ -51,7 +51,7 @@ export const identity = {
   life: 'account',
   spec: ClusterHostingAccountSpec,
   facts: HostingAccountFacts,
-  idField: undefined,
+  idWord: undefined,
   holds: true,
   columns: accountColumns,
   selectable: ['.spec.accountId'],

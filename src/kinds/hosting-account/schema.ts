@@ -159,7 +159,7 @@ export const identity = {
   life: 'account',
   spec: HostingAccountSpec,
   facts: HostingAccountFacts,
-  idField: undefined,
+  idWord: undefined,
   holds: true,
   columns: accountColumns,
   selectable: ['.spec.accountId'],

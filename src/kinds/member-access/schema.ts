@@ -74,7 +74,7 @@ export const identity = {
   spec: MemberAccessSpec,
   facts: MemberAccessFacts,
   internal: ['setAppEnvIds', 'askedAppEnvIds'],
-  idField: 'membershipId',
+  idWord: 'membershipId',
   holds: true,
   columns: [
     { name: 'ACCESS', path: '.spec.access', description: 'What the spec asks for.' },

@@ -148,7 +148,7 @@ export const identity = {
   life: 'long',
   spec: MetricAlertSpec,
   facts: MetricAlertFacts,
-  idField: 'alertId',
+  idWord: 'alertId',
   holds: true,
   columns: [
     { name: 'STATE', path: '.status.state', description: 'Normal, Pending, Firing, NoData or Error.' },
@@ -167,6 +167,6 @@ export const identity = {
     '.spec.enabled',
     '.status.state',
     '.status.appEnvId',
-    '.status.alertId',
+    '.status.externalId',
   ],
 } satisfies KindIdentity;

@@ -62,7 +62,7 @@ export const identity = {
   life: 'request',
   spec: RecoveryActivationSpec,
   facts: RecoveryActivationFacts,
-  idField: 'operationId',
+  idWord: 'operationId',
   holds: false,
   columns: [
     { name: 'PROTECTION', path: '.spec.protectionRef.name', description: 'The protection.' },
@@ -75,5 +75,5 @@ export const identity = {
     },
     { name: 'VALID-UNTIL', path: '.spec.validUntil', wide: true, description: 'After this moment nothing is sent.' },
   ],
-  selectable: ['.spec.protectionRef.name', '.spec.configurationId', '.status.stage', '.status.operationId'],
+  selectable: ['.spec.protectionRef.name', '.spec.configurationId', '.status.stage', '.status.externalId'],
 } satisfies KindIdentity;

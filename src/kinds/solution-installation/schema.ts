@@ -97,12 +97,12 @@ export const identity = {
   life: 'long',
   spec: SolutionInstallationSpec,
   facts: SolutionInstallationFacts,
-  idField: 'installationId',
+  idWord: 'installationId',
   holds: false,
   columns: [
     { name: 'SOLUTION', path: '.spec.solution', description: 'The solution.' },
     { name: 'COMPONENTS', path: '.status.componentsRunning', description: 'How many components run, of all.' },
     { name: 'REGION', path: '.spec.region', wide: true, description: 'Where it is installed.' },
   ],
-  selectable: ['.spec.solution', '.spec.region', '.status.installationId'],
+  selectable: ['.spec.solution', '.spec.region', '.status.externalId'],
 } satisfies KindIdentity;
