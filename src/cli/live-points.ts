@@ -88,7 +88,7 @@ export async function pointsFrom(
   const { configurationId, facts } = protection;
   const items = await readWhole(hosting, access, drPointsOf(access.accountId, configurationId));
   if (typeof items === 'string') return { why: items, asked: true };
-  return { points: pointRows(byMoment(items.values()), { generation: facts.generation ?? 0 }) };
+  return { points: pointRows(byMoment(items.values()), { generation: facts.configurationGeneration ?? 0 }) };
 }
 
 /** One list with all its pages; a sentence where it did not come whole. */

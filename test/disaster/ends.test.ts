@@ -101,7 +101,7 @@ describe('a discard', () => {
       protectionRef: { name: 'orders' },
       configurationId,
       operationId,
-      configurationGeneration: protection(world).generation,
+      configurationGeneration: protection(world).configurationGeneration,
       acknowledgements: ['DiscardsRecoveredData'],
       validUntil: validUntil(world),
     };
@@ -282,7 +282,7 @@ describe('a reset', () => {
 
   it('of a whole account needs the operator to allow it', async () => {
     const world = await aProtectedWorld();
-    const { externalId: configurationId, generation } = protection(world);
+    const { externalId: configurationId, configurationGeneration: generation } = protection(world);
     const spec = {
       scope: 'Account',
       configurations: [{ configurationId, configurationGeneration: generation }],

@@ -209,7 +209,7 @@ describe('a discard', () => {
       protectionRef: { name: 'orders' },
       configurationId,
       operationId,
-      configurationGeneration: protection(world).generation,
+      configurationGeneration: protection(world).configurationGeneration,
       acknowledgements: ['DiscardsRecoveredData'],
       validUntil: new Date(world.clock.wall() + 3_600_000).toISOString(),
     });

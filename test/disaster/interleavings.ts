@@ -45,7 +45,7 @@ interface Commit {
 /** What a finished activation claims. */
 interface Claimed {
   readonly externalId?: string;
-  readonly result?: { readonly targetAppEnvId?: string };
+  readonly result?: { readonly targetEnvironmentId?: string };
 }
 
 interface Request {
@@ -146,7 +146,7 @@ class Run {
     const { world } = this;
     const {
       externalId: configurationId,
-      generation,
+      configurationGeneration: generation,
       activeOperation,
       activationResult,
       recoveryPoints = [],
@@ -261,7 +261,12 @@ class Run {
   /** What the service does by itself, or others do in it. */
   async #service(): Promise<void> {
     const { world } = this;
-    const { externalId: configurationId, generation, recoveryPoints, activeOperation } = this.#status;
+    const {
+      externalId: configurationId,
+      configurationGeneration: generation,
+      recoveryPoints,
+      activeOperation,
+    } = this.#status;
     const whatever = ['stuck', 'stuck', 'recovers', 'failed', 'reset', 'edit', 'activate', 'discard'] as const;
     const what = this.#pick(whatever);
     this.said.push(`in the service: ${what}`);
@@ -389,7 +394,7 @@ class Run {
       switch (kind) {
         case 'RecoveryActivation': {
           const made = ledger.find(
-            (commit) => commit.kind === 'environment.created' && commit.id === result?.targetAppEnvId,
+            (commit) => commit.kind === 'environment.created' && commit.id === result?.targetEnvironmentId,
           );
           const wanted = spec['target'] as typeof target;
           const isSo = happened('activation.succeeded', operationId) && made?.detail.name === wanted.environmentName;

@@ -226,7 +226,7 @@ describe('a list of configurations that stays empty', () => {
 
   it('is no loss either where a DisasterReset has wiped the account', async () => {
     const world = await aProtectedWorld({ powers: { activation: true, accountReset: true } });
-    const { externalId: configurationId, generation } = protection(world);
+    const { externalId: configurationId, configurationGeneration: generation } = protection(world);
     world.apply('DisasterReset', 'all', {
       scope: 'Account',
       configurations: [{ configurationId, configurationGeneration: generation }],

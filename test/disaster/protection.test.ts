@@ -164,7 +164,7 @@ describe('a protection', () => {
       await world.run(900_000);
 
       expect(await committed(world, 'configuration.edited')).toBe(0);
-      expect(protection(world).generation).toBe(before.generation);
+      expect(protection(world).configurationGeneration).toBe(before.configurationGeneration);
       expect(protection(world).recoveryPoints.length).toBeGreaterThanOrEqual(before.recoveryPoints.length);
       expect(conditionOf(world, 'DisasterProtection', 'orders', 'Ready')).toBe('True/InSync');
     },

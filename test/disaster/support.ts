@@ -7,7 +7,7 @@ import { flawsOf } from '../support/status-checker.ts';
 /** What the status of the protection shows, as far as tests use it. */
 export interface ProtectionStatus {
   readonly externalId: string;
-  readonly generation: number;
+  readonly configurationGeneration: number;
   readonly recoveryPoints: readonly {
     readonly selectedOperationId: string;
     readonly pointId: string;
@@ -120,7 +120,7 @@ export function validUntil(world: InProcess): string {
 
 /** The spec of a reset of just the configuration that the protection has. */
 export function aReset(world: InProcess, more: object = {}): object {
-  const { externalId: configurationId, generation } = protection(world);
+  const { externalId: configurationId, configurationGeneration: generation } = protection(world);
   return {
     scope: 'Environment',
     environmentRef: { externalId: 'env_db_prod' },
@@ -135,7 +135,7 @@ export function aReset(world: InProcess, more: object = {}): object {
 
 /** The spec of a discard of the operation that the protection shows. */
 export function aDiscard(world: InProcess, more: object = {}): object {
-  const { externalId: configurationId, generation, activeOperation } = protection(world);
+  const { externalId: configurationId, configurationGeneration: generation, activeOperation } = protection(world);
   return {
     protectionRef: { name: 'orders' },
     configurationId,
@@ -149,7 +149,7 @@ export function aDiscard(world: InProcess, more: object = {}): object {
 
 /** Somebody changes a setting of the protection besides us. */
 export async function editedByHand(world: InProcess): Promise<void> {
-  const { generation } = protection(world);
+  const { configurationGeneration: generation } = protection(world);
   const { body } = await world.request('POST', '/disaster-readiness/configure', {
     accountId: 'acc_demo',
     common: {},

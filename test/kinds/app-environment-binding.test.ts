@@ -24,7 +24,7 @@ const bindings: readonly Row[] = [
     because: 'a component of a solution',
     spec: { solutionRef: { name: 'workers' }, component: 'api' },
     referred: {
-      'SolutionInstallation/workers': { id: '', facts: { components: [{ name: 'api', appEnvId: 'env_1' }] } },
+      'SolutionInstallation/workers': { id: '', facts: { components: [{ name: 'api', environmentId: 'env_1' }] } },
     },
     shown: shown(),
     comesTo: 'ready InSync',

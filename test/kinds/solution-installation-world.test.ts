@@ -425,8 +425,8 @@ describe('a component of a SolutionInstallation', () => {
   it('that is gone is told, and made again only where the spec says so', async () => {
     const world = await installed(() => undefined);
     const { components } = statusOf(world, 'SolutionInstallation', 's');
-    const [gone] = components as readonly { name: string; appEnvId: string }[];
-    await world.control('DELETE', `/environments/${gone?.appEnvId}`);
+    const [gone] = components as readonly { name: string; environmentId: string }[];
+    await world.control('DELETE', `/environments/${gone?.environmentId}`);
     await world.run(400_000);
     const stalled = [conditionOf(world, 'SolutionInstallation', 's'), messageOf(world, 'SolutionInstallation', 's')];
     world.apply('SolutionInstallation', 's', { ...queue, lifecycle: { onMissing: 'Recreate' } });

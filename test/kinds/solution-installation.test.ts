@@ -47,7 +47,7 @@ function complete(
     id: 'inst_1',
     ownership: 'Created',
     applied: { generation: 1, prints },
-    facts: { complete: true, components: [{ name: 'api', appId: 'app_worker-api', appEnvId: 'env_1' }] },
+    facts: { complete: true, components: [{ name: 'api', appId: 'app_worker-api', environmentId: 'env_1' }] },
     ...more,
   };
 }
@@ -380,7 +380,7 @@ describe('an installation', () => {
         spec: { ...spec, lifecycle: { onMissing: 'Recreate' } },
         memory: {
           id: 'inst_1',
-          facts: { complete: false, components: [{ name: 'queue', appId: 'a', appEnvId: 'e' }, { appId: 'b' }] },
+          facts: { complete: false, components: [{ name: 'queue', appId: 'a', environmentId: 'e' }, { appId: 'b' }] },
         },
         shown: calm,
       }),
@@ -396,12 +396,12 @@ describe('an installation', () => {
   });
 
   it('puts a component that was made anew in the place of the one of that name', () => {
-    const facts = { complete: false, components: [{ name: 'queue', appId: 'a', appEnvId: 'e' }] };
+    const facts = { complete: false, components: [{ name: 'queue', appId: 'a', environmentId: 'e' }] };
     const call = callIn(settledStep(solutionInstallation, { spec, memory: { id: 'inst_1', facts }, shown: calm }));
 
     const learned = call.committed({ components: [{ name: 'queue', appId: 'b', appEnvId: 'f' }] });
 
-    expect(learned?.facts?.components).toEqual([{ name: 'queue', appId: 'b', appEnvId: 'f' }]);
+    expect(learned?.facts?.components).toEqual([{ name: 'queue', appId: 'b', environmentId: 'f' }]);
   });
 
   it('names components that an answer showed by id only, and corrects what does not belong together', () => {

@@ -85,8 +85,10 @@ export function differencesOfAccess(object: KubeObject, service: Service): reado
   const row = service['memberships']?.find(({ membershipId }) => membershipId === spec.externalId);
   const has = (row?.['allowedAppEnvIds'] ?? []) as readonly string[];
   const wanted = spec.environmentRefs.map(({ externalId }) => externalId);
-  const { serviceAddedAppEnvIds = [] } = (object.status ?? {}) as { serviceAddedAppEnvIds?: readonly string[] };
-  const untold = has.filter((id) => !wanted.includes(id) && !serviceAddedAppEnvIds.includes(id));
+  const { serviceAddedEnvironmentIds = [] } = (object.status ?? {}) as {
+    serviceAddedEnvironmentIds?: readonly string[];
+  };
+  const untold = has.filter((id) => !wanted.includes(id) && !serviceAddedEnvironmentIds.includes(id));
   return [
     ...(wanted.every((id) => has.includes(id)) ? [] : [`the member may reach ${has.join(', ')}`]),
     ...(untold.length === 0 ? [] : [`the member may also reach ${untold.join(', ')}`]),

@@ -22,7 +22,7 @@ describe('the whole with recoveries', () => {
     world.account();
     readiness.begin();
     await world.run(200_000);
-    const { externalId: configurationId, generation } = statusOf<ProtectionStatus>(
+    const { externalId: configurationId, configurationGeneration: generation } = statusOf<ProtectionStatus>(
       world,
       'DisasterProtection',
       'orders',

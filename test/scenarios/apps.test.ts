@@ -171,9 +171,9 @@ describe.concurrent('a solution', () => {
     expect(await tenant.commits('app.created')).toBe(3);
     expect([await tenant.commits('solution.created'), await tenant.commits('solution.resumed')]).toEqual([1, 1]);
     const components = (await tenant.status('SolutionInstallation', 'jobs', 'components')) as readonly {
-      appEnvId: string;
+      environmentId: string;
     }[];
-    expect(components.map(({ appEnvId }) => appEnvId)).toContain(
+    expect(components.map(({ environmentId }) => environmentId)).toContain(
       await tenant.status('AppEnvironment', 'worker', 'externalId'),
     );
     expect(await done(tenant, 'deploy-image')).toBe(1);

@@ -97,7 +97,7 @@ async function finalStatuses(): Promise<ReadonlyMap<string, object>> {
   const protection = () => statusOf<ProtectionStatus>(world, 'DisasterProtection', 'orders');
   const pinned = () => ({
     configurationId: protection().externalId,
-    configurationGeneration: protection().generation,
+    configurationGeneration: protection().configurationGeneration,
     validUntil: new Date(world.clock.wall() + 3_600_000).toISOString(),
   });
   const status = (kind: string) => statusOf<object>(world, kind, 'now');

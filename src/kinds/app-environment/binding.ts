@@ -55,7 +55,7 @@ function componentId({ spec, referred }: EnvironmentPass): string | undefined {
   if (spec.solutionRef === undefined) return undefined;
   const { components } = (referred('SolutionInstallation', spec.solutionRef.name)?.facts ??
     {}) as SolutionInstallationFacts;
-  return components?.find(({ name }) => name === spec.component)?.appEnvId;
+  return components?.find(({ name }) => name === spec.component)?.environmentId;
 }
 
 /** The environments that the spec may mean, as of a walk; undefined before the list was read. */

@@ -81,7 +81,7 @@ const count = (description: string) => integer(description, { min: 0, max: 2_000
 /** The status of a reset. */
 export const DisasterResetFacts = facts({
   ...recovery.stageFacts(),
-  appEnvId: text('The id of the environment.', { max: 128 }).optional(),
+  environmentId: text('The id of the environment.', { max: 128 }).optional(),
   acceptedTime: time('When the service accepted it.').optional(),
   finishedTime: time('When it was final.').optional(),
   configurations: count('How many configurations the service wiped.'),
@@ -107,5 +107,5 @@ export const identity = {
     { name: 'STAGE', path: '.status.stage', description: 'How far it is.' },
     { name: 'SINCE', path: '.status.stageTime', type: 'date', description: 'For how long it has been there.' },
   ],
-  selectable: ['.spec.environmentRef.name', '.spec.configurationId', '.status.appEnvId', '.status.stage'],
+  selectable: ['.spec.environmentRef.name', '.spec.configurationId', '.status.environmentId', '.status.stage'],
 } satisfies KindIdentity;

@@ -117,8 +117,8 @@ export function show(pass: AccessPass): Showing<MemberAccessFacts> {
     facts: {
       ...memory.facts,
       access: allowed.length === 0 ? 'Full' : 'Restricted',
-      appEnvIds: allowed.length === 0 ? undefined : [...allowed].toSorted(),
-      serviceAddedAppEnvIds: stated(added),
+      environmentIds: allowed.length === 0 ? undefined : [...allowed].toSorted(),
+      serviceAddedEnvironmentIds: stated(added),
     },
     conditions: [widerCondition(isWider), ...(isRestricted ? [addedCondition(kept), enforced] : [])],
     drift: differs ? [{ field: 'environments', desired: inWords(target), observed: inWords(allowed) }] : [],
@@ -136,7 +136,7 @@ function addedByOthers(pass: AccessPass, allowed: readonly string[], ids: readon
 
 /** A warning for each environment that is kept beyond the spec, once. */
 function noticesOf({ memory, spec }: AccessPass, kept: readonly string[]): readonly Notice[] {
-  const told = memory.facts.serviceAddedAppEnvIds ?? [];
+  const told = memory.facts.serviceAddedEnvironmentIds ?? [];
   const news = kept.filter((id) => !told.includes(id));
   if (news.length === 0) return [];
   const note = `${spec.externalId} may also reach ${news.join(', ')}, which the spec does not name and this resource is not known to have set: kept, since serviceAdds is Keep`;
