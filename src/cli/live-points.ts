@@ -129,7 +129,7 @@ export async function accessOf(
   if (kind !== 'HostingAccount') return `the Secret of ${kind} ${name} is not in this namespace; ${instead}`;
   try {
     const account = fieldsOf(await objects.account(name));
-    const { accountId: known, credentialsRef } = fieldsOf(account['spec']);
+    const { externalId: known, credentialsRef } = fieldsOf(account['spec']);
     const secretName = fieldsOf(credentialsRef)['name'];
     if (typeof known !== 'string' || typeof secretName !== 'string') {
       return `there is no HostingAccount ${namespace}/${name}; ${instead}`;

@@ -16,7 +16,7 @@ const encoded = (text: string) => Buffer.from(text).toString('base64');
 const api: ReadObjects = {
   account: (name) =>
     Promise.resolve(
-      name === 'default' ? { spec: { accountId: 'acc_demo', credentialsRef: { name: 'credentials' } } } : undefined,
+      name === 'default' ? { spec: { externalId: 'acc_demo', credentialsRef: { name: 'credentials' } } } : undefined,
     ),
   secret: () => Promise.resolve({ data: { baseUrl: encoded('http://127.0.0.1:8088\n'), token: encoded('made-up') } }),
 };

@@ -152,7 +152,7 @@ describe('neighbours', () => {
 
   it('wait together for a credential that was told to wait, and nobody else does', async () => {
     const world = await aWorld();
-    world.account({ accountId: 'acc_other' }, 'side');
+    world.account({ externalId: 'acc_other' }, 'side');
     world.secret('hosting-credentials', { baseUrl: 'http://127.0.0.1:8088', token: 'demo-foreign' }, 'side');
     await world.run(10_000);
     let isTold = false;

@@ -129,7 +129,7 @@ describe('an account that is deleted', () => {
     expect(world.get('HostingAccount', 'default')).toBeUndefined();
   });
 
-  const shared = { accountId: 'acc_demo', credentialsRef: { name: 'shared' } };
+  const shared = { externalId: 'acc_demo', credentialsRef: { name: 'shared' } };
   const used = { ...email, accountRef: { kind: 'ClusterHostingAccount', name: 'shared' } };
 
   async function aSharedWorld(): Promise<InProcess> {

@@ -334,7 +334,7 @@ describe('an account', () => {
       await other.control('POST', '/accounts', { accountId: tenant.accountId, name: 'moved' });
       const memberships = [{ accountId: tenant.accountId, role: 'admin' }];
       await other.control('POST', '/tokens', { token: tenant.token, memberships });
-      const spec = { accountId: tenant.accountId, credentialsRef: { name: 'hosting-credentials' } };
+      const spec = { externalId: tenant.accountId, credentialsRef: { name: 'hosting-credentials' } };
       await tenant.apply('HostingAccount', 'default', spec, { 'apphosting.dev/accept-endpoint': other.endpoint });
 
       await tenant.becomes('HostingAccount', 'default', 'True/InSync');

@@ -54,5 +54,5 @@ export const identity = {
   idWord: undefined,
   holds: true,
   columns: accountColumns,
-  selectable: ['.spec.accountId'],
+  selectable: ['.spec.externalId'],
 } satisfies KindIdentity;
