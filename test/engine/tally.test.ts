@@ -60,7 +60,7 @@ describe('an account', () => {
     await world.run(60_000);
     expect(accountOf(world)['orphans']).toBeUndefined();
     await world.run(600_000);
-    expect(accountOf(world)['orphans']).toEqual([{ type: 'alert', id: alertId, name: 'lost' }]);
+    expect(accountOf(world)['orphans']).toEqual([{ type: 'alert', externalId: alertId, name: 'lost' }]);
     expect(world.operator.engine.metricsSnapshot().accounts).toEqual([
       { account: 'team/default', resources: 3, orphans: 1 },
     ]);

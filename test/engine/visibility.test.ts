@@ -88,7 +88,7 @@ describe('an account that has lost sight of what it owns', () => {
     await world.run(70_000);
 
     expect(conditionOf(world, 'HostingAccount', 'default')).toBe('True/InSync');
-    expect(statusOf(world, 'HostingAccount', 'default')).toMatchObject({ acceptedMissing: 'we know' });
+    expect(statusOf(world, 'HostingAccount', 'default')).toMatchObject({ lastHandledAcceptMissing: 'we know' });
     expect(conditionOf(world, 'ContactPoint', 'late')).toBe('True/InSync');
   });
 

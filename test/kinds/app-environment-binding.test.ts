@@ -5,7 +5,7 @@ import { inShort, settledStep, shows } from './support/pass.ts';
 
 const bindings: readonly Row[] = [
   { because: 'its id', spec: byId, shown: shown(), comesTo: 'ready InSync' },
-  { because: 'its cliEnvName', spec: { cliEnvName: 'mine-prod' }, shown: shown(), comesTo: 'ready InSync' },
+  { because: 'its cliEnvName', spec: { cliEnvironmentName: 'mine-prod' }, shown: shown(), comesTo: 'ready InSync' },
   {
     because: 'its name in an app',
     spec: { appRef: { externalId: 'app_1' }, environmentName: 'prod' },

@@ -13,7 +13,7 @@ describe('HostedApp in a world', () => {
     await world.run(70_000);
 
     expect(statusOf(world, 'HostedApp', 'api')['environments']).toEqual([
-      { id: 'env_api', name: 'prod', region: 'eu-west', status: 'stopped' },
+      { externalId: 'env_api', name: 'prod', region: 'eu-west', state: 'stopped' },
     ]);
     expect(statusOf(world, 'HostedApp', 'api')).toMatchObject({
       createdTime: expect.stringMatching(/Z$/u) as string,
@@ -184,7 +184,7 @@ describe('HostedApp in a world', () => {
   });
 
   it.each([
-    { cliEnvName: 'web-staging' },
+    { cliEnvironmentName: 'web-staging' },
     { externalId: 'env_web_staging' },
     { appRef: { externalId: 'app_web' }, environmentName: 'staging' },
   ])(

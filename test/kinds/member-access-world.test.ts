@@ -370,7 +370,7 @@ describe('a MemberAccess after another', () => {
     await world.run(70_000);
     const kept = statusOf(world, 'MemberAccess', 'm');
     const condition = conditionOf(world, 'MemberAccess', 'm', 'AddedByOthers');
-    world.apply('MemberAccess', 'm', { ...less, serviceAdds: 'Remove' });
+    world.apply('MemberAccess', 'm', { ...less, onServiceAdd: 'Remove' });
     await world.run(10_000);
 
     expect(kept['serviceAddedEnvironmentIds']).toEqual(['env_web_staging']);
@@ -393,7 +393,7 @@ describe('a MemberAccess whose reference changes', () => {
     world.apply('AppEnvironment', 'web', { externalId: 'env_db_prod' });
     await world.run(130_000);
     const held = [conditionOf(world, 'MemberAccess', 'm'), await reach(world)];
-    world.apply('MemberAccess', 'm', { ...spec, serviceAdds: 'Keep' });
+    world.apply('MemberAccess', 'm', { ...spec, onServiceAdd: 'Keep' });
     await world.run(10_000);
 
     expect(held).toEqual(['False/EnvironmentChanged', ['env_web_staging']]);

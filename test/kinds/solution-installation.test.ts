@@ -389,9 +389,9 @@ describe('an installation', () => {
     const learned = call.committed({ components: [{ name: 'api', appId: 'b', appEnvId: 'f' }, { appId: 'c' }] });
 
     expect(learned?.facts?.components).toEqual([
-      { name: 'queue', appId: 'a', appEnvId: 'e' },
-      { name: 'api', appId: 'b', appEnvId: 'f' },
-      { name: undefined, appId: 'c', appEnvId: undefined },
+      { name: 'queue', appId: 'a', environmentId: 'e' },
+      { name: 'api', appId: 'b', environmentId: 'f' },
+      { name: undefined, appId: 'c', environmentId: undefined },
     ]);
   });
 
@@ -406,8 +406,8 @@ describe('an installation', () => {
 
   it('names components that an answer showed by id only, and corrects what does not belong together', () => {
     const components = [
-      { appId: 'app_worker-queue', appEnvId: 'env_api' },
-      { appId: 'app_worker-api', appEnvId: 'env_queue' },
+      { appId: 'app_worker-queue', environmentId: 'env_api' },
+      { appId: 'app_worker-api', environmentId: 'env_queue' },
       { appId: 'app_worker-extra' },
     ];
     const environments = ['queue', 'api', 'extra'].map(
@@ -421,9 +421,9 @@ describe('an installation', () => {
     const step = solutionInstallation.step(pass);
 
     expect(step.is === 'again' && step.remember.facts?.components).toEqual([
-      { name: 'queue', appId: 'app_worker-queue', appEnvId: 'env_queue' },
-      { name: 'api', appId: 'app_worker-api', appEnvId: 'env_api' },
-      { name: 'worker-extra', appId: 'app_worker-extra', appEnvId: 'env_extra' },
+      { name: 'queue', appId: 'app_worker-queue', environmentId: 'env_queue' },
+      { name: 'api', appId: 'app_worker-api', environmentId: 'env_api' },
+      { name: 'worker-extra', appId: 'app_worker-extra', environmentId: 'env_extra' },
     ]);
   });
 });

@@ -29,9 +29,9 @@ const rows: readonly Row[] = [
   {
     because: 'a setting of a job, which nothing takes back',
     first: job,
-    next: { ...job, job: { command: 'migrate' } },
+    next: { ...job, jobConfig: { command: 'migrate' } },
     holds: { jobConfig: { command: 'migrate' } },
-    leftover: ['job.command'],
+    leftover: ['jobConfig.command'],
   },
 ];
 

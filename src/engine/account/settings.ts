@@ -115,7 +115,7 @@ function isAccountSpec(value: unknown): value is AccountSpec {
 /** The token of the newest loss that the owner of the account has accepted. */
 export function acceptedMissingOf({ status }: Stored): string | undefined {
   const { facts } = status.memory;
-  const token = isRecord(facts) ? facts['acceptedMissing'] : undefined;
+  const token = isRecord(facts) ? facts['lastHandledAcceptMissing'] : undefined;
   return typeof token === 'string' ? token : undefined;
 }
 

@@ -143,8 +143,8 @@ function callOf(pass: ResetPass, { payload = JSON.stringify(bodyOf(pass)) }: Jou
       const facts: DisasterResetFacts = {
         ...memory.facts,
         acceptedTime: isoSeconds(wallMs),
-        configurations,
-        ...(destinations !== undefined && { destinations }),
+        wipedConfigurationCount: configurations,
+        ...(destinations !== undefined && { wipedDestinationCount: destinations }),
       };
       return { facts: atStage(facts, 'Accepted', wallMs) };
     },

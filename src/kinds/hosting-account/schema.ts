@@ -119,12 +119,12 @@ export const HostingAccountFacts = facts({
     'Objects in the service that carry the mark of this operator but belong to no resource, in the lists that some resource is about; they are only reported.',
     shown('One object.', {
       type: text('What it is, such as contact point.', { max: 63 }),
-      id: text('Its id.', { max: 128 }),
+      externalId: text('Its id.', { max: 128 }),
       name: text('Its name.', { max: 256 }).optional(),
     }),
     { max: 50 },
   ).optional(),
-  acceptedMissing: text('The newest value of the annotation apphosting.dev/accept-missing that was handled.', {
+  lastHandledAcceptMissing: text('The newest value of the annotation apphosting.dev/accept-missing that was handled.', {
     max: 300,
   }).optional(),
 });

@@ -23,7 +23,7 @@ const Fields = specInAccount('Which environments a member may see and use.', {
     environmentRef(),
     { max: 500 },
   ).optional(),
-  serviceAdds: choice(
+  onServiceAdd: choice(
     'What to do with environments that the service adds by itself, because the member created them. Default: Keep.',
     ['Keep', 'Remove'],
   ).optional(),

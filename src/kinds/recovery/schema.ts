@@ -136,7 +136,7 @@ export function operation(description: string) {
 export function stageFacts() {
   return {
     stage: text('How far the operation is, in the words of the service (its phase).', { max: 64 }).optional(),
-    stageTime: time('Since when the service shows this stage.'),
+    stageChangeTime: time('Since when the service shows this stage.'),
     stages: listOf(
       'The stages that the service showed, in order; a stage that was over between two looks is missing.',
       shown('A stage.', {
