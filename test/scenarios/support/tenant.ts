@@ -74,7 +74,7 @@ export class Tenant {
   async openAccount(spec: object = {}, annotations: Readonly<Record<string, string>> = {}): Promise<void> {
     await this.secret('hosting-credentials', { baseUrl: this.service.url, token: this.token });
     const credentialsRef = { name: 'hosting-credentials' };
-    const wanted = { accountId: this.accountId, credentialsRef, budget: { requestsPerSecond: 50 } };
+    const wanted = { externalId: this.accountId, credentialsRef, budget: { requestsPerSecond: 50 } };
     await this.apply('HostingAccount', 'default', { ...wanted, ...spec }, annotations);
   }
 
