@@ -13,7 +13,7 @@ import { metricsSnapshot, type MetricsSnapshot } from './objects/metrics-snapsho
 import { DroppedReferences } from './objects/dropped-references.ts';
 import { Subscriptions } from './objects/subscriptions.ts';
 import { keyOf, keyOfObject, partsOfKey, reconcileToken } from './objects/names.ts';
-import type { CacheEvent, KubeObject, Service, WalkListener } from './ports.ts';
+import type { CacheEvent, KubeObject, Service, ListListener } from './ports.ts';
 import type { EngineOptions, EngineParts } from './context/parts.ts';
 import { urgencies, WorkQueue, type QueuePlace, type QueueUrgency } from './queue/work-queue.ts';
 import { allowanceOf } from './account/settings.ts';
@@ -55,7 +55,7 @@ export class Engine {
       placeOf: (key) => this.#placeOf(key),
       isHeld: (account) => this.#isHeld(account),
     });
-    const onWalk: WalkListener = (event) => this.#walked(event);
+    const onList: ListListener = (event) => this.#listed(event);
     const objects = new ObjectIndex(options.kinds, options.operatorNamespace);
     this.#parts = {
       ...options,
@@ -63,7 +63,7 @@ export class Engine {
       openCreates: new OpenCreates(objects, clock, options.settings.horizonMs),
       accounts: new Accounts({
         ...options,
-        onWalk,
+        onList,
         onThrottled: (service) => this.#gate.heldBack(service),
         print: (value) => options.key.print(value),
         readOnly: options.settings.readOnly,
@@ -266,10 +266,10 @@ export class Engine {
     reads.set(readKey, (reads.get(readKey) ?? new Set()).add(objectKey));
   }
 
-  #walked({ service, key, changed, problem }: Parameters<WalkListener>[0]): void {
+  #listed({ service, key, changed, problem }: Parameters<ListListener>[0]): void {
     const askers = this.#askers.get(service)?.get(key) ?? new Set<string>();
     this.#askers.get(service)?.delete(key);
-    if (problem === undefined) this.#gate.walked(service, key);
+    if (problem === undefined) this.#gate.listed(service, key);
     const turned = this.#turned(service, key, problem !== undefined);
     const concerned = this.#parts.subscriptions.concerned(service, key, changed, turned);
     if (turned && problem === undefined) this.#recovered(concerned);

@@ -59,7 +59,7 @@ export function openHosting(options: HostingOptions): Hosting {
   const seriesFor = sharing<Series>((series) => Promise.resolve(withdraw(metrics, series)));
   const given = options.wire;
   return {
-    open: (settings, onWalk, onThrottled) => {
+    open: (settings, onList, onThrottled) => {
       const base = hosts.check(settings.baseUrl.trim());
       if ('refused' in base) return base;
       const token = settings.token.reveal().trim();
@@ -79,7 +79,7 @@ export function openHosting(options: HostingOptions): Hosting {
         deaf();
         await Promise.all([wire.release(), credential.release(), series?.release()]);
       };
-      const service: Service = openService(trimmed, around, (event) => onWalk({ service, ...event }), release);
+      const service: Service = openService(trimmed, around, (event) => onList({ service, ...event }), release);
       return service;
     },
   };

@@ -230,8 +230,8 @@ class Stage {
   /** The same hosting layer, with every call written down. */
   #watched(hosting: Hosting): Hosting {
     return {
-      open: (settings, onWalk, onThrottled) => {
-        const service = hosting.open(settings, (event) => onWalk({ ...event, service: outer }), onThrottled);
+      open: (settings, onList, onThrottled) => {
+        const service = hosting.open(settings, (event) => onList({ ...event, service: outer }), onThrottled);
         if ('refused' in service) return service;
         const outer: Service = {
           ...service,

@@ -17,7 +17,7 @@ import { urgencies, type WorkQueue } from '../queue/work-queue.ts';
 import { Visibility, type Owned } from './visibility.ts';
 
 /** An account counts its users this long after a change, once for all changes until then. */
-const tallyMs = 30_000;
+const recountMs = 30_000;
 /** A pause of the service from this length on is reported in the account's status. */
 const longPauseMs = 30_000;
 
@@ -62,7 +62,7 @@ export class AccountGate {
     if (kind.life === 'account') return;
     const isLeaving = objects.get(account)?.object.metadata.deletionTimestamp !== undefined;
     if (isLeaving) queue.enqueue(account, urgencies.change);
-    else queue.enqueue(account, urgencies.resync, tallyMs);
+    else queue.enqueue(account, urgencies.resync, recountMs);
   }
 
   /** Lets the account report a long pause that any request with its credential met. */
@@ -81,7 +81,7 @@ export class AccountGate {
   }
 
   /** Freezes an account whose list suddenly lacks objects that we own, and unfreezes it again. */
-  walked(service: Service, key: string): void {
+  listed(service: Service, key: string): void {
     const { accounts, subscriptions, queue, wake } = this.#parts;
     const lookers = subscriptions.lookers(service, key);
     const account = accounts.keyOf(service);
@@ -92,7 +92,7 @@ export class AccountGate {
     const owned = [...lookers.byId].flatMap(([id, objects]) =>
       [...objects].flatMap((object) => this.#owned(object, id, items)),
     );
-    const frozen = this.#visibility.walked(service, key, owned, items.size === 0);
+    const frozen = this.#visibility.listed(service, key, owned, items.size === 0);
     if (frozen === session.frozen) return;
     session.frozen = frozen;
     queue.enqueue(account, urgencies.change);

@@ -2,7 +2,7 @@
  * What an account is used for: how many resources it has, and what in the service carries our mark without a resource.
  *
  * Nothing is read for it: only lists that some resource looks at are searched. A mark is taken for ours only when our key made
- * it, and an object for an orphan only when a walk that began a horizon after the first sight still shows it without a
+ * it, and an object for an orphan only when a list that began a horizon after the first sight still shows it without a
  * resource: a list may lag behind a deletion, and a resource may be about to learn its id.
  */
 import type { Session } from './accounts.ts';
@@ -10,7 +10,7 @@ import { storedInWords, tie, type ObjectIndex, type Stored } from '../objects/ob
 import type { OperatorKey } from '../objects/fingerprint.ts';
 import type { Subscriptions } from '../objects/subscriptions.ts';
 import type { AnyKind } from '../kind/contract/define.ts';
-import type { Orphan, Tally, Use } from '../kind/contract/pass.ts';
+import type { Orphan, Usage, Use } from '../kind/contract/pass.ts';
 import { markOf, type InProcessStates } from '../objects/in-process.ts';
 
 /** What counting needs. */
@@ -24,7 +24,7 @@ export interface UsageSources {
 }
 
 /** What an account is used for. With a selector nothing is called an orphan: its resource may have gone to another operator. */
-export function usageOf(around: UsageSources, account: Stored, session: Session | undefined): Tally {
+export function usageOf(around: UsageSources, account: Stored, session: Session | undefined): Usage {
   const searched = around.settings.seesAll ? session : undefined;
   return {
     counts: usesOf(around.objects, account),
@@ -56,7 +56,7 @@ function throttledOf(objects: ObjectIndex, account: Stored): number {
 const mostNamed = 3;
 
 /** The resources that wait for a permission of the account's token, the first few in words. */
-function forbiddenIn(objects: ObjectIndex, account: Stored): Tally['forbidden'] {
+function forbiddenIn(objects: ObjectIndex, account: Stored): Usage['forbidden'] {
   const waiting = objects.tiedBy(tie.account(account.key)).flatMap((key) => {
     const stored = objects.get(key);
     const isForbidden = stored?.status.conditions.some(
@@ -80,16 +80,16 @@ function orphansOf(around: UsageSources, session: Session, kind: AnyKind): reado
   const suspects = new Map<string, number>();
   const found: Orphan[] = [];
   for (const read of subscriptions.readsOf(session.service)) {
-    const walk = read.key.startsWith(`${marks.collection}/`) ? session.service.snapshot(read) : undefined;
-    for (const [id, item] of walk?.items ?? []) {
+    const snapshot = read.key.startsWith(`${marks.collection}/`) ? session.service.snapshot(read) : undefined;
+    for (const [id, item] of snapshot?.items ?? []) {
       const { mark, name } = marks.read(item);
-      if (walk === undefined || mark === undefined || !key.isOwn(mark)) continue;
+      if (snapshot === undefined || mark === undefined || !key.isOwn(mark)) continue;
       const isKnown = objects.tiedBy(tie.claim(kind.kind, id)).length > 0;
       const isAwaited = holders.has(mark) && holders.get(mark) === undefined;
       if (isKnown || isAwaited) continue;
-      const since = session.suspects.get(id) ?? walk.begunAt;
+      const since = session.suspects.get(id) ?? snapshot.begunAt;
       suspects.set(id, since);
-      if (walk.begunAt - since >= settings.horizonMs) found.push({ type: marks.noun, id, name });
+      if (snapshot.begunAt - since >= settings.horizonMs) found.push({ type: marks.noun, id, name });
     }
   }
   session.suspects = suspects;

@@ -26,7 +26,7 @@ export class Visibility {
   readonly #accepted = new Set<string>();
 
   /** Takes what a full list shows of the objects that we own; returns why the account is frozen now, if it is. */
-  walked(service: Service, readKey: string, owned: readonly Owned[], isEmpty: boolean): string | undefined {
+  listed(service: Service, readKey: string, owned: readonly Owned[], isEmpty: boolean): string | undefined {
     const settled = owned.filter(({ young }) => !young);
     const missing = settled.filter(
       ({ object, shown, provedGone }) => !shown && !provedGone && !this.#accepted.has(object),

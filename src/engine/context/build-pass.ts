@@ -43,7 +43,7 @@ export function buildPass(context: ReadableContext, view: View, given: Given): P
     referrers: (kind) => referrersOf(parts, stored, kind),
     shown: (text) => context.redacted(text),
     dependents: () => dependentsOf(parts, stored),
-    ...(stored.kind.life === 'account' && { tally: () => usageOf(parts, stored, accounts.session(stored.key)) }),
+    ...(stored.kind.life === 'account' && { usage: () => usageOf(parts, stored, accounts.session(stored.key)) }),
     creating: (collection, name) => holder(collection, name)?.words,
     isCreatingAsUsual: (collection, name) => holder(collection, name)?.isUsual === true,
     wrote: writtenTo(inProcess, memory.id),

@@ -38,20 +38,20 @@ export class RecordingView implements View {
 
   all<Item>(read: Read<Item>): Snapshot<Item> | undefined {
     this.#look(read).all = true;
-    return this.#walk(read);
+    return this.#snapshot(read);
   }
 
-  one<Item>(read: Read<Item>, id: string): { walk: Snapshot<Item>; item: Item | undefined } | undefined {
+  one<Item>(read: Read<Item>, id: string): { snapshot: Snapshot<Item>; item: Item | undefined } | undefined {
     this.#look(read).ids.add(id);
-    const walk = this.#walk(read);
-    return walk === undefined ? undefined : { walk, item: walk.items.get(id) };
+    const snapshot = this.#snapshot(read);
+    return snapshot === undefined ? undefined : { snapshot, item: snapshot.items.get(id) };
   }
 
-  group<Item>(read: Read<Item>, group: string): { walk: Snapshot<Item>; items: readonly Item[] } | undefined {
+  group<Item>(read: Read<Item>, group: string): { snapshot: Snapshot<Item>; items: readonly Item[] } | undefined {
     const found = this.one(read, groupId(group));
     if (found === undefined) return undefined;
-    const items = [...found.walk.items.values()].filter((item) => read.groupOf?.(item) === group);
-    return { walk: found.walk, items };
+    const items = [...found.snapshot.items.values()].filter((item) => read.groupOf?.(item) === group);
+    return { snapshot: found.snapshot, items };
   }
 
   /** The polled reads that were looked at and not listed since `at`. */
@@ -62,25 +62,25 @@ export class RecordingView implements View {
   }
 
   /** The rate-limited reads that were looked at, and were neither listed nor failed since `at`. */
-  turnsBefore(at: number): readonly Read[] {
-    const turns = [...this.looked.values()].map(({ read }) => read).filter(({ pace }) => pace === 'rounds');
-    return turns.filter((read) => {
-      const [walk, problem] = [this.service.snapshot(read), this.service.problem(read)];
-      return (walk?.begunAt ?? at - 1) < at && (problem?.at ?? at - 1) < at;
+  rateLimitedBefore(at: number): readonly Read[] {
+    const limited = [...this.looked.values()].map(({ read }) => read).filter(({ pace }) => pace === 'rateLimited');
+    return limited.filter((read) => {
+      const [snapshot, problem] = [this.service.snapshot(read), this.service.problem(read)];
+      return (snapshot?.begunAt ?? at - 1) < at && (problem?.at ?? at - 1) < at;
     });
   }
 
   /** True when something that was looked at shows this id in a list that began after `at`. */
   shownAfter(at: number, id: string): boolean {
     return [...this.looked.values()].some(({ read }) => {
-      const walk = this.service.snapshot(read);
-      return walk !== undefined && walk.begunAt > at && walk.items.has(id);
+      const snapshot = this.service.snapshot(read);
+      return snapshot !== undefined && snapshot.begunAt > at && snapshot.items.has(id);
     });
   }
 
-  #walk<Item>(read: Read<Item>): Snapshot<Item> | undefined {
-    const walk = this.service.snapshot(read);
-    return walk !== undefined && walk.begunAt >= this.#freshSince ? walk : undefined;
+  #snapshot<Item>(read: Read<Item>): Snapshot<Item> | undefined {
+    const snapshot = this.service.snapshot(read);
+    return snapshot !== undefined && snapshot.begunAt >= this.#freshSince ? snapshot : undefined;
   }
 
   problem(read: Read): ReadProblem | undefined {
@@ -97,7 +97,7 @@ export class RecordingView implements View {
 
 /** Follows a read, and follows it anew when its interval changed. */
 function following(known: Followed | undefined, service: Service, read: Read): Followed {
-  if (known !== undefined && known.read.roundMs === read.roundMs) return known;
+  if (known !== undefined && known.read.rateLimitedMs === read.rateLimitedMs) return known;
   const unfollow = service.follow(read);
   known?.unfollow();
   return { read, unfollow, all: known?.all ?? new Set(), byId: known?.byId ?? new Map() };

@@ -74,7 +74,7 @@ export class Workers {
   stuck(): string | undefined {
     const now = this.#options.clock.monotonic();
     const oldest = [...this.#running].find(([, since]) => now - since > stuckAfterMs);
-    return oldest === undefined ? undefined : `a pass over ${oldest[0]} does not come to an end`;
+    return oldest === undefined ? undefined : `a reconcile of ${oldest[0]} does not come to an end`;
   }
 
   /** Forgets the failures of an object that gives no trouble, or is gone. */
@@ -126,15 +126,15 @@ export class Workers {
       const ended = await this.#options.reconcile(key);
       // A reconcile that was put off has asked Kubernetes nothing.
       if (ended.is !== 'quiet') this.went(key);
-      metrics.count('apphosting_passes_total', { kind, result: ended.is });
+      metrics.count('apphosting_reconciles_total', { kind, result: ended.is });
       this.#giveBack(key, ended);
     } catch (error) {
-      metrics.count('apphosting_passes_total', { kind, result: 'error' });
+      metrics.count('apphosting_reconciles_total', { kind, result: 'error' });
       this.#logFailed(key, error);
       await this.#sayFailed(key, error);
       queue.retry(key, urgencies.change);
     }
-    metrics.observe('apphosting_pass_seconds', { kind }, (clock.monotonic() - startedAt) / 1_000);
+    metrics.observe('apphosting_reconcile_seconds', { kind }, (clock.monotonic() - startedAt) / 1_000);
     this.#running.delete(key);
   }
 
@@ -167,7 +167,7 @@ export class Workers {
     const isShared = error instanceof KubeError && troubles.failed(key, error);
     const text = String(error);
     const isNews = !isShared && this.#thrown.get(key) !== text;
-    log[isNews ? 'error' : 'debug']({ err: error, object: key }, 'a pass failed');
+    log[isNews ? 'error' : 'debug']({ err: error, object: key }, 'a reconcile failed');
     if (!isShared) this.#thrown.set(key, text);
   }
 
@@ -175,7 +175,7 @@ export class Workers {
     try {
       await this.#options.sayFailed(key, error);
     } catch (again) {
-      this.#options.log.debug({ err: again, object: key }, 'that a pass failed cannot be said in status');
+      this.#options.log.debug({ err: again, object: key }, 'status cannot say that a reconcile failed');
     }
   }
 }

@@ -224,7 +224,7 @@ function asksForRateLimited(
   const { forced } = inProcess;
   if (forced === undefined) return false;
   stored.kind.show(pass);
-  const reads = view.turnsBefore(forced.since);
+  const reads = view.rateLimitedBefore(forced.since);
   for (const read of reads) {
     parts.asked(view.service, read.key, stored.key);
     view.service.want(read, forced.since);

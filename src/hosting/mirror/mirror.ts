@@ -32,7 +32,7 @@ export interface MirrorSurroundings {
   readonly pollMs: number;
   /** The number of lists at once. */
   readonly listsAtOnce: number;
-  readonly onWalk: (key: string, changed: ReadonlySet<string>, problem: ReadProblem | undefined) => void;
+  readonly onList: (key: string, changed: ReadonlySet<string>, problem: ReadProblem | undefined) => void;
 }
 
 const nothing = (): void => undefined;
@@ -106,7 +106,7 @@ export class Mirror {
   }
 
   /** The intervals of this account, and the requests that they take. */
-  get schedule(): Pick<Schedule, 'pollIntervalMs' | 'forecastPerHour' | 'roundMs'> {
+  get schedule(): Pick<Schedule, 'pollIntervalMs' | 'forecastPerHour' | 'rateLimitedMs'> {
     return this.#schedule;
   }
 
@@ -142,7 +142,7 @@ export class Mirror {
   #reading(read: Read): Reading {
     const known = this.#readings.get(read.key);
     if (known !== undefined) {
-      if (known.read.roundMs !== read.roundMs) this.#schedule.change(known, read);
+      if (known.read.rateLimitedMs !== read.rateLimitedMs) this.#schedule.change(known, read);
       return known;
     }
     const reading = newReading(read, this.#now());
@@ -199,7 +199,7 @@ export class Mirror {
   #tellHeld(reading: Reading): void {
     if (!isWanted(reading) || reading.problem !== undefined || !this.#around.credential.budget.refusesNow()) return;
     reading.problem = { why: 'throttled', message: 'the service asked to wait', at: this.#now() };
-    this.#around.onWalk(reading.read.key, none, reading.problem);
+    this.#around.onList(reading.read.key, none, reading.problem);
   }
 
   async #begin(reading: Reading): Promise<void> {
@@ -254,7 +254,7 @@ export class Mirror {
     this.#schedule.plan(reading);
     this.#arm(reading);
     this.#hold();
-    this.#around.onWalk(reading.read.key, changed, problem);
+    this.#around.onList(reading.read.key, changed, problem);
   }
 
   #took(reading: Reading, begunAt: number, listed: Extract<Listed<unknown>, { complete: true }>): ReadonlySet<string> {
@@ -263,8 +263,7 @@ export class Mirror {
     const { items, changed: ids } = merged(before, found, reading.read.moving ?? []);
     const changed = withGroups(ids, reading.read, [before, items]);
     reading.digest = listed.digest;
-    reading.walks += 1;
-    reading.snapshot = { items, begunAt: begunAt - hairMs, walk: reading.walks, dateMs: listed.dateMs };
+    reading.snapshot = { items, begunAt: begunAt - hairMs, dateMs: listed.dateMs };
     this.#answeredAt = Math.max(this.#answeredAt ?? begunAt, begunAt);
     reading.problem = undefined;
     reading.failures = 0;
@@ -293,7 +292,7 @@ export class Mirror {
     for (const reading of this.#readings.values()) {
       if (refused) {
         reading.problem ??= { why: 'unauthorized', message: 'the service does not accept the token', at: this.#now() };
-        if (reading.state !== 'reading') this.#around.onWalk(reading.read.key, none, reading.problem);
+        if (reading.state !== 'reading') this.#around.onList(reading.read.key, none, reading.problem);
       } else if (reading.problem?.why === 'unauthorized') {
         reading.notBefore = Number.NEGATIVE_INFINITY;
         reading.pollAt = Number.NEGATIVE_INFINITY;

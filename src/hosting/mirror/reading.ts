@@ -18,7 +18,6 @@ export interface Reading {
   followers: number;
   snapshot: Snapshot | undefined;
   problem: ReadProblem | undefined;
-  walks: number;
   /** Of the newest full list. */
   digest: string | undefined;
   /** Of the newest list, complete or not. */
@@ -51,7 +50,6 @@ export function newReading(read: Read, now: number): Reading {
     followers: 0,
     snapshot: undefined,
     problem: undefined,
-    walks: 0,
     digest: undefined,
     pages: 1,
     planned: 0,
@@ -92,7 +90,7 @@ export function baseIntervalMs(reading: Reading, pollMs: number): number {
 
 /** The requests per second that polling it would take, before anybody stretches it. */
 export function plannedPerSecond(reading: Reading, pollMs: number): number {
-  return isPolled(reading) && reading.read.pace !== 'rounds'
+  return isPolled(reading) && reading.read.pace !== 'rateLimited'
     ? (1000 * reading.pages) / baseIntervalMs(reading, pollMs)
     : 0;
 }

@@ -31,7 +31,7 @@ export class Schedule {
   /** Somebody follows a read; one of a state does not begin at once: a thousand new alerts would all begin together. */
   join(reading: Reading): void {
     this.plan(reading);
-    if (reading.read.pace !== 'rounds') return;
+    if (reading.read.pace !== 'rateLimited') return;
     this.#wish(reading, wishMs(reading));
     this.#around.credential.states.count(reading);
     if (reading.pollAt === Number.NEGATIVE_INFINITY) reading.pollAt = this.#firstAt(reading);
@@ -48,7 +48,7 @@ export class Schedule {
   change(reading: Reading, read: Read): void {
     reading.read = read;
     if (reading.wishMs !== undefined) this.#wish(reading, wishMs(reading));
-    if (read.pace !== 'rounds') return;
+    if (read.pace !== 'rateLimited') return;
     reading.pollAt =
       reading.snapshot === undefined
         ? Math.min(reading.pollAt, this.#firstAt(reading))
@@ -65,7 +65,7 @@ export class Schedule {
     const { entropy, credential, pollMs } = this.#around;
     const spread = isBusy(reading) ? 0.75 + entropy.fraction() / 2 : 0.95 + entropy.fraction() / 10;
     const intervalMs =
-      reading.read.pace === 'rounds'
+      reading.read.pace === 'rateLimited'
         ? this.#stateMs(reading)
         : baseIntervalMs(reading, pollMs) * credential.budget.stretch();
     return begunAt + intervalMs * spread;
@@ -73,7 +73,7 @@ export class Schedule {
 
   /** When a read that is due may be asked: at once, but for one of a state, which takes a place in their share. */
   placeOf(reading: Reading, now: number): number {
-    if (reading.read.pace !== 'rounds') return now;
+    if (reading.read.pace !== 'rateLimited') return now;
     const { states, budget } = this.#around.credential;
     reading.place ??= states.place(now, budget.requestsPerSecond());
     return reading.place;
@@ -95,7 +95,7 @@ export class Schedule {
   }
 
   /** How often a state is read at most: as often as one of them wishes, or as their share allows; undefined when there are none. */
-  roundMs(): number | undefined {
+  rateLimitedMs(): number | undefined {
     const { states, budget } = this.#around.credential;
     if (this.#wishes.size === 0) return undefined;
     return Math.max(Math.min(...this.#wishes.keys()), states.calmMs(budget.requestsPerSecond()));
@@ -132,5 +132,5 @@ export class Schedule {
 
 /** The pause that a read of a state would like between its requests. */
 function wishMs({ read }: Reading): number {
-  return Math.max(read.roundMs ?? 0, 1_000);
+  return Math.max(read.rateLimitedMs ?? 0, 1_000);
 }

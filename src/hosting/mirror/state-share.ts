@@ -39,7 +39,7 @@ export class StateShare {
   intervalMs(reading: Reading, requestsPerSecond: number): number {
     if (this.#weights.has(reading)) this.count(reading);
     const weight = isBusy(reading) ? pressingWeight : 1;
-    return Math.max(reading.read.roundMs ?? 0, this.calmMs(requestsPerSecond) / weight);
+    return Math.max(reading.read.rateLimitedMs ?? 0, this.calmMs(requestsPerSecond) / weight);
   }
 
   /** Takes the next free place in the share, and says when that is. */

@@ -50,21 +50,21 @@ function wasDiscarded(configuration: ConfigurationItem | undefined, operationId:
 
 function fence(
   pass: DiscardPass,
-  { configuration, walk }: SeenConfiguration,
+  { configuration, snapshot }: SeenConfiguration,
 ): Step<ActivationDiscardFacts> | Fence | undefined {
   const { configurationId, operationId, validUntil, configurationGeneration, protectionRef } = pass.spec;
   const { journal } = pass.memory;
   if (journal !== undefined && !isWhole(bodyOf(pass), journal)) {
     return never('JournalDamaged', 'status.internal.journal does not carry what the spec asks for; nothing is sent');
   }
-  const late = expired(pass, walk, validUntil);
+  const late = expired(pass, snapshot, validUntil);
   if (late?.final === true && wasSent(pass) && showsAccepted(pass, configuration)) {
     return cleanup(`${late.message}, and the service shows a discard as accepted; it is watched what comes of it`);
   }
   if (late !== undefined) return late;
   if (configuration === undefined) {
     const message = `the service shows no configuration ${configurationId}`;
-    const unsure = provenGone<ActivationDiscardSpec, ActivationDiscardFacts>(pass, walk, {
+    const unsure = provenGone<ActivationDiscardSpec, ActivationDiscardFacts>(pass, snapshot, {
       reason: 'ObjectMissing',
       message,
     });
@@ -106,7 +106,7 @@ function cleanup(message: string): Step<ActivationDiscardFacts> {
 }
 
 /** Waits until the service has cleaned up: the operation is not the active one any more. */
-function follow(pass: DiscardPass, { configuration, walk }: SeenConfiguration): Step<ActivationDiscardFacts> {
+function follow(pass: DiscardPass, { configuration, snapshot }: SeenConfiguration): Step<ActivationDiscardFacts> {
   const blind = configuration === undefined ? sightLost(pass) : undefined;
   if (blind !== undefined) return blind;
   const { operationId } = pass.spec;
@@ -123,7 +123,7 @@ function follow(pass: DiscardPass, { configuration, walk }: SeenConfiguration): 
   if (cleansUp(configuration?.pendingCleanup)) {
     return { is: 'wait', reason: 'CleanupPending', message: `${message}; the service still cleans up`, note: {} };
   }
-  const unsure = provenTwice<ActivationDiscardSpec, ActivationDiscardFacts>(pass, walk, {
+  const unsure = provenTwice<ActivationDiscardSpec, ActivationDiscardFacts>(pass, snapshot, {
     reason: 'CleanupPending',
     message,
   });
@@ -169,7 +169,7 @@ const plan: OncePlan<ActivationDiscardSpec, ActivationDiscardFacts, SeenConfigur
     generation: pass.spec.configurationGeneration,
   }),
   look: (pass, since) => lookAt(pass, { configurationId: pass.spec.configurationId, appEnvId: undefined, since }),
-  walkOf: ({ walk }) => walk,
+  snapshotOf: ({ snapshot }) => snapshot,
   trace: ({ memory, spec, wallMs }, { configuration }) =>
     wasDiscarded(configuration, spec.operationId)
       ? {

@@ -38,12 +38,12 @@ function step(pass: EnvironmentPass): Step<AppEnvironmentFacts> {
   const located = locate(pass);
   if (located.is === 'gone') return withoutDoubt(pass, located.step);
   if (located.is === 'step') return located.step;
-  const { item, walk } = located;
+  const { item, snapshot } = located;
   const since = Math.max(
     pass.wrote?.at ?? Number.NEGATIVE_INFINITY,
     pass.notes['lookSince'] ?? Number.NEGATIVE_INFINITY,
   );
-  if (walk.begunAt < since) return readOf(pass, listOf(pass), since);
+  if (snapshot.begunAt < since) return readOf(pass, listOf(pass), since);
   const state = stateOf(item);
   const note = { ...pass.notes, lookSince: pass.monotonicMs };
   if (isLagging(pass, item)) {
@@ -64,10 +64,10 @@ function step(pass: EnvironmentPass): Step<AppEnvironmentFacts> {
 function lookForLost(pass: EnvironmentPass): Step<AppEnvironmentFacts> | undefined {
   const { id, journal } = pass.memory;
   if (id === undefined || journal === undefined) return undefined;
-  const { item, walk } = pass.view.one(listOf(pass), id) ?? {};
-  return item === undefined || walk === undefined
+  const { item, snapshot } = pass.view.one(listOf(pass), id) ?? {};
+  return item === undefined || snapshot === undefined
     ? undefined
-    : resolveDoubt(pass, journal, { is: 'found', item, walk });
+    : resolveDoubt(pass, journal, { is: 'found', item, snapshot });
 }
 
 /** The environment has gone: there is nothing left to see of a lost call, and nobody waits for it. */

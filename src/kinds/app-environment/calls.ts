@@ -48,8 +48,8 @@ function send(
 ): Step<AppEnvironmentFacts> {
   const { operation, words, request, digest, done, carries } = action;
   const list = listOf(pass);
-  const walk = pass.view.one(list, item.appEnvId)?.walk;
-  if (walk === undefined || walk.begunAt < pass.askedAt) return readOf(pass, list, pass.askedAt);
+  const snapshot = pass.view.one(list, item.appEnvId)?.snapshot;
+  if (snapshot === undefined || snapshot.begunAt < pass.askedAt) return readOf(pass, list, pass.askedAt);
   if (pass.quarantineMs > 0) {
     const message = `this operator has just taken over; ${words} waits until calls of its predecessor can no longer arrive`;
     return { is: 'wait', reason: 'TakeOver', message, retryInMs: pass.quarantineMs };
@@ -152,13 +152,13 @@ export function unknownState(state: string): string {
 export function resolveDoubt(
   pass: EnvironmentPass,
   entry: JournalEntry,
-  { item, walk }: Extract<Located, { is: 'found' }>,
+  { item, snapshot }: Extract<Located, { is: 'found' }>,
 ): Step<AppEnvironmentFacts> {
   const { journalSeen, monotonicMs, horizonMs, wallMs } = pass;
   const settledAt = journalSeen.monotonic + entry.deadlineSeconds * 1_000 + horizonMs;
   const since = Math.max(journalSeen.monotonic, Math.min(settledAt, monotonicMs - recheckMs));
-  if (walk.begunAt < since) return readOf(pass, listOf(pass), since);
-  const skewMs = walk.dateMs === undefined ? 0 : walk.dateMs - (wallMs - (monotonicMs - walk.begunAt));
+  if (snapshot.begunAt < since) return readOf(pass, listOf(pass), since);
+  const skewMs = snapshot.dateMs === undefined ? 0 : snapshot.dateMs - (wallMs - (monotonicMs - snapshot.begunAt));
   if (isEvidence(entry, item, skewMs)) return carriedOut(pass, entry, item);
   if (entry.conflicted !== undefined) return { is: 'again', remember: notCarriedOut(pass, entry) };
   const words = `${entry.operation} of environment "${item.name}": the answer was lost`;
@@ -166,7 +166,7 @@ export function resolveDoubt(
     const message = `${words}; waiting until the environment is at rest`;
     return { is: 'wait', reason: 'InDoubt', message, retryInMs: recheckMs };
   }
-  if (walk.begunAt < settledAt) {
+  if (snapshot.begunAt < settledAt) {
     const until = new Date(journalSeen.wall + entry.deadlineSeconds * 1_000 + horizonMs).toISOString();
     const next = entry.attempt < mostAttempts ? 'it is sent once more' : 'it is given up';
     const message = `${words}; if nothing shows that it was carried out by ${until}, ${next}`;

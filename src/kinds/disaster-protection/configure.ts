@@ -24,8 +24,8 @@ import { inSpecWords } from '../recovery/words.ts';
 import { idOf } from '../shared/references.ts';
 import type { DisasterProtectionFacts, DisasterProtectionSpec } from './schema.ts';
 
-/** A complete walk over the configurations of an account. */
-export type Walk = Snapshot<ConfigurationItem>;
+/** A complete list over the configurations of an account. */
+export type Configurations = Snapshot<ConfigurationItem>;
 
 /** A call is decided on reads no older than this, and the same bytes are sent again so long after a lost answer. */
 export const resendMs = 15_000;
@@ -44,10 +44,10 @@ export function referredTo(pass: ProtectionPass): string | undefined {
 }
 
 /** The configuration of the environment, by whatever the service shows of the two. */
-export function ofEnvironment(pass: ProtectionPass, walk: Walk): ConfigurationItem | undefined {
+export function ofEnvironment(pass: ProtectionPass, snapshot: Configurations): ConfigurationItem | undefined {
   const appEnvId = environmentOf(pass);
   const bySource = pass.view.one(drSourcesOf(pass.account.accountId), appEnvId)?.item?.configurationId;
-  return [...walk.items.values()].find((item) =>
+  return [...snapshot.items.values()].find((item) =>
     item.sourceAppEnvId === undefined ? item.configurationId === bySource : item.sourceAppEnvId === appEnvId,
   );
 }
@@ -181,7 +181,11 @@ function sentBody(pass: ProtectionPass, journal: JournalEntry): Protection | und
 }
 
 /** A call was written down: its effect shows, or the service said no, or the same bytes are sent. */
-export function resolve(pass: ProtectionPass, walk: Walk, journal: JournalEntry): Step<DisasterProtectionFacts> {
+export function resolve(
+  pass: ProtectionPass,
+  snapshot: Configurations,
+  journal: JournalEntry,
+): Step<DisasterProtectionFacts> {
   const body = sentBody(pass, journal);
   const item = body?.items[0];
   if (body === undefined || item === undefined) {
@@ -189,7 +193,7 @@ export function resolve(pass: ProtectionPass, walk: Walk, journal: JournalEntry)
       'status.internal.journal does not carry a call for this environment; remove it after making sure that no call is under way';
     return { is: 'stall', reason: 'JournalDamaged', message };
   }
-  const now = ofEnvironment(pass, walk);
+  const now = ofEnvironment(pass, snapshot);
   if (now !== undefined && now.generation > item.expectedGeneration) {
     // Somebody else's doing: it is compared, and only then something is sent, or taken over.
     const isNew = item.expectedGeneration === 0;

@@ -15,7 +15,7 @@ import {
   resendMs,
   resolve,
   underway,
-  type Walk,
+  type Configurations,
 } from './configure.ts';
 import { activeOf } from '../recovery/configurations.ts';
 import { gone, historyOf, lostBefore, sightOf, unproved } from './gone.ts';
@@ -30,26 +30,26 @@ function step(pass: ProtectionPass): Step<DisasterProtectionFacts> {
   const { accountId } = pass.account;
   const { id, journal } = pass.memory;
   const read = drConfigurationsOf(accountId);
-  const walk = pass.view.all(read);
+  const snapshot = pass.view.all(read);
   const wanted = pass.spec.enrollment ?? 1;
   const isToEnrol = id === undefined || wanted > (pass.memory.facts.enrollment ?? wanted);
-  // Before the first walk, too: the account counts who looks for its own.
+  // Before the first list, too: the account counts who looks for its own.
   const seen = id === undefined ? undefined : sightOf(pass, id);
   const since =
     journal === undefined
       ? Math.max(isToEnrol ? pass.askedAt : Number.NEGATIVE_INFINITY, pass.wrote?.at ?? Number.NEGATIVE_INFINITY)
       : Math.max(pass.journalSeen.monotonic, pass.monotonicMs - resendMs, sinceNo(pass));
-  if (walk === undefined || walk.begunAt < since) return notingNo(pass, readOf(pass, read, since));
+  if (snapshot === undefined || snapshot.begunAt < since) return notingNo(pass, readOf(pass, read, since));
   const sources = drSourcesOf(accountId);
   if (pass.view.one(sources, environmentOf(pass)) === undefined && pass.view.problem(sources) === undefined) {
     return readOf(pass, sources, Number.NEGATIVE_INFINITY);
   }
-  if (journal !== undefined) return resolve(pass, walk, journal);
+  if (journal !== undefined) return resolve(pass, snapshot, journal);
   const configuration = seen?.item;
   const isLost =
-    id !== undefined && configuration === undefined && (!isToEnrol || ofEnvironment(pass, walk) === undefined);
+    id !== undefined && configuration === undefined && (!isToEnrol || ofEnvironment(pass, snapshot) === undefined);
   // Ahead of what else could be said of it: an account that misses it sees again only when it is proved gone.
-  const unsure = isLost ? unproved(pass, walk, id) : undefined;
+  const unsure = isLost ? unproved(pass, snapshot, id) : undefined;
   if (unsure !== undefined) return unsure;
   const referred = referredTo(pass);
   const isAbout = configuration !== undefined || isToEnrol;
@@ -57,19 +57,19 @@ function step(pass: ProtectionPass): Step<DisasterProtectionFacts> {
     const message = `spec.environmentRef means environment ${referred} by now, and configuration ${id} protects ${environmentOf(pass)}; create another resource for the other one`;
     return { is: 'stall', reason: 'EnvironmentChanged', message };
   }
-  if (isToEnrol) return enrol(pass, walk);
+  if (isToEnrol) return enrol(pass, snapshot);
   if (configuration === undefined) return gone(pass, id);
   const claimant = pass.claimant(id);
   if (claimant?.goesFirst === true) {
     const message = `configuration ${id} belongs to ${claimant.name}, which is older; one protection has one owner`;
     return { is: 'stall', reason: 'Claimed', message };
   }
-  return newPoints(pass, configuration, walk.begunAt) ?? keep(pass, configuration);
+  return newPoints(pass, configuration, snapshot.begunAt) ?? keep(pass, configuration);
 }
 
 /** Nothing is bound, or it is to be enrolled anew: takes what is there, or sets it up. */
-function enrol(pass: ProtectionPass, walk: Walk): Step<DisasterProtectionFacts> {
-  const existing = ofEnvironment(pass, walk);
+function enrol(pass: ProtectionPass, snapshot: Configurations): Step<DisasterProtectionFacts> {
+  const existing = ofEnvironment(pass, snapshot);
   const wanted = pass.spec.enrollment ?? 1;
   const { id, facts: known } = pass.memory;
   const isKnown = existing !== undefined && existing.configurationId === id;
@@ -97,7 +97,7 @@ function enrol(pass: ProtectionPass, walk: Walk): Step<DisasterProtectionFacts> 
   }
   const held =
     sightLost<DisasterProtectionSpec, DisasterProtectionFacts>(pass) ??
-    (id === undefined ? lostBefore(pass, walk) : underway(pass, id));
+    (id === undefined ? lostBefore(pass, snapshot) : underway(pass, id));
   return held ?? configure(pass, undefined, facts);
 }
 
@@ -238,8 +238,8 @@ function show(pass: ProtectionPass) {
   };
   const nothing = { facts, conditions: [], drift: [], unverified: [], leftover: [] };
   if (id === undefined) {
-    const walk = pass.view.all(drConfigurationsOf(accountId));
-    const isThere = walk === undefined || appEnvId === '' || ofEnvironment(pass, walk) !== undefined;
+    const snapshot = pass.view.all(drConfigurationsOf(accountId));
+    const isThere = snapshot === undefined || appEnvId === '' || ofEnvironment(pass, snapshot) !== undefined;
     return isThere ? nothing : { ...nothing, conditions: notProtected(appEnvId, source) };
   }
   const seen = sightOf(pass, id);

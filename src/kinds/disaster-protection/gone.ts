@@ -14,7 +14,7 @@ import type { Step, Verdict } from '../../engine/kind/contract/step.ts';
 import { drConfigurationsOf, drSourcesOf, type ConfigurationItem } from '../../hosting/requests.ts';
 import { provenTwice } from '../recovery/configurations.ts';
 import { unprotected } from './conditions.ts';
-import { environmentOf, type Walk } from './configure.ts';
+import { environmentOf, type Configurations } from './configure.ts';
 import type { ProtectionPass } from './settings.ts';
 import type { DisasterProtectionFacts, DisasterProtectionSpec } from './schema.ts';
 import type { DisasterResetSpec } from '../disaster-reset/schema.ts';
@@ -36,15 +36,15 @@ export function historyOf({
   };
 }
 
-/** The bound configuration in the newest walk. One that is proved gone is not looked for by its id: it is nobody's loss any more. */
+/** The bound configuration in the newest list. One that is proved gone is not looked for by its id: it is nobody's loss any more. */
 export function sightOf(
   { view, account, memory }: ProtectionPass,
   id: string,
-): { readonly walk: Walk; readonly item: ConfigurationItem | undefined } | undefined {
+): { readonly snapshot: Configurations; readonly item: ConfigurationItem | undefined } | undefined {
   const read = drConfigurationsOf(account.accountId);
   if (memory.facts.goneTime === undefined) return view.one(read, id);
-  const walk = view.all(read);
-  return walk && { walk, item: walk.items.get(id) };
+  const snapshot = view.all(read);
+  return snapshot && { snapshot, item: snapshot.items.get(id) };
 }
 
 /** A configuration that is known to be gone: nothing is set up again by itself. */
@@ -60,12 +60,16 @@ export function gone(pass: ProtectionPass, id: string): Step<DisasterProtectionF
  * What to do until it is known that a configuration which does not show is gone; undefined once it is. That stands in status, so
  * that it is found out once.
  */
-export function unproved(pass: ProtectionPass, walk: Walk, id: string): Step<DisasterProtectionFacts> | undefined {
+export function unproved(
+  pass: ProtectionPass,
+  snapshot: Configurations,
+  id: string,
+): Step<DisasterProtectionFacts> | undefined {
   const { facts } = pass.memory;
   if (facts.goneTime !== undefined) return undefined;
   const wipedBy = wiperOf(pass, id);
   const blind = sightLost<DisasterProtectionSpec, DisasterProtectionFacts>(pass);
-  const unsure = blind === undefined ? unseen(pass, walk, id, wipedBy) : unseenBlind(pass, walk, id, blind);
+  const unsure = blind === undefined ? unseen(pass, snapshot, id, wipedBy) : unseenBlind(pass, snapshot, id, blind);
   if (unsure !== undefined) return unsure;
   const goneTime = isoSeconds(pass.wallMs);
   const known = { ...historyOf(facts), goneTime, ...(wipedBy !== undefined && { wipedBy }) };
@@ -85,19 +89,22 @@ function notListed(id: string): string {
 /** One among others that does not show any more. */
 function unseen(
   pass: ProtectionPass,
-  walk: Walk,
+  snapshot: Configurations,
   id: string,
   wipedBy: string | undefined,
 ): Step<DisasterProtectionFacts> | undefined {
   // After a restart nobody knows when it was written: a list may be older than that.
-  const missedAt = pass.notes['missedAt'] ?? walk.begunAt;
+  const missedAt = pass.notes['missedAt'] ?? snapshot.begunAt;
   const wroteAt = pass.wrote?.at ?? missedAt;
   const message = notListed(id);
-  if (wipedBy === undefined && walk.begunAt < wroteAt + pass.horizonMs) {
+  if (wipedBy === undefined && snapshot.begunAt < wroteAt + pass.horizonMs) {
     const note = { ...pass.notes, missedAt };
     return { is: 'wait', reason: 'ObjectMissing', message: `${message} yet`, retryInMs: 10_000, note };
   }
-  return provenTwice<DisasterProtectionSpec, DisasterProtectionFacts>(pass, walk, { reason: 'ObjectMissing', message });
+  return provenTwice<DisasterProtectionSpec, DisasterProtectionFacts>(pass, snapshot, {
+    reason: 'ObjectMissing',
+    message,
+  });
 }
 
 /**
@@ -106,7 +113,7 @@ function unseen(
  */
 function unseenBlind(
   pass: ProtectionPass,
-  walk: Walk,
+  snapshot: Configurations,
   id: string,
   blind: Extract<Step<DisasterProtectionFacts>, { is: 'wait' }>,
 ): Step<DisasterProtectionFacts> | undefined {
@@ -118,14 +125,14 @@ function unseenBlind(
   const apartMs = pass.horizonMs + pollMs;
   const unsure = missedTwice<DisasterProtectionSpec, DisasterProtectionFacts>(
     pass,
-    { read, begunAt: walk.begunAt, apartMs },
+    { read, begunAt: snapshot.begunAt, apartMs },
     { reason, message },
   );
   if (unsure !== undefined) return unsure;
-  const since = (pass.notes['missedAt'] ?? walk.begunAt) + pass.horizonMs;
+  const since = (pass.notes['missedAt'] ?? snapshot.begunAt) + pass.horizonMs;
   const sources = drSourcesOf(accountId);
   const source = pass.view.one(sources, environmentOf(pass));
-  if (source === undefined || source.walk.begunAt < since) {
+  if (source === undefined || source.snapshot.begunAt < since) {
     return pass.view.problem(sources) === undefined ? { ...readOf(pass, sources, since), note: pass.notes } : blind;
   }
   if (source.item === undefined || source.item.configurationId === id) return blind;
@@ -136,10 +143,13 @@ function unseenBlind(
  * What keeps a resource that remembers nothing from setting a protection up: resets in its namespace name configurations of the
  * environment that are gone, and enrollment was not raised above their number.
  */
-export function lostBefore(pass: ProtectionPass, walk: Walk): Verdict<DisasterProtectionFacts> | undefined {
+export function lostBefore(
+  pass: ProtectionPass,
+  snapshot: Configurations,
+): Verdict<DisasterProtectionFacts> | undefined {
   const resets = resetsOf(pass).flatMap((reset) => {
     const { configurationId } = (reset.spec ?? {}) as Partial<DisasterResetSpec>;
-    return configurationId === undefined || walk.items.has(configurationId) ? [] : [{ ...reset, configurationId }];
+    return configurationId === undefined || snapshot.items.has(configurationId) ? [] : [{ ...reset, configurationId }];
   });
   const [first] = resets;
   const count = new Set(resets.map(({ configurationId }) => configurationId)).size;

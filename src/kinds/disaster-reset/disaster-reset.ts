@@ -23,23 +23,23 @@ import { identity, type DisasterResetFacts, type DisasterResetSpec } from './sch
 function look(pass: ResetPass, since: number): Step<DisasterResetFacts> | ResetSubject {
   const { accountId } = pass.account;
   const read = drConfigurationsOf(accountId);
-  const walk = pass.view.all(read);
-  if (walk === undefined || walk.begunAt < since) return readOf(pass, read, since);
+  const snapshot = pass.view.all(read);
+  if (snapshot === undefined || snapshot.begunAt < since) return readOf(pass, read, since);
   const sources = drSourcesOf(accountId);
   const listed = pass.view.all(sources);
   if (listed === undefined && pass.view.problem(sources) === undefined) {
     return readOf(pass, sources, Number.NEGATIVE_INFINITY);
   }
-  return { walk, sources: listed?.items ?? new Map(), sourcesBegunAt: listed?.begunAt };
+  return { snapshot, sources: listed?.items ?? new Map(), sourcesBegunAt: listed?.begunAt };
 }
 
-function isGone(pass: ResetPass, { walk }: ResetSubject): boolean {
-  return pinnedOf(pass.spec).every(({ configurationId }) => !walk.items.has(configurationId));
+function isGone(pass: ResetPass, { snapshot }: ResetSubject): boolean {
+  return pinnedOf(pass.spec).every(({ configurationId }) => !snapshot.items.has(configurationId));
 }
 
 /** The pinned configurations that the service still shows. */
-function pinnedItems({ spec }: ResetPass, { walk }: ResetSubject): readonly ConfigurationItem[] {
-  return pinnedOf(spec).flatMap(({ configurationId }) => walk.items.get(configurationId) ?? []);
+function pinnedItems({ spec }: ResetPass, { snapshot }: ResetSubject): readonly ConfigurationItem[] {
+  return pinnedOf(spec).flatMap(({ configurationId }) => snapshot.items.get(configurationId) ?? []);
 }
 
 /** Names what to look for in the service when the request expires while a clean-up is under way. */
@@ -83,7 +83,7 @@ function refused(
   return { is: 'wait', reason: 'CleanupPending', message, retryInMs: 5_000, conditions: [accepted] };
 }
 
-/** Wiped when no pinned configuration shows in two walks and nothing of it is being cleaned up. */
+/** Wiped when no pinned configuration shows in two lists and nothing of it is being cleaned up. */
 function follow(pass: ResetPass, seen: ResetSubject): Step<DisasterResetFacts> {
   if (!isGone(pass, seen)) {
     const message = 'the service accepted the reset and still lists the configuration';
@@ -91,10 +91,13 @@ function follow(pass: ResetPass, seen: ResetSubject): Step<DisasterResetFacts> {
   }
   const facts = factsOf(pass, seen);
   const message = 'the configuration is gone';
-  const unsure = provenGone<DisasterResetSpec, DisasterResetFacts>(pass, seen.walk, { reason: 'InProgress', message });
+  const unsure = provenGone<DisasterResetSpec, DisasterResetFacts>(pass, seen.snapshot, {
+    reason: 'InProgress',
+    message,
+  });
   if (unsure !== undefined) return unsure;
   // What was listed while the configuration was still there says nothing of the clean-up after it.
-  const since = pass.notes['missedAt'] ?? seen.walk.begunAt;
+  const since = pass.notes['missedAt'] ?? seen.snapshot.begunAt;
   if (seen.sourcesBegunAt === undefined || seen.sourcesBegunAt < since) {
     return { ...readOf(pass, drSourcesOf(pass.account.accountId), since), note: pass.notes };
   }
@@ -166,7 +169,7 @@ const plan: OncePlan<DisasterResetSpec, DisasterResetFacts, ResetSubject> = {
   validUntil: (spec) => spec.validUntil,
   facts: (pass) => factsOf(pass, undefined),
   look,
-  walkOf: ({ walk }) => walk,
+  snapshotOf: ({ snapshot }) => snapshot,
   trace: (pass, seen) =>
     pass.memory.journal !== undefined && pass.notes['unsent'] === undefined && isGone(pass, seen)
       ? { journal: undefined, facts: { ...pass.memory.facts, acceptedTime: isoSeconds(pass.wallMs) } }

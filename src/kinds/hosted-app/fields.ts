@@ -211,7 +211,7 @@ export function observed(item: ShownApp, pass: AppPass): Fields {
 /** The record of an app that the list shows; undefined before it was read. */
 function recordOf(item: AppItem, { view }: AppPass): { record: AppRecord; begunAt: number } | undefined {
   const read = view.one(appAsOf(item.appId, item.updatedAtMs), item.appId);
-  return read?.item === undefined ? undefined : { record: read.item, begunAt: read.walk.begunAt };
+  return read?.item === undefined ? undefined : { record: read.item, begunAt: read.snapshot.begunAt };
 }
 
 /** The settings for status; undefined before they were read. */

@@ -79,7 +79,7 @@ function stale(pass: AccessPass): Step<MemberAccessFacts> | undefined {
   const read = readAccess(pass);
   const since = Math.max(pass.askedAt, pass.notes['lookSince'] ?? Number.NEGATIVE_INFINITY);
   const seen = pass.view.one(read, pass.spec.externalId);
-  return seen === undefined || seen.walk.begunAt < since
+  return seen === undefined || seen.snapshot.begunAt < since
     ? { ...readOf(pass, read, since), note: pass.notes }
     : undefined;
 }

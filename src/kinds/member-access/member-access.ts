@@ -105,7 +105,7 @@ function withoutGone(pass: AccessPass, target: readonly string[]): Step<MemberAc
   const list = appEnvsOf(account.accountId);
   const since = refusedAt + account.pollMs;
   const seen = view.one(list, spec.externalId);
-  if (seen === undefined || seen.walk.begunAt < since) return { ...readOf(pass, list, since), note: notes };
+  if (seen === undefined || seen.snapshot.begunAt < since) return { ...readOf(pass, list, since), note: notes };
   const gone = unseenIn(pass, target);
   const rest = target.filter((id) => !gone.includes(id));
   return restrictTo(pass, { target: rest, ids: wantedOf(pass).ids, isWhole: true });
@@ -166,7 +166,7 @@ function leave(pass: AccessPass): Step<MemberAccessFacts> {
   if (other !== undefined) return { is: 'release', stays: `${stays}: ${other.name} is about the same member` };
   const since = Math.max(pass.askedAt, notes['grantedAt'] ?? Number.NEGATIVE_INFINITY);
   const seen = pass.view.one(readAccess(pass), membershipId);
-  if (seen === undefined || seen.walk.begunAt < since) return readOf(pass, readAccess(pass), since);
+  if (seen === undefined || seen.snapshot.begunAt < since) return readOf(pass, readAccess(pass), since);
   if (seen.item === undefined || seen.item.allowedAppEnvIds.length === 0) return { is: 'release' };
   if (notes['grantedAt'] !== undefined && pass.monotonicMs - notes['grantedAt'] < pass.horizonMs) {
     const message = `${membershipId} was given every environment; waiting until the service shows it`;

@@ -33,7 +33,7 @@ export function allowedOf(pass: AccessPass): readonly string[] | undefined {
   const seen = pass.view.one(readAccess(pass), pass.spec.externalId);
   if (seen?.item === undefined) return undefined;
   const own: unknown = pass.wrote?.fields['allowedAppEnvIds'];
-  const isOlder = pass.wrote !== undefined && seen.walk.begunAt < pass.wrote.at;
+  const isOlder = pass.wrote !== undefined && seen.snapshot.begunAt < pass.wrote.at;
   return isOlder && Array.isArray(own) ? own.map(String) : seen.item.allowedAppEnvIds;
 }
 

@@ -85,7 +85,7 @@ function misplaced(pass: AlertPass): Step<MetricAlertFacts> | undefined {
   const seen = view.one(list, appEnvId);
   if (seen === undefined) return readOf(pass, list, Number.NEGATIVE_INFINITY);
   if (seen.item !== undefined) return undefined;
-  if (seen.walk.begunAt < pass.askedAt) return readOf(pass, list, pass.askedAt);
+  if (seen.snapshot.begunAt < pass.askedAt) return readOf(pass, list, pass.askedAt);
   const message = `account ${account.accountId} shows no environment ${appEnvId}; the alert is made as soon as it does`;
   return { is: 'wait', reason: 'EnvironmentNotFound', message };
 }

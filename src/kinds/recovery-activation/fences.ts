@@ -35,12 +35,12 @@ import type { RecoveryActivationFacts, RecoveryActivationSpec } from './schema.t
 
 /** The first reason not to send the activation now; undefined when it may be sent. */
 export function fenceOf(pass: ActivationPass, seen: SeenProtection): Step<RecoveryActivationFacts> | Fence | undefined {
-  const { configuration, walk } = seen;
+  const { configuration, snapshot } = seen;
   const { journal } = pass.memory;
   if (journal !== undefined && !isWhole(bodyOf(pass), journal)) {
     return never('JournalDamaged', 'status.internal.journal does not carry what the spec asks for; nothing is sent');
   }
-  const late = expired(pass, walk, pass.spec.validUntil);
+  const late = expired(pass, snapshot, pass.spec.validUntil);
   if (late !== undefined) return late;
   if (configuration === undefined) return missing(pass, seen);
   return (
@@ -56,10 +56,10 @@ export function fenceOf(pass: ActivationPass, seen: SeenProtection): Step<Recove
   );
 }
 
-function missing(pass: ActivationPass, { walk }: SeenProtection): Step<RecoveryActivationFacts> | Fence {
+function missing(pass: ActivationPass, { snapshot }: SeenProtection): Step<RecoveryActivationFacts> | Fence {
   const { configurationId } = pass.spec;
   const message = `the service shows no configuration ${configurationId}`;
-  const unsure = provenGone<RecoveryActivationSpec, RecoveryActivationFacts>(pass, walk, {
+  const unsure = provenGone<RecoveryActivationSpec, RecoveryActivationFacts>(pass, snapshot, {
     reason: 'ObjectMissing',
     message,
   });

@@ -47,7 +47,7 @@ function look(pass: ActivationPass, since: number): Step<RecoveryActivationFacts
   if (isOld && found.configuration.activationResult !== undefined) return readOf(pass, sources, since);
   const read = drPointsOf(pass.account.accountId, configurationId);
   const points = pass.view.one(read, `${recoveryPoint.selectedOperationId}/${recoveryPoint.pointId}`);
-  if (points === undefined || points.walk.begunAt < since) return readOf(pass, read, since);
+  if (points === undefined || points.snapshot.begunAt < since) return readOf(pass, read, since);
   return { ...found, point: points.item, pointsGeneration: points.item?.generation };
 }
 
@@ -97,13 +97,14 @@ function working(configuration: ConfigurationItem, id: string): string {
 /** An accepted operation of which nothing shows, while lists may still be older than it. */
 function unseenYet(
   pass: ActivationPass,
-  { walk }: SeenProtection,
+  { snapshot }: SeenProtection,
   configuration: ConfigurationItem,
 ): Step<RecoveryActivationFacts> | undefined {
   const { notes, monotonicMs, memory, horizonMs } = pass;
   const isSeen = notes['seenActive'] !== undefined || shows(configuration, memory.id) || wasShown(pass);
   const followedSince = notes['followedSince'] ?? monotonicMs;
-  if (isSeen || likeOurs(pass, configuration).length > 0 || walk.begunAt >= followedSince + horizonMs) return undefined;
+  if (isSeen || likeOurs(pass, configuration).length > 0 || snapshot.begunAt >= followedSince + horizonMs)
+    return undefined;
   return { ...notShownYet(pass, 'activation'), note: { ...notes, followedSince } };
 }
 
@@ -166,7 +167,8 @@ function doubt(pass: ActivationPass, seen: SeenProtection, result: Result): Step
 function unnamed(pass: ActivationPass, seen: SeenProtection, result: Result): Step<RecoveryActivationFacts> {
   const sources = drSourcesOf(pass.account.accountId);
   const listed = pass.view.all(sources);
-  if (listed === undefined || listed.begunAt < seen.walk.begunAt) return readOf(pass, sources, seen.walk.begunAt);
+  if (listed === undefined || listed.begunAt < seen.snapshot.begunAt)
+    return readOf(pass, sources, seen.snapshot.begunAt);
   const message = `operation ${result.operationId ?? '(not shown)'} activated the configuration; its names are not shown, and no receipt named it, so that nobody can say whether it was this request`;
   return { is: 'wait', reason: 'UnknownState', message };
 }
@@ -188,7 +190,7 @@ function resultFacts({ cutoffAt, completedAt, ...result }: Result): NonNullable<
   return Object.fromEntries(rows);
 }
 
-/** Accepted, and neither active nor a result: over only when two walks agree, late enough for a list that lags. */
+/** Accepted, and neither active nor a result: over only when two lists agree, late enough for a list that lags. */
 function vanished(pass: ActivationPass, seen: SeenProtection): Step<RecoveryActivationFacts> {
   const { id } = pass.memory;
   const blind = seen.configuration === undefined ? sightLost(pass) : undefined;
@@ -201,10 +203,10 @@ function vanished(pass: ActivationPass, seen: SeenProtection): Step<RecoveryActi
       : `${name} is not under way any more, and the service shows no result of it`;
   const since = pass.notes['followedSince'] ?? pass.monotonicMs;
   const note = { ...pass.notes, followedSince: since };
-  if (operation?.endedAt === undefined && seen.walk.begunAt < since + pass.horizonMs) {
+  if (operation?.endedAt === undefined && seen.snapshot.begunAt < since + pass.horizonMs) {
     return { is: 'wait', reason: 'InProgress', message: `${message}; it is looked at again`, retryInMs: 10_000, note };
   }
-  const unsure = provenTwice<RecoveryActivationSpec, RecoveryActivationFacts>({ ...pass, notes: note }, seen.walk, {
+  const unsure = provenTwice<RecoveryActivationSpec, RecoveryActivationFacts>({ ...pass, notes: note }, seen.snapshot, {
     reason: 'InProgress',
     message,
   });
@@ -235,7 +237,7 @@ const plan: OncePlan<RecoveryActivationSpec, RecoveryActivationFacts, SeenProtec
     generation: spec.recoveryPoint.configurationGeneration,
   }),
   look,
-  walkOf: ({ walk }) => walk,
+  snapshotOf: ({ snapshot }) => snapshot,
   trace,
   fence: fenceOf,
   intent: (pass, { configuration }) => {

@@ -72,11 +72,11 @@ export function unreferred<Spec, Facts>(
 /** Ends a request whose validUntil has passed by the latest of all clocks; waits while the clocks disagree. */
 export function expired<Spec, Facts>(
   pass: Pass<Spec, Facts>,
-  walk: Pick<Snapshot, 'begunAt' | 'dateMs'>,
+  snapshot: Pick<Snapshot, 'begunAt' | 'dateMs'>,
   validUntil: string,
 ): Fence | undefined {
   const { subject, wallMs, clusterMs, monotonicMs } = pass;
-  const serviceMs = walk.dateMs === undefined ? undefined : walk.dateMs + monotonicMs - walk.begunAt;
+  const serviceMs = snapshot.dateMs === undefined ? undefined : snapshot.dateMs + monotonicMs - snapshot.begunAt;
   const remote = [clusterMs, serviceMs].filter((clock) => clock !== undefined);
   const clocks = [wallMs, ...remote];
   const latest = Math.max(...clocks);

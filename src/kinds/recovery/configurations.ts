@@ -14,14 +14,14 @@ import {
   type SourceItem,
 } from '../../hosting/requests.ts';
 
-/** A configuration as one complete walk shows it, with its source. */
+/** A configuration as one complete list shows it, with its source. */
 export interface SeenConfiguration {
-  readonly walk: Snapshot;
+  readonly snapshot: Snapshot;
   readonly configuration: ConfigurationItem | undefined;
   readonly source: SourceItem | undefined;
 }
 
-/** Looks for a configuration in a walk begun at or after `since`; `appEnvId` is the source where the service does not show it. */
+/** Looks for a configuration in a list begun at or after `since`; `appEnvId` is the source where the service does not show it. */
 export function lookAt<Spec, Facts>(
   pass: Pass<Spec, Facts>,
   asked: { readonly configurationId: string; readonly appEnvId: string | undefined; readonly since: number },
@@ -29,14 +29,14 @@ export function lookAt<Spec, Facts>(
   const { accountId } = pass.account;
   const read = drConfigurationsOf(accountId);
   const found = pass.view.one(read, asked.configurationId);
-  if (found === undefined || found.walk.begunAt < asked.since) return readOf(pass, read, asked.since);
+  if (found === undefined || found.snapshot.begunAt < asked.since) return readOf(pass, read, asked.since);
   const appEnvId = found.item?.sourceAppEnvId ?? asked.appEnvId;
   const sources = drSourcesOf(accountId);
   const source = pass.view.one(sources, appEnvId ?? '');
   if (source === undefined && pass.view.problem(sources) === undefined) {
     return readOf(pass, sources, Number.NEGATIVE_INFINITY);
   }
-  return { walk: found.walk, configuration: found.item, source: source?.item };
+  return { snapshot: found.snapshot, configuration: found.item, source: source?.item };
 }
 
 /** True for a warm configuration, which keeps a standby. */
@@ -167,7 +167,7 @@ interface Said {
   readonly message: string;
 }
 
-/** Undefined once two complete walks, far enough apart, agree; otherwise what to do until they do. */
+/** Undefined once two complete lists, far enough apart, agree; otherwise what to do until they do. */
 export function provenTwice<Spec, Facts>(
   pass: Pass<Spec, Facts>,
   { begunAt }: Snapshot,
@@ -178,6 +178,10 @@ export function provenTwice<Spec, Facts>(
 }
 
 /** Undefined once it is proved that a configuration which does not show is gone; otherwise what to do until it is. */
-export function provenGone<Spec, Facts>(pass: Pass<Spec, Facts>, walk: Snapshot, said: Said): Step<Facts> | undefined {
-  return sightLost(pass) ?? provenTwice(pass, walk, said);
+export function provenGone<Spec, Facts>(
+  pass: Pass<Spec, Facts>,
+  snapshot: Snapshot,
+  said: Said,
+): Step<Facts> | undefined {
+  return sightLost(pass) ?? provenTwice(pass, snapshot, said);
 }

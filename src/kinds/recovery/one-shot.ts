@@ -31,7 +31,7 @@ export interface OncePlan<Spec, Facts extends RequestFacts, Seen> {
   readonly facts: (pass: Pass<Spec, Facts>) => Partial<Facts>;
   /** Looks at the service with reads that began at or after `since` (monotonic). */
   readonly look: (pass: Pass<Spec, Facts>, since: number) => Step<Facts> | Seen;
-  readonly walkOf: (seen: Seen) => Snapshot;
+  readonly snapshotOf: (seen: Seen) => Snapshot;
   /** Finds an operation of ours that exists already, and says what to remember of it. */
   readonly trace: (pass: Pass<Spec, Facts>, seen: Seen) => Partial<Memory<Facts>> | undefined;
   readonly fence: (pass: Pass<Spec, Facts>, seen: Seen) => Step<Facts> | Fence | undefined;
@@ -147,7 +147,7 @@ function lookingSoon<Spec, Facts extends RequestFacts, Seen>(
   if (step.is !== 'wait' || step.awaits !== undefined || !moving.has(step.reason)) return step;
   const { journal, facts } = pass.memory;
   if (journal === undefined && facts.acceptedTime === undefined) return step;
-  const { begunAt } = plan.walkOf(seen);
+  const { begunAt } = plan.snapshotOf(seen);
   return lookingAgain(pass, step, drConfigurationsOf(pass.account.accountId), begunAt);
 }
 
@@ -165,7 +165,7 @@ function decide<Spec, Facts extends RequestFacts, Seen>(
 ): Step<Facts> {
   const { journal, facts } = pass.memory;
   if (facts.acceptedTime !== undefined) {
-    const isBefore = plan.walkOf(seen).begunAt < answeredAt(pass);
+    const isBefore = plan.snapshotOf(seen).begunAt < answeredAt(pass);
     return isBefore ? notShownYet(pass, plan.noun) : (letGo(plan, pass, seen) ?? plan.follow(pass, seen));
   }
   const traced = plan.trace(pass, seen);
@@ -196,7 +196,7 @@ function letGo<Spec, Facts extends RequestFacts, Seen>(
 ): Step<Facts> | undefined {
   const { journal } = pass.memory;
   if (journal === undefined || !isAnswered(pass.memory) || plan.isShown === undefined) return undefined;
-  const isSeen = plan.isShown(pass, seen) || limboOf(pass, journal, plan.walkOf(seen)).isOver;
+  const isSeen = plan.isShown(pass, seen) || limboOf(pass, journal, plan.snapshotOf(seen)).isOver;
   return isSeen ? { is: 'again', remember: { journal: undefined } } : undefined;
 }
 
@@ -271,7 +271,7 @@ function later<Spec, Facts extends RequestFacts, Seen>(
   if (plan.unidentified !== true || journal === undefined) return undefined;
   const blind = sightLost<Spec, Facts>(pass);
   if (blind !== undefined) return blind;
-  const limbo = limboOf(pass, journal, plan.walkOf(seen));
+  const limbo = limboOf(pass, journal, plan.snapshotOf(seen));
   const why = 'the service shows that it is done, and a lost call may still arrive';
   return limbo.settled ? undefined : inDoubt(plan, pass, limbo.untilMs, why);
 }
@@ -284,7 +284,7 @@ function resolve<Spec, Facts extends RequestFacts, Seen>(
   journal: JournalEntry,
 ): Step<Facts> {
   const { notes, monotonicMs } = pass;
-  const limbo = limboOf(pass, journal, plan.walkOf(seen));
+  const limbo = limboOf(pass, journal, plan.snapshotOf(seen));
   if (journal.conflicted !== undefined) {
     // Asked before the doubt is over: by then, the service may not show any more why it said no.
     const no: No = { words: journal.conflicted, isOver: limbo.isOver, until: inWords(limbo.untilMs) };
@@ -343,14 +343,14 @@ function inTheEnd<Spec, Facts extends RequestFacts, Seen>(
 function limboOf<Spec, Facts>(
   { notes, journalSeen, horizonMs, monotonicMs, wallMs }: Pass<Spec, Facts>,
   journal: JournalEntry,
-  walk: Snapshot,
+  snapshot: Snapshot,
 ): { readonly settled: boolean; readonly isOver: boolean; readonly untilMs: number } {
   const sentAt = Math.max(journalSeen.monotonic, notes['sentAt'] ?? Number.NEGATIVE_INFINITY);
   const until = sentAt + journal.deadlineSeconds * 1_000 + horizonMs;
   const untilMs = wallMs + until - monotonicMs;
   const neverSent = notes['unsent'] !== undefined;
   const answered = journal.conflicted !== undefined && notes['first'] !== undefined;
-  const isOver = walk.begunAt >= until;
+  const isOver = snapshot.begunAt >= until;
   return { settled: neverSent || answered || isOver, isOver, untilMs };
 }
 

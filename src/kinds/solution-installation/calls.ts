@@ -51,8 +51,8 @@ export function printsOf(pass: SolutionPass): Readonly<Record<string, string>> {
 export function create(pass: SolutionPass, attempt: number): Step<SolutionInstallationFacts> {
   const { spec, account } = pass;
   const apps = appsOf(account.accountId);
-  const walk = pass.view.all(apps);
-  if (walk === undefined || walk.begunAt < pass.askedAt) return readOf(pass, apps, pass.askedAt);
+  const snapshot = pass.view.all(apps);
+  if (snapshot === undefined || snapshot.begunAt < pass.askedAt) return readOf(pass, apps, pass.askedAt);
   if (account.frozen !== undefined) return { is: 'wait', reason: 'VisibilityLost', message: account.frozen };
   const held = takeOver(pass);
   if (held !== undefined) return held;
@@ -196,10 +196,10 @@ export function overAt(
 export function resolveDoubt(pass: SolutionPass, entry: JournalEntry): Step<SolutionInstallationFacts> {
   const { journalSeen, monotonicMs, spec } = pass;
   const apps = appsOf(pass.account.accountId);
-  const walk = pass.view.all(apps);
+  const snapshot = pass.view.all(apps);
   const { monotonic: settledAt, inWords } = overAt(pass, entry);
   const since = Math.max(journalSeen.monotonic, Math.min(settledAt, monotonicMs - recheckMs));
-  if (walk === undefined || walk.begunAt < since) return readOf(pass, apps, monotonicMs);
+  if (snapshot === undefined || snapshot.begunAt < since) return readOf(pass, apps, monotonicMs);
   const appName = entry.create?.name ?? spec.appName;
   const traces = idsOf(unexplained(pass, alike(pass, appName)))
     .filter((appId) => entry.create?.excluded.includes(appId) !== true)
@@ -212,7 +212,7 @@ export function resolveDoubt(pass: SolutionPass, entry: JournalEntry): Step<Solu
     const message = `install solution "${spec.solution}": ${entry.conflicted}`;
     return { is: 'stall', reason: 'Rejected', message, remember: { journal: undefined } };
   }
-  if (walk.begunAt < settledAt) {
+  if (snapshot.begunAt < settledAt) {
     const message = `the answer to the installation of "${appName}" was lost; if no component shows by ${inWords}, "${spec.appName}" is installed`;
     return { is: 'wait', reason: 'InDoubt', message, retryInMs: recheckMs };
   }

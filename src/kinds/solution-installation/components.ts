@@ -126,12 +126,12 @@ function missingApp(
   const seen = appId === undefined ? undefined : pass.view.one(apps, appId);
   if (appId === undefined) return undefined;
   if (seen === undefined) return readOf(pass, apps, Number.NEGATIVE_INFINITY);
-  if (seen.item !== undefined || isOlder(pass, seen.walk)) return undefined;
+  if (seen.item !== undefined || isOlder(pass, seen.snapshot)) return undefined;
   // Each component is missed since a time of its own.
   const missedAt = pass.notes[appId];
   const own = { ...pass, notes: missedAt === undefined ? {} : { missedAt } };
   const noun = `app of component ${name ?? ''}:`;
-  const direct = lookTwice(own, { noun, single: appOf(appId), id: appId, since: seen.walk.begunAt });
+  const direct = lookTwice(own, { noun, single: appOf(appId), id: appId, since: seen.snapshot.begunAt });
   if (direct.is === 'there') return undefined;
   if (direct.is === 'gone') return 'gone';
   const { step } = direct;
@@ -140,7 +140,7 @@ function missingApp(
   return { ...step, note: at === undefined ? pass.notes : { ...pass.notes, [appId]: at } };
 }
 
-/** The interface shows no single environment: two walks of the list, a poll apart, are the proof. */
+/** The interface shows no single environment: two reads of the list, a poll apart, are the proof. */
 function missingEnvironment(
   pass: SolutionPass,
   component: Component,
@@ -152,15 +152,15 @@ function missingEnvironment(
   const list = appEnvsOf(account.accountId);
   const seen = appEnvId === undefined ? undefined : view.one(list, appEnvId);
   if (appEnvId === undefined || seen === undefined) return undefined;
-  if (seen.item !== undefined || isOlder(pass, seen.walk)) return undefined;
+  if (seen.item !== undefined || isOlder(pass, seen.snapshot)) return undefined;
   const missedAt = notes[appEnvId];
   if (missedAt === undefined) {
     const message = `the environment ${appEnvId} of component ${name ?? ''} is not found in the service; looking once more before it counts as gone`;
-    const note = { ...notes, [appEnvId]: seen.walk.begunAt };
+    const note = { ...notes, [appEnvId]: seen.snapshot.begunAt };
     return { is: 'wait', reason: 'ObjectMissing', message, retryInMs: account.pollMs, note };
   }
   const since = missedAt + account.pollMs;
-  return seen.walk.begunAt < since ? { ...readOf(pass, list, since), note: notes } : 'gone';
+  return seen.snapshot.begunAt < since ? { ...readOf(pass, list, since), note: notes } : 'gone';
 }
 
 function gone({ spec, account, memory }: SolutionPass, component: Component): Step<SolutionInstallationFacts> {
@@ -188,8 +188,8 @@ export function awaitComponents(pass: SolutionPass): Step<SolutionInstallationFa
   for (const { name, appEnvId } of memory.facts.components ?? []) {
     const seen = appEnvId === undefined ? undefined : view.one(list, appEnvId);
     if (seen === undefined) continue;
-    isOld ||= isOlder(pass, seen.walk);
-    if (seen.item === undefined || isOlder(pass, seen.walk) || isUnderWay(seen.item.status)) {
+    isOld ||= isOlder(pass, seen.snapshot);
+    if (seen.item === undefined || isOlder(pass, seen.snapshot) || isUnderWay(seen.item.status)) {
       moving.push(name ?? appEnvId ?? '');
     }
   }
@@ -225,7 +225,7 @@ export function awaitDeployments(pass: SolutionPass): Step<SolutionInstallationF
   const list = appEnvsOf(account.accountId);
   for (const appEnvId of environmentIds(pass)) {
     const seen = view.one(list, appEnvId);
-    if (seen === undefined || seen.walk.begunAt < askedAt) return readOf(pass, list, askedAt);
+    if (seen === undefined || seen.snapshot.begunAt < askedAt) return readOf(pass, list, askedAt);
     if (isUnderWay(seen.item?.status)) {
       const message = `environment ${appEnvId} is being updated; the solution is upgraded when it is at rest`;
       return { is: 'wait', reason: 'Updating', message, retryInMs: account.pollMs };

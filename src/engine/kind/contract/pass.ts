@@ -26,12 +26,12 @@ export interface View {
   one<Item>(
     read: Read<Item>,
     id: string,
-  ): { readonly walk: Snapshot<Item>; readonly item: Item | undefined } | undefined;
+  ): { readonly snapshot: Snapshot<Item>; readonly item: Item | undefined } | undefined;
   /** The items of one group (see `Read.groupOf`); only a change of the group wakes the object. */
   group<Item>(
     read: Read<Item>,
     group: string,
-  ): { readonly walk: Snapshot<Item>; readonly items: readonly Item[] } | undefined;
+  ): { readonly snapshot: Snapshot<Item>; readonly items: readonly Item[] } | undefined;
   /** Why the last list failed, when that is newer than the last full one. */
   problem(read: Read): ReadProblem | undefined;
 }
@@ -47,7 +47,7 @@ export interface AccountView {
   readonly adoption: Adoption;
   readonly pollMs: number;
   /** The intervals in effect: longer than configured where the budget does not suffice. */
-  readonly inEffect: { readonly pollMs: number; readonly roundMs: number | undefined };
+  readonly inEffect: { readonly pollMs: number; readonly rateLimitedMs: number | undefined };
   /** When the newest complete read of anything began; undefined before the first. */
   readonly answeredAt?: number | undefined;
   /** The budget and the expected use; undefined while the account is closed. */
@@ -108,7 +108,7 @@ export interface Orphan {
 }
 
 /** What an account is used for. */
-export interface Tally {
+export interface Usage {
   /** Resources of the account that wait because the service refused a call for what the token may do, the first few in words. */
   readonly forbidden: { readonly count: number; readonly first: readonly string[] };
   readonly counts: readonly Use[];
@@ -145,7 +145,7 @@ export interface Pass<Spec, Facts> {
   /** Resources that use this account, the first few in words; only for accounts. */
   readonly dependents: () => { readonly count: number; readonly first: readonly string[] };
   /** What the account is used for; absent for everything else. */
-  readonly tally?: () => Tally;
+  readonly usage?: () => Usage;
   /** Another resource with an open create of this name in this collection, in words. */
   readonly creating: (collection: string, name: string) => string | undefined;
   /** True while that one creates as usual, so that its name is not worth telling. */

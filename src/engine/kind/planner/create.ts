@@ -23,17 +23,17 @@ export function findOrCreate<Spec, Facts, Item>(
   pass: Pass<Spec, Facts>,
 ): Step<Facts> {
   const list = plan.list(pass);
-  const walk = pass.view.all(list);
+  const snapshot = pass.view.all(list);
   const since = emptySince(plan, pass);
-  if (walk === undefined || walk.begunAt < since) return readOf(pass, list, since);
-  const items = [...walk.items];
+  if (snapshot === undefined || snapshot.begunAt < since) return readOf(pass, list, since);
+  const items = [...snapshot.items];
   const marked = items.filter(([id, item]) => isMarked(plan, pass, item) && pass.claimant(id) === undefined);
   const [first, second] = marked;
   if (second !== undefined) return ambiguous(plan, marked);
   if (first !== undefined) return bind(pass, first[0], 'Created');
   const name = plan.name(pass);
   const named = items.filter(([, item]) => isSameName(plan.nameOf(item), name)).map(([id]) => id);
-  if (named.length > 0 && walk.begunAt < pass.askedAt) return readOf(pass, list, pass.askedAt);
+  if (named.length > 0 && snapshot.begunAt < pass.askedAt) return readOf(pass, list, pass.askedAt);
   const free = named.filter((id) => pass.claimant(id) === undefined);
   const [only, other] = free;
   // What shows without an owner may be what another resource is creating: its id is on the way.
@@ -46,7 +46,7 @@ export function findOrCreate<Spec, Facts, Item>(
   if (held !== undefined) return held;
   const lacking = lookAfterDenial(plan, pass, undefined);
   if (lacking?.is === 'unclear') return lacking.step;
-  const serviceTime = walk.dateMs === undefined ? {} : { serviceTime: new Date(walk.dateMs).toISOString() };
+  const serviceTime = snapshot.dateMs === undefined ? {} : { serviceTime: new Date(snapshot.dateMs).toISOString() };
   // Those that are there belong to other resources, and are told from ours by that as well.
   const excluded = named.slice(-mostExcluded);
   return create(plan, pass, { collection: list.key, name, excluded, ...serviceTime }, 1);
@@ -61,15 +61,15 @@ function takenBy<Spec, Facts, Item>(
 ): Step<Facts> | undefined {
   const single = plan.single(id);
   const shown = pass.view.one(single, id);
-  if (shown === undefined || shown.walk.begunAt < pass.askedAt) return readOf(pass, single, pass.askedAt);
+  if (shown === undefined || shown.snapshot.begunAt < pass.askedAt) return readOf(pass, single, pass.askedAt);
   if (shown.item === undefined) return undefined;
   if (adoptionOf(plan, pass) !== 'ByName') return alreadyExists(plan, name, [id]);
   return { is: 'again', remember: { ...boundTo(pass, id, 'Adopted'), applied: undefined } };
 }
 
 /**
- * What a walk must not be older than to show that there is nothing yet. An object that carries our mark cannot have been made
- * before this process knew of the resource, so that many new ones share a walk, whenever each comes to its turn.
+ * What a list must not be older than to show that there is nothing yet. An object that carries our mark cannot have been made
+ * before this process knew of the resource, so that many new ones share a list, whenever each comes to its turn.
  */
 function emptySince<Spec, Facts, Item>(plan: ObjectPlan<Spec, Facts, Item>, pass: Pass<Spec, Facts>): number {
   return plan.markerOf === undefined ? pass.askedAt : Math.min(pass.askedAt, pass.newSince ?? pass.askedAt);

@@ -29,7 +29,7 @@ export function lookAfterDenial<Spec, Facts, Item>(
   }
   for (const target of plan.namesInCalls?.(pass) ?? []) {
     const found = pass.view.one(target.single, target.id);
-    if (found === undefined || found.walk.begunAt < since)
+    if (found === undefined || found.snapshot.begunAt < since)
       return { is: 'unclear', step: readOf(pass, target.single, since) };
     if (found.item !== undefined) continue;
     const message = `${target.words} is gone from the service, which refuses the ${plan.noun} with it`;

@@ -84,7 +84,7 @@ export function bindNamed<Spec, Facts, Item>(
   }
   if (!isOfAccount(plan, pass, { id, item: found.seen.item })) {
     const list = plan.list(pass);
-    const isOld = (pass.view.one(list, id)?.walk.begunAt ?? pass.askedAt) < pass.askedAt;
+    const isOld = (pass.view.one(list, id)?.snapshot.begunAt ?? pass.askedAt) < pass.askedAt;
     if (isOld) return readOf(pass, list, pass.askedAt);
     const message = `${what}, which account ${pass.account.accountId} does not show`;
     return resolveOpen(plan, pass, id) ?? { is: 'stall', reason: 'NotFound', message };

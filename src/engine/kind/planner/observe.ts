@@ -34,14 +34,14 @@ export function look<Spec, Facts, Item>(
   const list = plan.list(pass);
   const listed = pass.view.one(list, id);
   if (listed === undefined) return { is: 'unclear', step: readOf(pass, list, Number.NEGATIVE_INFINITY) };
-  const { item, walk } = listed;
-  if (refusedFor(pass, list, walk) >= believedPolls * pass.account.pollMs)
+  const { item, snapshot } = listed;
+  if (refusedFor(pass, list, snapshot) >= believedPolls * pass.account.pollMs)
     return lookDirectly(plan, pass, id, pass.monotonicMs - pass.account.pollMs);
-  const older = pass.wrote !== undefined && walk.begunAt < pass.wrote.at;
-  if (item === undefined) return older ? ownWrite(pass) : lookDirectly(plan, pass, id, walk.begunAt);
+  const older = pass.wrote !== undefined && snapshot.begunAt < pass.wrote.at;
+  if (item === undefined) return older ? ownWrite(pass) : lookDirectly(plan, pass, id, snapshot.begunAt);
   const fields = plan.observed(item, pass);
   if (older) return { is: 'seen', seen: { item, fields: { ...fields, ...pass.wrote?.fields } } };
-  if (contradicts(pass, fields)) return lookDirectly(plan, pass, id, walk.begunAt);
+  if (contradicts(pass, fields)) return lookDirectly(plan, pass, id, snapshot.begunAt);
   return { is: 'seen', seen: { item, fields } };
 }
 
@@ -49,11 +49,12 @@ export function look<Spec, Facts, Item>(
  * How long the service has answered, but not with this list. What it showed last is believed while it cannot be reached at all,
  * which its account says; one that refuses a list, or shows others for two polls but not this one, may have lost what was in it.
  */
-export function refusedFor<Spec, Facts>(pass: Pass<Spec, Facts>, list: Read, walk: Snapshot): number {
+export function refusedFor<Spec, Facts>(pass: Pass<Spec, Facts>, list: Read, snapshot: Snapshot): number {
   const problem = pass.view.problem(list);
   if (problem === undefined) return 0;
-  const isAlone = mayBeAlone(pass, list) && answeredForMs(pass, walk) >= believedPolls * pass.account.inEffect.pollMs;
-  return isAlone || refusing.has(problem.why) ? pass.monotonicMs - walk.begunAt : 0;
+  const isAlone =
+    mayBeAlone(pass, list) && answeredForMs(pass, snapshot) >= believedPolls * pass.account.inEffect.pollMs;
+  return isAlone || refusing.has(problem.why) ? pass.monotonicMs - snapshot.begunAt : 0;
 }
 
 /** Whether a list fails in a way that counts against it as soon as the service is seen to answer with others. */
@@ -63,8 +64,8 @@ export function mayBeAlone<Spec, Facts>(pass: Pass<Spec, Facts>, list: Read): bo
 }
 
 /** For how long the service has gone on answering with anything after it answered with this. */
-function answeredForMs<Spec, Facts>({ account }: Pass<Spec, Facts>, walk: Snapshot): number {
-  return (account.answeredAt ?? walk.begunAt) - walk.begunAt;
+function answeredForMs<Spec, Facts>({ account }: Pass<Spec, Facts>, snapshot: Snapshot): number {
+  return (account.answeredAt ?? snapshot.begunAt) - snapshot.begunAt;
 }
 
 /** The service as we left it ourselves a moment ago. */
@@ -130,11 +131,11 @@ export function lookTwice<Spec, Facts, Item>(
 ): { readonly is: 'there'; readonly item: Item } | Exclude<Look<Facts, Item>, { is: 'seen' }> {
   const { noun, single, id, since } = about;
   const direct = pass.view.one(single, id);
-  if (direct === undefined || direct.walk.begunAt < since) {
+  if (direct === undefined || direct.snapshot.begunAt < since) {
     return { is: 'unclear', step: { ...readOf(pass, single, since), note: pass.notes } };
   }
   if (direct.item !== undefined) return { is: 'there', item: direct.item };
-  const { begunAt } = direct.walk;
+  const { begunAt } = direct.snapshot;
   const message = `${noun} ${id} is not found in the service; looking once more before it counts as gone`;
   const step = missedTwice(
     pass,

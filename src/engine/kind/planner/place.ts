@@ -17,6 +17,6 @@ export function releasedWithPlace<Spec, Facts, Item>(
   const problem = pass.view.problem(plan.list(pass));
   if (problem?.why !== 'refused' || problem.at < since) return undefined;
   const seen = pass.view.one(place.list, place.id);
-  if (seen === undefined || seen.walk.begunAt < since) return readOf(pass, place.list, since);
+  if (seen === undefined || seen.snapshot.begunAt < since) return readOf(pass, place.list, since);
   return seen.item === undefined ? { is: 'release' } : undefined;
 }

@@ -121,8 +121,8 @@ function whenDoubtful<Spec, Facts, Item>(
   id: string,
 ): { readonly retryInMs?: number } {
   const list = plan.list(pass);
-  const walk = pass.view.one(list, id)?.walk;
-  const refusedMs = walk === undefined ? 0 : refusedFor(pass, list, walk);
+  const snapshot = pass.view.one(list, id)?.snapshot;
+  const refusedMs = snapshot === undefined ? 0 : refusedFor(pass, list, snapshot);
   const believedMs = believedPolls * pass.account.pollMs;
   // As long as nothing answers there is nothing to look at; whether others are answered with is asked again now and then.
   if (refusedMs === 0) return mayBeAlone(pass, list) ? { retryInMs: 2 * believedMs } : {};
@@ -187,7 +187,7 @@ function afterDoubt<Spec, Facts, Item>(
   const list = plan.list(pass);
   const seen = pass.view.one(list, id);
   if (seen === undefined) return undefined;
-  if (seen.walk.begunAt < doubtAt) return { is: 'unclear', step: readOf(pass, list, doubtAt) };
+  if (seen.snapshot.begunAt < doubtAt) return { is: 'unclear', step: readOf(pass, list, doubtAt) };
   const older = plan.alsoReads?.(pass, id).find((read) => (pass.view.all(read)?.begunAt ?? doubtAt) < doubtAt);
   return older && { is: 'unclear', step: readOf(pass, older, doubtAt) };
 }

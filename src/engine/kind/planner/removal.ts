@@ -51,11 +51,11 @@ function forgetUnbound<Spec, Facts, Item>(plan: ObjectPlan<Spec, Facts, Item>, p
   const { markerOf } = plan;
   if (markerOf === undefined || !pass.subject.held || plan.isPlaced?.(pass) === false) return { is: 'release' };
   const list = plan.list(pass);
-  const walk = pass.view.all(list);
-  if (walk === undefined || walk.begunAt < pass.askedAt) {
+  const snapshot = pass.view.all(list);
+  if (snapshot === undefined || snapshot.begunAt < pass.askedAt) {
     return releasedWithPlace(plan, pass, pass.askedAt) ?? readOf(pass, list, pass.askedAt);
   }
-  const mine = [...walk.items].find(([, item]) => markerOf(item) === pass.marker);
+  const mine = [...snapshot.items].find(([, item]) => markerOf(item) === pass.marker);
   if (mine === undefined) return { is: 'release' };
   const { endpoint, accountId } = pass.account;
   return { is: 'again', remember: { id: mine[0], ownership: 'Created', binding: { endpoint, accountId } } };
@@ -70,7 +70,7 @@ function removeBound<Spec, Facts, Item>(
   if (removedAt !== undefined) {
     const single = plan.single(id);
     const direct = pass.view.one(single, id);
-    if (direct === undefined || direct.walk.begunAt < removedAt) return readOf(pass, single, removedAt);
+    if (direct === undefined || direct.snapshot.begunAt < removedAt) return readOf(pass, single, removedAt);
     if (direct.item === undefined) {
       const stays = plan.staysBehind?.(pass);
       return { is: 'release', ...(stays !== undefined && { stays }) };
@@ -81,7 +81,7 @@ function removeBound<Spec, Facts, Item>(
         reason: 'Deleting',
         message: `${plan.noun} ${id} was deleted and still shows; waiting until it is gone`,
         retryInMs: lagMs,
-        note: { removedAt: Math.max(removedAt, direct.walk.begunAt + 1), sentAt },
+        note: { removedAt: Math.max(removedAt, direct.snapshot.begunAt + 1), sentAt },
       };
     }
   }

@@ -27,15 +27,16 @@ export function resolveCreate<Spec, Facts, Item>(
 ): Step<Facts> {
   const plan = isOfOtherKey(pass, entry) ? withoutMark(given) : given;
   const list = plan.list(pass);
-  const walk = pass.view.all(list);
+  const snapshot = pass.view.all(list);
   const settledAt = pass.journalSeen.monotonic + entry.deadlineSeconds * 1_000 + pass.horizonMs;
   const since = Math.max(pass.journalSeen.monotonic, Math.min(settledAt, pass.monotonicMs - recheckMs));
-  if (walk === undefined || walk.begunAt < since) {
+  if (snapshot === undefined || snapshot.begunAt < since) {
     return releasedWithPlace(plan, pass, settledAt) ?? readOf(pass, list, since);
   }
-  const latestMs = walk.dateMs === undefined ? undefined : walk.dateMs + Math.max(0, settledAt - walk.begunAt);
+  const latestMs =
+    snapshot.dateMs === undefined ? undefined : snapshot.dateMs + Math.max(0, settledAt - snapshot.begunAt);
   const sent = { ...intent, latestMs, fields: fieldsSent(plan, pass, entry) };
-  const alike = [...walk.items].filter(([id, item]) => isAlike(plan, pass, sent, id, item));
+  const alike = [...snapshot.items].filter(([id, item]) => isAlike(plan, pass, sent, id, item));
   const found = alike.filter(([, item]) => isInTime(plan, sent, item));
   const [first, second] = found;
   // What would only be presumed to be ours is not deleted: there is nothing to choose.
@@ -51,7 +52,7 @@ export function resolveCreate<Spec, Facts, Item>(
       remember: { journal: undefined, applied: undefined },
     };
   }
-  if (walk.begunAt < settledAt) return inDoubt(plan, pass, entry, intent);
+  if (snapshot.begunAt < settledAt) return inDoubt(plan, pass, entry, intent);
   const [untimely] = alike;
   if (untimely !== undefined && pass.subject.deleting) return leaveAll(plan, intent, alike);
   if (untimely !== undefined) return outOfTime(plan, untimely[0]);
