@@ -7,7 +7,7 @@ import type { Clock, Entropy } from '../../base/clock.ts';
 import type { KubeApi, Resource } from '../../engine/ports.ts';
 import { within } from '../deadline.ts';
 
-const rateLimitedMs = 60_000;
+const everyMs = 60_000;
 const readMs = 45_000;
 
 /** One object that is read again. */
@@ -39,7 +39,7 @@ export class MaterialRounds {
   start(): void {
     const { clock, entropy } = this.#options;
     if (this.#stopped) return;
-    this.#cancel = clock.after(rateLimitedMs * (0.9 + entropy.fraction() / 5), () => {
+    this.#cancel = clock.after(everyMs * (0.9 + entropy.fraction() / 5), () => {
       this.#round().then(
         () => this.start(),
         () => this.start(),
