@@ -130,7 +130,7 @@ async function operate(settings: RunSettings): Promise<number> {
   }
 }
 
-/** The right to act, and how it is won and lost. */
+/** Leadership: how it is won and lost. */
 interface Election {
   readonly leadership: Leadership;
   /** Resolves when won, with how long calls that cannot be repeated must wait. */
@@ -227,7 +227,7 @@ async function serve(settings: RunSettings, { operator, election, log, metrics, 
   return code;
 }
 
-/** Lets what runs finish, writes what must be written, and gives the lease back last. */
+/** Shuts down: finishes running calls, writes ids to status, and releases the lease last. */
 async function finish(
   operator: Operator,
   election: Election,

@@ -89,8 +89,8 @@ export function openService(
         mayStart: () => (closing.signal.aborted ? 'the account is being closed' : options.mayDispatch()),
       });
     const first = await exchange(options.urgency);
-    // Somebody else may have taken what the service allows in this second: after the pause it is sent once more, ahead of all
-    // that did not have their turn yet.
+    // Another client may have used up this second's allowance: after the pause the request is sent once more, ahead of all
+    // others.
     const again = options.deadline !== undefined && isSlowedDown(first) ? await exchange('dangerous') : first;
     const seen = again.was === 'notSent' || again.was === 'heldBack' ? first : again;
     const heldUntil = credential.heldUntil() ?? credential.budget.throttledUntil();

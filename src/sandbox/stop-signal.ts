@@ -5,7 +5,7 @@ export interface StopSignal extends Disposable {
   readonly signal: AbortSignal;
 }
 
-/** Turns what asks a process to end into an abort; asking again changes nothing, since everything is ending already. */
+/** Turns these signals into one abort; further signals change nothing. */
 export function stopSignal(): StopSignal {
   const stop = new AbortController();
   const names = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;

@@ -1,4 +1,4 @@
-/** `apphosting reconcile, pause, resume, redeploy, stop, start`: what people do to one resource, and waiting for what comes of it. */
+/** `apphosting reconcile, pause, resume, redeploy, stop, start`: change one resource and wait for the result. */
 import { z } from 'zod';
 import { parseFlags, wholeNumber, type CommandLine, type Flags } from '../../config.ts';
 import { isRecord } from '../../base/json.ts';
@@ -20,9 +20,9 @@ interface Way {
   /** Only of this kind. */
   readonly kind?: 'AppEnvironment';
   readonly operations: (object: KubeObject, at: string) => readonly PatchOperation[];
-  /** The change as it would stand in Git, where it is one of the spec. */
+  /** The same change in the manifest in Git, if it is a change of the spec. */
   readonly inGit?: string;
-  /** Whether what was asked for has been taken up. */
+  /** True once the operator has handled the request. */
   readonly isTakenUp: (object: KubeObject, at: string) => boolean;
 }
 

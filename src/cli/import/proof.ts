@@ -1,4 +1,4 @@
-/** The proof of an import: what applying the resources would send is nothing, object by object. */
+/** Proves that applying the imported resources sends nothing, object by object. */
 import type { Actor } from '../plan/scene.ts';
 import { group, version } from '../../engine/objects/names.ts';
 import type { AccountReader } from '../account/reader.ts';
@@ -28,7 +28,7 @@ export async function proved(
     return reason === undefined ? [] : [{ what: `${draft.kind} ${draft.id}`, code: 'NotExpressible', reason }];
   });
   let valid = drafts.filter((draft) => flaws.get(draft) === undefined);
-  // What loses its reference to something that was skipped is looked at again: twice is enough for three floors.
+  // Try again without the skipped objects, whose references are now missing: two rounds are enough for three levels.
   for (let round = 0; ; round += 1) {
     const played = await play(valid, reader, namespace);
     const sending = sendersIn(played);

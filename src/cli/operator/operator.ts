@@ -78,7 +78,7 @@ export function createOperator(options: OperatorOptions): Operator {
   const kinds = options.kinds.filter((kind) => namespace === undefined || kind.scope === 'Namespaced');
   const troubles = new Outage(clock, log, (who) => engine.again(who));
   const around = { api, clock, entropy, log, troubles };
-  /** Who notices that the cluster went back in time tells all others: their lists may look like new ones. */
+  /** Tell all other watches of a restored cluster: their own lists may look newer. */
   const rewound = (by?: string): void => {
     engine.rewound();
     for (const listener of listeners) if (listener.name !== by) listener.rewound();

@@ -39,7 +39,7 @@ export async function preflight(
   return undefined;
 }
 
-/** A version that is hidden, or said in words that we do not know, proves nothing: what is asked next says what is wrong. */
+/** Go on without a readable version: the next requests show what is wrong. */
 async function ageProblemOf(api: Pick<KubeClient, 'serverVersion'>): Promise<string | undefined> {
   try {
     const { text, supported } = await api.serverVersion();

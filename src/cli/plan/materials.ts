@@ -1,4 +1,4 @@
-/** The Secrets and ConfigMaps of a plan: those that are given, and for what is only named a value that stands for it. */
+/** The Secrets and ConfigMaps of a plan: the given ones, and placeholders for those that are only named. */
 import type { Actor, Scene } from './scene.ts';
 import { isRecord } from '../../base/json.ts';
 import type { Needs } from '../../engine/kind/contract/define.ts';
@@ -20,7 +20,7 @@ export function needsOf({ kind, spec }: Pick<Actor, 'kind' | 'spec'>): Needs {
   return found === undefined || parsed?.success !== true ? {} : found.needs(parsed.data);
 }
 
-/** A value nobody knows: it is an address, since some fields take nothing else. */
+/** The placeholder for an unknown value: an address, because some fields accept nothing else. */
 function standIn(kind: string, namespace: string, name: string, key: string): string {
   return `https://unknown.invalid/${kind}/${namespace}/${name}/${encodeURIComponent(key)}`;
 }

@@ -72,7 +72,7 @@ function warnings(plan: Plan): readonly string[] {
   return lines.map((line) => `> ${line}  `);
 }
 
-/** What runs and is touched: `**Deploys, restarts** web/production.` */
+/** The running environments that change: `**Deploys, restarts** web/production.` */
 function restartsOf(rows: readonly PlanRow[]): readonly string[] {
   const targets = new Map<string, string[]>();
   for (const { note = '' } of rows) {

@@ -1,8 +1,9 @@
 /**
- * How accounts stand: whether those that use one may go on, and what makes an account look at itself again.
+ * The state of accounts: whether their users may go on, and when an account is reconciled again.
  *
- * Guarantees: dependents are woken exactly when their account begins or ceases to serve them, or serves by other rules; an account whose lists suddenly
- * lack what we own is frozen until that is explained; counting what uses an account costs one pass for many changes.
+ * Guarantees: an account's users are reconciled exactly when it begins or ceases to serve them, or its rules change; an
+ * account whose lists suddenly lack what we own is frozen until that is explained; many changes of its users cost one
+ * recount.
  */
 import type { Clock } from '../../base/clock.ts';
 import type { InProcessStates } from '../objects/in-process.ts';
@@ -65,14 +66,14 @@ export class AccountGate {
     else queue.enqueue(account, urgencies.resync, recountMs);
   }
 
-  /** Lets the account report a long pause that any request with its credential met. */
+  /** A request with the account's credential got a 429: report a long pause in the account's status. */
   heldBack(service: Service): void {
     const account = this.#parts.accounts.keyOf(service);
     const until = service.health().throttledUntil;
     if (account !== undefined && until !== undefined) this.throttled(account, until - this.#parts.clock.monotonic());
   }
 
-  /** Lets the account report a long pause, and take it back when it is over. */
+  /** Reports a long pause in the account's status, and its end. */
   throttled(account: string, ms: number): void {
     const session = this.#parts.accounts.session(account);
     if (session === undefined || ms < longPauseMs) return;
@@ -106,7 +107,7 @@ export class AccountGate {
     if (stored.object.metadata.deletionTimestamp !== undefined) return [];
     if (this.#parts.objects.tiedBy(tie.wipe(id)).length > 0) return [];
     const { wrote, notes, looks } = this.#parts.inProcessStates.of(stored.object.metadata.uid);
-    // An object that waits for something else, such as a reference, cannot be proved gone and would keep the account frozen.
+    // Leave out objects that wait for something else: they are not read, so they could never be proved gone.
     if (!looks) return [];
     const young = wrote !== undefined && this.#parts.clock.monotonic() - wrote.at < this.#parts.settings.horizonMs;
     return [{ object, shown: items.has(id), provedGone: notes['provedGone'] !== undefined, young }];
@@ -131,7 +132,7 @@ export class AccountGate {
     const { accounts, queue, settings, wake } = this.#parts;
     if (stored.kind.life !== 'account') return;
     const session = accounts.session(stored.key);
-    // An account that waits to be deleted still serves its users, or neither would ever go.
+    // An account that is being deleted still serves its users, or their deletion could not finish.
     const isKnown = session?.admission?.admitted === true || stored.status.memory.binding !== undefined;
     const admitted = verdict.is === 'ready' || (isKnown && passing.has(verdict.reason ?? 'InSync'));
     const before = session?.admission;

@@ -1,9 +1,9 @@
 /**
  * What an account is used for: how many resources it has, and what in the service carries our mark without a resource.
  *
- * Nothing is read for it: only lists that some resource looks at are searched. A mark is taken for ours only when our key made
- * it, and an object for an orphan only when a list that began a horizon after the first sight still shows it without a
- * resource: a list may lag behind a deletion, and a resource may be about to learn its id.
+ * Nothing is read for it: only lists that some resource looks at are searched. Only a mark made with our key counts. An
+ * object is an orphan only if it still has no resource one horizon after it was first seen, since lists lag and a resource
+ * may be about to learn its id.
  */
 import type { Session } from './accounts.ts';
 import { storedInWords, tie, type ObjectIndex, type Stored } from '../objects/object-index.ts';
@@ -13,7 +13,7 @@ import type { AnyKind } from '../kind/contract/define.ts';
 import type { Orphan, Usage, Use } from '../kind/contract/pass.ts';
 import { markOf, type InProcessStates } from '../objects/in-process.ts';
 
-/** What counting needs. */
+/** The parts that counting needs. */
 export interface UsageSources {
   readonly objects: ObjectIndex;
   readonly subscriptions: Subscriptions;
@@ -23,7 +23,9 @@ export interface UsageSources {
   readonly settings: { readonly horizonMs: number; readonly seesAll: boolean };
 }
 
-/** What an account is used for. With a selector nothing is called an orphan: its resource may have gone to another operator. */
+/**
+ * What an account is used for. With a label selector no orphans are reported: the resource may belong to another operator.
+ */
 export function usageOf(around: UsageSources, account: Stored, session: Session | undefined): Usage {
   const searched = around.settings.seesAll ? session : undefined;
   return {

@@ -1,8 +1,9 @@
 /**
- * The breaker for lists that suddenly do not show what we own: a narrowed token, a switched account, a service at fault.
+ * A circuit breaker for lists that suddenly lack what we own: after a narrowed token, a switched account or a fault of the
+ * service.
  *
- * Guarantees: while it is open nothing is created or deleted in the account; it closes by itself once every object that is
- * missing was either shown again or proved gone one by one, or when the account's owner accepts the loss.
+ * Guarantees: while it is open nothing is created or deleted in the account; it closes when every missing object shows
+ * again or is proved gone, or when the account's owner accepts the loss.
  *
  * Why: docs/design/absence-and-visibility.md#too-many-missing-at-once-freeze-the-account
  */

@@ -64,7 +64,7 @@ function withoutProblems(view: View): View {
   };
 }
 
-/** A create that would be sent once more proves that the lost one made nothing: its entry holds nobody up any longer. */
+/** The kind would create again, so the lost create made nothing: remove its journal entry, which others wait for. */
 export function forgetLost(context: ReconcileContext, { call }: Extract<Step<unknown>, { is: 'call' }>): void {
   const isNewAttempt = isLost(context) && call.journal?.create !== undefined && call.resumes !== true;
   if (isNewAttempt) context.remember({ journal: undefined });

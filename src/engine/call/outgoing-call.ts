@@ -26,9 +26,9 @@ import type { ExclusiveLocks } from './exclusive-locks.ts';
 import { interpretOutcome, slowedDown } from './interpret-outcome.ts';
 import { inSpecWords } from './spec-words.ts';
 
-/** The least part of its time that an answer is given; a call that waited so long that less is left is not sent. */
+/** The share of a call's time that is reserved for the answer: with less left, it is not sent. */
 const answerPart = 1 / 3;
-/** The account was closed meanwhile, or opened as another. */
+/** How soon to look again when the account was closed or opened anew meanwhile. */
 const reopenedMs = 1_000;
 /** A call that would wait longer for the budget is not journalled: it is requeued. */
 const longestWaitMs = 10_000;
@@ -82,12 +82,12 @@ export class OutgoingCall {
       return { is: 'on' };
     }
     const performed = await this.#withLocks();
-    // What was not done is decided on a look of its own next time.
+    // A call that was not made is decided again with a fresh read.
     if (performed.is !== 'on') inProcess.askedAt = undefined;
     return performed;
   }
 
-  /** Calls that could not be told apart if an answer were lost are not under way at the same time. */
+  /** Takes the exclusive locks: calls whose effects could not be told apart must not be under way together. */
   async #withLocks(): Promise<Performed> {
     const { parts, stored } = this.#context;
     if (parts.leadership.mayAct() !== undefined) return { is: 'quiet', againInMs: notLeadingMs };
@@ -100,11 +100,11 @@ export class OutgoingCall {
     }
   }
 
-  /** A call that would wait long for the budget is not begun; one that is begun keeps its place. */
+  /** Requeues a call that would wait long for the budget; otherwise announces it and sends it. */
   async #withinBudget(): Promise<Performed> {
     const { inProcess } = this.#context;
     const { notes } = inProcess;
-    // What is not sent leaves no trace in what the next step knows.
+    // Restore the notes of before: if nothing is sent, the next step must not see a trace of it.
     if (this.#call.resumes === true) inProcess.notes = this.#pass.notes;
     const service = this.#context.serviceFor(this.#pass, this.#call);
     if (service === undefined) return { is: 'quiet', againInMs: reopenedMs };
@@ -125,7 +125,7 @@ export class OutgoingCall {
     }
   }
 
-  /** A pause that the service asked for is told; a queue of our own is not. */
+  /** Status mentions a pause that the service asked for, but not our own queue. */
   #requeued(service: Service, waitMs: number): Performed {
     const until = service.health().throttledUntil;
     const pauseMs = until === undefined ? 0 : until - this.#context.parts.clock.monotonic();
@@ -182,7 +182,7 @@ export class OutgoingCall {
     if (outcome.is !== 'notSent') return outcome;
     // A resumed call may have been sent before: its entry stays, and its kind says what is known of it.
     if (resumes === true) return outcome;
-    // Where the account was opened anew while the call waited, it is decided on anew there.
+    // The account was opened again while the call waited: decide again with the new service.
     const isReopened = this.#context.serviceFor(this.#pass, this.#call) !== service;
     return this.#isLate || isReopened ? undefined : outcome;
   }
@@ -201,7 +201,7 @@ export class OutgoingCall {
     return 'what it was decided on is no longer so';
   }
 
-  /** Removes the journal entry of a call that was not sent; status says nothing of it. */
+  /** Removes the journal entry of a call that was not sent. */
   async #takeBack(before: Partial<Memory<unknown>>): Promise<Performed> {
     const context = this.#context;
     const { journal, meanwhile } = this.#call;
@@ -277,7 +277,7 @@ export class OutgoingCall {
       inProcess.unwritten = verdict.remember;
       context.hasUnwrittenId = true;
     }
-    // What goes on under the id that came back is another request, and is kept back all the same.
+    // A request with the returned id has another digest, and must wait as well.
     const digest = isIdentified ? undefined : this.#digest;
     if (retry === 'asSaid') {
       refused(inProcess, { digest, at: now, verdict });

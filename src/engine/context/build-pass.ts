@@ -1,4 +1,4 @@
-/** What a kind decides on, put together from the context of a reconcile. */
+/** Builds the pass, everything that a kind decides on, from the context of a reconcile. */
 import { isRecord } from '../../base/json.ts';
 import type { AnyKind } from '../kind/contract/define.ts';
 import type { AccountView, Pass, View } from '../kind/contract/pass.ts';
@@ -19,7 +19,7 @@ export function buildPass(context: ReadableContext, view: View, given: Given): P
   const { account } = given;
   const now = { monotonic: clock.monotonic(), wall: clock.wall() };
   const cluster = parts.serverDate?.();
-  // What was there before a take-over may be what a predecessor was creating.
+  // Objects from before a take-over may have been created by the predecessor, so they do not count as new.
   const { newSince = Number.NEGATIVE_INFINITY } = inProcess;
   const holder = (collection: string, name: string) => parts.openCreates.other(stored, account, collection, name);
   return {
@@ -62,7 +62,7 @@ export function buildPass(context: ReadableContext, view: View, given: Given): P
   };
 }
 
-/** The pass of a moment ago with what is known now: the same question, asked again. */
+/** The pass of a moment ago with current data, to ask the kind the same question again. */
 export function passAgain(now: Pass<unknown, unknown>, before: Pass<unknown, unknown>): Pass<unknown, unknown> {
   const { notes, askedAt, journalSeen, secret, configMap, referred } = before;
   return { ...now, notes, askedAt, journalSeen, secret, configMap, referred };

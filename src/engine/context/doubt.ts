@@ -1,4 +1,4 @@
-/** A call whose answer was lost: which objects have one, and what their status says of it. */
+/** Calls in doubt: which objects have one, and what status says about it. */
 import type { Reason } from '../kind/contract/reasons.ts';
 import type { JournalEntry, Memory, Verdict } from '../kind/contract/step.ts';
 import { seenJournal } from '../objects/in-process.ts';
@@ -17,7 +17,7 @@ export function isOpen({ id, journal }: Memory<unknown>): boolean {
 /** Verdicts with these reasons speak of the lost call themselves. */
 const speaking: ReadonlySet<string> = new Set<Reason>(['InDoubt', 'Ambiguous', 'InstallationIdUnknown']);
 
-/** Adds to a verdict what is not known of a lost call, and until when the call may still arrive. */
+/** Adds to a verdict that a call is in doubt, and until when it may still arrive. */
 export function withDoubt(context: ReadableContext, verdict: Verdict<unknown>): Verdict<unknown> {
   const { journal } = context.memory;
   if (verdict.is === 'ready' || speaking.has(verdict.reason) || !isLost(context) || journal === undefined)

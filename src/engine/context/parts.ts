@@ -54,7 +54,7 @@ export interface EngineOptions {
   readonly serverDate?: () => { readonly dateMs: number; readonly seenAt: number } | undefined;
 }
 
-/** What is shared by everything that works on objects. */
+/** The parts of the engine that are shared by all reconciles. */
 export interface EngineParts extends EngineOptions {
   readonly objects: ObjectIndex;
   readonly accounts: Accounts;

@@ -3,7 +3,7 @@ import { keyOf } from './names.ts';
 
 const none: ReadonlySet<string> = new Set();
 
-/** References that were taken out of a spec, until the new spec is applied: until then the service still uses them. */
+/** References that were removed from a spec and that the service still uses, because the new spec is not applied yet. */
 export class DroppedReferences {
   readonly #byObject = new Map<string, ReadonlySet<string>>();
 

@@ -26,7 +26,7 @@ interface LeftMarks {
   readonly known: Partial<Memory<unknown>>;
 }
 
-/** What this process remembers of one object between passes. Losing all of it only costs time. */
+/** What this process remembers of one object between reconciles. Losing it only costs time. */
 export interface InProcess {
   notes: Notes;
   /** The newest value that we sent for each field of the object with the id `to`. */
@@ -42,9 +42,9 @@ export interface InProcess {
   askedAt: number | undefined;
   /** Since when this process knows the object; undefined once it has sent something for it or finished with it. */
   newSince: number | undefined;
-  /** True when the last reconcile looked at the service. One that is held up before that proves nothing. */
+  /** True when the last reconcile read the service; one that waits for something else does not. */
   looks: boolean;
-  /** Since when a new object waits, with an empty status, for references that may come with the same apply. */
+  /** Since when a new object waits with an empty status, because what it lacks may come with the same `kubectl apply`. */
   heldBackAt: number | undefined;
   /** The object's mark in the account that it was last looked at in. */
   marker: { readonly where: string; readonly text: string } | undefined;
@@ -54,7 +54,7 @@ export interface InProcess {
   marks: LeftMarks | undefined;
   /** How many calls in a row failed. */
   failures: number;
-  /** Everything that the failed calls depend on besides their content; see `noteCircumstances`. */
+  /** What the backoff depends on besides the request: a change of it ends the backoff. See `noteCircumstances`. */
   circumstances: string | undefined;
   /** Fields that we and somebody else keep changing in turn. */
   contest: Contest;
@@ -121,7 +121,7 @@ export function writtenTo({ wrote }: InProcess, id: string | undefined): InProce
   return wrote?.to === id ? wrote : undefined;
 }
 
-/** Removes the note of a miss when the object was seen after it: only two misses in a row prove that it is gone. */
+/** Forgets a miss when the object was seen after it: only two misses in a row prove that it is gone. */
 export function seenAgain(
   notes: Notes,
   id: string | undefined,

@@ -1,8 +1,8 @@
 /**
- * Every object the operator watches, indexed by account, reference, Secret, id and open creation.
+ * Every watched object, indexed by account, reference, Secret, id and open create.
  *
- * Guarantees: an entry is the newest form that is known of its object, which is what the watch told last or our own later write;
- * the ties of an object are those of that form; a key is in the book exactly while its object exists.
+ * Guarantees: an entry is the newest known form of its object, from the watch or from our own later write; the ties are
+ * those of that form; a key is in the index exactly while its object exists.
  */
 import { isRecord } from '../../base/json.ts';
 import type { AnyKind, Needs } from '../kind/contract/define.ts';
@@ -29,7 +29,9 @@ export interface Stored {
   readonly ties: readonly string[];
 }
 
-/** Names of ties. A tie names a thing, and holds the objects that a change of this thing concerns. */
+/**
+ * Index keys. A tie stands for a thing (an account, a Secret, an id) and leads to the objects that a change of it concerns.
+ */
 export const tie = {
   account: (key: string) => `account:${key}`,
   object: (kind: string, namespace: string | undefined, name: string) => `object:${keyOf(kind, namespace, name)}`,
@@ -112,7 +114,7 @@ export class ObjectIndex {
   }
 }
 
-/** Parses a spec. One object that cannot be parsed must not hold up the others. */
+/** Parses a spec. A failure is stored with the object, so that it does not hold up the others. */
 function takeApart(kind: AnyKind, object: KubeObject): Pick<Stored, 'spec' | 'needs' | 'claims'> {
   try {
     const spec = parseSpec(kind, object);
@@ -170,7 +172,7 @@ export function storedInWords(stored: Stored): string {
   return inWords(stored.kind.kind, stored.object.metadata);
 }
 
-/** True when the first of two objects wins what only one can own: the older one. */
+/** True when the first of two objects is older: it wins an id that both claim. */
 export function goesFirst(a: KubeObject, b: KubeObject): boolean {
   const [left, right] = [a.metadata, b.metadata];
   if (left.creationTimestamp !== right.creationTimestamp) return left.creationTimestamp < right.creationTimestamp;

@@ -1,20 +1,20 @@
 /**
- * Who looks at what: which objects a change in the service concerns.
+ * Subscriptions: which objects a change in the service concerns.
  *
- * Guarantees: a read is followed (polled) exactly while some object's last pass looked at it; an object that looked at one
- * item is woken by that item only, one that looked at all by any change and by a failure.
+ * Guarantees: a list is polled exactly while some object's last reconcile used it; an object that used one item is
+ * reconciled when that item changes, one that used the whole list at any change.
  */
 import type { View } from '../kind/contract/pass.ts';
 import { groupId, type Read, type ReadProblem, type Service, type Snapshot } from '../ports.ts';
 
-/** What one pass looked at in one read: single ids, or everything. */
+/** What one reconcile used of one read: single ids, or everything. */
 interface Look {
   readonly read: Read;
   readonly ids: Set<string>;
   all: boolean;
 }
 
-/** What one pass looked at, per read. */
+/** What one reconcile used, by the key of the read. */
 type Looked = Map<string, Look>;
 
 interface Followed {
@@ -24,13 +24,13 @@ interface Followed {
   readonly byId: Map<string, Set<string>>;
 }
 
-/** A view that remembers what was looked at. */
+/** A view that records which reads and items are used. */
 export class RecordingView implements View {
   readonly looked: Looked = new Map();
   readonly service: Service;
   readonly #freshSince: number;
 
-  /** Lists that began before `freshSince` are hidden: somebody asked to look again. */
+  /** Hides lists that began before `freshSince`, the time of a `reconcile-at`. */
   constructor(service: Service, freshSince: number = Number.NEGATIVE_INFINITY) {
     this.service = service;
     this.#freshSince = freshSince;

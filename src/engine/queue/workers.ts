@@ -1,9 +1,8 @@
 /**
- * The workers: take the next object, have it reconciled, and give it back with when to look again.
+ * The workers: each takes the next key, reconciles it and enqueues it again when the result says so.
  *
- * Guarantees: no more reconciles run at once than there are workers, those that wait for an answer of the service (`away`) not
- * counted; whatever a reconcile throws, its object is given back and looked at again; the same failure of the same object is
- * logged once.
+ * Guarantees: no more reconciles run at once than there are workers, those that wait for an answer of the service (`away`)
+ * not counted; an object whose reconcile throws is enqueued again; the same failure of an object is logged once.
  */
 import type { Clock } from '../../base/clock.ts';
 import { KubeError, type Log, type Metrics, type Troubles } from '../ports.ts';
@@ -60,7 +59,7 @@ export class Workers {
     await Promise.all(this.#working);
   }
 
-  /** Waits for something without keeping a worker; whoever comes back goes before what is new. */
+  /** Waits without occupying a worker; afterwards it takes the next free worker before new keys. */
   async away<T>(wait: () => Promise<T>): Promise<T> {
     this.#leave();
     try {
@@ -77,7 +76,7 @@ export class Workers {
     return oldest === undefined ? undefined : `a reconcile of ${oldest[0]} does not come to an end`;
   }
 
-  /** Forgets the failures of an object that gives no trouble, or is gone. */
+  /** Forgets the failures of an object after a success, or when it is gone. */
   went(key: string): void {
     this.#thrown.delete(key);
     this.#options.troubles.went(key);

@@ -1,11 +1,11 @@
 /**
- * A second watch, of the service: polls each read that somebody follows and keeps its newest full list.
+ * Mirrors the service: polls each read that somebody follows and keeps its newest full list.
  *
- * Any number of askers for freshness share one list. The interval is the account's when calm, a few seconds while something is
- * under way, and longer for everybody where polling would take more than half of the budget. A list that fails is tried again
- * after growing pauses, and the snapshot stays; while the token is refused or the service has asked to wait, reads wait in the
- * queue, and none is sent but the one that finds out. `begunAt` is published a hair early, so that a list begun in the very tick
- * in which a write ended never counts as begun after it.
+ * Any number of askers for freshness share one list. The interval is the account's when calm, a few seconds while something
+ * is under way, and longer for everybody where polling would take more than half of the budget. A list that fails is tried
+ * again after growing pauses, and the snapshot stays; while the token is refused or the service has asked to wait, reads
+ * wait in the queue, and none is sent but the one that finds out. `begunAt` is published a hair early, so that a list begun
+ * in the very tick in which a write ended never counts as begun after it.
  */
 import { growingMs, jittered } from '../../base/backoff.ts';
 import type { Clock, Entropy } from '../../base/clock.ts';
@@ -21,7 +21,7 @@ import { fullList, type Listed } from './full-list.ts';
 const idleMs = 600_000;
 const longestTimerMs = 86_400_000;
 
-/** The parts that a mirror is built from. */
+/** The parts of a mirror. */
 export interface MirrorSurroundings {
   readonly clock: Clock;
   readonly entropy: Entropy;
@@ -195,7 +195,7 @@ export class Mirror {
     for (const reading of this.#readings.values()) if (reading.state === 'queued') this.#tellHeld(reading);
   }
 
-  /** Tells whoever waits for a list that it does not come before the end of a pause. */
+  /** Reports the pause to everybody who waits for this list. */
   #tellHeld(reading: Reading): void {
     if (!isWanted(reading) || reading.problem !== undefined || !this.#around.credential.budget.refusesNow()) return;
     reading.problem = { why: 'throttled', message: 'the service asked to wait', at: this.#now() };
@@ -285,7 +285,7 @@ export class Mirror {
     return reading.problem;
   }
 
-  /** Everybody hears once that the token is refused; once it is good again everything is read at once. */
+  /** Reports a refused token once for each read; when the token is accepted again, everything is read at once. */
   #tokenChanged(): void {
     if (this.#closed) return;
     const refused = this.#around.credential.unauthorizedSince !== undefined;

@@ -99,7 +99,7 @@ function showsAccepted({ spec }: DiscardPass, configuration: ConfigurationItem |
   return configuration?.canRequestDiscard === true && activeIdOf(configuration) === spec.operationId;
 }
 
-/** A discard that shows as accepted is waited for, though nobody can say yet that it is ours. */
+/** Wait for a discard that the service shows as accepted, even if it may not be ours. */
 function cleanup(message: string): Step<ActivationDiscardFacts> {
   const accepted: OwnCondition = { type: 'Accepted', status: 'Unknown', reason: 'CleanupPending', message };
   return { is: 'wait', reason: 'CleanupPending', message, retryInMs: 10_000, conditions: [accepted] };
@@ -144,7 +144,7 @@ function factsOf(
   return atStage(facts, phase, wallMs);
 }
 
-/** The service said no, and shows that a discard of the operation is accepted: what it shows is waited for. */
+/** The service refused the request but shows an accepted discard of the operation: wait for that one. */
 function refused(
   pass: DiscardPass,
   { configuration }: SeenConfiguration,
@@ -199,8 +199,8 @@ const plan: OncePlan<ActivationDiscardSpec, ActivationDiscardFacts, SeenConfigur
     proof: drConfigurationsOf(pass.account.accountId).first,
     committed: (body) => {
       const { operationId, configurationId, phase } = receiptOf(body) ?? {};
-      // A receipt names what was asked for, by the activation or by an operation of its own on the same configuration;
-      // anything else that says yes may come from somebody in between.
+      // A receipt is ours only when it names the activation that was to be discarded, or an operation on the same
+      // configuration. Any other success may be a proxy's.
       const isReceipt = operationId !== undefined && configurationId === pass.spec.configurationId;
       if (operationId !== pass.spec.operationId && !isReceipt) return undefined;
       const facts: ActivationDiscardFacts = {

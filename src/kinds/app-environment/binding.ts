@@ -21,7 +21,7 @@ export type EnvironmentPass = Pass<AppEnvironmentSpec, AppEnvironmentFacts>;
 export type Located =
   | { readonly is: 'found'; readonly item: AppEnvItem; readonly snapshot: Snapshot<AppEnvItem> }
   | { readonly is: 'step'; readonly step: Step<AppEnvironmentFacts> }
-  /** It is proved gone, and so is what a lost call may have done to it. */
+  /** The environment is proved gone, so a lost call can have no effect any more. */
   | { readonly is: 'gone'; readonly step: Step<AppEnvironmentFacts> };
 
 /** Finds the environment and makes sure that it is this resource's to act on. */

@@ -48,7 +48,7 @@ function step(pass: ProtectionPass): Step<DisasterProtectionFacts> {
   const configuration = seen?.item;
   const isLost =
     id !== undefined && configuration === undefined && (!isToEnrol || ofEnvironment(pass, snapshot) === undefined);
-  // Ahead of what else could be said of it: an account that misses it sees again only when it is proved gone.
+  // Prove the loss before anything else: the account stays frozen until the missing configuration is proved gone.
   const unsure = isLost ? unproved(pass, snapshot, id) : undefined;
   if (unsure !== undefined) return unsure;
   const referred = referredTo(pass);
@@ -67,7 +67,7 @@ function step(pass: ProtectionPass): Step<DisasterProtectionFacts> {
   return newPoints(pass, configuration, snapshot.begunAt) ?? keep(pass, configuration);
 }
 
-/** Nothing is bound, or it is to be enrolled anew: takes what is there, or sets it up. */
+/** Binds the configuration that exists, or sets one up. */
 function enrol(pass: ProtectionPass, snapshot: Configurations): Step<DisasterProtectionFacts> {
   const existing = ofEnvironment(pass, snapshot);
   const wanted = pass.spec.enrollment ?? 1;
@@ -129,7 +129,7 @@ function keep(pass: ProtectionPass, configuration: ConfigurationItem): Step<Disa
   return { is: 'wait', reason: 'Preparing', message, note: {}, ...lookingAgain(pass, configuration) };
 }
 
-/** Lists the recovery points where there may be new ones: they come with what the configuration itself shows. */
+/** Reads the recovery points when the configuration shows a change that can mean new ones. */
 function newPoints(
   pass: ProtectionPass,
   configuration: ConfigurationItem,
@@ -148,12 +148,12 @@ function newPoints(
   return { ...readOf(pass, read, since), note };
 }
 
-/** A service that says ready and lists no point is asked again after so long, however slow the polls are. */
+/** How soon to read again when the service says ready but lists no point. */
 const missingPointsMs = 60_000;
 
 /**
- * After how long the points are listed again though the configuration shows nothing new: where it shows no moment, nobody can tell
- * from it; where it says that a recovery would work and no point is known, there is one soon. Undefined where it would show.
+ * How soon to list the points again without a change of the configuration: when it shows no time of the newest point, or
+ * when recovery is ready and no point is known yet. Undefined when a change would show.
  */
 function pointsAgainMs(pass: ProtectionPass, configuration: ConfigurationItem): number | undefined {
   const { pollMs } = pass.account.inEffect;
@@ -166,7 +166,7 @@ function pointsAgainMs(pass: ProtectionPass, configuration: ConfigurationItem): 
 function hasMoved(facts: DisasterProtectionFacts, configuration: ConfigurationItem): boolean {
   const { readiness, generation, activities, standby, warmRecoveryOperationId, nextSnapshotAt } = configuration;
   const newest = activities.toSorted((a, b) => ((a.startedAt ?? '') < (b.startedAt ?? '') ? 1 : -1))[0];
-  // An entry without an id and a beginning cannot be told from others.
+  // An entry without an id and a start time cannot be identified.
   const isTold = newest !== undefined && (newest.operationId ?? newest.startedAt) !== undefined;
   const known = isTold ? facts.operations?.find((row) => isEntryOf(row, newest)) : undefined;
   return (
@@ -186,12 +186,12 @@ function lookingAgain(pass: ProtectionPass, configuration: ConfigurationItem): {
   return again === undefined ? untilOld(pass) : { retryInMs: again, ...untilOld(pass) };
 }
 
-/** While reading fails, older reads than this do not count any more. */
+/** The greatest age of a read that still counts while reads fail. */
 function oldestMs({ account }: ProtectionPass): number {
   return Math.max(300_000, 3 * account.pollMs);
 }
 
-/** While reading fails: to look again when what was read last is too old. */
+/** When to look again while reads fail: as soon as the last one becomes too old. */
 function untilOld(pass: ProtectionPass): { readonly retryInMs?: number } {
   const read = drConfigurationsOf(pass.account.accountId);
   const dueIn = (pass.view.all(read)?.begunAt ?? 0) + oldestMs(pass) - pass.monotonicMs;
@@ -231,7 +231,7 @@ function show(pass: ProtectionPass) {
   const { accountId } = pass.account;
   const appEnvId = environmentOf(pass);
   const source = pass.view.one(drSourcesOf(accountId), appEnvId)?.item;
-  // What can be protected, and where to, is wanted before anything is.
+  // Reads the sources even without a configuration, because status shows what can be protected.
   const facts: DisasterProtectionFacts = {
     ...known,
     ...(source !== undefined && { appEnvId, source: sourceFacts(source) }),
@@ -258,7 +258,7 @@ function show(pass: ProtectionPass) {
   };
 }
 
-/** While a list may be older than what the service answered, the higher generation stays known. */
+/** Keep the higher generation while a list may be older than the service's last answer. */
 function atLeast(
   { memory, notes, monotonicMs, horizonMs }: ProtectionPass,
   facts: DisasterProtectionFacts,

@@ -47,7 +47,7 @@ export function sightOf(
   return snapshot && { snapshot, item: snapshot.items.get(id) };
 }
 
-/** A configuration that is known to be gone: nothing is set up again by itself. */
+/** Stalls on a configuration that is gone: protection is not set up again by itself. */
 export function gone(pass: ProtectionPass, id: string): Step<DisasterProtectionFacts> {
   const { facts } = pass.memory;
   const wipedBy = wiperOf(pass, id) ?? facts.wipedBy;
@@ -56,10 +56,7 @@ export function gone(pass: ProtectionPass, id: string): Step<DisasterProtectionF
   return { ...lost(wipedBy !== undefined, how, (facts.enrollment ?? 1) + 1), remember };
 }
 
-/**
- * What to do until it is known that a configuration which does not show is gone; undefined once it is. That stands in status, so
- * that it is found out once.
- */
+/** The step while a missing configuration is not yet proved gone; undefined once it is. The proof is kept in status. */
 export function unproved(
   pass: ProtectionPass,
   snapshot: Configurations,
@@ -76,7 +73,7 @@ export function unproved(
   return { is: 'again', remember: { facts: known } };
 }
 
-/** The reset that wiped a configuration, as far as one is there and tells. */
+/** The DisasterReset that wiped a configuration, if one exists and says so. */
 function wiperOf(pass: ProtectionPass, id: string): string | undefined {
   const resets = pass.related?.('DisasterReset', id) ?? [];
   return resets.find(({ facts }) => facts['acceptedTime'] !== undefined)?.name;
@@ -93,7 +90,7 @@ function unseen(
   id: string,
   wipedBy: string | undefined,
 ): Step<DisasterProtectionFacts> | undefined {
-  // After a restart nobody knows when it was written: a list may be older than that.
+  // After a restart the time of our write is unknown, so a list may be older than it.
   const missedAt = pass.notes['missedAt'] ?? snapshot.begunAt;
   const wroteAt = pass.wrote?.at ?? missedAt;
   const message = notListed(id);
@@ -108,8 +105,8 @@ function unseen(
 }
 
 /**
- * One that does not show while the account has lost sight of what it owns, so that the list itself may be wrong: it is gone when
- * the list lacks it for longer than a list may lag, and another list, read after that, shows its environment without it.
+ * Proves a loss while the account is frozen, when the list itself may be wrong: the configuration counts as gone when it is
+ * missing for longer than a list may lag and the list of sources, read after that, shows its environment unprotected.
  */
 function unseenBlind(
   pass: ProtectionPass,
@@ -117,7 +114,7 @@ function unseenBlind(
   id: string,
   blind: Extract<Step<DisasterProtectionFacts>, { is: 'wait' }>,
 ): Step<DisasterProtectionFacts> | undefined {
-  // It is told to the account, which sees again when all that it misses is proved so.
+  // Report the proof to the account, which unfreezes when every missing object is proved gone.
   if (pass.notes['provedGone'] !== undefined) return blind;
   const { accountId, pollMs } = pass.account;
   const { reason, message } = blind;
@@ -140,8 +137,8 @@ function unseenBlind(
 }
 
 /**
- * What keeps a resource that remembers nothing from setting a protection up: resets in its namespace name configurations of the
- * environment that are gone, and enrollment was not raised above their number.
+ * Stops a resource without memory from setting up protection again: resets in its namespace wiped configurations of the
+ * environment, and spec.enrollment is not above their number.
  */
 export function lostBefore(
   pass: ProtectionPass,
@@ -156,7 +153,7 @@ export function lostBefore(
   if (first === undefined || (pass.spec.enrollment ?? 1) > count) return undefined;
   const isWiped = first.facts['acceptedTime'] !== undefined;
   const which = `configuration ${first.configurationId} of this environment`;
-  // One that was not accepted, as far as its status tells, may name what never was.
+  // Ignore a reset that was never accepted: it may name a configuration that never existed.
   const how = isWiped
     ? `${first.name} wiped ${which}`
     : `${first.name} names ${which}, which the service does not show (if there never was one of that id, delete the reset)`;

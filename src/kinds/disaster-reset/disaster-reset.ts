@@ -19,7 +19,7 @@ import { atStage } from '../recovery/stages.ts';
 import { needOf } from '../shared/references.ts';
 import { identity, type DisasterResetFacts, type DisasterResetSpec } from './schema.ts';
 
-/** Reads every configuration, since none but the pinned ones may be there. */
+/** Reads all configurations: a reset may be sent only while no other than the pinned ones exist. */
 function look(pass: ResetPass, since: number): Step<DisasterResetFacts> | ResetSubject {
   const { accountId } = pass.account;
   const read = drConfigurationsOf(accountId);
@@ -51,7 +51,7 @@ function untold(pass: ResetPass, seen: ResetSubject): string | undefined {
   return isBegun ? 'whether what the reset is about is gone' : undefined;
 }
 
-/** The service said no. While it cleans up, that means "again later"; otherwise it is the end. */
+/** Interprets a refusal: "later" while the service cleans up, otherwise final. */
 function refused(
   pass: ResetPass,
   seen: ResetSubject,
@@ -62,13 +62,14 @@ function refused(
   const items = pinnedItems(pass, seen);
   const activating = items.some((item) => activationUnderWay(item) !== undefined);
   if (journal === undefined || activating) return undefined;
-  // Judged once per answer: by the time it is sent again, the clean-up may be over. A restart takes the answer for judged.
+  // Interpret each refusal once, because the clean-up may be over at the next look. After a restart it counts as
+  // interpreted.
   const isLater = notes['later'] !== undefined || (facts.stage === cleaning && notes['sentAt'] === undefined);
   if (!isLater) {
     const pending = items.some(({ pendingCleanup }) => cleansUp(pendingCleanup));
     const note = { ...notes, later: 1 };
     if (pending) return { is: 'again', remember: { facts: atStage(facts, cleaning, pass.wallMs) }, note };
-    // It may have ended between the answer and the look: what was refused because of it is asked for once more.
+    // The clean-up may have ended between the refusal and the read, so send once more.
     const isLast = facts.stage !== cleaning || journal.attempt > 1;
     return isLast
       ? undefined
@@ -96,7 +97,7 @@ function follow(pass: ResetPass, seen: ResetSubject): Step<DisasterResetFacts> {
     message,
   });
   if (unsure !== undefined) return unsure;
-  // What was listed while the configuration was still there says nothing of the clean-up after it.
+  // A list from before the configuration was gone does not show the clean-up.
   const since = pass.notes['missedAt'] ?? seen.snapshot.begunAt;
   if (seen.sourcesBegunAt === undefined || seen.sourcesBegunAt < since) {
     return { ...readOf(pass, drSourcesOf(pass.account.accountId), since), note: pass.notes };
@@ -141,7 +142,8 @@ function callOf(pass: ResetPass, { payload = JSON.stringify(bodyOf(pass)) }: Jou
     proof: drConfigurationsOf(account.accountId).first,
     committed: (body: unknown) => {
       const { configurations, destinations } = resetCountsOf(body) ?? {};
-      // Without a count it may come from somebody in between; with none, somebody else was first. What is gone decides.
+      // The answer alone proves nothing: without a count it may be a proxy's, and a count of zero means that somebody else
+      // was first. Wait until the configurations are gone.
       if (configurations === undefined || configurations === 0) return undefined;
       const facts: DisasterResetFacts = {
         ...memory.facts,
@@ -207,7 +209,7 @@ function show(pass: ResetPass) {
 export const disasterReset = defineKind<DisasterResetSpec, DisasterResetFacts>({
   ...identity,
   needs: (spec) => needsOf(environmentNeed(spec)),
-  // The environment as well: a protection that remembers nothing asks which resets were about it.
+  // Keep the environment's id: a protection without memory looks for the resets of its environment.
   claims: (spec) => [
     ...pinnedOf(spec).map(({ configurationId }) => configurationId),
     ...stated(spec.environmentRef?.externalId),

@@ -77,7 +77,7 @@ export function fenceOf(pass: ResetPass, seen: ResetSubject): Step<DisasterReset
   return foreign(pass) ?? others(pass, seen) ?? absent(pass, seen) ?? misnamed(pass, seen) ?? moved(pass, seen);
 }
 
-/** Naming an id is no proof that it is this namespace's: others may share the account. */
+/** An id in the spec does not prove ownership: other namespaces may share the account. */
 function foreign({ spec, account }: ResetPass): Fence | undefined {
   if (spec.environmentRef?.name !== undefined || account.adoption !== 'Never') return undefined;
   return never(

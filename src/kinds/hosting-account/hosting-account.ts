@@ -29,7 +29,7 @@ function accountStep(pass: AccountPass): Step<HostingAccountFacts> {
   if (pass.memory.applied?.generation === generation) {
     return { is: 'ready', message: `the credential opens account ${accountId} at ${endpoint}` };
   }
-  // Values that move by themselves are refreshed with each new spec.
+  // Keep volatile values until the next change of the spec, or status would be written all the time.
   const { intervals: _intervals, budget: _budget, ...facts } = pass.memory.facts;
   return { is: 'again', remember: { applied: { generation, prints: {} }, facts } };
 }
@@ -112,7 +112,7 @@ function accountFacts({ account, view, memory, usage }: AccountPass): HostingAcc
     ...(account.acceptedMissing !== undefined && { acceptedMissing: account.acceptedMissing }),
   };
   const { intervals, budget, ...before } = memory.facts;
-  // These move with the number of resources: they are written anew only together with something that lasts.
+  // These counts change often, so they are written only together with another change.
   if (intervals !== undefined && sameJson(before, lasting)) return { ...lasting, intervals, budget };
   return { ...lasting, intervals: intervalsOf(account), budget: budgetOf(account) };
 }

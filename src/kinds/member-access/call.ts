@@ -1,5 +1,5 @@
 /**
- * Sending the list of a member: what holds it back, what is written down before it goes out, and what an answer tells.
+ * Sends the list of a member's environments: when it waits, what status records before the call, and what the answer means.
  *
  * Why: docs/design/member-access.md
  */
@@ -13,11 +13,11 @@ import type { MemberAccessFacts } from './schema.ts';
 
 /** A list to send. */
 export interface Sending {
-  /** All of the list, at least one: none would mean every environment. */
+  /** The whole list to send. Never empty: an empty list means every environment. */
   readonly target: readonly string[];
   /** Those of it that the spec names. */
   readonly ids: readonly string[];
-  /** It is all that the spec names. */
+  /** True when the list is exactly what the spec names. */
   readonly isWhole: boolean;
 }
 
@@ -37,7 +37,7 @@ export function restrictTo(pass: AccessPass, { target, ids, isWhole }: Sending):
   const call: Call<MemberAccessFacts> = {
     ...callOf(pass, request, target),
     words: `restrict ${spec.externalId} to ${target.join(', ')}`,
-    // An answer that is lost must not make strangers of the ids that we asked for.
+    // Record the ids before the call: after a lost answer they must still count as asked for by us.
     ...(isNew && { journal: { operation: 'restrict', attempt: 1, digest: pass.print(request.body ?? null) } }),
     committed: () => ({
       ...(isWhole && { applied: { generation: subject.generation, prints: {} } }),
@@ -58,7 +58,7 @@ export function openUp(pass: AccessPass, words: string): Call<MemberAccessFacts>
   return { ...callOf(pass, patchMemberEnvAccessToFull(membershipOf(pass)), []), words };
 }
 
-/** Leaves a difference that somebody made in the service: it is only reported, or contested. */
+/** Leaves drift as it is: it is only reported, or contested. */
 export function holdsBack(pass: AccessPass): Step<MemberAccessFacts> | undefined {
   const { spec, contested } = pass;
   if (isEdited(pass)) return undefined;
@@ -74,7 +74,7 @@ export function holdsBack(pass: AccessPass): Step<MemberAccessFacts> | undefined
   return { is: 'stall', reason: 'Contested', message };
 }
 
-/** A list is written over what was read just before, since the service adds to it by itself. */
+/** Read the list right before writing it, because the service adds to it by itself. */
 function stale(pass: AccessPass): Step<MemberAccessFacts> | undefined {
   const read = readAccess(pass);
   const since = Math.max(pass.askedAt, pass.notes['lookSince'] ?? Number.NEGATIVE_INFINITY);

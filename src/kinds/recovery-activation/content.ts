@@ -79,7 +79,7 @@ export function ownOperationId(pass: ActivationPass): string | undefined {
 export function protectionOf({ spec, referred }: ActivationPass) {
   const found = referred('DisasterProtection', spec.protectionRef.name);
   if (found === undefined) return undefined;
-  // The facts of a referred object are those of its kind, read by its own schema.
+  // The kind of the referred object fixes the type of its facts, which its own schema has checked.
   const facts = found.facts as ProtectionFacts;
   return { id: found.id, appEnvId: facts.appEnvId, source: facts.source, operations: facts.operations ?? [] };
 }

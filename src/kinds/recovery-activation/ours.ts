@@ -45,7 +45,7 @@ export function adopted(
   return { id, ownership, journal: undefined, facts: { ...memory.facts, acceptedTime: isoSeconds(wallMs) } };
 }
 
-/** A result is ours when the point, its moment and all names are, and it is not one from before. */
+/** A result is ours when point, cutoff and all names match and it is not an earlier one. */
 function isOurs(pass: ActivationPass, result: Result, source: SeenProtection['source']): boolean {
   return isOfPoint(pass, result) && namesMatch(pass.spec, result, source) === true;
 }
@@ -78,7 +78,9 @@ export function namesMatch(
   return !wanted.createNewApp && target.appName === (source?.appName ?? target.appName);
 }
 
-/** The id of an activation that was not there when the entry was written, with exactly our moment, and that no other resource has. */
+/**
+ * The id of an activation with exactly our cutoff that began after the entry was written and that no other resource claims.
+ */
 export function newOperationId(
   pass: ActivationPass,
   configuration: ConfigurationItem,
@@ -105,7 +107,7 @@ export function mayBeOurs({ spec, memory }: ActivationPass, operation: DrOperati
   const { operationId, kind, cutoffAt } = operation;
   if (endedInVain(operation) || (kind !== undefined && !isActivation(operation))) return false;
   if (cutoffAt !== undefined) return sameMoment(cutoffAt, spec.recoveryPoint.cutoffTime);
-  // What was there before it was sent is somebody else's, unless it shows our moment by now.
+  // An operation from before the call is not ours, unless it shows our cutoff now.
   return operationId === undefined || memory.journal?.create?.excluded.includes(operationId) !== true;
 }
 

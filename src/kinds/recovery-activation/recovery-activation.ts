@@ -42,7 +42,7 @@ function look(pass: ActivationPass, since: number): Step<RecoveryActivationFacts
   }
   const sources = drSourcesOf(pass.account.accountId);
   const listed = pass.view.all(sources);
-  // The names of a result stand with the source: an older list would show what is ours as somebody else's.
+  // The result's names come from the list of sources: an older list would make our result look foreign.
   const isOld = listed !== undefined && listed.begunAt < since && pass.view.problem(sources) === undefined;
   if (isOld && found.configuration.activationResult !== undefined) return readOf(pass, sources, since);
   const read = drPointsOf(pass.account.accountId, configurationId);
@@ -79,7 +79,7 @@ function follow(pass: ActivationPass, seen: SeenProtection): Step<RecoveryActiva
   return vanished(pass, seen);
 }
 
-/** An activation that keeps failing may be discarded after so many steps in a row. */
+/** After so many failed steps in a row an activation may be discarded. */
 const discardAfterSteps = 6;
 
 /** Says what the service does, and how to end an operation that keeps failing. */
@@ -94,7 +94,7 @@ function working(configuration: ConfigurationItem, id: string): string {
     : `${failing}; a discard may be possible: an ActivationDiscard asks for it`;
 }
 
-/** An accepted operation of which nothing shows, while lists may still be older than it. */
+/** True while lists may be too old to show an accepted operation. */
 function unseenYet(
   pass: ActivationPass,
   { snapshot }: SeenProtection,
@@ -213,7 +213,7 @@ function vanished(pass: ActivationPass, seen: SeenProtection): Step<RecoveryActi
   if (unsure !== undefined) return unsure;
   const again = 'the same content is answered with this operation, so to try it again raise spec.attempt';
   const outcome = operation?.outcome === undefined ? '' : `; the service says: ${operation.outcome}; ${again}`;
-  // It may have become live before its configuration went.
+  // The environment may have gone live before its configuration was removed.
   if (seen.configuration === undefined) return ended(pass, { is: 'stall', reason: 'UnknownState', message });
   return ended(pass, { is: 'stall', reason: 'OperationFailed', message: `${message}${outcome}` });
 }

@@ -82,7 +82,7 @@ function fence(
   return busy(configuration, journal);
 }
 
-/** Nothing says until when a validation is wanted: in doubt and without its protection, it ends when no call of it can arrive any more. */
+/** A validation has no validUntil: in doubt and without its protection it ends when none of its calls can arrive any more. */
 function leftAlone({
   spec,
   memory,
@@ -286,7 +286,7 @@ export const recoveryValidation = defineKind<RecoveryValidationSpec, RecoveryVal
   needs: (spec) => needsOf(protectionNeed(spec)),
   finished: ({ finishedTime }) => finishedTime !== undefined,
   answered: isAnswered,
-  // The protection asks which of them is in doubt, since an edit would end it.
+  // The protection waits for validations in doubt, because an edit would end them.
   made: ({ configurationId }) => (configurationId === undefined ? [] : [configurationId]),
   always: ['Accepted', 'Succeeded', 'Scheduled'],
   step: (pass) => stepOnce(plan, pass),

@@ -1,4 +1,4 @@
-/** A validation that the service lists and does not show the end of: it is waited for, and not for good. */
+/** Waits for a validation whose end the service does not show, but not for ever. */
 import type { Step } from '../../engine/kind/contract/step.ts';
 import type { Snapshot } from '../../engine/ports.ts';
 import type { ConfigurationItem, DrOperation } from '../../hosting/requests.ts';

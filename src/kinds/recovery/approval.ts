@@ -37,8 +37,8 @@ export function notYet(reason: Reason, message: string): Fence {
 }
 
 /**
- * Whether the operator lacks the power for this object: it was not given, or the object is older than this process. What was
- * written down was begun by a process that had the power, and goes on.
+ * True if the operator may not send this request: the flag is not set, or the object is older than this process. A
+ * journalled request goes on, because the process that began it was allowed to.
  */
 export function powerless<Spec, Facts>(
   { powers, subject, memory }: Pass<Spec, Facts>,
@@ -61,7 +61,7 @@ export function unreferred<Spec, Facts>(
   validUntil: string | undefined,
 ): Fence | undefined {
   if (pass.referred(kind, name) !== undefined) return undefined;
-  // Nothing needs to be read of the service for it: its clock is one of three.
+  // No read of the service is needed for it: the service's clock is only one of three.
   const unread = { begunAt: pass.monotonicMs, dateMs: undefined };
   const late = validUntil === undefined ? undefined : expired(pass, unread, validUntil);
   if (late?.final === true) return late;

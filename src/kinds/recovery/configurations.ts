@@ -77,7 +77,7 @@ export function activeOf(configuration: ConfigurationItem): DrOperation | undefi
 export function activationUnderWay(configuration: ConfigurationItem): DrOperation | undefined {
   const active = activeOf(configuration);
   if (active === undefined || !isActivation(active)) return undefined;
-  // A settled standby may show the moment that it has received: by that alone it is no activation.
+  // A settled standby may show a cutoff too, so a cutoff alone does not make it an activation.
   const isStandby = active.kind === undefined && isSettledStandby(configuration);
   return isStandby ? undefined : active;
 }
@@ -112,7 +112,7 @@ export function isActivation({ kind, cutoffAt }: Pick<DrOperation, 'kind' | 'cut
   return kind === undefined ? cutoffAt !== undefined : /activat/i.test(kind);
 }
 
-/** True for an operation that ended and brought nothing to life. */
+/** True for an operation that ended without a live environment. */
 export function endedInVain({ endedAt, outcome }: DrOperation): boolean {
   return endedAt !== undefined && outcome !== undefined && /^(failed|discarded|superseded|cancell?ed)$/i.test(outcome);
 }
@@ -134,7 +134,7 @@ interface ShownCleanup {
   readonly retentionPending?: boolean | undefined;
 }
 
-/** The clean-up after a validation for status; that the service has looked once more is no news. */
+/** The clean-up after a validation for status, without the time of the service's last check, which changes all the time. */
 export function cleanupFacts(
   now: DrOperation['validationCleanup'],
   before: ShownCleanup | undefined,

@@ -135,7 +135,7 @@ function installed(
       : boundTo<SolutionInstallationSpec, SolutionInstallationFacts>(pass, id, memory.ownership ?? 'Created');
   const components = merged(memory.facts.components ?? [], result.components);
   const postInstallNote = result.postInstallNote ?? memory.facts.postInstallNote;
-  // An image that did not go along, or after some components were made with another one, is as little known as before.
+  // The answer proves nothing about an image that was not sent, or that only some components got.
   const before = memory.applied?.prints[agentImage];
   const isUnset = inputs['agentImage'] === undefined || memory.facts.complete === false;
   const unsent = isUnset && before !== undefined ? { [agentImage]: before } : {};
@@ -176,7 +176,7 @@ function appliedPartly(pass: SolutionPass): Memory<SolutionInstallationFacts>['a
   return { generation: applied?.generation ?? -1, prints: { ...applied?.prints, [agentImage]: image } };
 }
 
-/** A no to what goes under the id of an installation: nothing has to be looked for, but an upgrade may have been carried out. */
+/** A refusal of a request with an installation id: nothing new was made, but an upgrade may have been carried out. */
 function saidNo(pass: SolutionPass, refusal: Refusal, words: string): Verdict<SolutionInstallationFacts> | undefined {
   const { id } = pass.memory;
   if (id === undefined || (refusal.is !== 'notFound' && refusal.is !== 'conflict')) return undefined;
@@ -192,7 +192,7 @@ export function overAt(
   return { monotonic: journalSeen.monotonic + ms, inWords: new Date(journalSeen.wall + ms).toISOString() };
 }
 
-/** The answer to the first call was lost: only a world without a trace of it allows another. */
+/** After a lost first call, sends another only when nothing in the service looks like its effect. */
 export function resolveDoubt(pass: SolutionPass, entry: JournalEntry): Step<SolutionInstallationFacts> {
   const { journalSeen, monotonicMs, spec } = pass;
   const apps = appsOf(pass.account.accountId);

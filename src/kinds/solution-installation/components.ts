@@ -1,8 +1,8 @@
 /**
- * The components of an installation: which apps may be some of it, how answers about them add up, and whether they are there.
+ * The components of an installation: which apps may belong to it, how answers are merged, and whether they exist.
  *
- * Nothing lists installations, and what their apps are called is not shown; so an app is taken for a component rather once too
- * often than once too seldom, unless another resource is known to have made it.
+ * The interface neither lists installations nor states how their apps are named, so any app of a fitting name counts as a
+ * component unless another resource made it.
  */
 import type { Pass } from '../../engine/kind/contract/pass.ts';
 import { definedOf } from '../../engine/kind/planner/plan.ts';
@@ -72,7 +72,7 @@ function completedOne(pass: SolutionPass, component: Component, taken: ReadonlyS
   const shown = component.appEnvId === undefined ? undefined : view.one(list, component.appEnvId)?.item;
   const appId = component.appId ?? shown?.appId;
   if (appId === undefined) return component;
-  // Parallel lists of ids say nothing of what belongs together; the environment itself does.
+  // Take the app from the environment itself: parallel lists of ids do not say which belong together.
   const isItsOwn = component.appEnvId !== undefined && (shown === undefined || shown.appId === appId);
   const appEnvId = isItsOwn ? component.appEnvId : onlyEnvironment(pass, appId);
   const name = component.name ?? nameOf(pass, appId, taken);
@@ -127,7 +127,7 @@ function missingApp(
   if (appId === undefined) return undefined;
   if (seen === undefined) return readOf(pass, apps, Number.NEGATIVE_INFINITY);
   if (seen.item !== undefined || isOlder(pass, seen.snapshot)) return undefined;
-  // Each component is missed since a time of its own.
+  // Note for each component since when it is missing.
   const missedAt = pass.notes[appId];
   const own = { ...pass, notes: missedAt === undefined ? {} : { missedAt } };
   const noun = `app of component ${name ?? ''}:`;
@@ -237,7 +237,7 @@ export function awaitDeployments(pass: SolutionPass): Step<SolutionInstallationF
   return undefined;
 }
 
-/** Reads the lists that show what an installation makes, where they were not read yet: looked at without waiting for any item. */
+/** Asks for the lists that show an installation's apps and environments, where they were not read yet. */
 export function unread(pass: SolutionPass): Step<SolutionInstallationFacts> | undefined {
   const { accountId } = pass.account;
   const isUnread = (list: Read) => pass.view.one(list, pass.subject.uid) === undefined;

@@ -1,7 +1,7 @@
 /**
- * Loads the cluster and the user with client-node, and puts right what it leaves open: of two entries of one name in several files
- * the first counts, as for kubectl; `tokenFile`, `as-uid`, `as-groups` and a plugin's path relative to its file are kept; a plugin
- * is told what it was promised (`KUBERNETES_EXEC_INFO`). A mistake is told by file and field, without a word of what stands there.
+ * Loads the cluster and the user with client-node, and adds what it lacks: the first of two entries of one name counts, as
+ * for kubectl; `tokenFile`, `as-uid`, `as-groups` and a plugin's relative path work; a plugin gets `KUBERNETES_EXEC_INFO`.
+ * Errors name file and field, never the content.
  */
 import { access, readFile } from 'node:fs/promises';
 import { delimiter, dirname, isAbsolute, join } from 'node:path';
@@ -22,7 +22,7 @@ export interface CredentialsOptions {
   readonly kubeconfig?: string;
   /** A context of the kubeconfig other than its current one. */
   readonly context?: string;
-  /** What stands before the path of a pod's service account; only tests say so. */
+  /** A folder before the path of a pod's service account; only tests set it. */
   readonly podRoot?: string;
 }
 
@@ -164,7 +164,7 @@ function choose(
   };
 }
 
-/** The user with what client-node does not read. */
+/** Adds the fields of the user that client-node does not read. */
 function completed({ token, ...user }: User, { user: entry, folder }: Entry, cluster: Cluster): User {
   const { tokenFile, exec } = entry;
   const absolute = (path: string): string => (isAbsolute(path) ? path : join(folder, path));

@@ -62,7 +62,7 @@ export async function findCredentials(options: CredentialsOptions): Promise<Kube
 
 /** A configuration that can be asked for its credential. */
 interface Source extends KubeConfiguration {
-  /** Whether its credential comes from a program or an issuer, and not from files. */
+  /** True if the credential comes from a plugin or an identity provider, not from files. */
   readonly isAsked: boolean;
   /** What client-node would send with a request now; throws a `CredentialsError`. */
   show(): Promise<KubeAccess>;

@@ -107,7 +107,8 @@ export class LeaseElection implements Leadership {
         waitMs = Math.min(waitMs, await this.#round());
         this.#complain(undefined);
       } catch (error) {
-        // Nobody knows whether the last write arrived: read before writing again, soon if our term ends or somebody was first.
+        // The last write may or may not have arrived: read before writing again, soon if our term ends or somebody was
+        // first.
         this.#own = undefined;
         const raced = error instanceof KubeError && (error.reason === 'conflict' || error.reason === 'exists');
         if (raced || this.#leading) waitMs /= 10;

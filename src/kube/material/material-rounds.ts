@@ -1,5 +1,5 @@
 /**
- * Reads Secrets and ConfigMaps in use again every minute, for operators that may not watch them.
+ * Rereads the Secrets and ConfigMaps in use every minute, for operators that may not watch them.
  *
  * Guarantees: a change, creation or deletion is noticed within one round; an object that nobody uses any more is not read.
  */
@@ -52,7 +52,9 @@ export class MaterialRounds {
     this.#cancel();
   }
 
-  /** Remembers the first version that was read. A newer one that another user reads is still news to the earlier users. */
+  /**
+   * Remembers the first version that was read. A newer one read for another object must still be reported to earlier users.
+   */
   read(key: string, asked: Asked, version: string | undefined): void {
     if (!this.#known.has(key)) this.#known.set(key, { asked, version });
   }

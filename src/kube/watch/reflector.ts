@@ -112,7 +112,7 @@ export class Reflector implements Cache {
     return this.#problem;
   }
 
-  /** Somebody else noticed that the cluster was restored: lists, and emits every object again whatever its version. */
+  /** The cluster was restored, as another watch noticed: lists again and emits every object. */
   rewound(): void {
     this.#rewinds += 1;
     this.#listBecause = 'rewind';

@@ -3,7 +3,7 @@ export class CannotStart extends Error {
   override readonly name = 'CannotStart';
 }
 
-/** What went wrong, in one line, whatever was thrown. */
+/** The message of anything thrown, in one line. */
 export function reasonOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   const cause = error.cause instanceof Error ? `: ${reasonOf(error.cause)}` : '';

@@ -35,7 +35,7 @@ export interface OperationMoment {
   readonly source?: ConfigurationRecord['source'];
 }
 
-/** The outcome of nothing: the configuration as it was. */
+/** An outcome without changes. */
 export function unchanged(configuration: ConfigurationRecord): OperationOutcome {
   return { configuration, happenings: [] };
 }
@@ -84,7 +84,7 @@ export function countsFailedSteps(phase: Phase): boolean {
   return phase === 'promoting' || phase === 'starting';
 }
 
-/** Journals a new operation; who holds the configuration's lock is the caller's to say. */
+/** Adds a new operation to the journal; the caller decides whether it takes the lock. */
 export function begin(
   configuration: ConfigurationRecord,
   begun: { readonly operationId: string; readonly kind: OperationKind; readonly now: number; readonly pinned?: Pinned },

@@ -23,7 +23,7 @@ export const logs = {
   requests: { items: [], last: 0, longest: 1000 },
 };
 
-/** What the ledger told of alerts, operations and standbys: the strips and lanes are drawn from it. */
+/** Ledger lines of alerts, operations and standbys, from which strips and lanes are drawn. */
 export const states = new Map();
 export const phases = new Map();
 export const applied = new Map();
