@@ -1,8 +1,8 @@
 /**
  * The engine: watches objects, decides what is next for each, and does it.
  *
- * Guarantees: one pass per object at a time; every change of an object, of what it refers to, of a Secret it uses or of what
- * the service shows of it leads to a pass; nothing is acted on that is older than our own last write.
+ * Guarantees: one reconcile per object at a time; every change of an object, its references, its Secrets or its state in
+ * the service leads to a reconcile; no decision is made on a version older than our own last write.
  */
 import { withoutUnshown } from './kind/planner/planner.ts';
 import { sameJson } from '../base/json.ts';

@@ -1,5 +1,5 @@
 /**
- * What the engine needs from the world, as interfaces that the engine owns.
+ * The interfaces through which the engine reaches the world.
  *
  * `hosting` and `kube` implement them, `main` puts them together, and tests pass small objects. Nothing here does I/O.
  */

@@ -36,7 +36,7 @@ export interface SandboxCluster {
   readonly apply: (manifest: Manifest) => Promise<void>;
   /** The objects of a kind in all namespaces. */
   readonly list: (groupVersion: string, plural: string) => Promise<readonly unknown[]>;
-  /** What a group serves; nothing when there is no such group. */
+  /** The resources of an API group; empty when there is no such group. */
   readonly served: (groupVersion: string) => Promise<readonly Served[]>;
   /** Waits until the API server serves every one of these CustomResourceDefinitions. */
   readonly established: (names: readonly string[]) => Promise<void>;

@@ -84,7 +84,7 @@ describe('while Kubernetes does not answer', () => {
     expect(log.lines.map(({ level, message }) => `${level} ${message}`)).toEqual([
       'warn Kubernetes does not answer: no answer',
       'warn Kubernetes refuses the operator: no',
-      'info Kubernetes refuses the operator nothing any more',
+      'info Kubernetes accepts the operator again',
       'info Kubernetes answers again',
     ]);
   });

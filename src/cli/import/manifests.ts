@@ -182,7 +182,7 @@ function wordOf(words: Readonly<Record<string, string>>, theirs: string): string
   return Object.entries(words).find(([, word]) => word === theirs)?.[0] ?? theirs;
 }
 
-/** A spec whose closed choices are any text yet: the definitions check them. */
+/** A spec whose enum fields may be any text; the definitions check them later. */
 type Loose<Spec> = {
   readonly [Field in keyof Spec]: Spec[Field] extends string | undefined ? string | undefined : Spec[Field];
 };

@@ -41,7 +41,7 @@ export interface OperatorOptions {
   readonly horizonMs: number;
   /** How long a call that changes something may take before it counts as lost. */
   readonly callMs: number;
-  /** How often an account is read that does not say. */
+  /** The default poll interval, for accounts without spec.pollSeconds. */
   readonly pollMs: number;
   readonly workers: number;
 }

@@ -75,7 +75,7 @@ export interface AccountsOptions {
   readonly operatorNamespace: string;
   readonly labelsOf: (namespace: string) => Readonly<Record<string, string>> | undefined;
   readonly readOnly: boolean;
-  /** How often an account is read that does not say. */
+  /** The default poll interval, for accounts without spec.pollSeconds. */
   readonly pollMs: number;
 }
 
@@ -86,7 +86,7 @@ export class Accounts {
   readonly #last = new Map<string, { readonly settings: ServiceSettings; readonly goneAt: number | undefined }>();
   /** Services that were closed and may still have calls under way. */
   readonly #ending = new Set<Promise<void>>();
-  /** Why an account could not be opened when that was tried last. */
+  /** Why the last attempt to open an account failed. */
   readonly #closed = new Map<string, Closed>();
 
   constructor(options: AccountsOptions) {
@@ -107,7 +107,7 @@ export class Accounts {
     return this.#sessions;
   }
 
-  /** Why an account is not open, where that was tried. */
+  /** Why an account is not open; undefined if opening it was not tried. */
   whyClosed(key: string): Closed | undefined {
     return this.#closed.get(key);
   }

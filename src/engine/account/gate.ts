@@ -17,7 +17,7 @@ import type { Service } from '../ports.ts';
 import { urgencies, type WorkQueue } from '../queue/work-queue.ts';
 import { Visibility, type Owned } from './visibility.ts';
 
-/** An account counts its users this long after a change, once for all changes until then. */
+/** The delay after which an account recounts its users, once for all changes until then. */
 const recountMs = 30_000;
 /** A pause of the service from this length on is reported in the account's status. */
 const longPauseMs = 30_000;
@@ -33,7 +33,7 @@ const passing: ReadonlySet<string> = new Set<Reason>([
   'Paused',
 ]);
 
-/** What is shared with the engine. */
+/** The parts that are shared with the engine. */
 export interface GateParts {
   readonly objects: ObjectIndex;
   readonly accounts: Accounts;

@@ -1,4 +1,4 @@
-/** What an account is opened with: its spec, and the Secrets that this names. */
+/** The settings that an account is opened with: its spec, and the Secrets named there. */
 import { type Json, isRecord } from '../../base/json.ts';
 import type { AllowedNamespaces } from './allowed-namespaces.ts';
 import { storedInWords, type Stored } from '../objects/object-index.ts';
@@ -28,11 +28,11 @@ export interface Closed {
 export interface SettingsSources {
   readonly material: Material;
   readonly operatorNamespace: string;
-  /** How often an account is read that does not say. */
+  /** The default poll interval, for accounts without spec.pollSeconds. */
   readonly pollMs: number;
 }
 
-/** What a Secret says that an account names, together with the account's own spec. */
+/** The settings from an account's spec and one of its Secrets. */
 export async function settingsOf(
   stored: Stored,
   name: string,

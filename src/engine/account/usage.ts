@@ -1,7 +1,7 @@
 /**
- * What an account is used for: how many resources it has, and what in the service carries our mark without a resource.
+ * The usage of an account: how many resources it has, and orphans, objects of the service that carry our mark without a resource.
  *
- * Nothing is read for it: only lists that some resource looks at are searched. Only a mark made with our key counts. An
+ * Only lists that some resource already polls are searched. Only a mark made with our key counts. An
  * object is an orphan only if it still has no resource one horizon after it was first seen, since lists lag and a resource
  * may be about to learn its id.
  */

@@ -37,15 +37,15 @@ const notLeadingMs = 2_000;
 /** After this long an object asks again for a lock that another one holds. */
 const lockedMs = 200;
 
-/** How performing a call ended for the reconcile. */
+/** The result of a call for the reconcile. */
 export type Performed =
   /** Ask the kind again: the context has learned something. */
   | { readonly is: 'on' }
-  /** Say this; with `againInMs` nothing was done, and it is tried again then. */
+  /** End with this verdict; with `againInMs` nothing was done, and the call is tried again then. */
   | { readonly is: 'said'; readonly verdict: Verdict<unknown>; readonly againInMs: number | undefined }
   /** Somebody else wrote the object first. */
   | { readonly is: 'overtaken' }
-  /** Nothing was sent, for a reason of our own: come back without a word in status. */
+  /** Nothing was sent, for a reason of our own: try again later without a change of status. */
   | { readonly is: 'quiet'; readonly againInMs: number };
 
 /** Performs one call. Create one for each decision. */
@@ -198,7 +198,7 @@ export class OutgoingCall {
     this.#isLate = clock.monotonic() > this.#deadline - answerMs || clock.wall() > latestWallMs;
     if (this.#isLate) return 'waited too long in the queue';
     if (this.#call.confirm !== 'live' || this.#context.stillWants(this.#pass, this.#call)) return undefined;
-    return 'what it was decided on is no longer so';
+    return 'the state that it was decided on has changed';
   }
 
   /** Removes the journal entry of a call that was not sent. */
@@ -212,7 +212,7 @@ export class OutgoingCall {
     return isWritten ? { is: 'quiet', againInMs: reopenedMs } : { is: 'overtaken' };
   }
 
-  /** Keeps the call with this fingerprint, or the next one whatever it is, back for a growing pause; says why. */
+  /** Starts a growing backoff for the call with this digest, or for the next call when it is unknown. */
   #backOff(verdict: Verdict<unknown>, digest: string | undefined): Performed {
     const { parts, inProcess } = this.#context;
     const wishMs = verdict.is === 'wait' ? (verdict.retryInMs ?? 0) : 0;
@@ -221,7 +221,7 @@ export class OutgoingCall {
     return { is: 'said', verdict, againInMs: pauseMs };
   }
 
-  /** Takes what the outcome means into the context: done, in doubt, or refused. */
+  /** Applies the outcome to the context: done, in doubt, or refused. */
   async #interpret(before: Partial<Memory<unknown>>, outcome: Outcome): Promise<Performed> {
     const context = this.#context;
     const { inProcess } = context;
@@ -249,7 +249,7 @@ export class OutgoingCall {
     if (call.corrects !== undefined && mayBeDone) correctedPerhaps(inProcess, generation, call.corrects, now);
     if (meaning.is === 'doubt') {
       inProcess.askedAt = now;
-      // Should the journal entry not stand, the call is begun anew, under another id.
+      // Back off the digest of the journal entry: if the entry falls, the call is built anew.
       const begun = call.resumes === true ? context.memory.journal?.digest : undefined;
       if (meaning.refused !== undefined)
         refused(inProcess, { digest: begun ?? this.#digest, at: now, verdict: meaning.refused });
@@ -290,7 +290,7 @@ export class OutgoingCall {
     return kept;
   }
 
-  /** What was remembered before the call, of everything that counts only while it is under way. */
+  /** The earlier values of what `meanwhile` replaces. */
   #rememberedBefore(): Partial<Memory<unknown>> {
     const names = Object.keys(this.#call.meanwhile ?? {}) as (keyof Memory<unknown>)[];
     const { memory } = this.#context;
@@ -309,13 +309,13 @@ export async function begin(
   const held = heldBack(inProcess, intent.digest, pass.monotonicMs);
   if (held !== undefined) return { is: 'said', verdict: held.verdict, againInMs: held.until - pass.monotonicMs };
   if (parts.leadership.mayAct() !== undefined) return { is: 'quiet', againInMs: notLeadingMs };
-  // What is known of the object stands there before anything is sent, and not only afterwards.
+  // Write the known conditions before the call, not only afterwards.
   const own = stored.kind.show(pass).conditions;
   const isEntered = await enter(context, pass, intent, { reason: 'Requesting', message: words, own });
   return isEntered ? { is: 'on' } : { is: 'overtaken' };
 }
 
-/** What the first status of an object says while an entry is made. */
+/** The first conditions of an object, written together with a journal entry. */
 interface FirstWords {
   readonly reason: 'Creating' | 'Requesting';
   readonly message: string;

@@ -3,7 +3,7 @@ import type { Outcome } from '../ports.ts';
 /** The interface's names of fields, each with its place in the spec. */
 export type InterfaceWords = Readonly<Record<string, string>>;
 
-/** The same outcome, whose message names fields by their places in the spec: nobody looks for the interface's names there. */
+/** Translates the interface's field names in an outcome's message to paths of the spec. */
 export function inSpecWords(outcome: Outcome, words: InterfaceWords = {}): Outcome {
   const names = Object.keys(words).toSorted((a, b) => b.length - a.length);
   if (outcome.is === 'committed' || names.length === 0) return outcome;

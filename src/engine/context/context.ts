@@ -66,7 +66,7 @@ export class ReconcileContext implements ReadableContext {
     return this.parts.accounts.session(this.stored.account);
   }
 
-  /** Adds to what the next write of status states. */
+  /** Adds to the memory that the next status write stores. */
   remember(learned: Partial<Memory<unknown>> | undefined): void {
     if (learned === undefined) return;
     this.status = { ...this.status, memory: { ...this.status.memory, ...learned } };
@@ -88,7 +88,7 @@ export class ReconcileContext implements ReadableContext {
    */
   serviceFor({ account }: Pass<unknown, unknown>, call: Call<unknown>): Service | Closed | undefined {
     const { session } = this;
-    // One that was opened anew is used for nothing before it has shown that it sees the account.
+    // A reopened service is not used before a read has proved that its token sees the account.
     if (session?.admission?.admitted !== true) return undefined;
     const { endpoint, accountId, managementPolicy } = this.parts.accounts.view(session);
     const isSame =
@@ -204,7 +204,8 @@ export class ReconcileContext implements ReadableContext {
 
   /**
    * Ends the reconcile with a verdict: writes the whole set of conditions, publishes what changed, keeps polling what was
-   * looked at, and says when to look again. Without a pass the object was not read, and the observed part of status stays.
+   * read, and returns when to reconcile again. Without a pass the object was not read, and the observed part of status
+   * stays.
    */
   async conclude(verdict: Verdict<unknown>, pass?: Pass<unknown, unknown>, wouldDo?: string): Promise<Ended> {
     if (this.memory.journal === undefined) this.unreserve();

@@ -26,11 +26,11 @@ export function withDoubt(context: ReadableContext, verdict: Verdict<unknown>): 
   if (journal.requestId !== undefined) return verdict;
   const { operation, startedAt } = journal;
   const until = arrivesUntil(context, journal);
-  const doubt = `the answer to the call "${operation}" of ${startedAt} was lost: it is not repeated before ${until}, nor before it is known what it did`;
+  const doubt = `the answer to the call "${operation}" of ${startedAt} was lost: it is not repeated before ${until}, nor before its effect is known`;
   return { ...verdict, message: `${verdict.message}; ${doubt}` };
 }
 
-/** Until when a call that was written down may still arrive, as it stands in messages. */
+/** Until when a journalled call may still arrive, as text for messages. */
 export function arrivesUntil({ parts, inProcess }: ReadableContext, journal: JournalEntry): string {
   const { clock, settings } = parts;
   const seen = seenJournal(inProcess, journal, { monotonic: clock.monotonic(), wall: clock.wall() });

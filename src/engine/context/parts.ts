@@ -41,7 +41,7 @@ export interface EngineOptions {
     readonly horizonMs: number;
     /** How long a call that changes something may take, its wait for the budget included, before it counts as lost. */
     readonly callMs: number;
-    /** How often an account is read that does not say. */
+    /** The default poll interval, for accounts without spec.pollSeconds. */
     readonly pollMs: number;
     readonly workers: number;
     readonly readOnly: boolean;

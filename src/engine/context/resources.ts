@@ -10,7 +10,7 @@ import { annotations, finalizer, inWords } from '../objects/names.ts';
 import type { KubeObject, Material, Service } from '../ports.ts';
 import type { Secret } from '../../base/secret.ts';
 
-/** What an object needs to be worked on: its account's session, and the Secrets, ConfigMaps and objects that its spec names. */
+/** The resources of an object: its account's session, and the Secrets, ConfigMaps and objects that its spec names. */
 export interface Resources {
   readonly session: Session;
   readonly secrets: ReadonlyMap<string, Secret>;

@@ -41,7 +41,7 @@ function replaced(
 
 /** Starts the backoff after a failed call. */
 export function failed(inProcess: InProcess, failedCall: Omit<FailedCall, 'isNo' | 'until'>, pauseMs: number): void {
-  // What the verdict remembers was written when it was said first.
+  // The verdict's memory was written the first time.
   const { remember: _remembered, note: _noted, ...verdict } = failedCall.verdict;
   inProcess.failedCall = { ...failedCall, verdict, isNo: false, until: failedCall.at + pauseMs };
   inProcess.failures += 1;

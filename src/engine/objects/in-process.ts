@@ -36,11 +36,11 @@ export interface InProcess {
   journalSeen: { readonly entry: string; readonly monotonic: number; readonly wall: number } | undefined;
   /** The open journal entry as written last. It counts even when somebody wipes the status. */
   journal: JournalEntry | undefined;
-  /** What an answer told and status does not carry yet. It counts even when the reconcile fails meanwhile. */
+  /** The part of an answer that is not in status yet. It is kept even if the reconcile fails. */
   unwritten: Partial<Memory<unknown>> | undefined;
   /** When the object first asked for the read that it waits for. */
   askedAt: number | undefined;
-  /** Since when this process knows the object; undefined once it has sent something for it or finished with it. */
+  /** Since when this process knows the object; undefined once it has sent or concluded something for it. */
   newSince: number | undefined;
   /** True when the last reconcile read the service; one that waits for something else does not. */
   looks: boolean;

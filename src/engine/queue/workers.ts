@@ -8,14 +8,14 @@ import type { Clock } from '../../base/clock.ts';
 import { KubeError, type Log, type Metrics, type Troubles } from '../ports.ts';
 import { urgencies, type QueueUrgency, type WorkQueue } from './work-queue.ts';
 
-/** How a reconcile ended, for the queue. */
+/** The result of a reconcile for the queue. */
 export type Ended =
   | { readonly is: 'settled'; readonly againInMs: number | undefined }
   /** The next call failed; it is sent again after a pause. */
   | { readonly is: 'failing'; readonly againInMs: number }
-  /** Somebody else wrote first: what they wrote is on its way, and wakes. */
+  /** Somebody else wrote first: their change arrives by the watch. */
   | { readonly is: 'overtaken' }
-  /** Nothing was done and nothing is said. */
+  /** Nothing was done, and status stays as it is. */
   | { readonly is: 'quiet'; readonly againInMs: number }
   | { readonly is: 'gone' };
 
@@ -36,7 +36,7 @@ export interface WorkersOptions {
 export class Workers {
   readonly #options: WorkersOptions;
   readonly #working = new Set<Promise<void>>();
-  /** Those who wait for a worker. */
+  /** Keys and calls that wait for a worker. */
   readonly #entering: (() => void)[] = [];
   #free = 0;
   #taking: Promise<void> = Promise.resolve();

@@ -191,7 +191,7 @@ export class Steps {
     const message =
       doubt === undefined
         ? `waiting for ${step.read.first.endpoint}`
-        : `a call was sent and its answer was lost, so that it may still arrive until ${arrivesUntil(context, doubt)}; waiting for a read of the service that shows what it did`;
+        : `a call was sent and its answer was lost, so that it may still arrive until ${arrivesUntil(context, doubt)}; waiting for a read of the service that shows its effect`;
     const reason = doubt === undefined ? 'ReadingService' : 'InDoubt';
     return context.conclude({ is: 'wait', reason, message, retryInMs: quietReadMs });
   }

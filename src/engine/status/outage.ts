@@ -15,7 +15,7 @@ const askAgainMs = 10_000;
 
 const words = {
   silent: { begins: 'Kubernetes does not answer', ends: 'Kubernetes answers again' },
-  refusing: { begins: 'Kubernetes refuses the operator', ends: 'Kubernetes refuses the operator nothing any more' },
+  refusing: { begins: 'Kubernetes refuses the operator', ends: 'Kubernetes accepts the operator again' },
 } as const;
 
 export class Outage implements Troubles {

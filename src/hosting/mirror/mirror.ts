@@ -225,11 +225,11 @@ export class Mirror {
     const urgency = isWanted(reading) ? 'edit' : reading.snapshot === undefined ? 'wait' : 'drift';
     const listed = await fullList(reading.read, (request) => this.#around.ask(request, urgency), reading.digest).catch(
       (cause: unknown): Listed<unknown> => {
-        this.#around.log.error({ err: cause, read: reading.read.key }, 'a read failed by a bug');
+        this.#around.log.error({ err: cause, read: reading.read.key }, 'bug: a read threw');
         return {
           complete: false,
           why: 'malformed',
-          message: 'reading failed by a bug',
+          message: 'the operator failed by a bug of its own',
           pages: 1,
           retryAfterMs: undefined,
         };
@@ -238,7 +238,7 @@ export class Mirror {
     try {
       this.#ended(reading, begunAt, listed);
     } catch (cause) {
-      this.#around.log.error({ err: cause, read: reading.read.key }, 'hearing of a read failed');
+      this.#around.log.error({ err: cause, read: reading.read.key }, 'bug: a listener of the mirror threw');
     }
   }
 

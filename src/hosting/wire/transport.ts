@@ -173,7 +173,7 @@ async function carried(
       return no;
     } catch (cause) {
       bug = { cause };
-      return 'asking whether it may be sent failed';
+      return 'the check right before sending failed';
     }
   };
   const outcome = await new Promise<WireResponse | WireFailure>((resolve) => {

@@ -59,7 +59,7 @@ function fence(
   }
   const late = expired(pass, snapshot, validUntil);
   if (late?.final === true && wasSent(pass) && showsAccepted(pass, configuration)) {
-    return cleanup(`${late.message}, and the service shows a discard as accepted; it is watched what comes of it`);
+    return cleanup(`${late.message}, and the service shows a discard as accepted; waiting for its result`);
   }
   if (late !== undefined) return late;
   if (configuration === undefined) {
@@ -193,7 +193,7 @@ const plan: OncePlan<ActivationDiscardSpec, ActivationDiscardFacts, SeenConfigur
   },
   words: ({ spec }) => `discard activation ${spec.operationId}`,
   call: (pass, { payload = JSON.stringify(bodyOf(pass)) }) => ({
-    // The entry was compared with the spec before.
+    // The caller has checked that the journal entry fits the spec.
     request: postDisasterReadinessDiscardActivation(JSON.parse(payload) as Discarding),
     credential: 'dangerous',
     proof: drConfigurationsOf(pass.account.accountId).first,

@@ -159,7 +159,7 @@ function power(pass: EnvironmentPass, item: AppEnvItem, way: 'start' | 'stop'): 
       note: (at) => ({ calledAt: at, ...(updatedAtMs !== undefined && { updatedAtBefore: updatedAtMs }) }),
       refused: (refusal) => {
         if (refusal.is === 'inDoubt') {
-          const message = `${way} environment "${item.name}": the answer was lost; what came of it is looked at before it is sent again`;
+          const message = `${way} environment "${item.name}": the answer was lost; its effect is read before it is sent again`;
           const note = { ...pass.notes, lookSince: pass.monotonicMs + 1 };
           return { is: 'wait', reason: 'InDoubt', message, retryInMs: 1_000, note };
         }

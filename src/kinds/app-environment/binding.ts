@@ -1,5 +1,5 @@
 /**
- * Which environment of the service an AppEnvironment means, and whether it is still the one.
+ * Binds an AppEnvironment to an environment of the service, and checks that it is still the same one.
  *
  * Guarantees: once bound, an environment is known by its id; another one takes its place only after it is proved gone. An
  * environment that is called otherwise now, or belongs to another app, is left alone.

@@ -1,8 +1,8 @@
 /**
- * What follows when a configuration is gone: the environment is not protected again by itself.
+ * A configuration that is gone is not set up again by itself.
  *
- * A resource knows what it was bound to. One that was applied anew, or restored without its status, knows nothing: it asks
- * the resets that are there.
+ * A resource usually knows what it was bound to. A new one, or one restored without its status, looks for DisasterResets of its
+ * environment.
  *
  * Why: docs/design/recovery-requests.md#a-wiped-environment-is-protected-again-only-on-request
  */
@@ -83,7 +83,7 @@ function notListed(id: string): string {
   return `the service shows no configuration ${id}`;
 }
 
-/** One among others that does not show any more. */
+/** A single configuration is missing while others show. */
 function unseen(
   pass: ProtectionPass,
   snapshot: Configurations,

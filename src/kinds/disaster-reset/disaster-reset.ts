@@ -136,7 +136,7 @@ function factsOf(pass: ResetPass, seen: ResetSubject | undefined): DisasterReset
 function callOf(pass: ResetPass, { payload = JSON.stringify(bodyOf(pass)) }: JournalEntry) {
   const { account, memory, wallMs } = pass;
   return {
-    // The entry was compared with the spec before.
+    // The caller has checked that the journal entry fits the spec.
     request: postDisasterReadinessReset(JSON.parse(payload) as Resetting),
     credential: 'dangerous' as const,
     proof: drConfigurationsOf(account.accountId).first,

@@ -7,7 +7,7 @@ import { imageOfAll, isDeployedByEnvironment, type AppPass } from './environment
 import type { HostedAppFacts, HostedAppSpec } from './schema.ts';
 import { typed, valueOf } from '../shared/values.ts';
 
-/** An app as a list shows it, or as it shows by itself. */
+/** An app from a list, or from a read of its own. */
 export type ShownApp = AppItem | AppRecord;
 
 /** Fields that PATCH /app takes, by their place in the spec; those of `job` go together as `jobConfig`. */

@@ -108,7 +108,7 @@ function saidNo(pass: AccessPass, refusal: Refusal, target: readonly string[]): 
     return {
       is: 'wait',
       reason: 'InDoubt',
-      message: `${words}; what came of it is looked at before it is sent again`,
+      message: `${words}; its effect is read before it is sent again`,
       retryInMs: 2_000,
       note: { ...pass.notes, lookSince: pass.monotonicMs + 1 },
       remember: { journal: undefined },

@@ -59,8 +59,8 @@ export function isOfPoint({ spec, memory }: ActivationPass, { operationId, point
 }
 
 /**
- * Whether the recovered environment has the names of the spec; undefined where the service does not show them. Without
- * createNewApp it is in the app of the source, and that of a database is in the new app all the same.
+ * True if the recovered environment has the names of the spec; undefined where they are not shown. Without createNewApp it
+ * belongs to the source's app, except for a database, which always gets a new app.
  */
 export function namesMatch(
   spec: RecoveryActivationSpec,

@@ -254,7 +254,7 @@ const plan: OncePlan<RecoveryActivationSpec, RecoveryActivationFacts, SeenProtec
   },
   words: ({ spec }) => `activate configuration ${spec.configurationId} from ${spec.recoveryPoint.cutoffTime}`,
   call: (pass, { payload = JSON.stringify(bodyOf(pass)) }) => ({
-    // The entry was compared with the spec before.
+    // The caller has checked that the journal entry fits the spec.
     request: postDisasterReadinessActivate(JSON.parse(payload) as Activation),
     credential: 'dangerous',
     proof: drConfigurationsOf(pass.account.accountId).first,

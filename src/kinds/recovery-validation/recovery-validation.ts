@@ -227,7 +227,7 @@ const plan: OncePlan<RecoveryValidationSpec, RecoveryValidationFacts, SeenConfig
   },
   words: (pass) => `validate configuration ${configurationIdOf(pass)}`,
   call: (pass, journal) => {
-    // The entry was compared with the spec before.
+    // The caller has checked that the journal entry fits the spec.
     const body = writtenBody(journal) as Validation;
     return {
       request: postDisasterReadinessValidate(body),

@@ -102,7 +102,7 @@ async function loadFile(file: string, clock: Clock): Promise<{ config: KubeConfi
     value = parse(text);
     if (isRecord(value)) config.loadFromString(text, { onInvalidEntry: 'filter' });
   } catch (error) {
-    // What is thrown quotes the file.
+    // Do not pass the error on: it quotes the file.
     throw new CredentialsError(`kubeconfig ${file} is not YAML${lineOf(error)}`);
   }
   if (!isRecord(value)) throw new CredentialsError(`kubeconfig ${file} has no contexts, clusters and users`);
@@ -144,7 +144,7 @@ function choose(
   // client-node takes a server without TLS only so; nothing is verified there in any case.
   const cluster = server.protocol === 'http:' ? { ...loaded, skipTLSVerify: true } : loaded;
   const entry = entries.find((one) => one.name === bare.name);
-  // Nobody's credential crosses a network in the clear.
+  // Never send a credential over a network without TLS.
   const shown = mayCarryToken(server) ? bare : { name: bare.name };
   const user = entry === undefined || shown !== bare ? shown : completed(bare, entry, cluster);
   if (user.exec?.interactiveMode === 'Always') {

@@ -2,7 +2,7 @@ import { reasonOf } from '../control-plane/cannot-start.ts';
 
 /** Shows progress to the person who waits. */
 export interface Progress {
-  /** One finished fact. */
+  /** A finished step. */
   readonly say: (text: string) => void;
   /** A step that may take long: its start, signs of life with `detail`, and its end are shown. */
   readonly during: <T>(step: string, work: (detail: (text: string) => void) => Promise<T>) => Promise<T>;

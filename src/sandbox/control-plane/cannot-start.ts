@@ -1,4 +1,4 @@
-/** Something the user can act on kept a part from starting. Its message is for them; the command prints it and ends. */
+/** A part could not start for a reason that the user can act on; the command prints the message and ends. */
 export class CannotStart extends Error {
   override readonly name = 'CannotStart';
 }

@@ -36,7 +36,7 @@ export interface View {
   problem(read: Read): ReadProblem | undefined;
 }
 
-/** How far an object that we did not create may be taken over. */
+/** Which objects that we did not create may be adopted. */
 export type Adoption = 'Never' | 'ById' | 'ByName';
 
 /** The account a pass works in. */
@@ -56,7 +56,7 @@ export interface AccountView {
     readonly concurrency: number;
     readonly forecastPerHour: number;
   };
-  /** How much longer a long pause lasts that the service asked for, whoever met it; undefined when there is none. */
+  /** How much longer a long pause lasts that the service asked for; undefined when there is none. */
   readonly throttledMs?: number;
   /** Why nothing may be created or deleted at the moment. */
   readonly frozen: string | undefined;
@@ -158,7 +158,7 @@ export interface Pass<Spec, Facts> {
   readonly powers?: Powers;
   /** What the API server's own clock shows now, where it has shown one. */
   readonly clusterMs?: number;
-  /** What we wrote to the object since this process started, newest value per field. */
+  /** The values that this process wrote to the object, the newest per field. */
   readonly wrote: { readonly at: number; readonly fields: Readonly<Record<string, Json>> } | undefined;
   /** When this process first saw the open journal entry, on both of its clocks. */
   readonly journalSeen: { readonly monotonic: number; readonly wall: number };

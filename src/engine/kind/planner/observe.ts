@@ -20,7 +20,7 @@ export type Look<Facts, Item> =
   | { readonly is: 'gone' }
   | { readonly is: 'unclear'; readonly step: Step<Facts> };
 
-/** For so many polls a list is believed after the service began to refuse it. */
+/** How many polls a list is believed for after the service began to refuse it. */
 export const believedPolls = 2;
 const refusing: ReadonlySet<ReadProblem['why']> = new Set(['refused', 'forbidden']);
 const missing: ReadonlySet<ReadProblem['why']> = new Set(['unreachable', 'malformed']);
@@ -46,8 +46,8 @@ export function look<Spec, Facts, Item>(
 }
 
 /**
- * How long the service has answered, but not with this list. What it showed last is believed while it cannot be reached at all,
- * which its account says; one that refuses a list, or shows others for two polls but not this one, may have lost what was in it.
+ * For how long this list has failed although the service answers. While the service cannot be reached at all, the last list
+ * is believed. When it refuses this list, or answers others but not this one for two polls, the list's items may be gone.
  */
 export function refusedFor<Spec, Facts>(pass: Pass<Spec, Facts>, list: Read, snapshot: Snapshot): number {
   const problem = pass.view.problem(list);
@@ -57,13 +57,13 @@ export function refusedFor<Spec, Facts>(pass: Pass<Spec, Facts>, list: Read, sna
   return isAlone || refusing.has(problem.why) ? pass.monotonicMs - snapshot.begunAt : 0;
 }
 
-/** Whether a list fails in a way that counts against it as soon as the service is seen to answer with others. */
+/** True if this list fails in a way that counts as soon as the service answers other reads. */
 export function mayBeAlone<Spec, Facts>(pass: Pass<Spec, Facts>, list: Read): boolean {
   const problem = pass.view.problem(list);
   return problem !== undefined && missing.has(problem.why);
 }
 
-/** For how long the service has gone on answering with anything after it answered with this. */
+/** For how long the service has answered other reads since the last answer to this one. */
 function answeredForMs<Spec, Facts>({ account }: Pass<Spec, Facts>, snapshot: Snapshot): number {
   return (account.answeredAt ?? snapshot.begunAt) - snapshot.begunAt;
 }
@@ -94,7 +94,7 @@ function lookDirectly<Spec, Facts, Item>(
   return { is: 'seen', seen: { item: direct.item, fields: plan.observed(direct.item, pass) } };
 }
 
-/** While the account has lost sight of what it owns, what does not show proves nothing; undefined while it has not. */
+/** The wait while the account is frozen, when a missing object proves nothing; undefined while it is not. */
 export function sightLost<Spec, Facts>({
   account,
 }: Pass<Spec, Facts>): Extract<Step<Facts>, { is: 'wait' }> | undefined {
@@ -102,7 +102,7 @@ export function sightLost<Spec, Facts>({
   return frozen === undefined ? undefined : { is: 'wait', reason: 'VisibilityLost', message: frozen };
 }
 
-/** Undefined once two looks, far enough apart, agree that something is not there; otherwise what to do until they do. */
+/** The step until two reads, far enough apart, both miss something; undefined once they do. */
 export function missedTwice<Spec, Facts>(
   pass: Pass<Spec, Facts>,
   look: { readonly read: Read; readonly begunAt: number; readonly apartMs: number },
@@ -124,7 +124,7 @@ export function withoutMisses({ missedAt: _miss, followedSince: _since, provedGo
   return notes;
 }
 
-/** Looks for one object by itself: it is gone only after two such reads a poll apart. */
+/** Reads one object by id: it is gone only after two such reads a poll apart. */
 export function lookTwice<Spec, Facts, Item>(
   pass: Pass<Spec, Facts>,
   about: { readonly noun: string; readonly single: Read<Item>; readonly id: string; readonly since: number },

@@ -4,8 +4,8 @@ import { readOf } from './reading.ts';
 import type { Step } from '../contract/step.ts';
 
 /**
- * Lets a resource go whose object would be in a place that has gone: what was there went along, and nothing arrives there any
- * more. Two answers since then must agree: the list of the place is refused, and the place itself does not show.
+ * Releases a resource whose object was inside something that is gone, such as an alert in a deleted environment. Two
+ * answers must agree: the list inside it is refused, and it is missing from its own list.
  */
 export function releasedWithPlace<Spec, Facts, Item>(
   plan: ObjectPlan<Spec, Facts, Item>,

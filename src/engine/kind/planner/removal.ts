@@ -1,5 +1,5 @@
 /**
- * Letting go of an object: the service's one is removed first, and the finalizer goes only when it is proved gone.
+ * Deletes an object: first in the service; the finalizer goes only when that is proved.
  *
  * Guarantees: what we did not create, or only presume to be ours, is never deleted; an open create is resolved before.
  *

@@ -20,9 +20,9 @@ type Applied = Memory<unknown>['applied'];
 
 const doubt = '?';
 const late = '@';
-/** In the place of a time: the call overwrites nothing, whenever it arrives. */
+/** Stands for a time: the call overwrites nothing, even if it arrives late. */
 const harmless = 'never';
-/** Times in marks are rounded up to this, so that tries of one call that follow each other need no write each. */
+/** Times in marks are rounded up to this, so that repeated tries of a call need no status write each. */
 const stepMs = 600_000;
 
 /** True when the service may hold the value of a call whose outcome is unknown. */
@@ -36,7 +36,7 @@ interface Lost {
   readonly at: string;
 }
 
-/** What is known of the values that a call carries, and when it is sent. */
+/** The fingerprints of a call's values, and when it is sent. */
 interface Sending {
   readonly prints: Prints;
   /** Undefined for a call that overwrites nothing when it arrives late: a creation. */

@@ -2,8 +2,8 @@
 const longestToken = 256;
 
 /**
- * What an annotation asks for, as far as status can say that it was done. What is compared with status is cut as status is: a
- * token that is compared whole would be handled again and again. No character is cut in two, which would not be read back.
+ * The value of an annotation, cut to what fits into status. It is compared with the cut value in status: compared whole, it
+ * would be handled again and again. No character is split.
  */
 export function tokenIn(
   annotations: Readonly<Record<string, string>> | undefined,
