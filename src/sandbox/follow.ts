@@ -8,7 +8,7 @@ import type { Row } from './table.ts';
 const group = 'apphosting.dev';
 const groupVersion = `${group}/v1alpha1`;
 
-/** What is watched, and how the one who watches is told. */
+/** The resources to watch, and the callback for changes. */
 export interface Following {
   readonly cluster: SandboxCluster;
   readonly show: (rows: readonly Row[]) => void;

@@ -1,4 +1,4 @@
-/** The flags by which every command that reads the service is told which account, and how it is opened. */
+/** The flags with which commands open an account of the service. */
 import { readFile } from 'node:fs/promises';
 import { z } from 'zod';
 import { hostFlags, wholeEnvironment, wholeNumber } from '../../config.ts';

@@ -20,10 +20,10 @@ export type AccountReading =
 /** Why a read has no usable answer. */
 export type ReadFailure = 'unauthorized' | 'forbidden' | 'throttled' | 'refused' | 'unreachable' | 'notInSnapshot';
 
-/** Where the answers about an account come from: the service itself, or a snapshot of it. */
+/** The source of an account's data: the service, or a snapshot. */
 export interface AccountReader {
   readonly accountId: string;
-  /** Host and port. */
+  /** The host and port of the service. */
   readonly endpoint: string;
   /** The time of the data, in milliseconds since the epoch. */
   readonly asOfMs: number;

@@ -1,4 +1,4 @@
-/** How every command ends, whatever it prints. */
+/** The exit codes of all commands. */
 export const exitCodes = {
   fine: 0,
   /** The answer is incomplete, such as after a failed read; this code wins over all others. */

@@ -13,7 +13,7 @@ interface Material {
   readonly values: Readonly<Record<string, string>>;
 }
 
-/** What an object asks for besides itself; nothing where its spec is not valid. */
+/** The Secrets, ConfigMaps and references of an object; none if its spec is not valid. */
 export function needsOf({ kind, spec }: Pick<Actor, 'kind' | 'spec'>): Needs {
   const found = kinds.find((one) => one.kind === kind);
   const parsed = found?.spec.safeParse(spec);
@@ -25,7 +25,7 @@ function standIn(kind: string, namespace: string, name: string, key: string): st
   return `https://unknown.invalid/${kind}/${namespace}/${name}/${encodeURIComponent(key)}`;
 }
 
-/** Everything that the objects of a scene ask for. */
+/** All Secrets and ConfigMaps that the objects of a scene need. */
 export function materialsOf(
   { actors, secrets, configMaps }: Scene,
   readers: readonly AccountReader[],

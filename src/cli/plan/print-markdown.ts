@@ -53,7 +53,7 @@ function headline(plan: Plan): string {
   return countsInWords(plan).replace(/\d+ deletes?/, (words) => `**${words}**`);
 }
 
-/** What a reader must not overlook. */
+/** The warnings at the top. */
 function warnings(plan: Plan): readonly string[] {
   const of = (action: PlanAction) => plan.rows.filter((row) => row.action === action);
   const listed = (rows: readonly PlanRow[]) => {

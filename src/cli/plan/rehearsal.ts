@@ -23,7 +23,7 @@ import type { Actor, Scene } from './scene.ts';
 import { materialsOf } from './materials.ts';
 import { ServiceInMemory } from './service-in-memory.ts';
 
-/** What is to be played. */
+/** The input of a rehearsal. */
 export interface Play {
   /** Undefined where nothing is known of what is there. */
   readonly before: Scene | undefined;
@@ -38,17 +38,17 @@ export interface PlannedCall {
   readonly object: string;
   readonly words: string;
   readonly request: Request;
-  /** What the service shows of its item right before. */
+  /** The item in the service right before the call. */
   readonly before: Readonly<Record<string, unknown>> | undefined;
   readonly outcome: Outcome['is'];
-  /** Since the beginning of its part. */
+  /** Time since the beginning of its part. */
   readonly afterMs: number;
 }
 
-/** What came of it. */
+/** The result. */
 export interface Played {
   readonly calls: readonly PlannedCall[];
-  /** Our objects as they stand in the end. */
+  /** Our objects at the end. */
   readonly objects: readonly KubeObject[];
   readonly failures: readonly Extract<AccountReading, { is: 'failed' }>[];
   /** False if something was still going on when the time was up. */
@@ -69,7 +69,7 @@ const tokenPrefix = 'the-credential-of-a-plan-for-';
 const silent: Log = { debug: () => undefined, info: () => undefined, warn: () => undefined, error: () => undefined };
 const unmeasured: Metrics = { count: () => undefined, gauge: () => undefined, observe: () => undefined };
 
-/** Plays it. */
+/** Runs the rehearsal. */
 export async function rehearse(play: Play): Promise<Played> {
   const stage = new Stage(play.readers);
   await stage.start();

@@ -10,7 +10,7 @@ import type { PlanAction, Finding, PlanField, PlanRow } from './model.ts';
 import type { PlannedCall, Played } from './rehearsal.ts';
 import { isNewId } from './service-in-memory.ts';
 
-/** What is known besides of the resources of a plan. */
+/** Further facts about the resources of a plan. */
 export interface Known {
   readonly actors: readonly Actor[];
   /** Where a resource stands in the documents, by its key. */

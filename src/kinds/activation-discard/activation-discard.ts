@@ -84,7 +84,7 @@ function fence(
   return never('OperationNotActive', `the service shows ${instead} as the one it works on, not ${operationId}`);
 }
 
-/** Names what to look for in the service when a lost call may have discarded the operation. */
+/** Text for people: what to look for in the service when a lost call may have discarded the operation. */
 function untold(pass: DiscardPass, { configuration }: SeenConfiguration): string | undefined {
   const { operationId } = pass.spec;
   const question = `whether operation ${operationId} is discarded`;

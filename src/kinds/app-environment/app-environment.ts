@@ -70,7 +70,7 @@ function lookForLost(pass: EnvironmentPass): Step<AppEnvironmentFacts> | undefin
     : resolveDoubt(pass, journal, { is: 'found', item, snapshot });
 }
 
-/** The environment has gone: there is nothing left to see of a lost call, and nobody waits for it. */
+/** The environment is gone, and with it any effect of a lost call. */
 function withoutDoubt(pass: EnvironmentPass, step: Step<AppEnvironmentFacts>): Step<AppEnvironmentFacts> {
   const { journal } = pass.memory;
   if (journal === undefined || step.is === 'release') return step;
@@ -181,7 +181,7 @@ function show(pass: EnvironmentPass): Showing<AppEnvironmentFacts> {
     const unseen = memory.id !== undefined && seen === undefined;
     return { unseen, facts: memory.facts, conditions: [], drift: [], unverified: [], leftover };
   }
-  // A list from before our call shows the environment as it was.
+  // A list from before our call shows the old state.
   const state = isLagging(pass, item) ? 'Updating' : stateOf(item);
   const { powerState } = spec;
   const isDrift =

@@ -25,7 +25,7 @@ const recheckMs = 3_000;
 const clockSlackMs = 2_000;
 const mostAttempts = 2;
 
-/** The environment as it was before a call, in one short text. */
+/** A short text that identifies the state of the environment before a call. */
 function markOf({ status = '', updatedAtMs }: AppEnvItem): string {
   return `${updatedAtMs ?? ''} ${status.slice(0, 64)}`;
 }
@@ -113,7 +113,7 @@ export function besideOthers(
 ): Step<AppEnvironmentFacts> | undefined {
   const { related } = pass;
   const environments = (related?.('AppEnvironment', appEnvId) ?? []).filter(({ id }) => id === appEnvId);
-  // Before its first answer an installation does not know which environments it has.
+  // Before its first answer an installation does not know its environments.
   const unknown = (pass.inAccount?.('SolutionInstallation') ?? []).filter(
     ({ id, inDoubt, facts }) => inDoubt && id !== undefined && facts['complete'] !== true,
   );

@@ -91,7 +91,7 @@ export function isFailed(pass: EnvironmentPass): boolean {
   return isInVain(pass) && !isRedeployDue(pass);
 }
 
-/** Records the spec as deployed for an environment that already ran when it was bound. */
+/** Records the spec as deployed, for an environment that already ran when it was bound. */
 export function assume(pass: EnvironmentPass): Partial<Memory<AppEnvironmentFacts>> {
   const { spec, memory, subject } = pass;
   const revision = revisionOf(spec);

@@ -94,7 +94,7 @@ export function isDeployed(pass: EnvironmentPass, mayAssume: boolean): boolean {
   );
 }
 
-/** The same pass for a spec of another generation. */
+/** The same pass with another generation. */
 function at(pass: EnvironmentPass, generation: number = pass.subject.generation): EnvironmentPass {
   return { ...pass, subject: { ...pass.subject, generation } };
 }
@@ -131,7 +131,7 @@ export function assumedPrints(pass: EnvironmentPass): Prints {
   return Object.fromEntries(Object.entries(wanted).map(([field, value]) => [`${assumed}${field}`, pass.print(value)]));
 }
 
-/** Fingerprints while a call is under way: its fields are unknown, and assumed values wait behind the mark. */
+/** Fingerprints while a call is under way: its fields are marked as in doubt, with the earlier value behind the mark. */
 export function appliedMeanwhile(pass: EnvironmentPass, carries: readonly string[]): Applied {
   const meanwhile = begun(
     renamed(pass.memory.applied, (field, print) => {
@@ -200,7 +200,7 @@ export function redeploymentInVain(pass: EnvironmentPass, token: string): InVain
   return (['InDoubt', 'Failed'] as const).find((how) => isSent(pass, 'redeploy', [token, how]));
 }
 
-/** The end of a call whose answer was lost: it was carried out, or nothing showed after one or two attempts. */
+/** The outcome of a lost call: carried out, or no effect after one or two attempts. */
 export type Loss = 'carriedOut' | 1 | 2;
 
 /**
@@ -262,7 +262,7 @@ export function isPowerSet(pass: EnvironmentPass, powerState: NonNullable<AppEnv
   return isSent(pass, 'powerState', powerState);
 }
 
-/** As many fingerprints as status holds: those of what is wanted before those of what is left over. */
+/** Cuts the fingerprints to what status can hold: wanted fields first, then left-over ones. */
 function fitting(pass: EnvironmentPass, prints: Prints): Prints {
   const wanted = partsOf(pass);
   const rank = (field: string) => (isPart(field) && wanted[field] === undefined ? 1 : 0);

@@ -128,7 +128,7 @@ function withoutIds(known: readonly OperationFacts[], { activities, activeOperat
   return rows;
 }
 
-/** Which request of ours began which operation, as far as that is known. */
+/** Our requests by the operation that each began, as far as known. */
 function requestsOf(
   pass: ProtectionPass,
   configuration: ConfigurationItem,

@@ -42,7 +42,7 @@ function pinnedItems({ spec }: ResetPass, { snapshot }: ResetSubject): readonly 
   return pinnedOf(spec).flatMap(({ configurationId }) => snapshot.items.get(configurationId) ?? []);
 }
 
-/** Names what to look for in the service when the request expires while a clean-up is under way. */
+/** Text for people: what to look for in the service when the request expires during a clean-up. */
 function untold(pass: ResetPass, seen: ResetSubject): string | undefined {
   const isCleaning = [...pinnedItems(pass, seen), ...wipedSources(pass, seen)].some(({ pendingCleanup }) =>
     cleansUp(pendingCleanup),

@@ -75,7 +75,7 @@ function typeOf(pass: AppPass): string {
   return isDatabase(preset, pass) ? 'Database' : 'App';
 }
 
-/** Fields that creation alone takes and that never show. */
+/** Fields that only creation takes and that the service never shows. */
 function creationOnly({ atCreation: given }: HostedAppSpec): readonly string[] {
   const { presetVersion, database = {} } = given ?? {};
   const { settings = {}, ...size } = database;

@@ -217,7 +217,7 @@ export const metricAlert = defineKind<MetricAlertSpec, MetricAlertFacts>({
     noun: 'alert',
     collection: 'alerts',
     read: (item) => {
-      // The lists of alerts are built by one function, and hold nothing else.
+      // The cast is safe: one function builds all lists of alerts.
       const alert = item as AlertItem;
       return { mark: plan.markerOf?.(alert), name: alert.name };
     },

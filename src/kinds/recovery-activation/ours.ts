@@ -111,7 +111,10 @@ export function mayBeOurs({ spec, memory }: ActivationPass, operation: DrOperati
   return operationId === undefined || memory.journal?.create?.excluded.includes(operationId) !== true;
 }
 
-/** Names what to look for in the service when a lost call may have caused an operation or result that is listed; undefined when nothing listed may be ours. */
+/**
+ * Text for people: what to look for in the service when a listed operation or result may come from our lost call; undefined
+ * when none may.
+ */
 export function untold(pass: ActivationPass, { configuration, source }: SeenProtection): string | undefined {
   const { spec, memory } = pass;
   const live = `whether environment "${namesOf(spec).envName}" is live`;

@@ -108,7 +108,7 @@ function unseenYet(
   return { ...notShownYet(pass, 'activation'), note: { ...notes, followedSince } };
 }
 
-/** The receipt did not say which operation it is: one that was not there before, or one that has a result like ours. */
+/** Without an operation id in the receipt, takes a new operation, or one with a result like ours. */
 function identify(
   pass: ActivationPass,
   seen: SeenProtection,
@@ -124,7 +124,7 @@ function identify(
   return isSame ? promoted(pass, activationResult) : undefined;
 }
 
-/** True when the lists do not tell how our operation ended, and nothing suggests that they would show its end. */
+/** True when the lists do not show how our operation ended and probably never will. */
 function keepsSilent(pass: ActivationPass, configuration: ConfigurationItem): boolean {
   const { id } = pass.memory;
   const operation = operationIn(configuration, id);
@@ -152,7 +152,10 @@ function likeOurs(pass: ActivationPass, { activities }: ConfigurationItem): read
   return activities.filter((activity) => activity.operationId === undefined && mayBeOurs(pass, activity));
 }
 
-/** Checks a result that is only presumed to be ours: another point or other names end the request, names that are not shown make it wait. */
+/**
+ * Checks a result that is only presumed to be ours: a different point or name ends the request; names that are not shown
+ * make it wait.
+ */
 function doubt(pass: ActivationPass, seen: SeenProtection, result: Result): Step<RecoveryActivationFacts> | undefined {
   const { spec } = pass;
   const isSame = namesMatch(spec, result, seen.source);

@@ -6,7 +6,7 @@ import type { Reason } from '../../engine/kind/contract/reasons.ts';
 import type { Snapshot } from '../../engine/ports.ts';
 import type { StageFacts } from './stages.ts';
 
-/** A reason to send nothing: for good, or until something changes. */
+/** A check's reason not to send: final, or until something changes. */
 export interface Fence {
   readonly reason: Reason;
   readonly message: string;
@@ -26,12 +26,12 @@ const apartMs = 60_000;
 const longestMs = 24 * 3_600_000;
 const wholeSecondMs = 1_000;
 
-/** Says no for good. */
+/** A refusal that is final. */
 export function never(reason: Reason, message: string): Fence {
   return { reason, message, final: true };
 }
 
-/** Says no for now. */
+/** A refusal for the time being. */
 export function notYet(reason: Reason, message: string): Fence {
   return { reason, message, final: false };
 }

@@ -25,7 +25,7 @@ export interface OncePlan<Spec, Facts extends RequestFacts, Seen> {
   readonly power: (spec: Spec) => 'activation' | 'accountReset' | undefined;
   /** The object that must exist until the request is sent; afterwards it may go. */
   readonly refersTo: (spec: Spec) => ReferenceNeed | undefined;
-  /** Until when it is approved; undefined for what needs no approval. */
+  /** The end of the approval (`validUntil`); undefined when none is needed. */
   readonly validUntil: (spec: Spec) => string | undefined;
   /** Status fields that are known before anything is read. */
   readonly facts: (pass: Pass<Spec, Facts>) => Partial<Facts>;
@@ -41,9 +41,9 @@ export interface OncePlan<Spec, Facts extends RequestFacts, Seen> {
     pass: Pass<Spec, Facts>,
     journal: JournalEntry,
   ) => Pick<Call<Facts>, 'request' | 'committed' | 'credential' | 'proof' | 'tells'>;
-  /** The service said no to what was sent; without it, that is the end. */
+  /** Interprets a refusal; without this function a refusal is final. */
   readonly refused?: (pass: Pass<Spec, Facts>, seen: Seen, no: No) => Step<Facts> | undefined;
-  /** Names what a person must look for in the service where the lists do not tell whether a call took effect. */
+  /** Text for people: what to look for in the service when reads do not show whether a call took effect. */
   readonly untold?: (pass: Pass<Spec, Facts>, seen: Seen) => string | undefined;
   /** True when the request has no requestId: a lost one must be settled before it is repeated. */
   readonly unidentified?: true;
@@ -56,7 +56,7 @@ export interface OncePlan<Spec, Facts extends RequestFacts, Seen> {
 export interface No {
   readonly words: string;
   readonly isOver: boolean;
-  /** As it stands in messages. */
+  /** Its name in messages. */
   readonly until: string;
 }
 

@@ -231,7 +231,7 @@ export interface RetainedDisk {
 /** The calls that carry a requestId. */
 type JournaledCall = 'configure' | 'validate' | 'activate' | 'discard';
 
-/** A committed call under its requestId: the same payload gets the same receipt, another one is rejected. */
+/** A stored call by requestId: the same payload gets the same receipt, any other is rejected. */
 export interface CallRecord {
   readonly accountId: string;
   readonly requestId: string;

@@ -114,7 +114,7 @@ export function create<Spec, Facts, Item>(
       }),
       committed: (body) => {
         const id = plan.requests.idOfCreated(body);
-        // An answer that is not about this call, such as one that a proxy has kept, tells nothing of what it did.
+        // An answer that is not about this call, such as one from a proxy's cache, proves nothing.
         const isOthers = id !== undefined && (intent.excluded.includes(id) || pass.claimant(id) !== undefined);
         if (id === undefined || isOthers) return undefined;
         return { ...boundTo(pass, id, 'Created'), applied: { generation, prints } };

@@ -73,7 +73,7 @@ function ownWrite<Spec, Facts, Item>(pass: Pass<Spec, Facts>): Look<Facts, Item>
   return { is: 'seen', seen: { item: undefined, fields: pass.wrote?.fields ?? {} } };
 }
 
-/** A list may lag: within the horizon of our own write it is not believed against us. */
+/** True when a list contradicts our own write of less than a horizon ago: the list may lag. */
 function contradicts<Spec, Facts>(pass: Pass<Spec, Facts>, fields: Readonly<Record<string, unknown>>): boolean {
   const wrote = pass.wrote;
   if (wrote === undefined || pass.monotonicMs - wrote.at > pass.horizonMs) return false;

@@ -120,8 +120,8 @@ interface Horizon {
 }
 
 /**
- * The fingerprint to keep of a value that the service took just now; `before` is what was known when the call was decided on. A
- * lost call with the same value does no harm when it arrives.
+ * The fingerprint of a value that the service has just accepted; `before` is the one from the time of the decision. A late
+ * call with the same value does no harm.
  */
 export function taken(print: string, before: string | undefined, horizon: Horizon): string {
   const untilMs = mayArriveUntil(print, before, horizon);
