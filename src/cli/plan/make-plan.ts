@@ -1,4 +1,4 @@
-/** Makes a plan: from documents, what the cluster shows where it is asked, and one account of the service. */
+/** Makes a plan from documents, the state of the cluster if given, and one account of the service. */
 import type { Actor, Scene } from './scene.ts';
 import { isRecord } from '../../base/json.ts';
 import type { AccountReader } from '../account/reader.ts';

@@ -43,13 +43,13 @@ interface Sending {
   readonly wallMs: number | undefined;
 }
 
-/** Takes the mark of a call under way apart: the call, and what was known before it. */
+/** Parses the mark of a call under way: the call, and what was known before it. */
 function underWay(print: string): (Lost & { readonly before: string }) | undefined {
   const end = isInDoubt(print) ? print.indexOf('>') : -1;
   return end === -1 ? undefined : { ...lostOf(print.slice(0, end)), before: print.slice(end + 1) };
 }
 
-/** Takes the mark of a call without an end apart. */
+/** Parses the mark of a call whose outcome will never be known. */
 function lostOf(mark: string): Lost {
   const [sent = '', at = ''] = mark.slice(doubt.length).split(' ');
   return { sent, at };
