@@ -12,7 +12,7 @@ import PQueue, { type QueueAddOptions } from 'p-queue';
 import { growingMs, jittered } from '../base/backoff.ts';
 import type { Clock, Entropy } from '../base/clock.ts';
 import type { Urgency } from '../engine/ports.ts';
-import { longestPauseMs } from './wire/retry-after.ts';
+import { longestPauseMs } from './wire/outcome.ts';
 
 /** The limits of an account. */
 export interface Allowance {

@@ -18,8 +18,8 @@ import {
   specOf,
   type AccountSpec,
   type Closed,
+  isAllowed,
 } from './settings.ts';
-import { isAllowed } from './allowed-namespaces.ts';
 import type { Hosting, Material, Service, ServiceSettings, ThrottleListener, ListListener } from '../ports.ts';
 import type { AccountView } from '../kind/contract/pass.ts';
 import type { Memory } from '../kind/contract/step.ts';

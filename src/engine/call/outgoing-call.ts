@@ -23,8 +23,7 @@ import { annotations } from '../objects/names.ts';
 import type { KubeObject, Outcome, Service } from '../ports.ts';
 import { conclude } from '../status/conditions.ts';
 import type { ExclusiveLocks } from './exclusive-locks.ts';
-import { interpretOutcome, slowedDown } from './interpret-outcome.ts';
-import { inSpecWords } from './spec-words.ts';
+import { interpretOutcome, slowedDown, inSpecWords } from './interpret-outcome.ts';
 
 /** The share of a call's time that is reserved for the answer: with less left, it is not sent. */
 const answerPart = 1 / 3;

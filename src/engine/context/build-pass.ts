@@ -5,7 +5,7 @@ import type { AccountView, Pass, View } from '../kind/contract/pass.ts';
 import { tie } from '../objects/object-index.ts';
 import { contested, markOf, seenJournal, writtenTo } from '../objects/in-process.ts';
 import { usageOf } from '../account/usage.ts';
-import type { ReadableContext } from './readable.ts';
+import type { ReadableContext } from './parts.ts';
 import { claimantOf, dependentsOf, inAccount, referrersOf, relatedTo } from './relations.ts';
 import { subjectOf, type Resources } from './resources.ts';
 

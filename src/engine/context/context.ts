@@ -21,8 +21,7 @@ import { conclude } from '../status/conditions.ts';
 import { buildPass, passAgain } from './build-pass.ts';
 import { withDoubt } from './doubt.ts';
 import { staying, withWayOut } from './leaving.ts';
-import type { EngineParts } from './parts.ts';
-import type { ReadableContext } from './readable.ts';
+import type { EngineParts, ReadableContext } from './parts.ts';
 import { announce, completed, keptConditions, merged, publishRetained } from './publish.ts';
 import { isHeldByUs, requestDigest, type Resources } from './resources.ts';
 

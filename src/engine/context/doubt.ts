@@ -2,7 +2,7 @@
 import type { Reason } from '../kind/contract/reasons.ts';
 import type { JournalEntry, Memory, Verdict } from '../kind/contract/step.ts';
 import { seenJournal } from '../objects/in-process.ts';
-import type { ReadableContext } from './readable.ts';
+import type { ReadableContext } from './parts.ts';
 
 /** True while others must wait until it is known what a lost call of this object did. */
 export function isLost({ stored, status }: Pick<ReadableContext, 'stored' | 'status'>): boolean {

@@ -5,7 +5,7 @@ import type { OperatorKey } from '../objects/fingerprint.ts';
 import type { Subscriptions } from '../objects/subscriptions.ts';
 import type { AnyKind } from '../kind/contract/define.ts';
 import type { Powers } from '../kind/contract/pass.ts';
-import type { Verdict } from '../kind/contract/step.ts';
+import type { Verdict, Memory } from '../kind/contract/step.ts';
 import type {
   EventRecorder,
   Hosting,
@@ -16,9 +16,11 @@ import type {
   ObjectWriter,
   Service,
   Troubles,
+  KubeObject,
 } from '../ports.ts';
-import type { InProcessStates } from '../objects/in-process.ts';
+import type { InProcessStates, InProcess } from '../objects/in-process.ts';
 import type { OpenCreates } from '../objects/open-creates.ts';
+import type { StoredStatus } from '../objects/stored-status.ts';
 
 /** What the engine is started with. */
 export interface EngineOptions {
@@ -75,4 +77,15 @@ export interface EngineParts extends EngineOptions {
   away<T>(wait: () => Promise<T>): Promise<T>;
   /** The service asked for a pause on the credential of an account. */
   throttled(account: string, ms: number): void;
+}
+
+/** What can be read of the context of a reconcile. */
+export interface ReadableContext {
+  readonly parts: EngineParts;
+  readonly inProcess: InProcess;
+  readonly stored: Stored;
+  readonly status: StoredStatus<unknown>;
+  readonly object: KubeObject;
+  readonly memory: Memory<unknown>;
+  redacted<Value>(value: Value): Value;
 }

@@ -4,8 +4,7 @@ import type { AnyKind } from '../kind/contract/define.ts';
 import type { Reason } from '../kind/contract/reasons.ts';
 import { storedInWords, type Stored } from '../objects/object-index.ts';
 import type { KubeObject, Outcome } from '../ports.ts';
-import type { ReadableContext } from './readable.ts';
-import type { EngineParts } from './parts.ts';
+import type { EngineParts, ReadableContext } from './parts.ts';
 
 /** Reasons of waiting that deserve a Warning event. */
 const warnings: ReadonlySet<string> = new Set<Reason>(['VisibilityLost', 'DeletionBlocked']);

@@ -1,4 +1,4 @@
-import { tokenIn } from '../kind/schema/token.ts';
+import { tokenIn } from '../kind/schema/status.ts';
 import type { KubeObject, ObjectMeta } from '../ports.ts';
 
 /** The API group of every kind. */

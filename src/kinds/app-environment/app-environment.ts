@@ -1,8 +1,7 @@
 import { sameJson } from '../../base/json.ts';
 import { defineKind } from '../../engine/kind/contract/define.ts';
 import { readOf } from '../../engine/kind/planner/reading.ts';
-import { isNo } from '../../engine/kind/contract/refusal.ts';
-import type { OwnCondition, Showing, Step } from '../../engine/kind/contract/step.ts';
+import { type OwnCondition, type Showing, type Step, isNo } from '../../engine/kind/contract/step.ts';
 import type { Request } from '../../engine/ports.ts';
 import { postAppEnvStart, postAppEnvStop, type AppEnvItem } from '../../hosting/requests.ts';
 import { listOf, locate, type EnvironmentPass } from './binding.ts';

@@ -4,8 +4,14 @@
  * Why: docs/design/deployments.md#a-lost-deployment-is-recognised-by-updatedat
  */
 import { readOf } from '../../engine/kind/planner/reading.ts';
-import { isNo } from '../../engine/kind/contract/refusal.ts';
-import type { JournalEntry, Memory, Refusal, Step, Verdict } from '../../engine/kind/contract/step.ts';
+import {
+  type JournalEntry,
+  type Memory,
+  type Refusal,
+  type Step,
+  type Verdict,
+  isNo,
+} from '../../engine/kind/contract/step.ts';
 import { isUnderWay, lifecycleAnswerOf, type AppEnvItem } from '../../hosting/requests.ts';
 import { listOf, type EnvironmentPass, type Located } from './binding.ts';
 import {

@@ -10,7 +10,7 @@ import { stateOfHidden } from '../../engine/kind/planner/compare.ts';
 import { definedOf } from '../../engine/kind/planner/plan.ts';
 import { begun, doubted, notDone } from '../../engine/kind/planner/sent-fingerprints.ts';
 import type { Memory } from '../../engine/kind/contract/step.ts';
-import { tokenIn } from '../../engine/kind/schema/token.ts';
+import { tokenIn } from '../../engine/kind/schema/status.ts';
 import type { StartupConfig } from '../../hosting/requests.ts';
 import type { EnvironmentPass } from './binding.ts';
 import type { AppEnvironmentFacts, AppEnvironmentSpec } from './schema.ts';

@@ -6,7 +6,7 @@
  */
 import { sightLost } from '../../engine/kind/planner/observe.ts';
 import type { JournalEntry, Memory, Step } from '../../engine/kind/contract/step.ts';
-import { writtenBody } from '../../engine/kind/planner/written.ts';
+import { writtenBody } from '../../engine/kind/planner/reading.ts';
 import type { Snapshot } from '../../engine/ports.ts';
 import {
   configureResultOf,

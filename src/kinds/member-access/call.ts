@@ -4,8 +4,7 @@
  * Why: docs/design/member-access.md
  */
 import { readOf } from '../../engine/kind/planner/reading.ts';
-import { isNo } from '../../engine/kind/contract/refusal.ts';
-import type { Call, Refusal, Step, Verdict } from '../../engine/kind/contract/step.ts';
+import { type Call, type Refusal, type Step, type Verdict, isNo } from '../../engine/kind/contract/step.ts';
 import type { Request } from '../../engine/ports.ts';
 import { appEnvsOf, patchMemberEnvAccess, patchMemberEnvAccessToFull } from '../../hosting/requests.ts';
 import { factsWith, isEdited, readAccess, remembered, union, type AccessPass } from './view.ts';

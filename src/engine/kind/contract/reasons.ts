@@ -14,7 +14,8 @@ export const reasons = {
   CreateInProgress: 'Another resource is creating an object of the same name; this one takes its turn after it.',
   EnvironmentInDoubt:
     'A call of another resource that changes the same environment is in doubt; nothing is sent to the environment until that is settled.',
-  TakeOver: 'This operator has just become leader; calls that cannot be repeated wait until those of its predecessor can no longer arrive.',
+  TakeOver:
+    'This operator has just become leader; calls that cannot be repeated wait until those of its predecessor can no longer arrive.',
   ReferenceNotReady:
     'An object that the spec refers to does not exist yet, has no id in the service yet, or is gone from the service.',
   SecretMissing: 'A Secret or one of its keys that the spec refers to does not exist.',

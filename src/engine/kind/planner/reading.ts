@@ -1,6 +1,6 @@
 import type { Read } from '../../ports.ts';
 import type { Pass } from '../contract/pass.ts';
-import type { Step } from '../contract/step.ts';
+import type { Step, JournalEntry } from '../contract/step.ts';
 
 /** A pause of the service is mentioned in status only after it has delayed the object this long. */
 const shortPauseMs = 20_000;
@@ -43,4 +43,13 @@ export function sinceNo<Spec, Facts>({ memory, notes, askedAt }: Pass<Spec, Fact
 export function notingNo<Spec, Facts>(pass: Pass<Spec, Facts>, step: Step<Facts>): Step<Facts> {
   if (pass.memory.journal?.conflicted === undefined || step.is === 'release') return step;
   return { ...step, note: { ...pass.notes, ...step.note, saidNoAt: sinceNo(pass) } };
+}
+
+/** The body that an entry carries; undefined where somebody changed it so that it cannot be read. */
+export function writtenBody({ payload = '' }: Pick<JournalEntry, 'payload'>): unknown {
+  try {
+    return JSON.parse(payload);
+  } catch {
+    return undefined;
+  }
 }

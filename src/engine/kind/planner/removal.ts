@@ -7,12 +7,11 @@
  */
 import { growingMs } from '../../../base/backoff.ts';
 import type { Pass } from '../contract/pass.ts';
-import { releasedWithPlace } from './place.ts';
+import { releasedWithPlace } from './observe.ts';
 import type { ObjectPlan } from './plan.ts';
 import { readOf } from './reading.ts';
-import { isNo } from '../contract/refusal.ts';
 import { resolveCreate } from './resolve-create.ts';
-import type { Refusal, Step, Verdict } from '../contract/step.ts';
+import { type Refusal, type Step, type Verdict, isNo } from '../contract/step.ts';
 
 /** The annotation that lets an object go without touching the service, even while it is being deleted. */
 export const onDeleteAnnotation = 'apphosting.dev/on-delete';

@@ -10,7 +10,7 @@ import { ambiguous, bind, isMarked } from './binding.ts';
 import { isSameName, keyOf, sameField } from './compare.ts';
 import { creatable, create, mayNotCreate } from './create.ts';
 import type { Pass } from '../contract/pass.ts';
-import { releasedWithPlace } from './place.ts';
+import { releasedWithPlace } from './observe.ts';
 import type { Fields, ObjectPlan } from './plan.ts';
 import { readOf } from './reading.ts';
 import type { CreateIntent, JournalEntry, Step } from '../contract/step.ts';
