@@ -18,7 +18,7 @@ import { requestDigest } from '../context/resources.ts';
 import type { Pass } from '../kind/contract/pass.ts';
 import type { Call, Intent, JournalEntry, Memory, Notes, OwnCondition, Verdict } from '../kind/contract/step.ts';
 import { failed, heldBack, isSeenTooEarly, refused, wentWell } from '../objects/call-backoff.ts';
-import { corrected, correctedPerhaps, writtenTo } from '../objects/in-process.ts';
+import { corrected, writtenTo } from '../objects/in-process.ts';
 import { annotations } from '../objects/names.ts';
 import type { KubeObject, Outcome, Service } from '../ports.ts';
 import { conclude } from '../status/conditions.ts';
@@ -244,8 +244,6 @@ export class OutgoingCall {
       context.hasUnwrittenId = meaning.identified;
       return { is: 'on' };
     }
-    const mayBeDone = outcome.is === 'inDoubt' || outcome.is === 'committed';
-    if (call.corrects !== undefined && mayBeDone) correctedPerhaps(inProcess, generation, call.corrects, now);
     if (meaning.is === 'doubt') {
       inProcess.askedAt = now;
       // Back off the digest of the journal entry: if the entry falls, the call is built anew.

@@ -67,13 +67,11 @@ interface Contest {
   readonly generation: number;
   /** When each field was corrected because somebody had changed it. */
   readonly corrections: ReadonlyMap<string, readonly number[]>;
-  /** The newest correction whose answer was lost. */
-  readonly lost: { readonly fields: readonly string[]; readonly at: number } | undefined;
   /** Fields that are no longer corrected, and since when. */
   readonly left: { readonly fields: ReadonlySet<string>; readonly since: number } | undefined;
 }
 
-const peace = { corrections: new Map<string, readonly number[]>(), lost: undefined, left: undefined };
+const peace = { corrections: new Map<string, readonly number[]>(), left: undefined };
 const contestWindowMs = 600_000;
 const contestLimit = 5;
 
@@ -154,24 +152,7 @@ export function corrected(inProcess: InProcess, generation: number, fields: read
     const recent = (corrections.get(field) ?? []).filter((at) => now - at < contestWindowMs);
     corrections.set(field, [...recent, now]);
   }
-  inProcess.contest = { ...contest, corrections, lost: undefined };
-}
-
-/** Notes a correction whose answer was lost. It counts once the service shows its values (`wentThrough`). */
-export function correctedPerhaps(
-  inProcess: InProcess,
-  generation: number,
-  fields: readonly string[],
-  now: number,
-): void {
-  inProcess.contest = { ...contestOf(inProcess, generation), lost: { fields, at: now } };
-}
-
-/** Counts a lost correction as carried out: the object equals the spec. */
-export function wentThrough(inProcess: InProcess, generation: number): void {
-  const { lost } = inProcess.contest;
-  if (lost !== undefined && inProcess.contest.generation === generation)
-    corrected(inProcess, generation, lost.fields, lost.at);
+  inProcess.contest = { ...contest, corrections };
 }
 
 function contestOf({ contest }: InProcess, generation: number): Contest {

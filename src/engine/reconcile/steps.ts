@@ -18,7 +18,7 @@ import type { Pass } from '../kind/contract/pass.ts';
 import type { Step, Verdict } from '../kind/contract/step.ts';
 import { withoutMisses } from '../kind/planner/observe.ts';
 import { noteCircumstances, wentWell } from '../objects/call-backoff.ts';
-import { seenAgain, wentThrough } from '../objects/in-process.ts';
+import { seenAgain } from '../objects/in-process.ts';
 import { storedInWords } from '../objects/object-index.ts';
 import { RecordingView } from '../objects/subscriptions.ts';
 import type { Ended } from '../queue/workers.ts';
@@ -129,10 +129,7 @@ export class Steps {
     if (asksForRateLimited(context, pass, view)) return { is: 'quiet', againInMs: quietReadMs };
     inProcess.askedAt = undefined;
     inProcess.newSince = undefined;
-    if (verdict.is === 'ready') {
-      wentWell(inProcess);
-      wentThrough(inProcess, pass.subject.generation);
-    }
+    if (verdict.is === 'ready') wentWell(inProcess);
     context.remember(verdict.remember);
     return context.conclude(verdict, pass);
   }
