@@ -51,7 +51,7 @@ export function generation(description: string) {
   return integer(description, { min: 0, max: largest });
 }
 
-/** The same spec, of which nothing can be changed: a request is made once. */
+/** Makes a spec immutable: a request is made once. */
 export function once<Schema extends z.ZodObject>(schema: Schema): Schema {
   return immutable(schema, 'a request cannot be changed; delete it and create another, which undoes nothing');
 }
@@ -121,7 +121,7 @@ export function operation(description: string) {
   return shown(description, {
     operationId: text('Its id, where the service shows it.', { max: 128 }).optional(),
     kind: text('What it does.', { max: 64 }).optional(),
-    stage: text('How far it is.', { max: 64 }).optional(),
+    stage: text('The stage of the request.', { max: 64 }).optional(),
     outcome: text('How it ended.', { max: 64 }).optional(),
     failedSteps: count('How many steps in a row failed.'),
     startedTime: time('When it began.'),

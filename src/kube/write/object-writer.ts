@@ -110,7 +110,7 @@ export class KubeObjectWriter implements ObjectWriter {
         const waitMs = backoff.next(error.retryInMs);
         if ((reason === 'conflict' || reason === 'notFound') && backoff.failures === 1) continue;
         const fields = { waitMs: Math.round(waitMs), uid };
-        log[isTold ? 'debug' : 'warn'](fields, `an answer is still to be written: ${message}`);
+        log[isTold ? 'debug' : 'warn'](fields, `an answer is not in status yet and is written again: ${message}`);
         isTold = true;
         await pause(clock, waitMs, signal);
       }
