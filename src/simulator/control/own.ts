@@ -183,8 +183,8 @@ function manual(parts: Parts, own: readonly OwnRoute[]): unknown {
 
 /** A line of the ledger as the control surface shows it. */
 export function shownCommit(commit: Commit): unknown {
-  const { seq, at, kind, id, accountId, requestSeq, token, control, requestId, detail } = commit;
-  return { seq, at: iso(at), kind, id, accountId, requestSeq, token, control, requestId, detail: detail ?? {} };
+  const { seq, at, kind, id, accountId, requestSeq, token, membershipId, control, requestId, detail = {} } = commit;
+  return { seq, at: iso(at), kind, id, accountId, requestSeq, token, membershipId, control, requestId, detail };
 }
 
 /** A line of the request log as the control surface shows it. */

@@ -170,7 +170,7 @@ function environmentNode(env, firing, guard) {
       el('span', { class: 'any' }, env.name),
       mono(env.cliEnvName),
       el('span', { class: 'muted small' }, `${env.region}${env.deployed ? '' : ', never deployed'}`),
-      env.pendingChanges.length > 0 && chip('info', 'half', count(env.pendingChanges.length, 'pending change')),
+      env.pendingChanges.length > 0 && chip('info', 'half', `${env.pendingChanges.length} pending`),
       env.preventDestroy && tag('protected from deletion'),
       firing > 0 && chip('bad', 'alert', `${firing} firing`),
       guard?.active && activationChip(guard.active),
