@@ -88,7 +88,7 @@ export async function pointsFrom(
   const { configurationId, facts } = protection;
   const items = await readWhole(hosting, access, drPointsOf(access.accountId, configurationId));
   if (typeof items === 'string') return { why: items, asked: true };
-  return { points: pointRows(byMoment(items.values()), { generation: facts.generation ?? 0 }) };
+  return { points: pointRows(byMoment(items.values()), { generation: facts.configurationGeneration ?? 0 }) };
 }
 
 /** One list with all its pages; a sentence where it did not come whole. */
@@ -129,7 +129,7 @@ export async function accessOf(
   if (kind !== 'HostingAccount') return `the Secret of ${kind} ${name} is not in this namespace; ${instead}`;
   try {
     const account = fieldsOf(await objects.account(name));
-    const { accountId: known, credentialsRef } = fieldsOf(account['spec']);
+    const { externalId: known, credentialsRef } = fieldsOf(account['spec']);
     const secretName = fieldsOf(credentialsRef)['name'];
     if (typeof known !== 'string' || typeof secretName !== 'string') {
       return `there is no HostingAccount ${namespace}/${name}; ${instead}`;

@@ -44,7 +44,7 @@ export const virtualStart = Date.UTC(2026, 0, 1);
 const longestSleepMs = 2 ** 31 - 1;
 const mostFirings = 20_000_000;
 const mostAtOnce = 1_000_000;
-/** About a minute on a slow machine. */
+/** About half a minute. */
 const mostWork = 5_000_000;
 const sliceMs = 20;
 /** The last moment whose date has four digits for its year. */

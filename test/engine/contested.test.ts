@@ -16,7 +16,7 @@ async function aFight(corrections?: Disturbance) {
   const applied = { ...spec, contactPointRefs: [{ name: 'ops' }] };
   world.apply('MetricAlert', 'cpu', applied);
   await world.run(60_000);
-  const { alertId } = statusOf(world, 'MetricAlert', 'cpu') as { alertId: string };
+  const { externalId: alertId } = statusOf(world, 'MetricAlert', 'cpu') as { externalId: string };
   const written = { count: 0 };
   world.interference = ({ method, path }) => {
     if (method !== 'PATCH' || !path.endsWith('/alert')) return undefined;

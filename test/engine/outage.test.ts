@@ -25,7 +25,7 @@ async function drifting(): Promise<InProcess> {
 
 async function renameAll(world: InProcess, suffix: string): Promise<void> {
   for (let n = 0; n < count; n += 1) {
-    const { contactPointId } = statusOf(world, 'ContactPoint', `cp-${n}`);
+    const { externalId: contactPointId } = statusOf(world, 'ContactPoint', `cp-${n}`);
     await world.request('PATCH', '/contact-point', { contactPointId, name: `${n}-${suffix}` });
   }
 }

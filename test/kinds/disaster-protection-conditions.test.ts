@@ -15,7 +15,7 @@ const points = (items: readonly PointItem[]): Shown['points'] => ({
 function shown(configuration: object, more: Partial<Shown> = {}): Shown {
   const settled = { readiness: { state: 'ready' }, ...configuration };
   return {
-    appEnvId: 'env_1',
+    environmentId: 'env_1',
     configuration: aConfiguration(settled),
     source: aSource,
     points: points([aPoint]),

@@ -41,7 +41,7 @@ function apply(world: InProcess, { kind, metadata, spec = {}, stringData }: Mani
 /** The console of the service: an environment for each of our apps, some time after the app. */
 async function createEnvironments(world: InProcess, status: 'running' | 'stopped' = 'stopped'): Promise<void> {
   for (const name of ['shop', 'shop-db']) {
-    const { appId } = (world.get('HostedApp', name)?.status ?? {}) as { appId?: string };
+    const { externalId: appId } = (world.get('HostedApp', name)?.status ?? {}) as { externalId?: string };
     if (appId === undefined) continue;
     const appEnvId = `env_${name}`;
     await world

@@ -205,7 +205,7 @@ function accountFile({
     apiVersion: `${group}/${version}`,
     kind: 'HostingAccount',
     metadata: metadataOf('default', namespace),
-    spec: { credentialsRef: { name: 'hosting-credentials' }, accountId },
+    spec: { credentialsRef: { name: 'hosting-credentials' }, externalId: accountId },
   };
   return {
     path: 'account.yaml',

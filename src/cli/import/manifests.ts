@@ -73,7 +73,7 @@ export function draftsOf(
     if (app.record === undefined) continue;
     const name = appNames.get(app.appId) ?? '';
     const spec = appSpec(app, app.record, name);
-    const own = ['preset', 'port', 'builder', ...sourceFields.map((field) => `source.${field}`)];
+    const own = ['preset', 'port', ...sourceFields.map((field) => `source.${field}`)];
     drafts.push({ kind: 'HostedApp', name, id: app.appId, folder: 'apps', spec, own, secrets: [] });
   }
   for (const { appEnvId, appId } of environments) {
@@ -194,6 +194,7 @@ const sourceFields = [
   'cliDeployment',
   'contextDir',
   'dockerfilePath',
+  'builder',
 ];
 
 type AppContent = NonNullable<AccountContent['apps']>[number];
@@ -206,7 +207,6 @@ function appSpec(app: AppContent, record: NonNullable<AppContent['record']>, nam
     ...(preset !== 'CUSTOM' && { preset }),
     ...(record.port !== undefined && { port: record.port }),
     ...(source !== undefined && { source }),
-    ...(record.builder !== undefined && record.builder !== 'DOCKER' && { builder: record.builder }),
     externalId: app.appId,
   };
 }
@@ -214,13 +214,14 @@ function appSpec(app: AppContent, record: NonNullable<AppContent['record']>, nam
 function sourceOf(app: AppContent, record: NonNullable<AppContent['record']>): HostedAppSpec['source'] {
   const namespace = app.gitNamespace ?? record.gitNamespace;
   const repo = app.gitRepo ?? record.gitRepo;
-  const { gitInstallationId, contextDir, dockerfilePath } = record;
+  const { builder, gitInstallationId, contextDir, dockerfilePath } = record;
   const hasGit = namespace !== undefined && namespace !== '' && repo !== undefined && repo !== '';
   if (!hasGit && record.isCliDeployment !== true) return undefined;
   const git = hasGit ? { namespace, repo, ...(gitInstallationId && { installationId: gitInstallationId }) } : undefined;
   return {
     ...(git === undefined ? { cliDeployment: true } : { git }),
     ...(contextDir !== undefined && contextDir !== './' && { contextDir }),
+    ...(builder !== undefined && builder !== 'DOCKER' && { builder }),
     ...(dockerfilePath &&
       record.customDockerfileContentInUse !== true &&
       dockerfilePath !== 'Dockerfile' && { dockerfilePath }),

@@ -67,7 +67,7 @@ function play(drafts: readonly Draft[], reader: AccountReader, namespace: string
     namespace,
     name: 'default',
     metadata: {},
-    spec: { accountId: reader.accountId, credentialsRef: { name: 'hosting-credentials' } },
+    spec: { externalId: reader.accountId, credentialsRef: { name: 'hosting-credentials' } },
   };
   const actors = drafts.map((draft): Actor => {
     return { kind: draft.kind, namespace, name: draft.name, metadata: {}, spec: objectOf(draft).spec };

@@ -1,4 +1,4 @@
-import { isRecord } from '../../base/json.ts';
+import { isRecord, sameJson } from '../../base/json.ts';
 import type { Clock, Entropy } from '../../base/clock.ts';
 import { isDeepStrictEqual } from 'node:util';
 import { KubeError, type KubeObject, type Resource } from '../../engine/ports.ts';
@@ -192,10 +192,10 @@ export class MemoryCluster {
   #store(resource: Resource, before: KubeObject | undefined, next: Record<string, unknown>): KubeObject {
     const candidate = frozen(next);
     // A write that changes nothing is not a write.
-    if (before !== undefined && isDeepStrictEqual(JSON.parse(JSON.stringify(before)), candidate)) return before;
+    if (before !== undefined && sameJson(before, candidate)) return before;
     const version = ++this.#version;
-    const metadata = { ...candidate.metadata, resourceVersion: String(version) };
-    const object = frozen({ ...candidate, metadata });
+    const metadata = Object.freeze({ ...candidate.metadata, resourceVersion: String(version) });
+    const object = Object.freeze({ ...candidate, metadata });
     this.#of(resource).set(placeOf(metadata.namespace, metadata.name), object);
     this.#tell({ version, resource: keyOf(resource), before, after: object, object });
     return object;

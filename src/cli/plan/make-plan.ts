@@ -156,7 +156,7 @@ function notesOf(actors: readonly Actor[], wanted: Sorted): readonly string[] {
   const standIns = actors.filter((actor) => actor.kind.endsWith('HostingAccount') && !isOurs(actor));
   return standIns.map(
     ({ kind, name, spec }) =>
-      `${kind}/${name} is not among the documents: it is taken to be account ${String(spec['accountId'])}`,
+      `${kind}/${name} is not among the documents: it is taken to be account ${String(spec['externalId'])}`,
   );
 }
 
@@ -181,7 +181,7 @@ function isAdopted(status: unknown): boolean {
 function unreadAccounts({ actors }: Scene, readers: readonly AccountReader[]): readonly Finding[] {
   const known = new Set(readers.map(({ accountId }) => accountId));
   return actors.flatMap(({ kind, namespace, name, spec }): Finding[] => {
-    const accountId = spec['accountId'];
+    const accountId = spec['externalId'];
     if (!kind.endsWith('HostingAccount') || typeof accountId !== 'string' || known.has(accountId)) return [];
     const message = `account ${accountId} is not read: ${readers.length === 0 ? 'nothing is' : `only ${[...known].join(', ')} is`}`;
     return [{ code: 'NoCredential', incomplete: true, message, kind, namespace, name }];

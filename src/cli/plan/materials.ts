@@ -57,7 +57,7 @@ export function materialsOf(
       add('Secret', namespace, name, { [key]: standIn('Secret', namespace, name, key) }, false);
     for (const { name, key } of needs.configMaps ?? [])
       add('ConfigMap', namespace, name, { [key]: standIn('ConfigMap', namespace, name, key) }, false);
-    const accountId = actor.spec['accountId'];
+    const accountId = actor.spec['externalId'];
     if (typeof accountId !== 'string' || !actor.kind.endsWith('HostingAccount')) continue;
     const where = actor.kind === 'HostingAccount' ? namespace : operatorNamespace;
     const endpoint = readers.find((reader) => reader.accountId === accountId)?.endpoint ?? 'unknown.invalid';

@@ -191,10 +191,8 @@ function sortedList(value: Told): Told {
 
 /** Ids of this run, with the resources that they belong to. */
 function namesOfIds(objects: readonly KubeObject[]): ReadonlyMap<string, string> {
-  const fields = new Map(kinds.map(({ kind, idField }) => [kind, idField]));
   const rows = objects.flatMap(({ kind, metadata, status }) => {
-    const field = fields.get(kind);
-    const id = field === undefined || !isRecord(status) ? undefined : status[field];
+    const id = isRecord(status) ? status['externalId'] : undefined;
     return typeof id === 'string' ? [[id, `${kind}/${metadata.name}`] as const] : [];
   });
   return new Map(rows);

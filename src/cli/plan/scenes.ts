@@ -162,7 +162,7 @@ export function standInAccounts(actors: readonly Actor[], accountId: string): re
     .toSorted((a, b) => (a < b ? -1 : 1))
     .map((key) => {
       const [kind = '', namespace = '', name = ''] = key.split('/');
-      const spec = { accountId, credentialsRef: { name: `credentials-of-${name}` } };
+      const spec = { externalId: accountId, credentialsRef: { name: `credentials-of-${name}` } };
       return { kind, namespace, name, metadata: {}, spec };
     });
 }

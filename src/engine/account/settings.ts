@@ -9,7 +9,7 @@ import type { Material, ServiceSettings } from '../ports.ts';
 
 /** The fields of an account's spec that opening the service needs. */
 export interface AccountSpec {
-  readonly accountId: string;
+  readonly externalId: string;
   readonly credentialsRef: { readonly name: string };
   readonly dangerousCredentialsRef?: { readonly name: string };
   readonly pollSeconds?: number;
@@ -57,7 +57,7 @@ export async function settingsOf(
     baseUrl: baseUrl.reveal().trim(),
     token,
     caBundle: secret.get('caBundle')?.reveal(),
-    accountId: spec.accountId,
+    accountId: spec.externalId,
     pollSeconds: spec.pollSeconds ?? pollMs / 1_000,
     ...allowanceOf(spec),
     name: accountLabel(stored.object.metadata),
@@ -105,17 +105,17 @@ export function printable(settings: ServiceSettings | Closed): Json {
 /** The spec of an account, which its schema has checked. */
 export function specOf(stored: Stored): AccountSpec {
   if (stored.spec.is === 'valid' && isAccountSpec(stored.spec.value)) return stored.spec.value;
-  return { accountId: '', credentialsRef: { name: '' } };
+  return { externalId: '', credentialsRef: { name: '' } };
 }
 
 function isAccountSpec(value: unknown): value is AccountSpec {
-  return isRecord(value) && typeof value['accountId'] === 'string' && isRecord(value['credentialsRef']);
+  return isRecord(value) && typeof value['externalId'] === 'string' && isRecord(value['credentialsRef']);
 }
 
 /** The token of the newest loss that the owner of the account has accepted. */
 export function acceptedMissingOf({ status }: Stored): string | undefined {
   const { facts } = status.memory;
-  const token = isRecord(facts) ? facts['acceptedMissing'] : undefined;
+  const token = isRecord(facts) ? facts['lastHandledAcceptMissing'] : undefined;
   return typeof token === 'string' ? token : undefined;
 }
 

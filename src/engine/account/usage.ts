@@ -89,12 +89,12 @@ function orphansOf(around: UsageSources, session: Session, kind: AnyKind): reado
       if (isKnown || isAwaited) continue;
       const since = session.suspects.get(id) ?? walk.begunAt;
       suspects.set(id, since);
-      if (walk.begunAt - since >= settings.horizonMs) found.push({ type: marks.noun, id, name });
+      if (walk.begunAt - since >= settings.horizonMs) found.push({ type: marks.noun, externalId: id, name });
     }
   }
   session.suspects = suspects;
   session.isSuspicious = suspects.size > found.length;
-  return found.toSorted((a, b) => (a.id < b.id ? -1 : 1));
+  return found.toSorted((a, b) => (a.externalId < b.externalId ? -1 : 1));
 }
 
 /** The resource that made each mark, with the id that it is bound to. */

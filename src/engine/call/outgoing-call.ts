@@ -151,7 +151,7 @@ export class OutgoingCall {
   async #journal(): Promise<boolean> {
     const context = this.#context;
     const { journal, meanwhile, request, words } = this.#call;
-    if (context.hasUnwrittenId && !(await context.write())) return false;
+    if (context.hasUnwritten && !(await context.write())) return false;
     context.remember(meanwhile);
     const said = { reason: request.effect === 'create' ? 'Creating' : 'Requesting', message: words } as const;
     if (journal !== undefined) return enter(context, this.#pass, journal, said);
@@ -241,8 +241,9 @@ export class OutgoingCall {
       inProcess.wrote = { to, at: now, fields: { ...writtenTo(inProcess, to)?.fields, ...fields } };
       inProcess.notes = call.note?.(now) ?? {};
       if (call.corrects !== undefined) corrected(inProcess, generation, call.corrects, now);
-      if (meaning.identified) inProcess.unwritten = meaning.remember;
-      context.hasUnwrittenId = meaning.identified;
+      // Without it an id would be lost, or settings that the service does not show would be sent again.
+      context.hasUnwritten = meaning.identified || call.meanwhile !== undefined;
+      if (context.hasUnwritten) inProcess.unwritten = meaning.remember;
       return { is: 'on' };
     }
     const mayBeDone = outcome.is === 'inDoubt' || outcome.is === 'committed';
@@ -275,7 +276,7 @@ export class OutgoingCall {
     const isIdentified = id !== undefined && id !== context.memory.id;
     if (isIdentified) {
       inProcess.unwritten = verdict.remember;
-      context.hasUnwrittenId = true;
+      context.hasUnwritten = true;
     }
     // What goes on under the id that came back is another request, and is kept back all the same.
     const digest = isIdentified ? undefined : this.#digest;

@@ -36,8 +36,8 @@ export class ReconcileContext implements ReadableContext {
   stored: Stored;
   /** The status that is being built: what is stored, and what this reconcile has learned since. */
   status: StoredStatus<unknown>;
-  /** The service told an id that the stored status does not carry yet. */
-  hasUnwrittenId = false;
+  /** An answer told what the stored status does not carry yet: an id, or that hidden settings arrived. */
+  hasUnwritten = false;
   /** The service that was open when this began: it redacts its own words even after the account was closed. */
   readonly #firstService: Service | undefined;
 
@@ -50,7 +50,7 @@ export class ReconcileContext implements ReadableContext {
     this.status = { ...found, memory: asKnown(found.memory, this.inProcess) };
     if (this.inProcess.unwritten === undefined) return;
     this.remember(this.inProcess.unwritten);
-    this.hasUnwrittenId = true;
+    this.hasUnwritten = true;
   }
 
   get object(): KubeObject {
@@ -133,22 +133,22 @@ export class ReconcileContext implements ReadableContext {
     const render = (object: KubeObject) => renderStatus(kind, this.#statusParts(object, this.status, wouldDo, showing));
     const status = render(this.object);
     if (sameJson(status, this.object.status)) {
-      this.hasUnwrittenId = false;
+      this.hasUnwritten = false;
       return true;
     }
     const { generation } = this.object.metadata;
     const { writer, metrics } = this.parts;
-    const written = this.hasUnwrittenId
+    const written = this.hasUnwritten
       ? await writer.commitStatus(this.object, (newest) => this.#onNewest(newest, render))
       : await writer.writeStatus(this.object, status);
-    if (this.hasUnwrittenId) this.inProcess.unwritten = undefined;
+    if (this.hasUnwritten) this.inProcess.unwritten = undefined;
     // The answer came when the object was gone: nobody else knows what it told.
-    if (this.hasUnwrittenId && written.is === 'gone') this.#publishLost();
+    if (this.hasUnwritten && written.is === 'gone') this.#publishLost();
     if (written.is !== 'written') return false;
     const { object } = written;
     this.#store({ ...this.stored, object, status: parseStatus(kind, object.status) });
     this.inProcess.journal = this.memory.journal;
-    this.hasUnwrittenId = false;
+    this.hasUnwritten = false;
     metrics.count('apphosting_status_writes_total', { kind: kind.kind });
     return object.metadata.generation === generation;
   }

@@ -236,9 +236,9 @@ function asksForRateLimited(
  * True when something was learned that must be written before anything is waited for: an id, the end of a lost call, or what
  * has taken the place of an object that is gone.
  */
-function hasNews({ stored, memory, hasUnwrittenId }: ReconcileContext): boolean {
+function hasNews({ stored, memory, hasUnwritten }: ReconcileContext): boolean {
   const { id, journal } = stored.status.memory;
   const hasEnded = journal !== undefined && !sameJson(journal, memory.journal);
   const isBoundAnew = id !== undefined && id !== memory.id;
-  return hasUnwrittenId || hasEnded || isBoundAnew;
+  return hasUnwritten || hasEnded || isBoundAnew;
 }

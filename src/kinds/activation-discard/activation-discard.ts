@@ -166,7 +166,7 @@ const plan: OncePlan<ActivationDiscardSpec, ActivationDiscardFacts, SeenConfigur
   facts: (pass) => ({
     requestId: bodyOf(pass).requestId,
     configurationId: pass.spec.configurationId,
-    generation: pass.spec.configurationGeneration,
+    configurationGeneration: pass.spec.configurationGeneration,
   }),
   look: (pass, since) => lookAt(pass, { configurationId: pass.spec.configurationId, appEnvId: undefined, since }),
   walkOf: ({ walk }) => walk,

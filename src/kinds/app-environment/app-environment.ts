@@ -105,12 +105,12 @@ function settled(pass: EnvironmentPass, item: AppEnvItem, state: 'Running' | 'St
     return { is: 'ready', reason: 'DeployHeld', message, note: {} };
   }
   if (due === 'withNextBuild') {
-    const message = 'startup has changed; it travels with the next build, when deploy.build.revision changes';
+    const message = 'startupConfig has changed; it travels with the next build, when deploy.build.revision changes';
     return { is: 'ready', reason: 'PendingNextBuild', message, note: {} };
   }
   const { outcome, revision } = memory.facts.deploy ?? {};
   if (outcome === 'Assumed' && revision === revisionOf(spec)) {
-    const until = deploy?.contentId === undefined ? 'the spec or redeploy-at changes' : 'the spec changes';
+    const until = deploy?.rollbackContentId === undefined ? 'the spec or redeploy-at changes' : 'the spec changes';
     const message = `the environment ran already: what runs counts as ${revision ?? 'deployed'} until ${until}`;
     return { is: 'ready', reason: 'DeployAssumed', message, note: {} };
   }
@@ -200,18 +200,19 @@ function show(pass: EnvironmentPass): Showing<AppEnvironmentFacts> {
 }
 
 function shownOf(item: AppEnvItem, state: string): AppEnvironmentFacts {
-  const { appId, name, slug, cliEnvName, deploymentName, region, gitBranch, hosts, resources } = item;
+  const { appId, name, slug, cliEnvName, deploymentName, region, gitBranch, hosts } = item;
+  const { memory, ...resources } = item.resources ?? {};
   return {
     appId,
-    name,
+    environmentName: name,
     state,
     slug,
-    cliEnvName,
+    cliEnvironmentName: cliEnvName,
     deploymentName,
     region,
     gitBranch,
     hosts: [...hosts],
-    ...(resources !== undefined && { resources: { ...resources } }),
+    ...(item.resources !== undefined && { resources: { ...resources, memoryMb: memory } }),
   };
 }
 
@@ -258,9 +259,8 @@ export const appEnvironment = defineKind<AppEnvironmentSpec, AppEnvironmentFacts
   always: ['Deployed'],
   interfaceWords: () => ({
     envVars: 'env',
-    startupConfig: 'startup',
-    fromContentId: 'deploy.build.rebuildFrom',
-    targetContentId: 'deploy.contentId',
+    fromContentId: 'deploy.build.fromContentId',
+    targetContentId: 'deploy.rollbackContentId',
   }),
   step,
   show,

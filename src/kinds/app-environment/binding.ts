@@ -55,7 +55,7 @@ function componentId({ spec, referred }: EnvironmentPass): string | undefined {
   if (spec.solutionRef === undefined) return undefined;
   const { components } = (referred('SolutionInstallation', spec.solutionRef.name)?.facts ??
     {}) as SolutionInstallationFacts;
-  return components?.find(({ name }) => name === spec.component)?.appEnvId;
+  return components?.find(({ name }) => name === spec.component)?.environmentId;
 }
 
 /** The environments that the spec may mean, as of a walk; undefined before the list was read. */
@@ -79,7 +79,7 @@ function candidates(
 
 function isNamed({ spec }: EnvironmentPass, item: AppEnvItem): boolean {
   if (spec.environmentName !== undefined) return item.name === spec.environmentName;
-  return spec.cliEnvName !== undefined && item.cliEnvName === spec.cliEnvName;
+  return spec.cliEnvironmentName !== undefined && item.cliEnvName === spec.cliEnvironmentName;
 }
 
 /** The first step towards an environment: bind the one that the spec means. */
@@ -131,8 +131,8 @@ function changeOf(pass: EnvironmentPass, item: AppEnvItem): string | undefined {
     return `is called "${item.name}" and not "${spec.environmentName}"`;
   }
   const { cliEnvName } = item;
-  if (spec.cliEnvName !== undefined && cliEnvName !== undefined && cliEnvName !== spec.cliEnvName) {
-    return `has the cliEnvName "${cliEnvName}" and not "${spec.cliEnvName}"`;
+  if (spec.cliEnvironmentName !== undefined && cliEnvName !== undefined && cliEnvName !== spec.cliEnvironmentName) {
+    return `has the command line name "${cliEnvName}" and not "${spec.cliEnvironmentName}"`;
   }
   return made === undefined || made === item.appEnvId ? undefined : `is not component "${spec.component}" any more`;
 }
@@ -161,8 +161,8 @@ function notFound(pass: EnvironmentPass): Extract<Step<AppEnvironmentFacts>, { i
   const what =
     spec.environmentName !== undefined
       ? `no environment "${spec.environmentName}"${where}`
-      : spec.cliEnvName !== undefined
-        ? `no environment with the cliEnvName "${spec.cliEnvName}"${where}`
+      : spec.cliEnvironmentName !== undefined
+        ? `no environment with the command line name "${spec.cliEnvironmentName}"${where}`
         : spec.component !== undefined
           ? `no environment of component "${spec.component}"`
           : `no environment ${spec.externalId ?? ''}`;

@@ -100,7 +100,7 @@ export function startsWithout(pass: EnvironmentPass): boolean {
 
 /** A version to roll back to is one of the environment, which was deployed then. */
 function isStartable({ spec, memory }: EnvironmentPass): boolean {
-  return wasDeployed(memory.facts) || spec.deploy?.contentId !== undefined;
+  return wasDeployed(memory.facts) || spec.deploy?.rollbackContentId !== undefined;
 }
 
 /**

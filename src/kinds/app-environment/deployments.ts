@@ -68,9 +68,11 @@ export function dueOf(pass: EnvironmentPass): 'deployment' | 'withNextBuild' | '
   const { deploy } = pass.spec;
   if (revisionOf(pass.spec) === undefined || isFailed(pass)) return 'nothing';
   const { contentId } = pass.memory.facts.deploy ?? {};
-  if (deploy?.contentId !== undefined) {
+  if (deploy?.rollbackContentId !== undefined) {
     // A roll-back to what may run would be refused: who asks for a redeployment gets one.
-    return deploy.contentId === contentId || isDeployed(pass, deploy.onBind !== 'Deploy') ? 'nothing' : 'deployment';
+    return deploy.rollbackContentId === contentId || isDeployed(pass, deploy.onBind !== 'Deploy')
+      ? 'nothing'
+      : 'deployment';
   }
   // Content that already ran when the environment was bound counts as deployed until somebody asks for a deployment.
   const mayAssume = deploy?.onBind !== 'Deploy' && !isRedeployDue(pass);
@@ -126,16 +128,16 @@ export function deployment(pass: EnvironmentPass, appEnvId: string): DeploymentA
     return { operation: 'deploy-image', words: `deploy image ${image}`, request, ...common };
   }
   if (deploy?.build !== undefined) {
-    const { revision, forceNewBuild, rebuildFrom } = deploy.build;
+    const { revision, forceNewBuild, fromContentId } = deploy.build;
     const request = postAppEnvBuild({
       appEnvId,
       ...(forceNewBuild !== undefined && { forceNewBuild }),
-      ...(rebuildFrom !== undefined && { isRebuild: true, fromContentId: rebuildFrom }),
+      ...(fromContentId !== undefined && { isRebuild: true, fromContentId: fromContentId }),
       ...startupFields(pass),
     });
     return { operation: 'build', words: `build revision ${revision}`, request, ...common };
   }
-  const targetContentId = deploy?.contentId ?? '';
+  const targetContentId = deploy?.rollbackContentId ?? '';
   const request = postAppEnvRollback({ appEnvId, targetContentId });
   return { operation: 'rollback', words: `roll back to ${targetContentId}`, request, ...common };
 }
@@ -201,11 +203,11 @@ function startupFields(pass: EnvironmentPass): {
   replaceStartupConfig?: boolean;
   clearStartupConfig?: boolean;
 } {
-  const { startup } = pass.spec;
-  if (!carriedBy(pass).includes('startup')) return {};
-  return startup === undefined
+  const { startupConfig } = pass.spec;
+  if (!carriedBy(pass).includes('startupConfig')) return {};
+  return startupConfig === undefined
     ? { clearStartupConfig: true }
-    : { startupConfig: startupOf(startup), replaceStartupConfig: true };
+    : { startupConfig: startupOf(startupConfig), replaceStartupConfig: true };
 }
 
 /** True if the answer says that the accepted call failed. */
@@ -220,11 +222,11 @@ function deployed(pass: EnvironmentPass, { body, at, attempt }: Done): Partial<M
   const failed = saysFailed(body);
   const entry = {
     revision: revisionOf(spec),
-    contentId: shown ?? rollback?.contentId ?? (failed ? undefined : spec.deploy?.contentId),
+    contentId: shown ?? rollback?.contentId ?? (failed ? undefined : spec.deploy?.rollbackContentId),
     sentTime: at,
     outcome: failed ? 'Failed' : 'Updating',
   };
-  const versions = rollback && { rollback: { from: rollback.fromVersion, to: rollback.toVersion } };
+  const versions = rollback && { rollback: { fromVersion: rollback.fromVersion, toVersion: rollback.toVersion } };
   return {
     applied: failed ? appliedInVain(pass) : appliedBy(pass),
     facts: { ...recorded(pass, entry, attempt, versions), ...redeployHandled(pass) },

@@ -34,28 +34,28 @@ const mostPrints = 590;
 
 /** The revision that the spec wants deployed: its image, revision or content version. */
 export function revisionOf({ deploy }: AppEnvironmentSpec): string | undefined {
-  return deploy?.image ?? deploy?.build?.revision ?? deploy?.contentId;
+  return deploy?.image ?? deploy?.build?.revision ?? deploy?.rollbackContentId;
 }
 
 /** Which deployment it is, whatever travels with it. */
 export function deployValue({ deploy }: AppEnvironmentSpec): Json {
   if (deploy?.image !== undefined) return { image: deploy.image };
   if (deploy?.build !== undefined) return { build: deploy.build.revision };
-  return { contentId: deploy?.contentId ?? '' };
+  return { contentId: deploy?.rollbackContentId ?? '' };
 }
 
 /** Everything that travels with a deployment, by its place in the spec. */
 export function partsOf(pass: EnvironmentPass): Readonly<Record<string, Json>> {
-  const { env = [], functionConfig = {}, startup } = pass.spec;
+  const { env = [], functionConfig = {}, startupConfig } = pass.spec;
   return definedOf({
     ...Object.fromEntries(env.map((variable) => [`env.${variable.name}`, valueOf(variable, pass)])),
     ...Object.fromEntries(Object.entries(functionConfig).map(([name, value]) => [`functionConfig.${name}`, value])),
-    ...(startup && { startup: startupOf(startup) }),
+    ...(startupConfig && { startupConfig: startupOf(startupConfig) }),
   });
 }
 
 /** The declared override, as a body takes it. */
-export function startupOf(startup: NonNullable<AppEnvironmentSpec['startup']>): StartupConfig {
+export function startupOf(startup: NonNullable<AppEnvironmentSpec['startupConfig']>): StartupConfig {
   const { command, args, shell, workingDir } = startup;
   return {
     ...(command !== undefined && { command }),
@@ -66,7 +66,7 @@ export function startupOf(startup: NonNullable<AppEnvironmentSpec['startup']>): 
 }
 
 function isPart(field: string): boolean {
-  return field === 'startup' || field.startsWith('env.') || field.startsWith('functionConfig.');
+  return field === 'startupConfig' || field.startsWith('env.') || field.startsWith('functionConfig.');
 }
 
 function printsIn({ memory }: EnvironmentPass): Prints {
@@ -101,17 +101,17 @@ function at(pass: EnvironmentPass, generation: number = pass.subject.generation)
 
 /** True if we set a startup override that the spec no longer wants. */
 export function isStartupLeft(pass: EnvironmentPass): boolean {
-  return printsIn(pass)['startup'] !== undefined && pass.spec.startup === undefined;
+  return printsIn(pass)['startupConfig'] !== undefined && pass.spec.startupConfig === undefined;
 }
 
 function takes({ deploy }: AppEnvironmentSpec, field: string): boolean {
-  return deploy?.image !== undefined || (deploy?.build !== undefined && field === 'startup');
+  return deploy?.image !== undefined || (deploy?.build !== undefined && field === 'startupConfig');
 }
 
 /** The parts that the next deployment carries: what was not sent yet, and what it clears. */
 export function carriedBy(pass: EnvironmentPass): readonly string[] {
   const news = Object.entries(partsOf(pass)).filter(([field, value]) => !isSent(pass, field, value));
-  const cleared = isStartupLeft(pass) ? ['startup'] : [];
+  const cleared = isStartupLeft(pass) ? ['startupConfig'] : [];
   return [...news.map(([field]) => field), ...cleared].filter((field) => takes(pass.spec, field));
 }
 
@@ -120,7 +120,7 @@ export function leftoverOf(pass: EnvironmentPass): readonly string[] {
   const wanted = partsOf(pass);
   return Object.keys(printsIn(pass))
     .filter((field) => isPart(field) && wanted[field] === undefined)
-    .filter((field) => field !== 'startup' || !takes(pass.spec, field))
+    .filter((field) => field !== 'startupConfig' || !takes(pass.spec, field))
     .toSorted();
 }
 
@@ -163,7 +163,7 @@ export function appliedBy(pass: EnvironmentPass): Applied {
     deploy: pass.print(deployValue(pass.spec)),
     ...Object.fromEntries(now.map(([field, value]) => [field, pass.print(value)])),
   };
-  const isCleared = (field: string) => field === 'startup' && isStartupLeft(pass) && takes(pass.spec, field);
+  const isCleared = (field: string) => field === 'startupConfig' && isStartupLeft(pass) && takes(pass.spec, field);
   const isOver = (field: string) => field.startsWith(assumed) || over.includes(field) || isCleared(field);
   const prints = { ...without(printsIn(pass), isOver), ...sent };
   return { generation: pass.subject.generation, prints: fitting(pass, prints) };

@@ -34,8 +34,8 @@ export const resendMs = 15_000;
 export function environmentOf(pass: ProtectionPass): string {
   const { spec, memory } = pass;
   const isFixed = memory.id !== undefined || memory.journal !== undefined;
-  const fixed = isFixed ? memory.facts.appEnvId : undefined;
-  return spec.environmentRef.externalId ?? fixed ?? referredTo(pass) ?? memory.facts.appEnvId ?? '';
+  const fixed = isFixed ? memory.facts.environmentId : undefined;
+  return spec.environmentRef.externalId ?? fixed ?? referredTo(pass) ?? memory.facts.environmentId ?? '';
 }
 
 /** The environment that the reference means now. */
@@ -233,7 +233,7 @@ export function resolve(pass: ProtectionPass, walk: Walk, journal: JournalEntry)
         if (result?.success !== true || result.configurationId === undefined) return undefined;
         const facts: DisasterProtectionFacts = {
           ...pass.memory.facts,
-          ...(result.generation !== undefined && { generation: result.generation }),
+          ...(result.generation !== undefined && { configurationGeneration: result.generation }),
         };
         return { ...bound(pass, result.configurationId, 'Created', facts), applied: appliedBy(pass, item) };
       },

@@ -74,7 +74,7 @@ function enrol(pass: ProtectionPass, walk: Walk): Step<DisasterProtectionFacts> 
   const { id, facts: known } = pass.memory;
   const isKnown = existing !== undefined && existing.configurationId === id;
   const kept = isKnown ? known : historyOf(known);
-  const facts: DisasterProtectionFacts = { ...kept, appEnvId: environmentOf(pass), enrollment: wanted };
+  const facts: DisasterProtectionFacts = { ...kept, environmentId: environmentOf(pass), enrollment: wanted };
   const mayAdopt = pass.account.adoption !== 'Never' && pass.spec.lifecycle?.adoption !== 'Never';
   if (existing !== undefined) {
     const { configurationId } = existing;
@@ -102,7 +102,7 @@ function enrol(pass: ProtectionPass, walk: Walk): Step<DisasterProtectionFacts> 
 }
 
 function keep(pass: ProtectionPass, configuration: ConfigurationItem): Step<DisasterProtectionFacts> {
-  const { generation: known = 0 } = pass.memory.facts;
+  const { configurationGeneration: known = 0 } = pass.memory.facts;
   const { lowSince = pass.monotonicMs } = pass.notes;
   if (configuration.generation < known && pass.monotonicMs - lowSince < pass.horizonMs) {
     const message = `the list shows generation ${configuration.generation}, and the service answered ${known} before`;
@@ -171,7 +171,7 @@ function hasMoved(facts: DisasterProtectionFacts, configuration: ConfigurationIt
   const known = isTold ? facts.operations?.find((row) => isEntryOf(row, newest)) : undefined;
   return (
     facts.readiness?.cutoffTime !== readiness?.cutoffAt ||
-    facts.generation !== generation ||
+    facts.configurationGeneration !== generation ||
     facts.warmRecoveryOperationId !== warmRecoveryOperationId ||
     facts.standby?.caughtUp !== standby?.caughtUp ||
     facts.activeOperation?.operationId !== activeOf(configuration)?.operationId ||
@@ -229,25 +229,25 @@ function correct(
 function show(pass: ProtectionPass) {
   const { id, facts: known } = pass.memory;
   const { accountId } = pass.account;
-  const appEnvId = environmentOf(pass);
-  const source = pass.view.one(drSourcesOf(accountId), appEnvId)?.item;
+  const environmentId = environmentOf(pass);
+  const source = pass.view.one(drSourcesOf(accountId), environmentId)?.item;
   // What can be protected, and where to, is wanted before anything is.
   const facts: DisasterProtectionFacts = {
     ...known,
-    ...(source !== undefined && { appEnvId, source: sourceFacts(source) }),
+    ...(source !== undefined && { environmentId, source: sourceFacts(source) }),
   };
   const nothing = { facts, conditions: [], drift: [], unverified: [], leftover: [] };
   if (id === undefined) {
     const walk = pass.view.all(drConfigurationsOf(accountId));
-    const isThere = walk === undefined || appEnvId === '' || ofEnvironment(pass, walk) !== undefined;
-    return isThere ? nothing : { ...nothing, conditions: notProtected(appEnvId, source) };
+    const isThere = walk === undefined || environmentId === '' || ofEnvironment(pass, walk) !== undefined;
+    return isThere ? nothing : { ...nothing, conditions: notProtected(environmentId, source) };
   }
   const seen = sightOf(pass, id);
   if (seen === undefined) return { ...nothing, unseen: true };
   const configuration = seen.item;
   if (configuration === undefined) return { ...nothing, conditions: [notShown(id)] };
   const points = pass.view.all(drPointsOf(accountId, id));
-  const shown: Shown = { appEnvId, configuration, source, points, unread: unreadOf(pass) };
+  const shown: Shown = { environmentId, configuration, source, points, unread: unreadOf(pass) };
   const difference = differenceOf(pass, configuration);
   return {
     facts: atLeast(pass, protectionFacts(pass, shown)),
@@ -263,9 +263,11 @@ function atLeast(
   { memory, notes, monotonicMs, horizonMs }: ProtectionPass,
   facts: DisasterProtectionFacts,
 ): DisasterProtectionFacts {
-  const { generation = 0 } = memory.facts;
+  const { configurationGeneration: generation = 0 } = memory.facts;
   const mayLag = monotonicMs - (notes['lowSince'] ?? Number.NEGATIVE_INFINITY) < horizonMs;
-  return mayLag && (facts.generation ?? 0) < generation ? { ...facts, generation } : facts;
+  return mayLag && (facts.configurationGeneration ?? 0) < generation
+    ? { ...facts, configurationGeneration: generation }
+    : facts;
 }
 
 /** Protection of one environment against the loss of its region. */

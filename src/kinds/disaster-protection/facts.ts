@@ -17,7 +17,7 @@ import { mostPoints, type DisasterProtectionFacts } from './schema.ts';
 
 /** Everything that a protection shows was read from this. */
 export interface Shown {
-  readonly appEnvId: string;
+  readonly environmentId: string;
   readonly configuration: ConfigurationItem;
   readonly source: SourceItem | undefined;
   readonly points: Snapshot<PointItem> | undefined;
@@ -153,6 +153,12 @@ function compareTimes(a: string | undefined, b: string | undefined): number {
   return Date.parse(a ?? '') - Date.parse(b ?? '') || 0;
 }
 
+function targetFacts(target: SourceItem['target']): NonNullable<DisasterProtectionFacts['source']>['target'] {
+  if (target === undefined) return undefined;
+  const { appEnvId, ...names } = target;
+  return stated({ environmentId: appEnvId, ...names });
+}
+
 /** The source for status. */
 export function sourceFacts(source: SourceItem | undefined): DisasterProtectionFacts['source'] {
   if (source === undefined) return undefined;
@@ -166,15 +172,21 @@ export function sourceFacts(source: SourceItem | undefined): DisasterProtectionF
     unsupportedReasons: listed(source.unsupportedReasons.map((reason) => reason.slice(0, 256))),
     volumes: listed(source.volumes.map((volume) => stated({ ...volume }) ?? {})),
     suggestedSettings: settingsFacts(source.suggestedSettings),
-    target: stated(source.target && { ...source.target }),
+    target: targetFacts(source.target),
     pendingCleanup: stated(source.pendingCleanup && { ...source.pendingCleanup }),
   });
 }
 
-function resultFacts({ activationResult }: ConfigurationItem): DisasterProtectionFacts['activationResult'] {
-  if (activationResult === undefined) return undefined;
-  const { cutoffAt, completedAt, ...result } = activationResult;
-  return stated({ ...result, cutoffTime: cutoffAt, completedTime: completedAt });
+/** The result of an activation for status. */
+export function resultFacts(shown: ConfigurationItem['activationResult']): DisasterProtectionFacts['activationResult'] {
+  if (shown === undefined) return undefined;
+  const { cutoffAt, completedAt, targetAppEnvId, ...result } = shown;
+  return stated({
+    ...result,
+    targetEnvironmentId: targetAppEnvId,
+    cutoffTime: cutoffAt,
+    completedTime: completedAt,
+  });
 }
 
 /** Values that move while nothing happens; they are written together with something else only. */
@@ -198,7 +210,7 @@ function withoutMoving(facts: DisasterProtectionFacts): DisasterProtectionFacts 
 
 /** The status of a protection. */
 export function protectionFacts(pass: ProtectionPass, shown: Shown): DisasterProtectionFacts {
-  const { configuration, source, points, appEnvId } = shown;
+  const { configuration, source, points, environmentId } = shown;
   const { enrollment, firstReadyTime, operations: _ledger, ...before } = pass.memory.facts;
   const active = activeOf(configuration);
   const { activeOperation: last, operations: rows = [] } = pass.memory.facts;
@@ -207,8 +219,8 @@ export function protectionFacts(pass: ProtectionPass, shown: Shown): DisasterPro
   );
   const requestId = rows.find(({ operationId }) => operationId === active?.operationId)?.requestId;
   const fixed: DisasterProtectionFacts = {
-    appEnvId,
-    generation: configuration.generation,
+    environmentId,
+    configurationGeneration: configuration.generation,
     ...stated<DisasterProtectionFacts>({
       enrollment,
       firstReadyTime,
@@ -226,7 +238,7 @@ export function protectionFacts(pass: ProtectionPass, shown: Shown): DisasterPro
       warmDestination: names(configuration.warmDestination),
       plannedDestination: names(configuration.plannedDestination),
       activationUnavailableReason: configuration.activationUnavailableReason?.slice(0, 256),
-      activationResult: resultFacts(configuration),
+      activationResult: resultFacts(configuration.activationResult),
       canRequestDiscard: configuration.canRequestDiscard,
       validationSchedule: stated({
         established: configuration.validationScheduleEstablished,

@@ -21,14 +21,14 @@ import type { DisasterResetSpec } from '../disaster-reset/schema.ts';
 
 /** The status fields that stay when a configuration is gone. */
 export function historyOf({
-  appEnvId,
+  environmentId,
   enrollment,
   operations,
   goneTime,
   wipedBy,
 }: DisasterProtectionFacts): DisasterProtectionFacts {
   return {
-    ...(appEnvId !== undefined && { appEnvId }),
+    ...(environmentId !== undefined && { environmentId }),
     ...(enrollment !== undefined && { enrollment }),
     ...(operations !== undefined && { operations }),
     ...(goneTime !== undefined && { goneTime }),

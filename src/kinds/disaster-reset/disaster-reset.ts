@@ -119,12 +119,12 @@ function wipedSources(pass: ResetPass, { sources }: ResetSubject): readonly Sour
 }
 
 function factsOf(pass: ResetPass, seen: ResetSubject | undefined): DisasterResetFacts {
-  const appEnvId = environmentOf(pass);
-  const cleanup = seen?.sources.get(appEnvId)?.pendingCleanup;
+  const environmentId = environmentOf(pass);
+  const cleanup = seen?.sources.get(environmentId)?.pendingCleanup;
   const shown = cleanup && Object.entries(cleanup).filter(([, value]) => value !== undefined);
   return {
     ...pass.memory.facts,
-    ...(appEnvId !== '' && { appEnvId }),
+    ...(environmentId !== '' && { environmentId }),
     ...(shown !== undefined && { pendingCleanup: Object.fromEntries(shown) }),
   };
 }
@@ -143,8 +143,8 @@ function callOf(pass: ResetPass, { payload = JSON.stringify(bodyOf(pass)) }: Jou
       const facts: DisasterResetFacts = {
         ...memory.facts,
         acceptedTime: isoSeconds(wallMs),
-        configurations,
-        ...(destinations !== undefined && { destinations }),
+        wipedConfigurationCount: configurations,
+        ...(destinations !== undefined && { wipedDestinationCount: destinations }),
       };
       return { facts: atStage(facts, 'Accepted', wallMs) };
     },
@@ -209,7 +209,7 @@ export const disasterReset = defineKind<DisasterResetSpec, DisasterResetFacts>({
     ...pinnedOf(spec).map(({ configurationId }) => configurationId),
     ...stated(spec.environmentRef?.externalId),
   ],
-  made: ({ appEnvId }) => stated(appEnvId),
+  made: ({ environmentId }) => stated(environmentId),
   wipes: (spec, { acceptedTime }) =>
     acceptedTime === undefined ? [] : pinnedOf(spec).map(({ configurationId }) => configurationId),
   finished: ({ finishedTime }) => finishedTime !== undefined,

@@ -40,7 +40,7 @@ export function pinnedOf({
 export function environmentOf({ spec, referred, memory }: ResetPass): string {
   const { environmentRef } = spec;
   const found = idOf('AppEnvironment', environmentRef, { referred });
-  return environmentRef?.externalId ?? memory.facts.appEnvId ?? found ?? '';
+  return environmentRef?.externalId ?? memory.facts.environmentId ?? found ?? '';
 }
 
 /** The body that is sent. */

@@ -66,7 +66,8 @@ function imageOf({ spec }: Related): string | undefined {
  * does not refer to the app must be allowed to adopt: nobody is held up by a wish that is not granted.
  */
 function isMeant(pass: AppPass, { spec, namespace }: Related, taken: ReadonlySet<string | undefined>): boolean {
-  const { externalId, appRef, environmentName, cliEnvName, lifecycle } = (spec ?? {}) as Partial<AppEnvironmentSpec>;
+  const { externalId, appRef, environmentName, cliEnvironmentName, lifecycle } = (spec ??
+    {}) as Partial<AppEnvironmentSpec>;
   const appId = appRef?.externalId;
   const refers = appRef?.name === pass.subject.name && namespace === pass.subject.namespace;
   if (!refers && adoptionWithin(lifecycle?.adoption, pass.account) === 'Never') return false;
@@ -77,7 +78,7 @@ function isMeant(pass: AppPass, { spec, namespace }: Related, taken: ReadonlySet
       ? item.appEnvId === externalId
       : (ofThis || ofAny) &&
         (environmentName === undefined
-          ? cliEnvName !== undefined && item.cliEnvName === cliEnvName
+          ? cliEnvironmentName !== undefined && item.cliEnvName === cliEnvironmentName
           : item.name === environmentName),
   );
   return named.length === 0 ? ofThis : named.some((item) => !taken.has(item.appEnvId));

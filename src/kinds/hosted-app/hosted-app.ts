@@ -190,8 +190,8 @@ const plan: ObjectPlan<HostedAppSpec, HostedAppFacts, ShownApp> = {
       ...(item?.gitProvider !== undefined && { gitProvider: item.gitProvider }),
       ...(environments !== undefined && {
         environments: environments
-          .map(({ appEnvId, name, region, status }) => ({ id: appEnvId, name, region, status }))
-          .toSorted((a, b) => (a.id < b.id ? -1 : 1)),
+          .map(({ appEnvId, name, region, status }) => ({ externalId: appEnvId, name, region, state: status }))
+          .toSorted((a, b) => (a.externalId < b.externalId ? -1 : 1)),
       }),
     };
   },

@@ -109,7 +109,7 @@ function accountFacts({ account, view, memory, tally }: AccountPass): HostingAcc
     ...(catalog !== undefined && { catalog }),
     ...(counts.length > 0 && { counts: [...counts] }),
     ...(orphans.length > 0 && { orphans: [...orphans] }),
-    ...(account.acceptedMissing !== undefined && { acceptedMissing: account.acceptedMissing }),
+    ...(account.acceptedMissing !== undefined && { lastHandledAcceptMissing: account.acceptedMissing }),
   };
   const { intervals, budget, ...before } = memory.facts;
   // These move with the number of resources: they are written anew only together with something that lasts.

@@ -21,9 +21,9 @@ export function accountFields(where: string, adoption: 'ById' | 'Never') {
     credentialsRef: objectRef(
       `The Secret ${where} with the keys baseUrl and token, and optionally caBundle (certificates in PEM form).`,
     ),
-    accountId: immutable(
-      serviceId('The id of the account in the service.'),
-      'accountId cannot be changed; create another account resource',
+    externalId: immutable(
+      serviceId('The id of the account in the service (interface: accountId).'),
+      'externalId cannot be changed; create another account resource',
     ),
     dangerousCredentialsRef: objectRef(
       `A Secret ${where} like credentialsRef, used only to activate, discard and reset disaster recovery. Its baseUrl must equal the main one, and its token must see the same account.`,
@@ -119,12 +119,12 @@ export const HostingAccountFacts = facts({
     'Objects in the service that carry the mark of this operator but belong to no resource, in the lists that some resource is about; they are only reported.',
     shown('One object.', {
       type: text('What it is, such as contact point.', { max: 63 }),
-      id: text('Its id.', { max: 128 }),
+      externalId: text('Its id.', { max: 128 }),
       name: text('Its name.', { max: 256 }).optional(),
     }),
     { max: 50 },
   ).optional(),
-  acceptedMissing: text('The newest value of the annotation apphosting.dev/accept-missing that was handled.', {
+  lastHandledAcceptMissing: text('The newest value of the annotation apphosting.dev/accept-missing that was handled.', {
     max: 300,
   }).optional(),
 });
@@ -139,7 +139,7 @@ export type HostingAccountSpec = z.output<typeof HostingAccountSpec>;
 
 /** The columns that both kinds of accounts show. */
 export const accountColumns = [
-  { name: 'ACCOUNT', path: '.spec.accountId', description: 'The id of the account in the service.' },
+  { name: 'ACCOUNT', path: '.spec.externalId', description: 'The id of the account in the service.' },
   { name: 'ENDPOINT', path: '.status.endpoint', description: 'The host of the service.' },
   {
     name: 'POLICY',
@@ -159,8 +159,8 @@ export const identity = {
   life: 'account',
   spec: HostingAccountSpec,
   facts: HostingAccountFacts,
-  idField: undefined,
+  idWord: undefined,
   holds: true,
   columns: accountColumns,
-  selectable: ['.spec.accountId'],
+  selectable: ['.spec.externalId'],
 } satisfies KindIdentity;

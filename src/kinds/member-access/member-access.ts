@@ -150,7 +150,7 @@ function leave(pass: AccessPass): Step<MemberAccessFacts> {
   const grants = spec.lifecycle?.onDelete === 'GrantFullAccess' && subject.annotations[onDeleteAnnotation] !== 'Retain';
   const isUnknown = memory.id !== membershipId || memory.applied === undefined;
   if (isUnknown && !grants) return { is: 'release' };
-  const ids = memory.facts.appEnvIds ?? [];
+  const ids = memory.facts.environmentIds ?? [];
   const reach = ids.length === 0 ? '' : ` (${ids.slice(0, 20).join(', ')})`;
   const stays = `the access of ${membershipId} stays as it is in the service${reach}`;
   if (isUnknown) {

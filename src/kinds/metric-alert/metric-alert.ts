@@ -48,7 +48,7 @@ function environmentOf(pass: AlertPass): string {
   const { spec, memory } = pass;
   const { create } = memory.journal ?? {};
   if (create !== undefined) return environmentOfAlerts(create.collection);
-  return idOf('AppEnvironment', spec.environmentRef, pass) ?? memory.facts.appEnvId ?? '';
+  return idOf('AppEnvironment', spec.environmentRef, pass) ?? memory.facts.environmentId ?? '';
 }
 
 function contactPoints(pass: AlertPass): readonly Named[] {
@@ -136,7 +136,7 @@ const plan: ObjectPlan<MetricAlertSpec, MetricAlertFacts, AlertItem> = {
     queryRange: pass.spec.queryRange ?? '10m',
     contactPointRefs: contactPointIds(pass),
     enabled: pass.spec.enabled ?? true,
-    appEnvId: environmentOf(pass),
+    environmentRef: environmentOf(pass),
   }),
   observed: (item, pass) => ({
     name: item.name,
@@ -149,11 +149,11 @@ const plan: ObjectPlan<MetricAlertSpec, MetricAlertFacts, AlertItem> = {
     queryRange: item.queryRange,
     contactPointRefs: item.contactPointIds?.toSorted(),
     enabled: item.enabled,
-    appEnvId: item.appEnvId ?? environmentOf(pass),
+    environmentRef: item.appEnvId ?? environmentOf(pass),
   }),
   // One that was taken over has none without the spec, and no way of clearing it is documented.
   kept: (field) => field === 'description',
-  fixed: ['appEnvId'],
+  fixed: ['environmentRef'],
   afterCreation: ['enabled'],
 
   requests: {
@@ -172,11 +172,11 @@ const plan: ObjectPlan<MetricAlertSpec, MetricAlertFacts, AlertItem> = {
     remove: deleteAlert,
   },
   // By the environment an alert is found again when what names it has gone.
-  factsOfNext: ({ appEnvId }) => ({ appEnvId }),
+  factsOfNext: ({ environmentId }) => ({ environmentId }),
   facts: (pass, { item }) => {
     const live = liveState(pass, item);
     return {
-      appEnvId: item?.appEnvId ?? environmentOf(pass),
+      environmentId: item?.appEnvId ?? environmentOf(pass),
       ...(item?.region !== undefined && { region: item.region }),
       ...(live?.state !== undefined && { state: live.state }),
       ...(live?.previousState !== undefined && { previousState: live.previousState }),

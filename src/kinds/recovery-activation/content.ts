@@ -81,5 +81,5 @@ export function protectionOf({ spec, referred }: ActivationPass) {
   if (found === undefined) return undefined;
   // The facts of a referred object are those of its kind, read by its own schema.
   const facts = found.facts as ProtectionFacts;
-  return { id: found.id, appEnvId: facts.appEnvId, source: facts.source, operations: facts.operations ?? [] };
+  return { id: found.id, appEnvId: facts.environmentId, source: facts.source, operations: facts.operations ?? [] };
 }

@@ -13,6 +13,7 @@ import {
   type ConfigurationItem,
   type DrOperation,
 } from '../../hosting/requests.ts';
+import { resultFacts } from '../disaster-protection/facts.ts';
 import {
   activeIdOf,
   activeOf,
@@ -181,13 +182,6 @@ function promoted(pass: ActivationPass, result: Result): Step<RecoveryActivation
   return { ...end, conditions: [...(end.conditions ?? []), condition] };
 }
 
-function resultFacts({ cutoffAt, completedAt, ...result }: Result): NonNullable<RecoveryActivationFacts['result']> {
-  const rows = Object.entries({ ...result, cutoffTime: cutoffAt, completedTime: completedAt }).filter(
-    ([, value]) => value !== undefined,
-  );
-  return Object.fromEntries(rows);
-}
-
 /** Accepted, and neither active nor a result: over only when two walks agree, late enough for a list that lags. */
 function vanished(pass: ActivationPass, seen: SeenProtection): Step<RecoveryActivationFacts> {
   const { id } = pass.memory;
@@ -232,7 +226,7 @@ const plan: OncePlan<RecoveryActivationSpec, RecoveryActivationFacts, SeenProtec
   facts: ({ spec, account }) => ({
     requestId: activationId({ spec, account }),
     configurationId: spec.configurationId,
-    generation: spec.recoveryPoint.configurationGeneration,
+    configurationGeneration: spec.recoveryPoint.configurationGeneration,
   }),
   look,
   walkOf: ({ walk }) => walk,

@@ -198,7 +198,7 @@ function trace(
     id,
     ownership: 'Presumed',
     journal: undefined,
-    facts: { ...facts, requestId, generation, acceptedTime },
+    facts: { ...facts, requestId, configurationGeneration: generation, acceptedTime },
   };
 }
 
@@ -237,7 +237,7 @@ const plan: OncePlan<RecoveryValidationSpec, RecoveryValidationFacts, SeenConfig
         const facts: RecoveryValidationFacts = {
           ...pass.memory.facts,
           requestId: body.requestId,
-          generation: generation ?? body.expectedGeneration,
+          configurationGeneration: generation ?? body.expectedGeneration,
           acceptedTime: isoSeconds(pass.wallMs),
         };
         return { facts: atStage(facts, phase, pass.wallMs), journal, id: operationId, ownership: 'Created' };

@@ -17,7 +17,7 @@ export interface Fence {
 export interface RequestFacts extends StageFacts {
   readonly requestId?: string | undefined;
   readonly configurationId?: string | undefined;
-  readonly generation?: number | undefined;
+  readonly configurationGeneration?: number | undefined;
   readonly acceptedTime?: string | undefined;
   readonly finishedTime?: string | undefined;
 }

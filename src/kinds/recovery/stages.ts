@@ -5,7 +5,7 @@ import type { Told, Notice } from '../../engine/kind/contract/step.ts';
 /** The status fields about the stages of one operation. */
 export interface StageFacts {
   readonly stage?: string | undefined;
-  readonly stageTime?: string | undefined;
+  readonly stageChangeTime?: string | undefined;
   readonly stages?: readonly { readonly stage: string; readonly observedTime: string }[] | undefined;
   readonly failedSteps?: number | undefined;
 }
@@ -20,7 +20,7 @@ export function atStage<Facts extends StageFacts>(facts: Facts, shown: string | 
   if (stage === undefined || stage === facts.stage) return facts;
   const observedTime = isoSeconds(wallMs);
   const stages = [...(facts.stages ?? []), { stage, observedTime }].slice(-mostStages);
-  return { ...facts, stage, stageTime: observedTime, stages };
+  return { ...facts, stage, stageChangeTime: observedTime, stages };
 }
 
 /** Makes an event of each new stage, and of each step that failed. */

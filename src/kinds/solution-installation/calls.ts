@@ -143,7 +143,8 @@ function installed(
     id === undefined
       ? { journal: undefined }
       : boundTo<SolutionInstallationSpec, SolutionInstallationFacts>(pass, id, memory.ownership ?? 'Created');
-  const components = merged(memory.facts.components ?? [], result.components);
+  const told = result.components.map(({ appEnvId, ...rest }) => definedOf({ ...rest, environmentId: appEnvId }));
+  const components = merged(memory.facts.components ?? [], told);
   const postInstallNote = result.postInstallNote ?? memory.facts.postInstallNote;
   // An image that did not go along, or after some components were made with another one, is as little known as before.
   const before = memory.applied?.prints[agentImage];

@@ -51,7 +51,8 @@ export function merged(known: readonly Component[], told: readonly Component[]):
 }
 
 function isSame(one: Component, other: Component): boolean {
-  if (one.appEnvId !== undefined && other.appEnvId !== undefined) return one.appEnvId === other.appEnvId;
+  if (one.environmentId !== undefined && other.environmentId !== undefined)
+    return one.environmentId === other.environmentId;
   return one.appId !== undefined && one.appId === other.appId;
 }
 
@@ -69,14 +70,14 @@ export function completed(pass: SolutionPass): Component[] {
 function completedOne(pass: SolutionPass, component: Component, taken: ReadonlySet<string | undefined>): Component {
   const { view, account } = pass;
   const list = appEnvsOf(account.accountId);
-  const shown = component.appEnvId === undefined ? undefined : view.one(list, component.appEnvId)?.item;
+  const shown = component.environmentId === undefined ? undefined : view.one(list, component.environmentId)?.item;
   const appId = component.appId ?? shown?.appId;
   if (appId === undefined) return component;
   // Parallel lists of ids say nothing of what belongs together; the environment itself does.
-  const isItsOwn = component.appEnvId !== undefined && (shown === undefined || shown.appId === appId);
-  const appEnvId = isItsOwn ? component.appEnvId : onlyEnvironment(pass, appId);
+  const isItsOwn = component.environmentId !== undefined && (shown === undefined || shown.appId === appId);
+  const environmentId = isItsOwn ? component.environmentId : onlyEnvironment(pass, appId);
   const name = component.name ?? nameOf(pass, appId, taken);
-  return definedOf({ name, appId, appEnvId });
+  return definedOf({ ...component, name, appId, environmentId });
 }
 
 function onlyEnvironment({ view, account }: SolutionPass, appId: string): string | undefined {
@@ -150,15 +151,15 @@ function missingEnvironment(
   const { view, account, notes, wrote, monotonicMs, horizonMs } = pass;
   // A list may lag: it says nothing of what was made just now.
   if (wrote !== undefined && monotonicMs - wrote.at < horizonMs) return undefined;
-  const { appEnvId, name = appEnvId } = component;
+  const { environmentId, name = environmentId } = component;
   const list = appEnvsOf(account.accountId);
-  const seen = appEnvId === undefined ? undefined : view.one(list, appEnvId);
-  if (appEnvId === undefined || seen === undefined) return undefined;
+  const seen = environmentId === undefined ? undefined : view.one(list, environmentId);
+  if (environmentId === undefined || seen === undefined) return undefined;
   if (seen.item !== undefined || isOlder(pass, seen.walk)) return undefined;
-  const missedAt = notes[appEnvId];
+  const missedAt = notes[environmentId];
   if (missedAt === undefined) {
-    const message = `the environment ${appEnvId} of component ${name ?? ''} is not found in the service; looking once more before it counts as gone`;
-    const note = { ...notes, [appEnvId]: seen.walk.begunAt };
+    const message = `the environment ${environmentId} of component ${name ?? ''} is not found in the service; looking once more before it counts as gone`;
+    const note = { ...notes, [environmentId]: seen.walk.begunAt };
     return { is: 'wait', reason: 'ObjectMissing', message, retryInMs: account.pollMs, note };
   }
   const since = missedAt + account.pollMs;
@@ -166,8 +167,8 @@ function missingEnvironment(
 }
 
 function gone({ spec, account, memory }: SolutionPass, component: Component): Step<SolutionInstallationFacts> {
-  const { appId = '', appEnvId = '', name = appId } = component;
-  const what = `component ${name} (app ${appId}, environment ${appEnvId})`;
+  const { appId = '', environmentId = '', name = appId } = component;
+  const what = `component ${name} (app ${appId}, environment ${environmentId})`;
   if (spec.lifecycle?.onMissing !== 'Recreate') {
     const message = `${what} is gone from the service, or a part of it, and is not made again`;
     return { is: 'stall', reason: 'ObjectGone', message };
@@ -187,12 +188,12 @@ export function awaitComponents(pass: SolutionPass): Step<SolutionInstallationFa
   const list = appEnvsOf(account.accountId);
   const moving: string[] = [];
   let isOld = false;
-  for (const { name, appEnvId } of memory.facts.components ?? []) {
-    const seen = appEnvId === undefined ? undefined : view.one(list, appEnvId);
+  for (const { name, environmentId } of memory.facts.components ?? []) {
+    const seen = environmentId === undefined ? undefined : view.one(list, environmentId);
     if (seen === undefined) continue;
     isOld ||= isOlder(pass, seen.walk);
     if (seen.item === undefined || isOlder(pass, seen.walk) || isUnderWay(seen.item.status)) {
-      moving.push(name ?? appEnvId ?? '');
+      moving.push(name ?? environmentId ?? '');
     }
   }
   if (moving.length === 0) return undefined;
@@ -202,37 +203,36 @@ export function awaitComponents(pass: SolutionPass): Step<SolutionInstallationFa
   return { is: 'wait', reason: 'Updating', message, note, retryInMs: isOld ? 1_000 : account.pollMs };
 }
 
-/** The state of each component, as the newest list shows it; nothing before there is one. */
-export function statesOf(pass: SolutionPass): Pick<SolutionInstallationFacts, 'componentsRunning' | 'componentStates'> {
+/** The components with their states, as the newest list shows them; as before where there is none. */
+export function statesOf(pass: SolutionPass): Pick<SolutionInstallationFacts, 'components' | 'componentsRunning'> {
   const { view, account, memory } = pass;
-  const components = memory.facts.components ?? [];
-  const states = components.flatMap(({ name, appEnvId }) => {
-    const seen = appEnvId === undefined ? undefined : view.one(appEnvsOf(account.accountId), appEnvId);
-    if (appEnvId === undefined || seen === undefined) return [];
-    return [{ name, appEnvId, state: seen.item === undefined ? 'Missing' : (seen.item.status ?? 'Missing') }];
+  const components = (memory.facts.components ?? []).map((component) => {
+    const seen = view.one(appEnvsOf(account.accountId), component.environmentId ?? '');
+    const isKnown = component.environmentId !== undefined && seen !== undefined;
+    return isKnown ? { ...component, state: seen.item?.status ?? 'Missing' } : component;
   });
-  if (states.length === 0) return {};
-  const running = states.filter(({ state }) => state.toLowerCase() === 'running').length;
-  return { componentStates: states, componentsRunning: `${running}/${components.length}` };
+  if (!components.some(({ state }) => state !== undefined)) return {};
+  const running = components.filter(({ state }) => state?.toLowerCase() === 'running').length;
+  return { components, componentsRunning: `${running}/${components.length}` };
 }
 
 /** The environments of the components, as far as they are known. */
 export function environmentIds(pass: SolutionPass): readonly string[] {
-  return completed(pass).flatMap(({ appEnvId }) => appEnvId ?? []);
+  return completed(pass).flatMap(({ environmentId }) => environmentId ?? []);
 }
 
 /** Waits while an environment of a component is being changed, or a deployment to it may still arrive. */
 export function awaitDeployments(pass: SolutionPass): Step<SolutionInstallationFacts> | undefined {
   const { view, account, askedAt, related } = pass;
   const list = appEnvsOf(account.accountId);
-  for (const appEnvId of environmentIds(pass)) {
-    const seen = view.one(list, appEnvId);
+  for (const environmentId of environmentIds(pass)) {
+    const seen = view.one(list, environmentId);
     if (seen === undefined || seen.walk.begunAt < askedAt) return readOf(pass, list, askedAt);
     if (isUnderWay(seen.item?.status)) {
-      const message = `environment ${appEnvId} is being updated; the solution is upgraded when it is at rest`;
+      const message = `environment ${environmentId} is being updated; the solution is upgraded when it is at rest`;
       return { is: 'wait', reason: 'Updating', message, retryInMs: account.pollMs };
     }
-    const bound = (related?.('AppEnvironment', appEnvId) ?? []).filter(({ id }) => id === appEnvId);
+    const bound = (related?.('AppEnvironment', environmentId) ?? []).filter(({ id }) => id === environmentId);
     const held = awaitDoubts(pass, bound, 'the solution is not upgraded');
     if (held !== undefined) return held;
   }

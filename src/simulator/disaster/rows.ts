@@ -28,6 +28,7 @@ export const configurations = collection<StoredConfiguration>('configurations', 
 /** All recovery points, by configuration. */
 export const recoveryPoints = collection<StoredPoint>('recoveryPoints', (row) => row.pointId, {
   indexes: { configuration: (row) => row.configurationId },
+  order: (row) => row.sequence,
   remembered: true,
 });
 
@@ -59,10 +60,10 @@ export function protectionOf(world: World, sourceAppEnvId: string): Configuratio
   return row === undefined ? undefined : assembled(row, pointsOf(world, row.configurationId));
 }
 
-/** A configuration out of its rows. */
+/** A configuration out of its rows; the points come in the order of their sequence. */
 export function assembled(row: StoredConfiguration, points: readonly StoredPoint[]): ConfigurationRecord {
   const { timer: _timer, ...configuration } = row;
-  return { ...configuration, points: points.toSorted((one, other) => one.sequence - other.sequence) };
+  return { ...configuration, points };
 }
 
 function pointsOf(world: World, configurationId: string): readonly StoredPoint[] {

@@ -21,6 +21,8 @@ export interface Answered {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string;
+  /** A long body in pieces, each made when it is sent. */
+  readonly pieces?: () => Iterable<string>;
   readonly committed: boolean;
   /** Only so many bytes of the body arrive, then the connection breaks. */
   readonly truncate?: number;

@@ -141,7 +141,7 @@ export function aPass(
       frozen: undefined,
     },
     view: viewOf(world),
-    referred: () => ({ id: configurationId, facts: { appEnvId: 'env_1' } }),
+    referred: () => ({ id: configurationId, facts: { environmentId: 'env_1' } }),
     secret: () => undefined,
     configMap: () => undefined,
     claimant: () => undefined,

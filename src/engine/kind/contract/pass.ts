@@ -103,7 +103,7 @@ export interface Use {
 /** An object of the service that carries our mark and belongs to no resource. */
 export interface Orphan {
   readonly type: string;
-  readonly id: string;
+  readonly externalId: string;
   readonly name: string;
 }
 

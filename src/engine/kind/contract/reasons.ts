@@ -158,7 +158,7 @@ export const reasons = {
   Stopped: 'The environment is stopped.',
   AsSpecified: 'The service shows no full access where the spec restricts it.',
   AddedByOthers:
-    'The member may also reach what the spec does not name and this resource is not known to have set; it is kept, since serviceAdds is Keep.',
+    'The member may also reach what the spec does not name and this resource is not known to have set; it is kept, since onServiceAdd is Keep.',
   NothingAdded: 'Nothing is kept that the spec does not name.',
   FeatureNotShown:
     'The interface does not show whether the account enforces member access by environment; while it does not, every member has full access.',

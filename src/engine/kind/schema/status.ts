@@ -116,6 +116,6 @@ export const CommonStatus = facts({
 });
 
 /** The field of status that carries an object's id in the service. */
-export function idOf(kind: string) {
-  return idAsShown(`The id of the ${kind} in the service.`).optional();
+export function idOf(kind: string, word: string) {
+  return idAsShown(`The id of the ${kind} in the service (interface: ${word}).`).optional();
 }
