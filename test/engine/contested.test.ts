@@ -107,7 +107,9 @@ describe('a field that somebody else keeps changing', () => {
     await fight(900_000);
 
     expect(conditionOf(world, 'MetricAlert', 'cpu', 'Stalled')).toBe('True/Contested');
-    expect(written.count).toBe(5);
+    // One that was overwritten before any look showed it does not count.
+    expect(written.count).toBeGreaterThanOrEqual(5);
+    expect(written.count).toBeLessThanOrEqual(6);
   });
 
   it('is not taken for one because corrections were lost on their way', async () => {

@@ -18,6 +18,8 @@ export type Ended =
   | { readonly is: 'overtaken' }
   /** Nothing was done and nothing is said. */
   | { readonly is: 'quiet'; readonly againInMs: number }
+  /** There are news of no consequence, which are written when nothing else of the account waits for a worker. */
+  | { readonly is: 'later' }
   | { readonly is: 'gone' };
 
 const stuckAfterMs = 600_000;
@@ -153,6 +155,10 @@ export class Workers {
         break;
       case 'quiet':
         queue.enqueue(key, urgencyOf(key), ended.againInMs);
+        break;
+      case 'later':
+        queue.forget(key);
+        queue.enqueue(key, urgencies.resync);
         break;
       case 'settled':
         queue.forget(key);
