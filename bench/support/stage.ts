@@ -57,6 +57,7 @@ export interface Stage {
   readonly plane: ControlPlane;
   readonly api: CustomObjectsApi;
   readonly service: ServiceCounts;
+  readonly serviceUrl: string;
   readonly audit: AuditLog;
   readonly metrics: Scrape;
   readonly operatorPid: () => number;
@@ -101,7 +102,8 @@ async function build(options: BenchOptions, undo: Undo[], close: () => Promise<v
   config.loadFromFile(plane.kubeconfigPath);
   undo.push(() => config.close());
   const api = config.makeApiClient(CustomObjectsApi);
-  await install(plane, `http://127.0.0.1:${simulatorPort}`);
+  const serviceUrl = `http://127.0.0.1:${simulatorPort}`;
+  await install(plane, serviceUrl);
   await writePrivately(operatorKubeconfig(dir), plane.kubeconfig('operator'));
   const main = options.isBundled ? await bundled(dir) : undefined;
   const worker = new Daemon(operatorProgram(options, dir, metricsPort, main));
@@ -112,7 +114,8 @@ async function build(options: BenchOptions, undo: Undo[], close: () => Promise<v
     options,
     plane,
     api,
-    service: new ServiceCounts(`http://127.0.0.1:${simulatorPort}`),
+    service: new ServiceCounts(serviceUrl),
+    serviceUrl,
     audit: new AuditLog(plane.auditLogPath ?? ''),
     metrics,
     operatorPid: () => worker.pid ?? 0,

@@ -372,6 +372,8 @@ export interface EventRecorder {
     readonly reason: string;
     readonly action: string;
     readonly note: string;
+    /** The object's status says it too, so that one event may tell it of many objects. */
+    readonly isRoutine?: boolean;
   }): void;
 }
 

@@ -22,11 +22,13 @@ import { buildPass, passAgain } from './build-pass.ts';
 import { withDoubt } from './doubt.ts';
 import { staying, withWayOut } from './leaving.ts';
 import type { EngineParts, ReadableContext } from './parts.ts';
-import { announce, completed, keptConditions, merged, publishRetained } from './publish.ts';
+import { announce, completed, keptConditions, merged, publishRetained, sameHeadline } from './publish.ts';
 import { isHeldByUs, requestDigest, type Resources } from './resources.ts';
 
 const resyncMs = 1_200_000;
 const stalledRecheckMs = 600_000;
+/** News of no consequence wait at most this long for their turn to be written. */
+const newsWaitMs = 120_000;
 
 export class ReconcileContext implements ReadableContext {
   readonly parts: EngineParts;
@@ -257,6 +259,10 @@ export class ReconcileContext implements ReadableContext {
       conditions,
       ...(isHandled && { lastHandledReconcileAt: token }),
     };
+    const isNewsOnly =
+      verdict.is === 'ready' && !isHandled && !showing?.notices?.length && sameHeadline(previous, conditions);
+    if (isNewsOnly && this.#mayWait()) return { is: 'later' };
+    this.inProcess.newsSince = undefined;
     if (!(await this.write(plan, seen))) return { is: 'overtaken' };
     announce(parts, this.object, verdict, previous, conditions);
     for (const { note, ...notice } of showing?.notices ?? []) {
@@ -266,6 +272,16 @@ export class ReconcileContext implements ReadableContext {
     // Reconcile once more, only to end the subscriptions.
     if (kind.finished?.(facts) === true) return { is: 'settled', againInMs: 1 };
     return { is: 'settled', againInMs: this.#againInMs(verdict) };
+  }
+
+  /** True when all that is new is what the service shows of an object, and others of its account have more to do. */
+  #mayWait(): boolean {
+    const { inProcess, memory, parts, stored } = this;
+    const isKept = sameJson({ ...memory, facts: {} }, { ...stored.status.memory, facts: {} });
+    if (stored.kind.life !== 'long' || this.hasUnwritten || !isKept || !parts.isCrowded(stored.account)) return false;
+    const now = parts.clock.monotonic();
+    inProcess.newsSince ??= now;
+    return now - inProcess.newsSince < newsWaitMs;
   }
 
   /** Redacts before anything is cut, or a part of a secret would stay. */

@@ -58,6 +58,8 @@ export interface InProcess {
   circumstances: string | undefined;
   /** Fields that we and somebody else keep changing in turn. */
   contest: Contest;
+  /** Since when news of no consequence wait to be written. */
+  newsSince: number | undefined;
   /** The token of `apphosting.dev/reconcile-at` that is being honoured, and since when. */
   forced: { readonly token: string; readonly since: number } | undefined;
 }
@@ -103,6 +105,7 @@ export class InProcessStates {
       failures: 0,
       circumstances: undefined,
       contest: { generation: -1, ...peace },
+      newsSince: undefined,
       forced: undefined,
     };
     this.#byUid.set(uid, fresh);
