@@ -129,7 +129,6 @@ export function openService(
       forecastPerHour: mirror.schedule.forecastPerHour(),
       pollIntervalMs: mirror.schedule.pollIntervalMs(),
       rateLimitedMs: mirror.schedule.rateLimitedMs(),
-      answeredAt: mirror.answeredAt,
     }),
     close: async () => {
       stopGauges?.();
