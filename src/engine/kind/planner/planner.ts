@@ -226,7 +226,6 @@ function correct<Spec, Facts, Item>(
       urgency: isDrift ? 'drift' : 'edit',
       corrects: drifted.filter((field) => field in now),
       ...meanwhile(plan, pass, now),
-      counted: plan.requests.countsUpdate?.(now, pass) ?? false,
       ...(plan.requests.updateAlone && { alone: plan.requests.updateAlone(pass) }),
       wrote: () => only(difference.differing, Object.keys(now)),
       note: () => (Object.keys(now).some((field) => field in difference.differing) ? counted(pass, unshown + 1) : {}),
