@@ -256,11 +256,7 @@ export class OutgoingCall {
     return this.#notDone(meaning.verdict, meaning.retry, now);
   }
 
-  #notDone(
-    verdict: Verdict<unknown>,
-    retry: 'backoff' | 'looking' | 'asSaid',
-    now: number,
-  ): Performed {
+  #notDone(verdict: Verdict<unknown>, retry: 'backoff' | 'looking' | 'asSaid', now: number): Performed {
     const context = this.#context;
     const { inProcess } = context;
     if (this.#call.resumes === true) inProcess.notes = this.#pass.notes;
