@@ -87,6 +87,27 @@ export interface ControlRoute {
   readonly handle: (call: ControlCall) => AreaAnswer;
 }
 
+/** A public endpoint, from `METHOD /path`. */
+export function route(
+  name: string,
+  scopes: readonly Scope[],
+  handle: Route['handle'],
+  takes?: readonly string[],
+): Route {
+  return { ...addressed(name), scopes, handle, ...(takes === undefined ? {} : { takes }) };
+}
+
+/** A route of the control surface, from `METHOD /path`. */
+export function control(name: string, does: string, handle: ControlRoute['handle']): ControlRoute {
+  return { ...addressed(name), does, handle };
+}
+
+/** The method and the path of `METHOD /path`. */
+export function addressed(name: string): Pick<Route, 'method' | 'path'> {
+  const [method, path = ''] = name.split(' ');
+  return { method: method as Method, path };
+}
+
 /** The function that runs when a timer fires. */
 export type Fires = (world: World, data: never) => void;
 
