@@ -25,7 +25,7 @@ export const appsArea: Area = {
   control: [
     control(
       'PATCH /apps/:id',
-      'what deletion runs into: {sandboxTermination?: done, pending or failed}',
+      'sets what a deletion runs into: {sandboxTermination?: done, pending or failed}',
       ({ world, id, body }) => {
         onlyFields(body, '', ['sandboxTermination']);
         const app = appNamed(world, id);

@@ -29,7 +29,7 @@ const longestAdvanceMs = 10 * 366 * 24 * 3_600_000;
 /** The routes that act on the simulator itself: world, clock, logs, readings. */
 export function ownRoutes(parts: Parts): readonly OwnRoute[] {
   const routes: readonly OwnRoute[] = [
-    own('GET /healthz', 'whether it is up', () => ok({ status: 'ok' })),
+    own('GET /healthz', 'says that it is up', () => ok({ status: 'ok' })),
     own('GET /', 'every route, fault effect and reading', () => ok(manual(parts, routes))),
     ...worldRoutes(parts),
     ...logRoutes(parts),

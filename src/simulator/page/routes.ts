@@ -10,7 +10,7 @@ interface Parts {
   readonly requests: RequestLog;
 }
 
-/** What the page reads besides the routes that everybody uses. */
+/** The routes that only the page uses. */
 export function pageRoutes({ clockwork, requests }: Parts): readonly OwnRoute[] {
   return [
     own(

@@ -5,7 +5,7 @@ import type { RequestLog } from '../store/requests.ts';
 import type { World } from '../store/store.ts';
 import { type ShownCollection, shownCollections, type ShownRow } from './rows.ts';
 
-/** What the page knows of the world, or what of it changed. */
+/** The world for the page, or its changes. */
 export interface PageView {
   /** Another value when another world was loaded: everything from before is void. */
   readonly epoch: string;
@@ -14,7 +14,7 @@ export interface PageView {
   readonly mode: string;
   readonly ledgerSeq: number;
   readonly requestSeq: number;
-  /** Whether `rows` is everything there is. */
+  /** True when `rows` holds every row, and not only those that changed. */
   readonly complete: boolean;
   readonly rows: Readonly<Record<string, readonly ShownRow[]>>;
   readonly removed: Readonly<Record<string, readonly string[]>>;

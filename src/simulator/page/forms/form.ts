@@ -10,7 +10,7 @@ import type { FormPlace, FormValues, Pick } from './place.ts';
 
 /** One field of a request as the page asks for it. */
 export interface Field {
-  /** Where it stands: `name`, or the way into objects and lists, as in `items/0/requestId`. */
+  /** `name`, or its path through objects and lists, as in `items/0/requestId`. */
   readonly name: string;
   readonly kind: 'text' | 'number' | 'flag' | 'list' | 'json';
   readonly isRequired: boolean;

@@ -29,7 +29,7 @@ export type Pick = keyof typeof picks;
 /** The values of a request that are filled in, under the names of its fields; what is undefined is not sent. */
 export type FormValues = Readonly<Record<string, unknown>>;
 
-/** Where a request is filled in: a world, whose token sends it, and what was chosen already. */
+/** The context of filling a request in: the world, the sender, and the values that were chosen already. */
 export interface FormPlace {
   readonly world: World;
   readonly accountId: string | undefined;

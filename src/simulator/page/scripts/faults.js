@@ -4,7 +4,7 @@ import { rowsOf } from './base/state.js';
 import { act } from './base/sync.js';
 import { count } from './base/words.js';
 
-/** What each effect needs: nothing, or a value with a name and a suggestion. */
+/** The value that an effect needs, with its name, type and a suggestion; other effects need none. */
 const valueOf = {
   status: ['Status', 'number', '503'],
   commitThen: ['Status', 'number', '500'],

@@ -36,7 +36,7 @@ function drawWorld() {
   showRows(rows.length > 0 ? rows : [nothing(wanted)]);
 }
 
-/** What stands at environments: alerts that fire, protections, activations. */
+/** The marks of environments: alerts that fire, protections, activations. */
 function marksOf() {
   const firing = new Map();
   for (const { appEnvId, state, enabled } of tables.alerts.values()) {
@@ -82,7 +82,7 @@ function appRows(app, { environments, firing, protections }, hits) {
 
 const row = (key, seen, make) => ({ key, show: () => ({ sig: JSON.stringify(seen), make }) });
 
-/** What the tree says of a protection: its readiness, and an activation that is under way. */
+/** A protection as the tree shows it: its readiness, and an activation that is under way. */
 function guardOf(protection) {
   if (protection === undefined) return undefined;
   const active = protection.operations.find(({ kind, endedAt }) => kind === 'activation' && endedAt === undefined);

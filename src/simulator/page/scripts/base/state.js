@@ -1,4 +1,4 @@
-// What the page knows of the world.
+// The state of the page: the tables of the world, the logs, and the view they came with.
 
 const names = [
   'accounts',
@@ -23,7 +23,7 @@ export const logs = {
   requests: { items: [], last: 0, longest: 1000 },
 };
 
-/** What the ledger told of alerts, operations and standbys: the strips and lanes are drawn from it. */
+/** Changes of alerts, operations and standbys from the ledger: the strips and lanes are drawn from them. */
 export const states = new Map();
 export const phases = new Map();
 export const applied = new Map();

@@ -120,7 +120,7 @@ function bodyNode(body) {
   try {
     text = JSON.stringify(JSON.parse(body), undefined, 2);
   } catch {
-    // What is not JSON is shown as it came.
+    // Text that is not JSON is shown as it came.
   }
   const cut =
     text.length > longestShown

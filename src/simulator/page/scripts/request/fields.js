@@ -40,7 +40,7 @@ function partsOf(name) {
   return [way !== '' && el('span.way', `${way}.`), last];
 }
 
-/** What may stand in a field; undefined when it is free. */
+/** The values that a field may have; undefined when any text will do. */
 function optionsOf({ name, kind, words, pick }, choices, accountId) {
   if (kind === 'flag') return ['true', 'false'].map((value) => ({ value, text: value }));
   if (words) return words.map((value) => ({ value, text: value }));
