@@ -98,7 +98,7 @@ export class Clockwork {
     this.catchUp();
   }
 
-  /** Goes on from a state that was left on disk. */
+  /** Resumes from a state on disk. */
   resume(world: SavedWorld, kept: KeptRequests | undefined, lines: readonly (SavedStep | RequestLine)[]): void {
     const { requests } = this.#parts;
     this.store.load(world);

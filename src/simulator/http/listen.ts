@@ -87,7 +87,8 @@ async function closed(server: Server, simulator: Served): Promise<void> {
 
 async function serve(simulator: Served, incoming: IncomingMessage, outgoing: ServerResponse): Promise<void> {
   outgoing.on('error', () => outgoing.destroy());
-  // A browser repeats a request by itself when a connection that it kept open breaks: the page would send twice where a fault strikes.
+  // Close the connection after each answer: a browser repeats a request when a kept connection breaks, so a fault would be
+  // answered by a second request.
   if (incoming.headers['sec-fetch-site'] !== undefined) outgoing.shouldKeepAlive = false;
   try {
     const { url, host } = originForm(incoming.url ?? '/');
@@ -98,7 +99,7 @@ async function serve(simulator: Served, incoming: IncomingMessage, outgoing: Ser
       : simulator.broken(400, 'the request needs a Host');
     await deliver(reply, incoming, outgoing, body === undefined);
   } catch {
-    // The client went away, or the state could not be written: nothing may look like a success.
+    // The client is gone, or the state could not be written: do not answer with success.
     outgoing.destroy();
   }
 }
