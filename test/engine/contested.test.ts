@@ -101,15 +101,6 @@ describe('a field that somebody else keeps changing', () => {
     expect(conditionOf(world, 'MetricAlert', 'cpu')).toBe('True/InSync');
   });
 
-  it('is left as well when the answer to each correction is lost, and the service shows that it was made', async () => {
-    const { world, fight, written } = await aFight('loseAnswer');
-
-    await fight(900_000);
-
-    expect(conditionOf(world, 'MetricAlert', 'cpu', 'Stalled')).toBe('True/Contested');
-    expect(written.count).toBe(5);
-  });
-
   it('is not taken for one because corrections were lost on their way', async () => {
     const { world, set, written } = await aFight('loseBefore');
     await set(5);

@@ -238,3 +238,24 @@ describe('a create in doubt whose spec goes on meanwhile', () => {
     },
   );
 });
+
+describe('an answer that came after somebody else had written the object', () => {
+  it('is kept: settings that the service does not show are not sent again', async () => {
+    const world = await aWorld();
+    const hook = { webhook: { url: { valueFrom: { secretKeyRef: { name: 'hook', key: 'url' } } } } };
+    world.secret('hook', { url: 'https://hook.example.com/before' });
+    world.apply('ContactPoint', 'on-call', hook);
+    await world.run(10_000);
+    world.interference = ({ method }) => {
+      if (method !== 'PATCH') return undefined;
+      const annotate = () => void world.apply('ContactPoint', 'on-call', hook, { note: 'written meanwhile' });
+      return { retold: (text) => (annotate(), text) };
+    };
+
+    world.secret('hook', { url: 'https://hook.example.com/after' });
+    await world.run(120_000);
+
+    expect((await world.ledger()).filter(({ kind }) => kind === 'contactPoint.updated')).toHaveLength(1);
+    expect(conditionOf(world, 'ContactPoint', 'on-call')).toBe('True/InSync');
+  });
+});

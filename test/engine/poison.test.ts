@@ -53,7 +53,7 @@ describe('an object whose pass always throws', () => {
     await world.run(3_600_000);
     expect(writes()).toBe(before);
     const passes = world.trace.lines.filter(
-      (line) => line.startsWith('error a pass failed') && line.includes('poison-0'),
+      (line) => line.startsWith('error a reconcile failed') && line.includes('poison-0'),
     );
     expect(passes.length).toBeLessThan(40);
   });

@@ -7,7 +7,6 @@ import { aConfiguration, aPoint, aSource } from './support/disaster-pass.ts';
 const points = (items: readonly PointItem[]): Shown['points'] => ({
   items: new Map(items.map((item) => [item.pointId, item])),
   begunAt: 0,
-  walk: 1,
   dateMs: undefined,
 });
 

@@ -189,7 +189,10 @@ const other: readonly (PassOptions<HostedAppFacts> & { because: string; comesTo:
   {
     because: 'the answer to a change was lost, and the record was read before',
     spec: image,
-    shown: shownApp().map((walk) => ({ ...walk, begunAt: walk.read.key.startsWith('appAsOf') ? 1_000 : 3_000 })),
+    shown: shownApp().map((snapshot) => ({
+      ...snapshot,
+      begunAt: snapshot.read.key.startsWith('appAsOf') ? 1_000 : 3_000,
+    })),
     memory: bound(imageApplied),
     with: { notes: { doubtAt: 2_000 } },
     comesTo: 'read appAsOf/app_1/5',

@@ -15,7 +15,8 @@ let operator: OperatorProcess;
 
 beforeAll(async () => {
   [service, post] = await Promise.all([startHostingService(), aPost(sharedKubernetes(), api, 'cluster-wide')]);
-  operator = await startOperator(post, ...withoutLease);
+  // Calls are counted: none must be lost because a machine is slow.
+  operator = await startOperator(post, ...withoutLease, '--call-deadline-seconds', '30');
 });
 
 afterAll(async () => {

@@ -266,7 +266,7 @@ const gateActions: Readonly<Record<Gate, readonly PlanAction[]>> = {
   unknown: ['unknown'],
 };
 
-/** How the command ends: what could not be told goes before everything else. */
+/** The exit code: an incomplete plan wins over everything else. */
 export function exitCodeOf(
   made: Plan,
   settings: { readonly failOn?: readonly Gate[] | undefined; readonly detailedExitcode: boolean },

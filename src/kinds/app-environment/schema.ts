@@ -125,7 +125,7 @@ const Fields = specInAccount('Which environment, and what runs in it.', {
   }),
 });
 
-/** Which environment: one place, with what it is a place in. */
+/** Adds the rules on naming an environment: exactly one way, and a name only with its app. */
 function bound(schema: typeof Fields): typeof Fields {
   const one = exactlyOne(atMostOne(schema, owners), places);
   const named = withRule(one, {

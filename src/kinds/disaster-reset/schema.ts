@@ -104,8 +104,13 @@ export const identity = {
   holds: false,
   columns: [
     { name: 'SCOPE', path: '.spec.scope', description: 'One environment, or the account.' },
-    { name: 'STAGE', path: '.status.stage', description: 'How far it is.' },
-    { name: 'SINCE', path: '.status.stageChangeTime', type: 'date', description: 'For how long it has been there.' },
+    { name: 'STAGE', path: '.status.stage', description: 'The stage of the request.' },
+    {
+      name: 'SINCE',
+      path: '.status.stageChangeTime',
+      type: 'date',
+      description: 'For how long it has been in this stage.',
+    },
   ],
   selectable: ['.spec.environmentRef.name', '.spec.configurationId', '.status.environmentId', '.status.stage'],
 } satisfies KindIdentity;

@@ -7,7 +7,7 @@ import { imageOfAll, isDeployedByEnvironment, type AppPass } from './environment
 import type { HostedAppFacts, HostedAppSpec } from './schema.ts';
 import { typed, valueOf } from '../shared/values.ts';
 
-/** An app as a list shows it, or as it shows by itself. */
+/** An app from a list, or from a read of its own. */
 export type ShownApp = AppItem | AppRecord;
 
 /** Fields that PATCH /app takes, by their place in the spec; those of `jobConfig` go together. */
@@ -82,7 +82,7 @@ export function isKept(field: string): boolean {
   return ['port', 'source.builder', 'source.contextDir', 'source.dockerfilePath'].includes(field);
 }
 
-/** A field that shows to be missing, and is hidden once it was sent. */
+/** A field that the service shows only while it is missing. */
 export function isHiddenOnceSent(field: string): boolean {
   return field === 'source.dockerfile';
 }
@@ -92,7 +92,7 @@ export function isHiddenAtTimes(field: string): boolean {
   return isHiddenOnceSent(field) || field === 'useImage';
 }
 
-/** A path and a content of the Dockerfile take each other's place. */
+/** A Dockerfile path and a Dockerfile content replace each other. */
 export function isReplaced(field: string, wanted: Fields): boolean {
   if (field === 'source.dockerfilePath') return wanted['source.dockerfile'] !== undefined;
   return field === 'source.dockerfile' && wanted['source.dockerfilePath'] !== undefined;
@@ -136,7 +136,7 @@ export function desired(pass: AppPass): Fields {
   };
 }
 
-/** A path or a content, never both; back to the usual path where the content of the spec is gone. */
+/** A Dockerfile path or content, never both; the default path when the spec no longer has a content. */
 function dockerfile(pass: AppPass): Fields {
   const { spec, memory } = pass;
   const { source } = spec;
@@ -179,8 +179,8 @@ export function goesAlong(changed: Fields, pass: AppPass): Fields {
 }
 
 /**
- * Whatever is applied at once afterwards deploys the image that goes along: where AppEnvironments deploy, it is what they all have, or
- * none. An app that had an image keeps it then.
+ * A change that is applied at once also deploys the image sent with it. So send the image that all AppEnvironments deploy,
+ * or none where they differ. An image that was sent before is left as it is.
  */
 function imageAlong(pass: AppPass): Fields {
   if (!isDeployedByEnvironment(pass)) return { 'image.reference': pass.spec.image?.reference };
@@ -211,7 +211,7 @@ export function observed(item: ShownApp, pass: AppPass): Fields {
 /** The record of an app that the list shows; undefined before it was read. */
 function recordOf(item: AppItem, { view }: AppPass): { record: AppRecord; begunAt: number } | undefined {
   const read = view.one(appAsOf(item.appId, item.updatedAtMs), item.appId);
-  return read?.item === undefined ? undefined : { record: read.item, begunAt: read.walk.begunAt };
+  return read?.item === undefined ? undefined : { record: read.item, begunAt: read.snapshot.begunAt };
 }
 
 /** The settings for status; undefined before they were read. */

@@ -199,7 +199,7 @@ type Fields = z.output<typeof Fields>;
 const isDatabase = ({ preset, atCreation }: Fields) =>
   atCreation?.database !== undefined || (databasePresets as readonly string[]).includes(preset ?? 'CUSTOM');
 const words = (presets: readonly string[]) => `[${presets.map((preset) => `'${preset}'`).join(', ')}]`;
-/** The settings that have a field of their own in `jobConfig`. */
+/** The job settings with fields of their own in spec.job. */
 const jobSettings: readonly string[] = [
   'command',
   'shell',

@@ -28,13 +28,13 @@ export function accountFields(where: string, adoption: 'ById' | 'Never') {
     dangerousCredentialsRef: objectRef(
       `A Secret ${where} like credentialsRef, used only to activate, discard and reset disaster recovery. Its baseUrl must equal the main one, and its token must see the same account.`,
     ).optional(),
-    lifecycle: fields('How far the operator may go in this account; the limit of what resources in it say.', {
+    lifecycle: fields('Limits for every resource of this account.', {
       managementPolicy: choice(
         'Observe lets nothing in this account write to the service, whatever a resource says. Default: Manage.',
         ['Manage', 'Observe'],
       ).optional(),
       adoption: choice(
-        `The most that a resource in this account may take over of what exists in the service: Never, ById when it names the id, ByName when exactly one object has its name. Default: ${adoption}.`,
+        `Which existing objects the resources of this account may adopt at most: Never, ById when it names the id, ByName when exactly one object has its name. Default: ${adoption}.`,
         ['Never', 'ById', 'ByName'],
       ).optional(),
     }).optional(),
@@ -42,7 +42,7 @@ export function accountFields(where: string, adoption: 'ById' | 'Never') {
       'How often the service is read when all is calm, in seconds. Default: 60, or what the operator was started with (--poll-seconds).',
       { min: 10, max: 3600 },
     ).optional(),
-    budget: fields('How hard the service may be called with this credential.', {
+    budget: fields('Limits of the requests with this credential.', {
       requestsPerSecond: integer('Requests per second. Default: 5.', { min: 1, max: 1000 }).optional(),
       concurrency: integer('Requests at the same time. Default: 4.', { min: 1, max: 100 }).optional(),
     }).optional(),

@@ -33,7 +33,7 @@ export function allowedOf(pass: AccessPass): readonly string[] | undefined {
   const seen = pass.view.one(readAccess(pass), pass.spec.externalId);
   if (seen?.item === undefined) return undefined;
   const own: unknown = pass.wrote?.fields['allowedAppEnvIds'];
-  const isOlder = pass.wrote !== undefined && seen.walk.begunAt < pass.wrote.at;
+  const isOlder = pass.wrote !== undefined && seen.snapshot.begunAt < pass.wrote.at;
   return isOlder && Array.isArray(own) ? own.map(String) : seen.item.allowedAppEnvIds;
 }
 
@@ -58,10 +58,7 @@ export function factsWith(pass: AccessPass, ids: readonly string[]): MemberAcces
   return { ...pass.memory.facts, setAppEnvIds: stated(kept), askedAppEnvIds: stated(others) };
 }
 
-/**
- * What another resource of the same membership asked for, to be known when this one takes its place. That of another
- * namespace is not for the eyes of who reads this one.
- */
+/** The ids that another resource of this namespace asked for in the same membership, in case this one replaces it. */
 export function inherited(pass: AccessPass, owner: string): MemberAccessFacts | undefined {
   const { facts } = pass.memory;
   const before = pass
@@ -166,7 +163,7 @@ function addedCondition(kept: readonly string[]): OwnCondition {
   return { type, status: 'True', reason: 'AddedByOthers', message };
 }
 
-/** The switch of the account is not part of the interface. */
+/** The interface does not show whether the account enforces restrictions. */
 const enforced: OwnCondition = {
   type: 'Enforced',
   status: 'Unknown',

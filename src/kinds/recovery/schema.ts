@@ -51,7 +51,7 @@ export function generation(description: string) {
   return integer(description, { min: 0, max: largest });
 }
 
-/** The same spec, of which nothing can be changed: a request is made once. */
+/** Makes a spec immutable: a request is made once. */
 export function once<Schema extends z.ZodObject>(schema: Schema): Schema {
   return immutable(schema, 'a request cannot be changed; delete it and create another, which undoes nothing');
 }

@@ -1,8 +1,8 @@
 /**
- * The components of an installation: which apps may be some of it, how answers about them add up, and whether they are there.
+ * The components of an installation: which apps may belong to it, how answers are merged, and whether they exist.
  *
- * Nothing lists installations, and what their apps are called is not shown; so an app is taken for a component rather once too
- * often than once too seldom, unless another resource is known to have made it.
+ * The interface neither lists installations nor states how their apps are named, so any app of a fitting name counts as a
+ * component unless another resource made it.
  */
 import type { Pass } from '../../engine/kind/contract/pass.ts';
 import { definedOf } from '../../engine/kind/planner/plan.ts';
@@ -73,7 +73,7 @@ function completedOne(pass: SolutionPass, component: Component, taken: ReadonlyS
   const shown = component.environmentId === undefined ? undefined : view.one(list, component.environmentId)?.item;
   const appId = component.appId ?? shown?.appId;
   if (appId === undefined) return component;
-  // Parallel lists of ids say nothing of what belongs together; the environment itself does.
+  // Take the app from the environment itself: parallel lists of ids do not say which belong together.
   const isItsOwn = component.environmentId !== undefined && (shown === undefined || shown.appId === appId);
   const environmentId = isItsOwn ? component.environmentId : onlyEnvironment(pass, appId);
   const name = component.name ?? nameOf(pass, appId, taken);
@@ -97,7 +97,8 @@ function nameOf(pass: SolutionPass, appId: string, taken: ReadonlySet<string | u
   return only !== undefined && other === undefined && !taken.has(only) ? only : app.name;
 }
 
-function componentNames({ view, account, spec }: SolutionPass): readonly string[] {
+/** The names of the components that the catalog shows. */
+export function componentNames({ view, account, spec }: SolutionPass): readonly string[] {
   return view.all(solutionsOf(account.accountId))?.items.get(spec.solution)?.components ?? [];
 }
 
@@ -105,7 +106,8 @@ function wordsOf(name: string): readonly string[] {
   return name.toLowerCase().match(/[\p{L}\p{N}]+/gu) ?? [name];
 }
 
-function squashed(name: string): string {
+/** A name by its letters and digits alone. */
+export function squashed(name: string): string {
   return wordsOf(name).join('');
 }
 
@@ -127,12 +129,12 @@ function missingApp(
   const seen = appId === undefined ? undefined : pass.view.one(apps, appId);
   if (appId === undefined) return undefined;
   if (seen === undefined) return readOf(pass, apps, Number.NEGATIVE_INFINITY);
-  if (seen.item !== undefined || isOlder(pass, seen.walk)) return undefined;
-  // Each component is missed since a time of its own.
+  if (seen.item !== undefined || isOlder(pass, seen.snapshot)) return undefined;
+  // Note for each component since when it is missing.
   const missedAt = pass.notes[appId];
   const own = { ...pass, notes: missedAt === undefined ? {} : { missedAt } };
   const noun = `app of component ${name ?? ''}:`;
-  const direct = lookTwice(own, { noun, single: appOf(appId), id: appId, since: seen.walk.begunAt });
+  const direct = lookTwice(own, { noun, single: appOf(appId), id: appId, since: seen.snapshot.begunAt });
   if (direct.is === 'there') return undefined;
   if (direct.is === 'gone') return 'gone';
   const { step } = direct;
@@ -141,7 +143,7 @@ function missingApp(
   return { ...step, note: at === undefined ? pass.notes : { ...pass.notes, [appId]: at } };
 }
 
-/** The interface shows no single environment: two walks of the list, a poll apart, are the proof. */
+/** The interface shows no single environment: two reads of the list, a poll apart, are the proof. */
 function missingEnvironment(
   pass: SolutionPass,
   component: Component,
@@ -153,15 +155,15 @@ function missingEnvironment(
   const list = appEnvsOf(account.accountId);
   const seen = environmentId === undefined ? undefined : view.one(list, environmentId);
   if (environmentId === undefined || seen === undefined) return undefined;
-  if (seen.item !== undefined || isOlder(pass, seen.walk)) return undefined;
+  if (seen.item !== undefined || isOlder(pass, seen.snapshot)) return undefined;
   const missedAt = notes[environmentId];
   if (missedAt === undefined) {
     const message = `the environment ${environmentId} of component ${name ?? ''} is not found in the service; looking once more before it counts as gone`;
-    const note = { ...notes, [environmentId]: seen.walk.begunAt };
+    const note = { ...notes, [environmentId]: seen.snapshot.begunAt };
     return { is: 'wait', reason: 'ObjectMissing', message, retryInMs: account.pollMs, note };
   }
   const since = missedAt + account.pollMs;
-  return seen.walk.begunAt < since ? { ...readOf(pass, list, since), note: notes } : 'gone';
+  return seen.snapshot.begunAt < since ? { ...readOf(pass, list, since), note: notes } : 'gone';
 }
 
 function gone({ spec, account, memory }: SolutionPass, component: Component): Step<SolutionInstallationFacts> {
@@ -189,8 +191,8 @@ export function awaitComponents(pass: SolutionPass): Step<SolutionInstallationFa
   for (const { name, environmentId } of memory.facts.components ?? []) {
     const seen = environmentId === undefined ? undefined : view.one(list, environmentId);
     if (seen === undefined) continue;
-    isOld ||= isOlder(pass, seen.walk);
-    if (seen.item === undefined || isOlder(pass, seen.walk) || isUnderWay(seen.item.status)) {
+    isOld ||= isOlder(pass, seen.snapshot);
+    if (seen.item === undefined || isOlder(pass, seen.snapshot) || isUnderWay(seen.item.status)) {
       moving.push(name ?? environmentId ?? '');
     }
   }
@@ -225,7 +227,7 @@ export function awaitDeployments(pass: SolutionPass): Step<SolutionInstallationF
   const list = appEnvsOf(account.accountId);
   for (const environmentId of environmentIds(pass)) {
     const seen = view.one(list, environmentId);
-    if (seen === undefined || seen.walk.begunAt < askedAt) return readOf(pass, list, askedAt);
+    if (seen === undefined || seen.snapshot.begunAt < askedAt) return readOf(pass, list, askedAt);
     if (isUnderWay(seen.item?.status)) {
       const message = `environment ${environmentId} is being updated; the solution is upgraded when it is at rest`;
       return { is: 'wait', reason: 'Updating', message, retryInMs: account.pollMs };
@@ -237,7 +239,7 @@ export function awaitDeployments(pass: SolutionPass): Step<SolutionInstallationF
   return undefined;
 }
 
-/** Reads the lists that show what an installation makes, where they were not read yet: looked at without waiting for any item. */
+/** Asks for the lists that show an installation's apps and environments, where they were not read yet. */
 export function unread(pass: SolutionPass): Step<SolutionInstallationFacts> | undefined {
   const { accountId } = pass.account;
   const isUnread = (list: Read) => pass.view.one(list, pass.subject.uid) === undefined;
