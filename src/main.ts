@@ -24,8 +24,8 @@ function steerings(summaries: Readonly<Record<Steering, string>>): Readonly<Reco
     {
       summary,
       load: async () => {
-        const { steer } = await import('./cli/day-two/steer.ts');
-        return (args) => steer(name, args);
+        const { steering } = await import('./cli/day-two/steer.ts');
+        return steering(name);
       },
     },
   ]);

@@ -6,7 +6,7 @@ import { commandReferences, type ClusterPermission } from '../../src/cli/referen
 import { referencePages } from '../../src/cli/reference/generate.ts';
 import { status } from '../../src/cli/status/status.ts';
 import { why } from '../../src/cli/status/why.ts';
-import { steer, ways, type Steering } from '../../src/cli/day-two/steer.ts';
+import { steering, ways, type Steering } from '../../src/cli/day-two/steer.ts';
 import { candidatesFor } from '../../src/cli/completion/completion.ts';
 import type { OpenCluster } from '../../src/cli/cluster/open.ts';
 import type { Speaks } from '../../src/cli/output/speaks.ts';
@@ -57,7 +57,7 @@ describe('what a command must be allowed', () => {
     ...Object.fromEntries(
       (Object.keys(ways) as Steering[]).map((name) => [
         name,
-        (speaks: Speaks, cluster: OpenCluster) => steer(name, ['AppEnvironment/web'], speaks, cluster),
+        (speaks: Speaks, cluster: OpenCluster) => steering(name)(['AppEnvironment/web'], speaks, cluster),
       ]),
     ),
   };

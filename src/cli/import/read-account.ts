@@ -105,7 +105,7 @@ async function settingsOf(
 
 /** All items of a read, every page of it; or why there are none. */
 export async function readWhole<Item>(
-  reader: AccountReader,
+  reader: Pick<AccountReader, 'read'>,
   read: Read<Item>,
 ): Promise<{ readonly items: readonly Item[] } | Omit<Gap, 'what'>> {
   const items = new Map<string, Item>();

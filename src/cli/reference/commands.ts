@@ -1,7 +1,8 @@
 /** Every command for people, as its documents and its completion know it. */
 import type { CommandLine, Flags } from '../../config.ts';
-import { activateCommand, pointsCommand } from '../../config.ts';
 import { kinds } from '../../kinds/index.ts';
+import { activateCommand } from '../activate.ts';
+import { pointsCommand } from '../points.ts';
 import { steeringCommand, ways, type Steering } from '../day-two/steer.ts';
 import { catalogCommand, inventoryCommand } from '../day-two/inventory.ts';
 import { doctorCommand } from '../doctor/doctor.ts';
@@ -89,11 +90,6 @@ export const commandReferences: readonly CommandReference[] = [
   { command: pointsCommand, cluster: ofProtections, service: 'svc:read' },
   { command: activateCommand, cluster: ofProtections, service: 'svc:read' },
 ];
-
-/** The word that a command is called by. */
-export function wordOf({ command }: CommandReference): string {
-  return command.name.split(' ')[0] ?? '';
-}
 
 /** The permissions of a command as a table of Markdown. */
 export function permissionsOf({ cluster, service }: CommandReference): string {

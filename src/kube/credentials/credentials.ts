@@ -70,7 +70,7 @@ interface Source extends KubeConfiguration {
 }
 
 /** A configuration whose exec plugin has a deadline, and is run again before its credential expires. */
-export function withPlugin(configuration: KubeConfiguration, clock: Clock): Source {
+function withPlugin(configuration: KubeConfiguration, clock: Clock): Source {
   const { config, user } = configuration;
   const plugin = new ExecPlugin(clock);
   config['authenticators'].unshift(plugin);
