@@ -52,6 +52,8 @@ export interface GivenCredential {
   readonly baseUrl: string;
   readonly token: Secret;
   readonly caBundle?: string;
+  /** The resource of the cluster that it is of. */
+  readonly of?: { readonly kind: string; readonly name: string };
 }
 
 /** How a person names the account by flags. */

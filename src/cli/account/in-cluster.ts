@@ -53,7 +53,8 @@ export async function credentialOfAccount(
   const at = found.scope === 'Cluster' ? undefined : namespace;
   const title = at === undefined ? `${kind} ${name}` : `${kind} ${at}/${name}`;
   const read = await reading(title, () => api.get(resourceOf(found), at, name));
-  return 'trouble' in read ? read : credentialInSpec(api, place, read.object.spec);
+  const credential = 'trouble' in read ? read : await credentialInSpec(api, place, read.object.spec);
+  return 'trouble' in credential ? credential : { ...credential, of: { kind, name } };
 }
 
 /** The credential that the spec of an account names, which may stand in a document alone. */

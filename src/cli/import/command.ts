@@ -13,8 +13,9 @@ import { exitCodes } from '../output/exit-codes.ts';
 import { asJson } from '../output/print.ts';
 import type { Speaks } from '../output/speaks.ts';
 import { columns } from '../output/table.ts';
-import { changesOf, readFolder, writeFiles, type FileChange } from './folder.ts';
-import { draftsOf, type Draft, type Skipped } from './manifests.ts';
+import { nothingReadOf } from '../plan/make-plan.ts';
+import { changesOf, readFolder, writeFiles, type FileChange, type FolderAccount } from './folder.ts';
+import { draftsOf, type Draft, type NamedInstallation, type Skipped } from './manifests.ts';
 import { proved, type Proof } from './proof.ts';
 import { readAccount } from './read-account.ts';
 
@@ -25,6 +26,7 @@ const importable = [
   'MetricAlert',
   'DisasterProtection',
   'MemberAccess',
+  'SolutionInstallation',
 ] as const;
 
 /** The flags of `apphosting import`. */
@@ -53,6 +55,21 @@ export const importCommand = {
       many: true,
       schema: z.array(z.string()),
     },
+    installation: {
+      help: 'also this installation of a solution, only observed: the service shows none of them',
+      value: 'ID=SOLUTION/REGION/APP-NAME',
+      many: true,
+      schema: z.array(
+        z
+          .string()
+          .regex(/^[^=]+=[^/]+\/[^/]+\/.+$/, 'must look like ID=SOLUTION/REGION/APP-NAME')
+          .transform((text): NamedInstallation => {
+            const [, id = '', solution = '', region = '', appName = ''] =
+              /^([^=]+)=([^/]+)\/([^/]+)\/(.+)$/.exec(text) ?? [];
+            return { id, solution, region, appName };
+          }),
+      ),
+    },
     observe: { help: 'only observe everything: nothing is ever sent', schema: z.boolean() },
     snapshot: text('also write what was read, without secrets, into this file, for apphosting plan --snapshot', 'FILE'),
     check: { help: 'write nothing, and end with 2 when files would change', schema: z.boolean() },
@@ -75,39 +92,64 @@ export const importAccount = command(importCommand, async (called: Imported, giv
   try {
     return await inClusterIfNamed(settings, given, async (cluster) => {
       const credential = await credentialFor(settings, cluster);
-      const reports = { signal: stop.signal, onRead: progress(speaks) };
-      return withAccount(credential, settings, (reader) => imported(called, reader, stop.signal), reports);
+      const progress = progressOn(speaks, settings.requestsPerSecond);
+      const reports = { signal: stop.signal, onRead: progress.read };
+      const ref = 'of' in credential ? credential.of : undefined;
+      return withAccount(
+        credential,
+        settings,
+        (reader) => imported(called, reader, { ref, progress, signal: stop.signal }),
+        reports,
+      );
     });
   } finally {
     process.off('SIGINT', onSignal);
   }
 });
 
-/** One line that is written over, for people only. */
-function progress({ err, isTerminal }: Speaks): (count: number) => void {
-  return (count) => {
-    if (isTerminal) err(`\rread ${count} answers`);
+/** What is told while it reads: how much there is to read, and for people a line that is written over. */
+function progressOn({ err, isTerminal }: Speaks, requestsPerSecond: number) {
+  let total = 0;
+  return {
+    listed: (accountId: string, lists: number, reads: number) => {
+      total = lists + reads;
+      const seconds = Math.ceil(reads / requestsPerSecond);
+      const pace = `about ${seconds} s at ${requestsPerSecond} requests/s`;
+      err(`reading ${accountId}: ${lists} lists, then ${reads} reads; ${pace}\n`);
+    },
+    read: (count: number) => {
+      if (isTerminal && total > 0) err(`\rread ${Math.min(count, total)} of ${total}`);
+    },
   };
+}
+
+interface Around {
+  readonly ref: FolderAccount['ref'];
+  readonly progress: ReturnType<typeof progressOn>;
+  readonly signal: AbortSignal;
 }
 
 async function imported(
   { settings, operands: [folder = ''], speaks }: Imported,
   reader: AccountReader,
-  signal: AbortSignal,
+  { ref, progress, signal }: Around,
 ): Promise<number | Trouble> {
   const found = await readFolder(folder);
   if ('problem' in found) return { trouble: `${folder}: ${found.problem}; nothing is written` };
-  speaks.err(`reading ${reader.accountId} at ${settings.requestsPerSecond} requests/s\n`);
-  const content = await readAccount(reader, { kinds: settings.kind, members: settings.member });
-  const everything = draftsOf(content, found.names);
+  const { kind: kinds, member: members } = settings;
+  const content = await readAccount(reader, { kinds, members }, progress.listed);
+  if (speaks.isTerminal) speaks.err('\n');
+  const [silent] = nothingReadOf(reader);
+  if (silent !== undefined) return { trouble: `${silent.message}; nothing is written` };
+  const everything = draftsOf(content, found.names, settings.installation);
+  const byHand = new Set(settings.installation.map(({ id }) => id));
   const isWanted = ({ kind, id }: Draft) =>
     (settings.kind.length === 0 || (settings.kind as readonly string[]).includes(kind)) &&
-    (settings.id.length === 0 || settings.id.includes(id) || settings.member.includes(id));
+    (settings.id.length === 0 || settings.id.includes(id) || settings.member.includes(id) || byHand.has(id));
   const wanted = everything.drafts.filter(isWanted).map((draft) => (settings.observe ? asked(draft) : draft));
   if (signal.aborted) return { trouble: 'stopped; nothing is written' };
   const proof = await proved(wanted, reader, settings);
-  if (speaks.isTerminal) speaks.err('\n');
-  const account = { accountId: reader.accountId, namespace: settings.namespace };
+  const account = { accountId: reader.accountId, namespace: settings.namespace, ref };
   const changes = changesOf(found, proof.drafts, account);
   const skipped = [
     ...content.gaps.map(({ what, why, message }): Skipped => ({ what, code: codes[why], reason: message })),
@@ -155,9 +197,10 @@ const plurals: Readonly<Record<string, string>> = {
   MetricAlert: 'alerts',
   DisasterProtection: 'protections',
   MemberAccess: 'members',
+  SolutionInstallation: 'installations',
 };
 
-const unseen = 'installations, environment variables, and members that --member does not name';
+const unseen = 'environment variables; members and installations that --member and --installation do not name';
 
 function asText({ proof, skipped, changes, written, isCheck }: Report): string {
   const counts = Object.entries(plurals).flatMap(([kind, words]) => {

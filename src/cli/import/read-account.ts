@@ -48,7 +48,11 @@ export interface Wanted {
 }
 
 /** Reads an account. */
-export async function readAccount(reader: AccountReader, wanted: Wanted): Promise<AccountContent> {
+export async function readAccount(
+  reader: AccountReader,
+  wanted: Wanted,
+  onListed: (accountId: string, lists: number, reads: number) => void = () => undefined,
+): Promise<AccountContent> {
   const { accountId } = reader;
   const gaps: Gap[] = [];
   const list = async <Item>(read: Read<Item>, what: string): Promise<readonly Item[] | undefined> => {
@@ -64,6 +68,14 @@ export async function readAccount(reader: AccountReader, wanted: Wanted): Promis
     list(contactPointsOf(accountId), 'the list of contact points'),
     isWanted('DisasterProtection') ? list(drConfigurationsOf(accountId), 'the list of protections') : [],
   ]);
+  const reads = [
+    isWanted('HostedApp') ? apps : [],
+    isWanted('MetricAlert') ? environments : [],
+    isWanted('ContactPoint') ? contactPoints : [],
+    wanted.members,
+  ];
+  const count = reads.reduce((sum, one = []) => sum + one.length, 0);
+  onListed(accountId, isWanted('DisasterProtection') ? 4 : 3, count);
   const records = await Promise.all(
     (isWanted('HostedApp') ? (apps ?? []) : []).map(async (app) => {
       const [record] = (await list(appOf(app.appId), `app ${app.appId}`)) ?? [];

@@ -31,13 +31,15 @@ const ofOurs = kinds.map(({ plural }) => `${plural}.apphosting.dev`);
 const reads: ClusterPermission = { verbs: ['list'], resources: ofOurs };
 const serviceReads = 'svc:read. The Secrets Access role is needed by nothing.';
 
+const asAccount: ClusterPermission = {
+  verbs: ['get'],
+  resources: ['hostingaccounts.apphosting.dev', 'clusterhostingaccounts.apphosting.dev', 'secrets'],
+  when: 'to read as an account of the cluster does, without the flags of a service',
+};
+
 const ofProtections: readonly ClusterPermission[] = [
   { verbs: ['get'], resources: ['disasterprotections.apphosting.dev'] },
-  {
-    verbs: ['get'],
-    resources: ['hostingaccounts.apphosting.dev', 'clusterhostingaccounts.apphosting.dev', 'secrets'],
-    when: 'to ask the service as the account of the protection does, without the flags of an account',
-  },
+  asAccount,
 ];
 
 /** All of them, in the order of the help. */
@@ -56,7 +58,7 @@ export const commandReferences: readonly CommandReference[] = [
   },
   {
     command: importCommand,
-    cluster: [],
+    cluster: [asAccount],
     service:
       'svc:read. With the Secrets Access role the open settings of contact points are read too; their secrets are never kept.',
   },
@@ -76,8 +78,12 @@ export const commandReferences: readonly CommandReference[] = [
     ],
     service: 'none',
   },
-  { command: inventoryCommand, cluster: [{ ...reads, when: 'with --context or --kubeconfig' }], service: serviceReads },
-  { command: catalogCommand, cluster: [], service: serviceReads },
+  {
+    command: inventoryCommand,
+    cluster: [{ ...reads, when: 'with --context or --kubeconfig' }, asAccount],
+    service: serviceReads,
+  },
+  { command: catalogCommand, cluster: [asAccount], service: serviceReads },
   ...(Object.keys(ways) as Steering[]).map((name): CommandReference => {
     const kind = ways[name].kind;
     const resources = kind === undefined ? ofOurs : ofOurs.filter((one) => one.startsWith(`${kind.toLowerCase()}s.`));
