@@ -33,10 +33,22 @@ describe('the pages of the commands', () => {
   });
 });
 
+const serviceAccounts = { group: '', version: 'v1', plural: 'serviceaccounts', namespaced: true };
+
 /** A connection that may do exactly what a command says it must be allowed. */
 class Allowed extends MemoryKube {
   permissions: readonly ClusterPermission[] = [];
   readonly denied: string[] = [];
+
+  isAllowed(): Promise<boolean> {
+    const resource = {
+      group: 'authorization.k8s.io',
+      version: 'v1',
+      plural: 'subjectaccessreviews',
+      namespaced: false,
+    };
+    return this.perform({ verb: 'create', resource, namespace: undefined, name: undefined }, () => true);
+  }
 
   protected override async perform<T>(call: KubeCall, act: () => T): Promise<T> {
     const name = call.resource.group === '' ? call.resource.plural : `${call.resource.plural}.${call.resource.group}`;
@@ -66,6 +78,11 @@ describe('what a command must be allowed', () => {
     const world = new InProcess({ world: 'demo' });
     await world.start();
     world.account();
+    world.cluster.create(serviceAccounts, 'apphosting-system', {
+      apiVersion: 'v1',
+      kind: 'ServiceAccount',
+      metadata: { name: 'apphosting-operator', namespace: 'apphosting-system' },
+    });
     world.apply('AppEnvironment', 'web', { externalId: 'env_web_prod' }, { 'apphosting.dev/paused': 'true' });
     await world.run(10_000);
     const api = new Allowed(world.cluster);

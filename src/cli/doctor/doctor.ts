@@ -18,7 +18,7 @@ import { examine, type CheckFinding, type CheckVerdict } from './checks.ts';
 export const doctorCommand = {
   name: 'doctor',
   summary:
-    'Checks an installation: the definitions, the lease of the operator, its key, the clocks, and every resource. Each check stands on\nits own, and one that is denied names the verb that is missing.',
+    'Checks an installation: the definitions, the clocks, the lease, key and rights of the operator, every account and every resource. Each\ncheck stands on its own, and one that is denied names the verb that is missing.',
   flags: {
     ...clusterFlags,
     operatorNamespace: operatorNamespaceFlag,
@@ -107,6 +107,6 @@ function asMarkdown(findings: readonly CheckFinding[], server: string): string {
   const rows = findings.map(({ verdict, code, object, message, remedy = '' }) => {
     return `| ${verdict} | ${code} | ${cell(object)} | ${cell(message)} | ${cell(remedy)} |`;
   });
-  const head = ['| | Check | Object | CheckFinding | What to do |', '|-|-|-|-|-|'];
+  const head = ['| | Check | Object | Finding | What to do |', '|-|-|-|-|-|'];
   return `${[`apphosting ${manifest.version}, ${cell(server)}: ${countOf(findings)}`, '', ...head, ...rows].join('\n')}\n`;
 }
