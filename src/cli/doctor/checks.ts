@@ -172,7 +172,8 @@ async function checkKey({ api, operatorNamespace }: Patient): Promise<Findings> 
 
 /** Asks the API server of each permission that the operator uses whether its service account has it. */
 async function checkRights({ api, operatorNamespace, namespace }: Patient): Promise<Findings> {
-  if (api.isAllowed === undefined) return [];
+  const { isAllowed } = api;
+  if (isAllowed === undefined) return [];
   const [code, object] = ['Rights', `${operatorNamespace}/${operatorName}`];
   const verb = `get serviceaccounts in namespace ${operatorNamespace}`;
   const account = await reading(code, verb, object, () => api.get(serviceAccounts, operatorNamespace, operatorName));
@@ -186,7 +187,7 @@ async function checkRights({ api, operatorNamespace, namespace }: Patient): Prom
   const groups = ['system:serviceaccounts', `system:serviceaccounts:${operatorNamespace}`, 'system:authenticated'];
   const user = { user: `system:serviceaccount:${operatorNamespace}:${operatorName}`, groups };
   const answers = await reading(code, 'create subjectaccessreviews.authorization.k8s.io', object, () =>
-    Promise.all(wanted.map((action) => api.isAllowed?.(user, action))),
+    Promise.all(wanted.map((action) => isAllowed.call(api, user, action))),
   );
   if (isFinding(answers)) return [answers];
   const denied = wanted.filter((_action, at) => answers[at] === false);

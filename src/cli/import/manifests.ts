@@ -328,12 +328,12 @@ function protectionSpec({
   return {
     ...(settings?.destinationRegion !== undefined && { destinationRegion: settings.destinationRegion }),
     ...(settings?.mode !== undefined && {
-      mode: settings.mode.toLowerCase() === 'warm' ? ('Warm' as const) : ('Cold' as const),
+      protectionMode: settings.mode.toLowerCase() === 'warm' ? ('Warm' as const) : ('Cold' as const),
     }),
     ...(storage === null && { storage: { source: 'Platform' as const } }),
     ...(typeof storage === 'string' && { storage: { source: 'Credential' as const, credentialId: storage } }),
     ...stated(given),
-    ...(settings?.sameRegionAcknowledged === true && { sameRegion: 'Acknowledged' as const }),
+    ...(settings?.sameRegionAcknowledged === true && { acknowledgements: ['SameRegion' as const] }),
     ...(names?.envName !== undefined && {
       target: {
         environmentName: names.envName,

@@ -49,7 +49,7 @@ export interface Wanted {
 
 /** Reads an account. */
 export async function readAccount(
-  reader: AccountReader,
+  reader: Pick<AccountReader, 'accountId' | 'read'>,
   wanted: Wanted,
   onListed: (accountId: string, lists: number, reads: number) => void = () => undefined,
 ): Promise<AccountContent> {
@@ -103,7 +103,7 @@ export async function readAccount(
 
 /** Settings as far as the token may see them: after the first no nobody is asked again. Secrets in them stay wrapped. */
 async function settingsOf(
-  reader: AccountReader,
+  reader: Pick<AccountReader, 'read'>,
   points: readonly ContactPointItem[],
 ): Promise<ReadonlyMap<string, ContactPointWithSecrets['config']>> {
   const settings = new Map<string, ContactPointWithSecrets['config']>();
