@@ -106,7 +106,7 @@ export async function pointsFrom(
 ): Promise<LivePoints> {
   const found = await readWhole(reader, drPointsOf(reader.accountId, configurationId));
   if ('message' in found) return { why: found.message, asked: true };
-  return { points: pointRows(byMoment(found.items), { generation: facts.generation ?? 0 }) };
+  return { points: pointRows(byMoment(found.items), { generation: facts.configurationGeneration ?? 0 }) };
 }
 
 /** The protection with the points that the service lists; without an answer, with those of status. */
@@ -131,7 +131,7 @@ export function protectionFrom(object: {
   const { name, namespace } = object;
   const spec = DisasterProtectionSpec.safeParse(object.spec);
   const facts = DisasterProtectionFacts.safeParse(object.status ?? {});
-  const { configurationId } = (object.status ?? {}) as { readonly configurationId?: unknown };
+  const { externalId: configurationId } = (object.status ?? {}) as { readonly externalId?: unknown };
   if (!spec.success || !facts.success || typeof configurationId !== 'string') {
     return `DisasterProtection ${namespace}/${name} is not bound to a configuration yet`;
   }

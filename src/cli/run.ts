@@ -4,8 +4,7 @@ import type { Leadership, Log } from '../engine/ports.ts';
 import { openHosting } from '../hosting/open.ts';
 import { openKube } from '../kube/client/client.ts';
 import { agesOf } from '../kube/watch/health.ts';
-import { leasePaceOf } from '../kube/lease/lease-options.ts';
-import { LeaseElection } from '../kube/lease/lease.ts';
+import { LeaseElection, leasePaceOf } from '../kube/lease/lease.ts';
 import { credentialsOf } from './cluster/open.ts';
 import { command, type Trouble } from './frame.ts';
 import { realClock, realEntropy } from './machine.ts';
@@ -88,7 +87,7 @@ async function operate(settings: RunSettings): Promise<number | Trouble> {
   }
 }
 
-/** The right to act, and how it is won and lost. */
+/** Leadership: how it is won and lost. */
 interface Election {
   readonly leadership: Leadership;
   /** Resolves when won, with how long calls that cannot be repeated must wait. */
@@ -185,7 +184,7 @@ async function serve(settings: RunSettings, { operator, election, log, metrics, 
   return code;
 }
 
-/** Lets what runs finish, writes what must be written, and gives the lease back last. */
+/** Shuts down: finishes running calls, writes ids to status, and releases the lease last. */
 async function finish(
   operator: Operator,
   election: Election,

@@ -15,8 +15,8 @@ const [operatorNamespace, namespace] = ['operators', 'team'];
 const api: Pick<KubeApi, 'get'> = {
   get: ({ plural }, at, name) => {
     const objects: Readonly<Record<string, object>> = {
-      'hostingaccounts/team/default': { spec: { accountId: 'acc_demo', credentialsRef } },
-      'clusterhostingaccounts//all': { spec: { accountId: 'acc_all', credentialsRef } },
+      'hostingaccounts/team/default': { spec: { externalId: 'acc_demo', credentialsRef } },
+      'clusterhostingaccounts//all': { spec: { externalId: 'acc_all', credentialsRef } },
       'secrets/team/credentials': { data },
       'secrets/operators/credentials': { data },
     };
@@ -62,7 +62,7 @@ describe('the points of the service', () => {
 
   it('are all that it lists, over all pages, newest first', async () => {
     const world = await aProtectedWorld();
-    const { configurationId } = protectionIn(world);
+    const { externalId: configurationId } = protectionIn(world);
     await world.control('POST', `/configurations/${configurationId}/points`, { count: 130 });
     const reader: Pick<AccountReader, 'accountId' | 'read'> = {
       accountId: 'acc_demo',

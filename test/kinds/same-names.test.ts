@@ -33,7 +33,7 @@ async function manyOfOneName(count: number): Promise<{ readonly perObject: numbe
   world.secret('shared', { baseUrl: 'http://127.0.0.1:8088', token: 'demo-admin' }, 'apphosting-system');
   const names = Array.from({ length: count }, (_, at) => `ns-${at}`);
   const budget = { requestsPerSecond: 200, concurrency: 16 };
-  const account = { accountId: 'acc_demo', credentialsRef: { name: 'shared' }, allowedNamespaces: { names }, budget };
+  const account = { externalId: 'acc_demo', credentialsRef: { name: 'shared' }, allowedNamespaces: { names }, budget };
   world.apply('ClusterHostingAccount', 'shared', account);
   await world.run(10_000);
   const accountRef = { kind: 'ClusterHostingAccount', name: 'shared' };
@@ -68,7 +68,7 @@ describe('resources of one name in one account', () => {
     { waited: 3_600_000, again: 30_000 },
   ])('look again in $again ms for their turn after $waited ms', ({ waited, again }) => {
     const notes = { waitsSince: 10_000 - waited };
-    const others = { creating: () => 'ContactPoint other/on-call', isCreatingAsUsual: () => true, notes };
+    const others = { creating: () => 'another resource', notes };
     const shown = [shows(contactPointsOf('acc_1'), [])];
 
     const step = contactPoint.step(aPass(contactPoint, { spec: mail, shown, with: others }));

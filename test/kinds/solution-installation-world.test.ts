@@ -116,17 +116,69 @@ describe('SolutionInstallation in a world', () => {
     expect(await installations(world)).toBe(3);
   });
 
-  it('never installs a second time when the answer was lost, and says which apps may be its own', async () => {
+  it('takes what shows for its own, and sends nothing more, when only the lost call explains it', async () => {
     const world = await installed((each) => {
-      each.interference = ({ method, path }) =>
-        method === 'POST' && path.endsWith('/solutions') ? 'loseAnswer' : undefined;
+      each.interference = atSolutions('loseAnswer');
       return undefined;
+    });
+    const during = conditionOf(world, 'SolutionInstallation', 's');
+    await world.crash();
+    await world.run(600_000);
+
+    expect(during).toBe('False/InDoubt');
+    expect(conditionOf(world, 'SolutionInstallation', 's')).toBe('True/Presumed');
+    expect(messageOf(world, 'SolutionInstallation', 's')).toMatch(/queue \(app_\w+\), .*spec\.externalId/);
+    expect(conditionOf(world, 'SolutionInstallation', 's', 'PostInstallPending')).toBe('Unknown/Presumed');
+    expect(statusOf(world, 'SolutionInstallation', 's')).toMatchObject({
+      componentsRunning: '3/3',
+      internal: { ownership: 'Presumed' },
+    });
+    expect(await writesSince(world, 0)).toEqual(['POST /solutions 200']);
+  });
+
+  it.each<{ because: string; meanwhile: (world: InProcess) => Promise<unknown> | undefined }>([
+    {
+      because: 'somebody made an app that is called like a component',
+      meanwhile: (world) => world.request('POST', '/app', { accountId: 'acc_demo', name: 'jobs-api', port: 80 }),
+    },
+    {
+      because: 'somebody gave a component to another resource',
+      meanwhile: async (world) => {
+        const { body } = await world.request('GET', '/apps?accountId=acc_demo');
+        const { apps } = body as { apps: readonly { appId: string; name: string }[] };
+        const externalId = apps.find(({ name }) => name === 'jobs-api')?.appId;
+        world.apply('HostedApp', 'api', { name: 'jobs-api', port: 80, externalId });
+      },
+    },
+    {
+      because: 'the spec has changed',
+      meanwhile: (world) => void world.apply('SolutionInstallation', 's', { ...queue, region: 'us-east' }),
+    },
+  ])('never installs a second time and names the apps, when the answer was lost and $because', async (given) => {
+    const world = await installed((each) => {
+      each.interference = atSolutions('loseAnswer');
+      return undefined;
+    });
+    await given.meanwhile(world);
+    await world.run(600_000);
+
+    expect(conditionOf(world, 'SolutionInstallation', 's')).toBe('False/InstallationIdUnknown');
+    expect((await commits(world)).filter(({ kind }) => kind === 'solution.created')).toHaveLength(1);
+    expect(messageOf(world, 'SolutionInstallation', 's')).toContain('app_');
+  });
+
+  it('does not take a part of it for the whole when the answer was lost', async () => {
+    const world = await installed(async (each) => {
+      await each.control('POST', '/faults', {
+        match: { method: 'POST', path: '/solutions' },
+        effect: { failAfterComponents: 2 },
+      });
+      each.interference = atSolutions('loseAnswer');
     });
     await world.run(600_000);
 
     expect(conditionOf(world, 'SolutionInstallation', 's')).toBe('False/InstallationIdUnknown');
-    expect(await installations(world)).toBe(3);
-    expect(messageOf(world, 'SolutionInstallation', 's')).toContain('app_');
+    expect(await installations(world)).toBe(2);
   });
 
   it('goes on with the id that somebody puts into the spec after a lost answer', async () => {
@@ -256,7 +308,7 @@ describe('SolutionInstallation in a world', () => {
     await world.run(200_000);
 
     expect(conditionOf(world, 'AppEnvironment', 'api')).toBe('True/InSync');
-    const { appId } = await environmentOf(world, String(statusOf(world, 'AppEnvironment', 'api')['appEnvId']));
+    const { appId } = await environmentOf(world, String(statusOf(world, 'AppEnvironment', 'api')['externalId']));
     expect(await appNamed(world, String(appId))).toBe('jobs-api');
   });
 
@@ -318,7 +370,7 @@ describe('SolutionInstallation whose status is lost', () => {
 
   it('makes nothing of a complete installation that the spec names anew', async () => {
     const world = await installed(() => undefined);
-    const { installationId } = statusOf(world, 'SolutionInstallation', 's');
+    const { externalId: installationId } = statusOf(world, 'SolutionInstallation', 's');
     world.tamper('SolutionInstallation', 's', () => ({}));
     world.apply('SolutionInstallation', 's', { ...queue, externalId: installationId });
     await world.run(60_000);
@@ -391,21 +443,21 @@ describe('SolutionInstallation beside others', () => {
     world.apply('SolutionInstallation', 'eu', { ...queue, appName: 'jobs-eu' });
     world.apply('SolutionInstallation', 's', queue);
     await world.run(60_000);
-    const { installationId: other } = statusOf(world, 'SolutionInstallation', 'eu');
-    const { installationId: own } = statusOf(world, 'SolutionInstallation', 's');
+    const { externalId: other } = statusOf(world, 'SolutionInstallation', 'eu');
+    const { externalId: own } = statusOf(world, 'SolutionInstallation', 's');
     world.delete('SolutionInstallation', 'eu');
     const before = (await writesSince(world, 0)).length;
     world.apply('SolutionInstallation', 's', { ...queue, externalId: other });
     await world.run(60_000);
 
     expect(conditionOf(world, 'SolutionInstallation', 's')).toBe('False/Immutable');
-    expect(statusOf(world, 'SolutionInstallation', 's')['installationId']).toBe(own);
+    expect(statusOf(world, 'SolutionInstallation', 's')['externalId']).toBe(own);
     expect(await writesSince(world, 0)).toHaveLength(before);
   });
 
   it('says that the installation which the spec names is not known, and goes on when the id is put right', async () => {
     const world = await installed(() => undefined);
-    const { installationId } = statusOf(world, 'SolutionInstallation', 's');
+    const { externalId: installationId } = statusOf(world, 'SolutionInstallation', 's');
     world.delete('SolutionInstallation', 's');
     world.apply('SolutionInstallation', 't', { ...queue, externalId: 'inst_mistyped' });
     await world.run(60_000);
@@ -425,8 +477,8 @@ describe('a component of a SolutionInstallation', () => {
   it('that is gone is told, and made again only where the spec says so', async () => {
     const world = await installed(() => undefined);
     const { components } = statusOf(world, 'SolutionInstallation', 's');
-    const [gone] = components as readonly { name: string; appEnvId: string }[];
-    await world.control('DELETE', `/environments/${gone?.appEnvId}`);
+    const [gone] = components as readonly { name: string; environmentId: string }[];
+    await world.control('DELETE', `/environments/${gone?.environmentId}`);
     await world.run(400_000);
     const stalled = [conditionOf(world, 'SolutionInstallation', 's'), messageOf(world, 'SolutionInstallation', 's')];
     world.apply('SolutionInstallation', 's', { ...queue, lifecycle: { onMissing: 'Recreate' } });
@@ -570,7 +622,7 @@ describe('the id that comes with a failure of a SolutionInstallation', () => {
     await world.crash(120_000);
     await world.run(200_000);
 
-    expect(written).toMatchObject({ complete: false, installationId: expect.any(String) as string });
+    expect(written).toMatchObject({ complete: false, externalId: expect.any(String) as string });
     expect(conditionOf(world, 'SolutionInstallation', 's')).toBe('True/InSync');
     expect(await installations(world)).toBe(3);
   });

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { solutionInstallation } from '../../src/kinds/solution-installation/solution-installation.ts';
 import type { SolutionInstallationFacts } from '../../src/kinds/solution-installation/schema.ts';
+import type { Json } from '../../src/base/json.ts';
 import type { Related } from '../../src/engine/kind/contract/pass.ts';
 import type { Memory } from '../../src/engine/kind/contract/step.ts';
 import {
@@ -47,7 +48,7 @@ function complete(
     id: 'inst_1',
     ownership: 'Created',
     applied: { generation: 1, prints },
-    facts: { complete: true, components: [{ name: 'api', appId: 'app_worker-api', appEnvId: 'env_1' }] },
+    facts: { complete: true, components: [{ name: 'api', appId: 'app_worker-api', environmentId: 'env_1' }] },
     ...more,
   };
 }
@@ -71,6 +72,8 @@ function doubt(operation: 'install' | 'upgrade'): NonNullable<Memory<SolutionIns
     }),
   };
 }
+
+const asSent = print(JSON.parse(body()) as Json);
 
 /** So late that a call in doubt can no longer arrive. */
 const late = { monotonicMs: 200_000, askedAt: 190_000, journalSeen: { monotonic: 1_000, wall: 0 } };
@@ -149,6 +152,52 @@ const rows: readonly (PassOptions<SolutionInstallationFacts> & { because: string
     shown: [catalog, { ...apps('coworkers', 'workerQueue1'), begunAt: 195_000 }],
     memory: { journal: doubt('install') },
     with: late,
+    comesTo: 'stall InstallationIdUnknown',
+  },
+  {
+    because: 'the answer to the first call was lost and each component shows once',
+    spec,
+    shown: [catalog, { ...apps('coworkers', 'workerQueue', 'worker-api'), begunAt: 195_000 }, noEnvironments],
+    memory: { journal: { ...doubt('install'), digest: asSent } },
+    with: late,
+    comesTo: 'ready Presumed',
+  },
+  {
+    because: 'the answer to the first call was lost and components show, before it can no longer arrive',
+    spec,
+    shown: [catalog, { ...apps('coworkers', 'workerQueue', 'worker-api'), begunAt: 9_000 }, noEnvironments],
+    memory: { journal: { ...doubt('install'), digest: asSent } },
+    with: { ...late, monotonicMs: 10_000, askedAt: 9_000 },
+    comesTo: 'wait InDoubt',
+  },
+  {
+    because: 'the answer to the first call was lost and one of what shows has another name',
+    spec,
+    shown: [catalog, { ...apps('workerQueue', 'worker-api2'), begunAt: 195_000 }, noEnvironments],
+    memory: { journal: { ...doubt('install'), digest: asSent } },
+    with: late,
+    comesTo: 'stall InstallationIdUnknown',
+  },
+  {
+    because: 'the answer to the first call was lost and one of what shows is older than it',
+    spec,
+    shown: [catalog, { ...apps('workerQueue', 'worker-api'), begunAt: 195_000 }, noEnvironments],
+    memory: {
+      journal: {
+        ...doubt('install'),
+        digest: asSent,
+        create: { collection: 'solutions', name: 'worker', excluded: [], serviceTime: '2026-06-01T00:00:00Z' },
+      },
+    },
+    with: late,
+    comesTo: 'stall InstallationIdUnknown',
+  },
+  {
+    because: 'the answer to the first call was lost and another resource is creating an app of that name',
+    spec,
+    shown: [catalog, { ...apps('workerQueue', 'worker-api'), begunAt: 195_000 }, noEnvironments],
+    memory: { journal: { ...doubt('install'), digest: asSent } },
+    with: { ...late, creating: (_collection, name) => (name === 'worker-api' ? 'HostedApp team/api' : undefined) },
     comesTo: 'stall InstallationIdUnknown',
   },
   {
@@ -380,7 +429,7 @@ describe('an installation', () => {
         spec: { ...spec, lifecycle: { onMissing: 'Recreate' } },
         memory: {
           id: 'inst_1',
-          facts: { complete: false, components: [{ name: 'queue', appId: 'a', appEnvId: 'e' }, { appId: 'b' }] },
+          facts: { complete: false, components: [{ name: 'queue', appId: 'a', environmentId: 'e' }, { appId: 'b' }] },
         },
         shown: calm,
       }),
@@ -389,25 +438,25 @@ describe('an installation', () => {
     const learned = call.committed({ components: [{ name: 'api', appId: 'b', appEnvId: 'f' }, { appId: 'c' }] });
 
     expect(learned?.facts?.components).toEqual([
-      { name: 'queue', appId: 'a', appEnvId: 'e' },
-      { name: 'api', appId: 'b', appEnvId: 'f' },
-      { name: undefined, appId: 'c', appEnvId: undefined },
+      { name: 'queue', appId: 'a', environmentId: 'e' },
+      { name: 'api', appId: 'b', environmentId: 'f' },
+      { name: undefined, appId: 'c', environmentId: undefined },
     ]);
   });
 
   it('puts a component that was made anew in the place of the one of that name', () => {
-    const facts = { complete: false, components: [{ name: 'queue', appId: 'a', appEnvId: 'e' }] };
+    const facts = { complete: false, components: [{ name: 'queue', appId: 'a', environmentId: 'e' }] };
     const call = callIn(settledStep(solutionInstallation, { spec, memory: { id: 'inst_1', facts }, shown: calm }));
 
     const learned = call.committed({ components: [{ name: 'queue', appId: 'b', appEnvId: 'f' }] });
 
-    expect(learned?.facts?.components).toEqual([{ name: 'queue', appId: 'b', appEnvId: 'f' }]);
+    expect(learned?.facts?.components).toEqual([{ name: 'queue', appId: 'b', environmentId: 'f' }]);
   });
 
   it('names components that an answer showed by id only, and corrects what does not belong together', () => {
     const components = [
-      { appId: 'app_worker-queue', appEnvId: 'env_api' },
-      { appId: 'app_worker-api', appEnvId: 'env_queue' },
+      { appId: 'app_worker-queue', environmentId: 'env_api' },
+      { appId: 'app_worker-api', environmentId: 'env_queue' },
       { appId: 'app_worker-extra' },
     ];
     const environments = ['queue', 'api', 'extra'].map(
@@ -421,9 +470,9 @@ describe('an installation', () => {
     const step = solutionInstallation.step(pass);
 
     expect(step.is === 'again' && step.remember.facts?.components).toEqual([
-      { name: 'queue', appId: 'app_worker-queue', appEnvId: 'env_queue' },
-      { name: 'api', appId: 'app_worker-api', appEnvId: 'env_api' },
-      { name: 'worker-extra', appId: 'app_worker-extra', appEnvId: 'env_extra' },
+      { name: 'queue', appId: 'app_worker-queue', environmentId: 'env_queue' },
+      { name: 'api', appId: 'app_worker-api', environmentId: 'env_api' },
+      { name: 'worker-extra', appId: 'app_worker-extra', environmentId: 'env_extra' },
     ]);
   });
 });

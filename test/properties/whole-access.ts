@@ -40,10 +40,17 @@ export const accessSubjects: readonly Subject[] = [
 
 /** Where an installation that is called complete is not, or runs another image than its spec says. */
 export function differencesOfSolution(object: KubeObject, service: Service, isRewound: boolean): readonly string[] {
-  const { installationId } = (object.status ?? {}) as { installationId?: string };
-  const row = service['installations']?.find((one) => one['installationId'] === installationId);
-  if (row === undefined) return [`${installationId} is not in the service`];
-  const { solution, inputs } = object.spec as { solution: string; inputs?: readonly { name: string; value: string }[] };
+  const { externalId: installationId } = (object.status ?? {}) as { externalId?: string };
+  const { solution, appName, inputs } = object.spec as {
+    solution: string;
+    appName: string;
+    inputs?: readonly { name: string; value: string }[];
+  };
+  // Without an id it was presumed by its name, which must be true as well.
+  const isIt = (one: Row) =>
+    installationId === undefined ? one['appName'] === appName : one['installationId'] === installationId;
+  const row = service['installations']?.find(isIt);
+  if (row === undefined) return [`${installationId ?? appName} is not in the service`];
   const components = row['components'] as readonly unknown[];
   const expected = solution === 'queue-worker' ? 3 : 2;
   const wanted = inputs?.find(({ name }) => name === 'agentImage')?.value;
@@ -85,8 +92,10 @@ export function differencesOfAccess(object: KubeObject, service: Service): reado
   const row = service['memberships']?.find(({ membershipId }) => membershipId === spec.externalId);
   const has = (row?.['allowedAppEnvIds'] ?? []) as readonly string[];
   const wanted = spec.environmentRefs.map(({ externalId }) => externalId);
-  const { serviceAddedAppEnvIds = [] } = (object.status ?? {}) as { serviceAddedAppEnvIds?: readonly string[] };
-  const untold = has.filter((id) => !wanted.includes(id) && !serviceAddedAppEnvIds.includes(id));
+  const { serviceAddedEnvironmentIds = [] } = (object.status ?? {}) as {
+    serviceAddedEnvironmentIds?: readonly string[];
+  };
+  const untold = has.filter((id) => !wanted.includes(id) && !serviceAddedEnvironmentIds.includes(id));
   return [
     ...(wanted.every((id) => has.includes(id)) ? [] : [`the member may reach ${has.join(', ')}`]),
     ...(untold.length === 0 ? [] : [`the member may also reach ${untold.join(', ')}`]),

@@ -1,7 +1,7 @@
 /** Who may do what: real tokens, the roles and the policies as they are installed, and the requests themselves. */
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { ControlPlane } from '../../src/sandbox/control-plane/control-plane.ts';
+import type { BreakablePlane } from '../support/breakable-plane.ts';
 import {
   connect,
   definedPlane,
@@ -60,7 +60,7 @@ const specs: Readonly<Record<string, object>> = {
     acknowledgements: ['DeletesProtectionAndLeftovers'],
     validUntil: later,
   },
-  hostingaccounts: { accountId: 'acc_1', credentialsRef: { name: 'credentials' } },
+  hostingaccounts: { externalId: 'acc_1', credentialsRef: { name: 'credentials' } },
   memberaccesses: { externalId: 'mem_1', access: 'Full' },
   contactpoints: { email: { addresses: ['ops@example.com'] } },
 };
@@ -78,7 +78,7 @@ const kinds: Readonly<Record<string, string>> = {
   hostedapps: 'HostedApp',
 };
 
-let plane: ControlPlane;
+let plane: BreakablePlane;
 let root: Api & { readonly close: () => Promise<void> };
 const tokens = new Map<string, string>();
 const closing: (() => Promise<void>)[] = [];
@@ -337,7 +337,7 @@ describe('the policy for references to Secrets', () => {
   const from = (name: string) => ({ valueFrom: { secretKeyRef: { name, key: 'token' } } });
   /** Each kind with a Secret, and the same with another one. */
   const using: readonly (readonly [plural: string, spec: (secret: string) => object, without: object | undefined])[] = [
-    ['hostingaccounts', (name) => ({ accountId: 'acc_1', credentialsRef: { name } }), undefined],
+    ['hostingaccounts', (name) => ({ externalId: 'acc_1', credentialsRef: { name } }), undefined],
     ['hostingaccounts', (name) => ({ ...specs['hostingaccounts'], dangerousCredentialsRef: { name } }), undefined],
     [
       'contactpoints',

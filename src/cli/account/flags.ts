@@ -1,4 +1,4 @@
-/** The flags by which every command that reads the service is told which account, and how it is opened. */
+/** The flags with which commands open an account of the service. */
 import { readFile } from 'node:fs/promises';
 import { hostFlags, hostRulesOf, text, wholeNumber } from '../../config.ts';
 import { Secret } from '../../base/secret.ts';
@@ -28,7 +28,7 @@ export const accountFlags = {
   },
 };
 
-/** What these flags came to. */
+/** The account that the flags name, or why there is none. */
 export interface AccountSettings {
   readonly baseUrl: string | undefined;
   readonly tokenFile: string | undefined;
@@ -82,7 +82,7 @@ export async function credentialByFlags(settings: AccountSettings): Promise<Give
   return { accountId, baseUrl, token: new Secret(token.trim()), ...(caBundle !== undefined && { caBundle }) };
 }
 
-/** Opens an account with a credential from wherever. */
+/** Opens an account with a given credential. */
 export function openWith(
   credential: GivenCredential,
   settings: Omit<AccountSettings, 'baseUrl' | 'tokenFile' | 'accountId' | 'caFile'>,

@@ -63,7 +63,7 @@ export async function credentialInSpec(
   { kind, namespace, operatorNamespace }: Omit<AccountPlace, 'name'>,
   spec: unknown,
 ): Promise<GivenCredential | Trouble> {
-  const { accountId, credentialsRef } = isRecord(spec) ? spec : {};
+  const { externalId: accountId, credentialsRef } = isRecord(spec) ? spec : {};
   const name = isRecord(credentialsRef) ? String(credentialsRef['name']) : '';
   const where = kind === 'ClusterHostingAccount' ? operatorNamespace : namespace;
   const title = `Secret ${where}/${name}`;

@@ -2,7 +2,6 @@
 import { output, type CommandLine, type Flags } from '../../config.ts';
 import { isRecord } from '../../base/json.ts';
 import { appPresetsOf, databasePresetsOf, solutionsOf } from '../../hosting/requests.ts';
-import { kinds } from '../../kinds/index.ts';
 import { accountFlags, withAccount } from '../account/flags.ts';
 import { clusterAccountFlags, credentialFor } from '../account/in-cluster.ts';
 import { keyOfObject, readObjects } from '../cluster/objects.ts';
@@ -86,10 +85,8 @@ async function managersIn({
   api,
 }: OpenCluster): Promise<{ readonly byId: ReadonlyMap<string, string>; readonly problems: readonly string[] }> {
   const { objects, problems } = await readObjects(api, undefined);
-  const fields = new Map(kinds.map(({ kind, idField }) => [kind, idField]));
   const rows = objects.flatMap(({ kind, metadata, status }) => {
-    const field = fields.get(kind);
-    const id = field === undefined || !isRecord(status) ? undefined : status[field];
+    const id = isRecord(status) ? status['externalId'] : undefined;
     return typeof id === 'string' ? [[id, keyOfObject({ kind, metadata })] as const] : [];
   });
   return { byId: new Map(rows), problems };

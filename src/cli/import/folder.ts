@@ -13,7 +13,7 @@ import { group, version } from '../../engine/objects/names.ts';
 import { identities } from '../../kinds/identities.ts';
 import type { Draft } from './manifests.ts';
 
-/** A file as it shall be; `before` is undefined for a new one. */
+/** A file to write; `before` is undefined for a new one. */
 export interface FileChange {
   readonly path: string;
   readonly before: string | undefined;
@@ -73,7 +73,7 @@ export interface FolderAccount {
   readonly ref: { readonly kind: string; readonly name: string } | undefined;
 }
 
-/** What the folder becomes. */
+/** Computes the new contents of the folder. */
 export function changesOf(
   found: FolderContent,
   drafts: readonly Draft[],
@@ -209,7 +209,7 @@ function accountFile({ accountId, namespace }: FolderAccount): NewFile {
     apiVersion: `${group}/${version}`,
     kind: 'HostingAccount',
     metadata: metadataOf('default', namespace),
-    spec: { credentialsRef: { name: 'hosting-credentials' }, accountId },
+    spec: { credentialsRef: { name: 'hosting-credentials' }, externalId: accountId },
   };
   return {
     path: 'account.yaml',

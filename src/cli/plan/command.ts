@@ -138,7 +138,7 @@ async function openReaders(
   actors: readonly Actor[],
 ): Promise<{ readonly readers: readonly AccountReader[] } | Trouble> {
   const inDocuments = actors.filter(({ kind }) => kind.endsWith('HostingAccount'));
-  const ids = [...new Set(inDocuments.map(({ spec }) => String(spec['accountId'])))];
+  const ids = [...new Set(inDocuments.map(({ spec }) => String(spec['externalId'])))];
   const accountId = settings.accountId ?? (ids.length === 1 ? ids[0] : undefined);
   if (settings.snapshot !== undefined) {
     const reader = await openSnapshotFile(settings.snapshot, accountId);
@@ -155,7 +155,7 @@ async function openReaders(
   }
   const readers: AccountReader[] = [];
   for (const { kind, namespace, name, spec } of inDocuments) {
-    if (readers.some((reader) => reader.accountId === spec['accountId'])) continue;
+    if (readers.some((reader) => reader.accountId === spec['externalId'])) continue;
     const { operatorNamespace } = settings;
     const credential = await credentialInSpec(cluster.api, { kind, namespace, operatorNamespace }, spec);
     if ('trouble' in credential) return { trouble: `${kind}/${name}: ${credential.trouble}` };
@@ -187,7 +187,7 @@ const gateActions: Readonly<Record<Gate, readonly PlanAction[]>> = {
   unknown: ['unknown'],
 };
 
-/** How the command ends: what could not be told goes before everything else. */
+/** The exit code: an incomplete plan wins over everything else. */
 export function exitCodeOf(
   made: Plan,
   settings: { readonly failOn?: readonly Gate[] | undefined; readonly detailedExitcode: boolean },

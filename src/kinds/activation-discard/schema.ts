@@ -10,7 +10,9 @@ export const ActivationDiscardSpec = recovery.once(
     protectionRef: objectRef('The DisasterProtection in this namespace.'),
     configurationId: serviceId('The configuration that the protection must still have.'),
     operationId: serviceId('The activation: status.activeOperation.operationId of the protection.'),
-    configurationGeneration: recovery.generation('The generation that the configuration must still have.'),
+    configurationGeneration: recovery.generation(
+      'The generation that the configuration must still have (interface: expectedGeneration).',
+    ),
     acknowledgements: recovery.acknowledgements(
       'The risks that you accept. DiscardsRecoveredData: what was recovered so far is removed (interface: discardAcknowledged).',
       ['DiscardsRecoveredData'],
@@ -37,12 +39,17 @@ export const identity = {
   life: 'request',
   spec: ActivationDiscardSpec,
   facts: ActivationDiscardFacts,
-  idField: 'operationId',
+  idWord: 'operationId',
   holds: false,
   columns: [
     { name: 'PROTECTION', path: '.spec.protectionRef.name', description: 'The protection.' },
-    { name: 'STAGE', path: '.status.stage', description: 'How far it is, in the words of the service.' },
-    { name: 'SINCE', path: '.status.stageTime', type: 'date', description: 'For how long it has been there.' },
+    { name: 'STAGE', path: '.status.stage', description: 'The stage of the request, in the words of the service.' },
+    {
+      name: 'SINCE',
+      path: '.status.stageChangeTime',
+      type: 'date',
+      description: 'For how long it has been in this stage.',
+    },
   ],
-  selectable: ['.spec.protectionRef.name', '.spec.configurationId', '.status.stage', '.status.operationId'],
+  selectable: ['.spec.protectionRef.name', '.spec.configurationId', '.status.stage', '.status.externalId'],
 } satisfies KindIdentity;

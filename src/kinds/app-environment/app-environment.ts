@@ -1,8 +1,7 @@
 import { sameJson } from '../../base/json.ts';
 import { defineKind } from '../../engine/kind/contract/define.ts';
 import { readOf } from '../../engine/kind/planner/reading.ts';
-import { isNo } from '../../engine/kind/contract/refusal.ts';
-import type { OwnCondition, Showing, Step } from '../../engine/kind/contract/step.ts';
+import { type OwnCondition, type Showing, type Step, isNo } from '../../engine/kind/contract/step.ts';
 import type { Request } from '../../engine/ports.ts';
 import { postAppEnvStart, postAppEnvStop, type AppEnvItem } from '../../hosting/requests.ts';
 import { listOf, locate, type EnvironmentPass } from './binding.ts';
@@ -38,12 +37,12 @@ function step(pass: EnvironmentPass): Step<AppEnvironmentFacts> {
   const located = locate(pass);
   if (located.is === 'gone') return withoutDoubt(pass, located.step);
   if (located.is === 'step') return located.step;
-  const { item, walk } = located;
+  const { item, snapshot } = located;
   const since = Math.max(
     pass.wrote?.at ?? Number.NEGATIVE_INFINITY,
     pass.notes['lookSince'] ?? Number.NEGATIVE_INFINITY,
   );
-  if (walk.begunAt < since) return readOf(pass, listOf(pass), since);
+  if (snapshot.begunAt < since) return readOf(pass, listOf(pass), since);
   const state = stateOf(item);
   const note = { ...pass.notes, lookSince: pass.monotonicMs };
   if (isLagging(pass, item)) {
@@ -64,13 +63,13 @@ function step(pass: EnvironmentPass): Step<AppEnvironmentFacts> {
 function lookForLost(pass: EnvironmentPass): Step<AppEnvironmentFacts> | undefined {
   const { id, journal } = pass.memory;
   if (id === undefined || journal === undefined) return undefined;
-  const { item, walk } = pass.view.one(listOf(pass), id) ?? {};
-  return item === undefined || walk === undefined
+  const { item, snapshot } = pass.view.one(listOf(pass), id) ?? {};
+  return item === undefined || snapshot === undefined
     ? undefined
-    : resolveDoubt(pass, journal, { is: 'found', item, walk });
+    : resolveDoubt(pass, journal, { is: 'found', item, snapshot });
 }
 
-/** The environment has gone: there is nothing left to see of a lost call, and nobody waits for it. */
+/** The environment is gone, and with it any effect of a lost call. */
 function withoutDoubt(pass: EnvironmentPass, step: Step<AppEnvironmentFacts>): Step<AppEnvironmentFacts> {
   const { journal } = pass.memory;
   if (journal === undefined || step.is === 'release') return step;
@@ -105,12 +104,12 @@ function settled(pass: EnvironmentPass, item: AppEnvItem, state: 'Running' | 'St
     return { is: 'ready', reason: 'DeployHeld', message, note: {} };
   }
   if (due === 'withNextBuild') {
-    const message = 'startup has changed; it travels with the next build, when deploy.build.revision changes';
+    const message = 'startupConfig has changed; it travels with the next build, when deploy.build.revision changes';
     return { is: 'ready', reason: 'PendingNextBuild', message, note: {} };
   }
   const { outcome, revision } = memory.facts.deploy ?? {};
   if (outcome === 'Assumed' && revision === revisionOf(spec)) {
-    const until = deploy?.contentId === undefined ? 'the spec or redeploy-at changes' : 'the spec changes';
+    const until = deploy?.rollbackContentId === undefined ? 'the spec or redeploy-at changes' : 'the spec changes';
     const message = `the environment ran already: what runs counts as ${revision ?? 'deployed'} until ${until}`;
     return { is: 'ready', reason: 'DeployAssumed', message, note: {} };
   }
@@ -159,7 +158,7 @@ function power(pass: EnvironmentPass, item: AppEnvItem, way: 'start' | 'stop'): 
       note: (at) => ({ calledAt: at, ...(updatedAtMs !== undefined && { updatedAtBefore: updatedAtMs }) }),
       refused: (refusal) => {
         if (refusal.is === 'inDoubt') {
-          const message = `${way} environment "${item.name}": the answer was lost; what came of it is looked at before it is sent again`;
+          const message = `${way} environment "${item.name}": the answer was lost; its effect is read before it is sent again`;
           const note = { ...pass.notes, lookSince: pass.monotonicMs + 1 };
           return { is: 'wait', reason: 'InDoubt', message, retryInMs: 1_000, note };
         }
@@ -181,7 +180,7 @@ function show(pass: EnvironmentPass): Showing<AppEnvironmentFacts> {
     const unseen = memory.id !== undefined && seen === undefined;
     return { unseen, facts: memory.facts, conditions: [], drift: [], unverified: [], leftover };
   }
-  // A list from before our call shows the environment as it was.
+  // A list from before our call shows the old state.
   const state = isLagging(pass, item) ? 'Updating' : stateOf(item);
   const { powerState } = spec;
   const isDrift =
@@ -200,18 +199,19 @@ function show(pass: EnvironmentPass): Showing<AppEnvironmentFacts> {
 }
 
 function shownOf(item: AppEnvItem, state: string): AppEnvironmentFacts {
-  const { appId, name, slug, cliEnvName, deploymentName, region, gitBranch, hosts, resources } = item;
+  const { appId, name, slug, cliEnvName, deploymentName, region, gitBranch, hosts } = item;
+  const { memory, ...resources } = item.resources ?? {};
   return {
     appId,
-    name,
+    environmentName: name,
     state,
     slug,
-    cliEnvName,
+    cliEnvironmentName: cliEnvName,
     deploymentName,
     region,
     gitBranch,
     hosts: [...hosts],
-    ...(resources !== undefined && { resources: { ...resources } }),
+    ...(item.resources !== undefined && { resources: { ...resources, memoryMb: memory } }),
   };
 }
 
@@ -258,9 +258,8 @@ export const appEnvironment = defineKind<AppEnvironmentSpec, AppEnvironmentFacts
   always: ['Deployed'],
   interfaceWords: () => ({
     envVars: 'env',
-    startupConfig: 'startup',
-    fromContentId: 'deploy.build.rebuildFrom',
-    targetContentId: 'deploy.contentId',
+    fromContentId: 'deploy.build.fromContentId',
+    targetContentId: 'deploy.rollbackContentId',
   }),
   step,
   show,

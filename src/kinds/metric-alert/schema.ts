@@ -129,12 +129,14 @@ export type MetricAlertSpec = z.output<typeof MetricAlertSpec>;
 
 /** The status fields of an alert. */
 export const MetricAlertFacts = facts({
-  appEnvId: text('The id of the environment.', { max: 128 }).optional(),
+  environmentId: text('The id of the environment (interface: appEnvId).', { max: 128 }).optional(),
   region: text('Where the environment runs.', { max: 128 }).optional(),
-  state: text('Normal, Pending, Firing, NoData or Error.', { max: 32 }).optional(),
+  state: text('Normal, Pending, Firing, NoData or Error (interface: lastKnownState).', { max: 32 }).optional(),
   previousState: text('The state before.', { max: 32 }).optional(),
   stateChangeTime: time('When this state was seen first.').optional(),
-  lastStateCheckTime: time('When the service last looked, as of the last change of state.').optional(),
+  lastStateCheckTime: time(
+    'When the service last looked, as of the last change of state (interface: lastStateCheck).',
+  ).optional(),
 });
 export type MetricAlertFacts = z.output<typeof MetricAlertFacts>;
 
@@ -148,7 +150,7 @@ export const identity = {
   life: 'long',
   spec: MetricAlertSpec,
   facts: MetricAlertFacts,
-  idField: 'alertId',
+  idWord: 'alertId',
   holds: true,
   columns: [
     { name: 'STATE', path: '.status.state', description: 'Normal, Pending, Firing, NoData or Error.' },
@@ -159,14 +161,14 @@ export const identity = {
       description: 'How long ago this state was seen first.',
     },
     { name: 'METRIC', path: '.spec.metric', description: 'What is measured.' },
-    { name: 'ENVIRONMENT', path: '.status.appEnvId', wide: true, description: 'The id of the environment.' },
+    { name: 'ENVIRONMENT', path: '.status.environmentId', wide: true, description: 'The id of the environment.' },
   ],
   selectable: [
     '.spec.environmentRef.name',
     '.spec.metric',
     '.spec.enabled',
     '.status.state',
-    '.status.appEnvId',
-    '.status.alertId',
+    '.status.environmentId',
+    '.status.externalId',
   ],
 } satisfies KindIdentity;

@@ -9,7 +9,7 @@ import type { MetricAlertFacts, MetricAlertSpec } from './schema.ts';
 type AlertPass = Pass<MetricAlertSpec, MetricAlertFacts>;
 type Notices = ReturnType<NonNullable<ObjectPlan<MetricAlertSpec, MetricAlertFacts, AlertItem>['notices']>>;
 
-/** The states that the interface describes; another one is shown, and nothing is made of it. */
+/** The states that the interface describes. Any other is shown without an interpretation. */
 const states: ReadonlySet<string> = new Set(['Normal', 'Pending', 'Firing', 'NoData', 'Error']);
 
 /** One evaluation by the service, as a list or a refresh shows it. */
@@ -25,7 +25,7 @@ type LiveState = Pick<MetricAlertFacts, 'state' | 'previousState' | 'stateChange
 export function liveState(pass: AlertPass, item: AlertItem | undefined): LiveState | undefined {
   const { refreshSeconds = 120, enabled = true, lifecycle } = pass.spec;
   const { id, facts } = pass.memory;
-  // Asking the service to evaluate an alert is a call of its own, and whoever only observes makes none.
+  // Do not refresh the state with `Observe`: a refresh makes the service evaluate the alert.
   const observes = pass.account.managementPolicy === 'Observe' || lifecycle?.managementPolicy === 'Observe';
   const refreshed =
     id === undefined || refreshSeconds === 0 || !enabled || observes
@@ -34,7 +34,7 @@ export function liveState(pass: AlertPass, item: AlertItem | undefined): LiveSta
   const listed = item && { state: item.lastKnownState, lastStateCheck: item.lastStateCheck };
   const newest: Look | undefined = isLater(listed, refreshed) ? listed : (refreshed ?? listed);
   if (newest?.state === undefined || newest.state === facts.state) return facts;
-  // Whoever else had it looked at last made the state of now the one before.
+  // After somebody else's refresh the service's previous state is the one that status already has.
   const { state, previousState = facts.state, lastStateCheck } = newest;
   return {
     state,
@@ -50,7 +50,7 @@ function isLater(listed: Look | undefined, refreshed: Look | undefined): boolean
   return listed?.state !== undefined && theirs !== undefined && ours !== undefined && theirs > ours;
 }
 
-/** A change of state is told once; the first sight of an alert that is calm is none. */
+/** Makes one event for a change of state; a normal state at the first look is none. */
 export function notices(pass: AlertPass, name: string, item: AlertItem | undefined): Notices {
   const before = pass.memory.facts.state;
   const now = liveState(pass, item)?.state;

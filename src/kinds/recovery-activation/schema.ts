@@ -7,8 +7,12 @@ import * as recovery from '../recovery/schema.ts';
 const RecoveryPoint = fields('The recovery point to activate, copied from status.recoveryPoints of the protection.', {
   selectedOperationId: serviceId('The operation that made it.'),
   pointId: text('Its id: 64 hexadecimal digits.', { min: 64, max: 64, pattern: '^[0-9a-fA-F]{64}$' }),
-  cutoffTime: moment('The moment up to which data is recovered, exactly as status.recoveryPoints writes it.'),
-  configurationGeneration: recovery.generation('The generation of the configuration with which it was listed.'),
+  cutoffTime: moment(
+    'The moment up to which data is recovered, exactly as status.recoveryPoints writes it (interface: cutoffAt).',
+  ),
+  configurationGeneration: recovery.generation(
+    'The generation of the configuration with which it was listed (interface: expectedGeneration).',
+  ),
 });
 
 /** The take-over of a protected environment from one recovery point, once. */
@@ -62,12 +66,17 @@ export const identity = {
   life: 'request',
   spec: RecoveryActivationSpec,
   facts: RecoveryActivationFacts,
-  idField: 'operationId',
+  idWord: 'operationId',
   holds: false,
   columns: [
     { name: 'PROTECTION', path: '.spec.protectionRef.name', description: 'The protection.' },
-    { name: 'STAGE', path: '.status.stage', description: 'How far it is, in the words of the service.' },
-    { name: 'SINCE', path: '.status.stageTime', type: 'date', description: 'For how long it has been there.' },
+    { name: 'STAGE', path: '.status.stage', description: 'The stage of the request, in the words of the service.' },
+    {
+      name: 'SINCE',
+      path: '.status.stageChangeTime',
+      type: 'date',
+      description: 'For how long it has been in this stage.',
+    },
     {
       name: 'PROMOTED',
       path: '.status.conditions[?(@.type=="Promoted")].status',
@@ -75,5 +84,5 @@ export const identity = {
     },
     { name: 'VALID-UNTIL', path: '.spec.validUntil', wide: true, description: 'After this moment nothing is sent.' },
   ],
-  selectable: ['.spec.protectionRef.name', '.spec.configurationId', '.status.stage', '.status.operationId'],
+  selectable: ['.spec.protectionRef.name', '.spec.configurationId', '.status.stage', '.status.externalId'],
 } satisfies KindIdentity;

@@ -17,9 +17,17 @@ import {
   type Step,
   type Verdict,
 } from '../../engine/kind/contract/step.ts';
-import { appsOf, installationIdOf, postSolutions, solutionResultOf, type AppItem } from '../../hosting/requests.ts';
+import {
+  appsOf,
+  installationIdOf,
+  postSolutions,
+  solutionResultOf,
+  solutionsOf,
+  type AppItem,
+} from '../../hosting/requests.ts';
 import type { SolutionInstallationFacts, SolutionInstallationSpec } from './schema.ts';
 import { alike, environmentIds, isNamedAfter, merged, unexplained, type SolutionPass } from './components.ts';
+import { presumed } from './presumed.ts';
 import { valueOf } from '../shared/values.ts';
 
 const recheckMs = 5_000;
@@ -51,8 +59,8 @@ export function printsOf(pass: SolutionPass): Readonly<Record<string, string>> {
 export function create(pass: SolutionPass, attempt: number): Step<SolutionInstallationFacts> {
   const { spec, account } = pass;
   const apps = appsOf(account.accountId);
-  const walk = pass.view.all(apps);
-  if (walk === undefined || walk.begunAt < pass.askedAt) return readOf(pass, apps, pass.askedAt);
+  const snapshot = pass.view.all(apps);
+  if (snapshot === undefined || snapshot.begunAt < pass.askedAt) return readOf(pass, apps, pass.askedAt);
   if (account.frozen !== undefined) return { is: 'wait', reason: 'VisibilityLost', message: account.frozen };
   const held = takeOver(pass);
   if (held !== undefined) return held;
@@ -68,7 +76,9 @@ export function create(pass: SolutionPass, attempt: number): Step<SolutionInstal
   const excluded = before ?? idsOf(similar).slice(0, mostExcluded);
   const call = installing(pass);
   const digest = pass.print(call.request.body ?? null);
-  const journal = { operation: 'install', attempt, digest, create: { collection, name: spec.appName, excluded } };
+  const serviceTime = snapshot.dateMs === undefined ? {} : { serviceTime: new Date(snapshot.dateMs).toISOString() };
+  const intent = { collection, name: spec.appName, excluded, ...serviceTime };
+  const journal = { operation: 'install', attempt, digest, create: intent };
   return { is: 'call', call: { ...call, journal } };
 }
 
@@ -133,9 +143,10 @@ function installed(
     id === undefined
       ? { journal: undefined }
       : boundTo<SolutionInstallationSpec, SolutionInstallationFacts>(pass, id, memory.ownership ?? 'Created');
-  const components = merged(memory.facts.components ?? [], result.components);
+  const told = result.components.map(({ appEnvId, ...rest }) => definedOf({ ...rest, environmentId: appEnvId }));
+  const components = merged(memory.facts.components ?? [], told);
   const postInstallNote = result.postInstallNote ?? memory.facts.postInstallNote;
-  // An image that did not go along, or after some components were made with another one, is as little known as before.
+  // The answer proves nothing about an image that was not sent, or that only some components got.
   const before = memory.applied?.prints[agentImage];
   const isUnset = inputs['agentImage'] === undefined || memory.facts.complete === false;
   const unsent = isUnset && before !== undefined ? { [agentImage]: before } : {};
@@ -176,7 +187,7 @@ function appliedPartly(pass: SolutionPass): Memory<SolutionInstallationFacts>['a
   return { generation: applied?.generation ?? -1, prints: { ...applied?.prints, [agentImage]: image } };
 }
 
-/** A no to what goes under the id of an installation: nothing has to be looked for, but an upgrade may have been carried out. */
+/** A refusal of a request with an installation id: nothing new was made, but an upgrade may have been carried out. */
 function saidNo(pass: SolutionPass, refusal: Refusal, words: string): Verdict<SolutionInstallationFacts> | undefined {
   const { id } = pass.memory;
   if (id === undefined || (refusal.is !== 'notFound' && refusal.is !== 'conflict')) return undefined;
@@ -192,33 +203,57 @@ export function overAt(
   return { monotonic: journalSeen.monotonic + ms, inWords: new Date(journalSeen.wall + ms).toISOString() };
 }
 
-/** The answer to the first call was lost: only a world without a trace of it allows another. */
+/** After a lost first call, sends another only when nothing in the service looks like its effect. */
 export function resolveDoubt(pass: SolutionPass, entry: JournalEntry): Step<SolutionInstallationFacts> {
   const { journalSeen, monotonicMs, spec } = pass;
   const apps = appsOf(pass.account.accountId);
-  const walk = pass.view.all(apps);
+  const snapshot = pass.view.all(apps);
   const { monotonic: settledAt, inWords } = overAt(pass, entry);
   const since = Math.max(journalSeen.monotonic, Math.min(settledAt, monotonicMs - recheckMs));
-  if (walk === undefined || walk.begunAt < since) return readOf(pass, apps, monotonicMs);
+  if (snapshot === undefined || snapshot.begunAt < since) return readOf(pass, apps, monotonicMs);
   const appName = entry.create?.name ?? spec.appName;
-  const traces = idsOf(unexplained(pass, alike(pass, appName)))
-    .filter((appId) => entry.create?.excluded.includes(appId) !== true)
-    .toSorted();
+  const traces = unexplained(pass, alike(pass, appName)).filter(
+    ({ appId }) => entry.create?.excluded.includes(appId) !== true,
+  );
+  const ids = idsOf(traces).toSorted().slice(0, 5).join(', ');
+  const lost = `the answer to the installation of "${appName}" was lost`;
+  if (traces.length > 0 && entry.conflicted === undefined) {
+    if (snapshot.begunAt < settledAt) {
+      const message = `${lost}; ${ids} may be its components, and until ${inWords} others may show`;
+      return { is: 'wait', reason: 'InDoubt', message, retryInMs: recheckMs };
+    }
+    const catalog = solutionsOf(pass.account.accountId);
+    if (pass.view.all(catalog) === undefined && pass.view.problem(catalog) === undefined) {
+      return readOf(pass, catalog, Number.NEGATIVE_INFINITY);
+    }
+    const isAsSent = entry.digest === pass.print(installing(pass).request.body ?? null);
+    const components = isAsSent ? presumed(pass, entry, traces) : undefined;
+    if (components !== undefined) return { is: 'again', remember: takenFor(pass, components) };
+  }
   if (traces.length > 0) {
-    const message = `the answer to the installation of "${appName}" was lost and ${traces.slice(0, 5).join(', ')} may be its components; put the installation's id into spec.externalId, or delete these apps to install again`;
+    const message = `${lost} and ${ids} may be its components; put the installation's id into spec.externalId, or delete these apps to install again`;
     return { is: 'stall', reason: 'InstallationIdUnknown', message };
   }
   if (entry.conflicted !== undefined) {
     const message = `install solution "${spec.solution}": ${entry.conflicted}`;
     return { is: 'stall', reason: 'Rejected', message, remember: { journal: undefined } };
   }
-  if (walk.begunAt < settledAt) {
-    const message = `the answer to the installation of "${appName}" was lost; if no component shows by ${inWords}, "${spec.appName}" is installed`;
+  if (snapshot.begunAt < settledAt) {
+    const message = `${lost}; if no component shows by ${inWords}, "${spec.appName}" is installed`;
     return { is: 'wait', reason: 'InDoubt', message, retryInMs: recheckMs };
   }
   // Under another name it is another installation, which begins anew.
   if (appName !== spec.appName) return { is: 'again', remember: { journal: undefined } };
   return create(pass, entry.attempt + 1);
+}
+
+/** What is remembered of an installation that nobody answered for and that shows whole. */
+function takenFor(
+  pass: SolutionPass,
+  components: SolutionInstallationFacts['components'],
+): Partial<Memory<SolutionInstallationFacts>> {
+  const applied = { generation: pass.subject.generation, prints: printsOf(pass) };
+  return { journal: undefined, ownership: 'Presumed', applied, facts: { complete: true, components } };
 }
 
 /** Names what stays in the service when the resource goes. */

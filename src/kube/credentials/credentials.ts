@@ -12,6 +12,7 @@ import { within } from '../deadline.ts';
 import { type KubeAccess, type KubeCredentials, CredentialsError, type Tls } from './access.ts';
 import { codeOf, type KubeConfiguration, type CredentialsOptions, loadConfiguration } from './configuration.ts';
 import { ExecPlugin, pluginMs, PluginError } from './exec-plugin.ts';
+import { IdentityProvider } from './identity-provider.ts';
 
 const keepMs = 60_000;
 const aheadMs = 60_000;
@@ -62,7 +63,7 @@ export async function findCredentials(options: CredentialsOptions): Promise<Kube
 
 /** A configuration that can be asked for its credential. */
 interface Source extends KubeConfiguration {
-  /** Whether its credential comes from a program or an issuer, and not from files. */
+  /** True if the credential comes from a plugin or an identity provider, not from files. */
   readonly isAsked: boolean;
   /** What client-node would send with a request now; throws a `CredentialsError`. */
   show(): Promise<KubeAccess>;
@@ -73,13 +74,15 @@ interface Source extends KubeConfiguration {
 function withPlugin(configuration: KubeConfiguration, clock: Clock): Source {
   const { config, user } = configuration;
   const plugin = new ExecPlugin(clock);
-  config['authenticators'].unshift(plugin);
+  const provider = new IdentityProvider();
+  config['authenticators'].unshift(plugin, provider);
   return {
     ...configuration,
     isAsked: Boolean(user.exec) || (user.authProvider ?? { name: 'tokenFile' }).name !== 'tokenFile',
-    expiresAt: () => plugin.expiryOf(user),
+    expiresAt: () => plugin.expiryOf(user) ?? provider.expiryOf(user),
     show: async () => {
       plugin.forgetBefore(user, clock.wall() + aheadMs);
+      provider.forgetBefore(user, clock.wall() + aheadMs);
       return show(configuration, clock);
     },
   };
@@ -91,7 +94,7 @@ async function show(configuration: KubeConfiguration, clock: Clock): Promise<Kub
   try {
     await within(clock, pluginMs + leastBetweenMs, config.applyToHTTPSOptions(options), title);
   } catch (error) {
-    // What is thrown may quote the credential.
+    // Do not pass the error on: it may quote the credential.
     throw new CredentialsError(`${title}: ${problemOf(error, configuration)}`);
   }
   const headers = new Map(Object.entries(options.headers ?? {}).map(([name, value]) => [name.toLowerCase(), value]));
@@ -143,7 +146,7 @@ function emptiness({ authorization, tls }: KubeAccess, { user }: KubeConfigurati
   return user.authProvider ? `users["${user.name}"].auth-provider gave no token` : undefined;
 }
 
-/** Which certificate is none, or has expired. Of several authorities one that is valid is enough. */
+/** Names a certificate that cannot be parsed or has expired. Of several authorities one valid is enough. */
 function wrongCertificate({ ca, cert }: Tls, { cluster, user }: KubeConfiguration, nowMs: number): string | undefined {
   const ofUser = user.exec ? 'exec' : `client-certificate${user.certFile ? '' : '-data'}`;
   const ofCluster = `certificate-authority${cluster.caFile ? '' : '-data'}`;

@@ -259,7 +259,7 @@ describe('an import', () => {
       apiVersion: 'apphosting.dev/v1alpha1',
       kind: 'ClusterHostingAccount',
       metadata: { name: 'all' },
-      spec: { accountId: 'acc_demo', credentialsRef: { name: 'shared' } },
+      spec: { externalId: 'acc_demo', credentialsRef: { name: 'shared' } },
     });
     const account = ['--account', 'ClusterHostingAccount/all', '--operator-namespace', namespace];
     const named = ['--installation', 'inst_1=queue-worker/eu-west/jobs', '--allow-insecure-loopback'];

@@ -1,4 +1,4 @@
-import { accountChanges, type Verdicts } from './table.ts';
+import { accountChanges, inAccount, type Verdicts } from './table.ts';
 
 const spec = { externalId: 'mem_demo', access: 'Restricted', environmentRefs: [{ externalId: 'env_web_staging' }] };
 const full = { externalId: 'mem_demo', access: 'Full' };
@@ -6,8 +6,12 @@ const full = { externalId: 'mem_demo', access: 'Full' };
 export const memberAccess: Verdicts = {
   kind: 'MemberAccess',
   accepted: [
-    { because: 'some', spec: { ...spec, serviceAdds: 'Remove', lifecycle: { onDelete: 'GrantFullAccess' } } },
+    { because: 'some', spec: { ...spec, onServiceAdd: 'Remove', lifecycle: { onDelete: 'GrantFullAccess' } } },
     { because: 'all', spec: full },
+    inAccount(
+      { ...spec, environmentRefs: [{ name: 'web' }] },
+      { lifecycle: { managementPolicy: 'Observe', adoption: 'ById', drift: 'Report' } },
+    ),
     { because: 'an empty list is no list', spec: { ...full, environmentRefs: [] } },
   ],
   refused: [

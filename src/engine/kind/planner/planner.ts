@@ -16,7 +16,7 @@ import type { Pass } from '../contract/pass.ts';
 import type { ObjectPlan } from './plan.ts';
 import { readOf } from './reading.ts';
 import { planRemoval } from './removal.ts';
-import { believedPolls, look, mayBeAlone, refusedFor } from './observe.ts';
+import { believedPolls, look, refusedFor } from './observe.ts';
 import type { Notes, Showing, Step, Verdict } from '../contract/step.ts';
 
 /** The next step for an object with plain create, update and delete. */
@@ -51,7 +51,7 @@ export function showObject<Spec, Facts, Item>(
   if (found?.is !== 'seen') {
     const unseen = found?.is === 'unclear';
     const { facts } = pass.memory;
-    // What it showed last is not so any more.
+    // The object is gone, so drop the facts about it.
     const known = found?.is === 'gone' ? plan.factsOfNext(facts) : facts;
     return { unseen, facts: known, conditions: [], drift: [], unverified: [], leftover };
   }
@@ -121,15 +121,17 @@ function whenDoubtful<Spec, Facts, Item>(
   id: string,
 ): { readonly retryInMs?: number } {
   const list = plan.list(pass);
-  const walk = pass.view.one(list, id)?.walk;
-  const refusedMs = walk === undefined ? 0 : refusedFor(pass, list, walk);
+  const snapshot = pass.view.one(list, id)?.snapshot;
+  const refusedMs = snapshot === undefined ? 0 : refusedFor(pass, list, snapshot);
   const believedMs = believedPolls * pass.account.pollMs;
-  // As long as nothing answers there is nothing to look at; whether others are answered with is asked again now and then.
-  if (refusedMs === 0) return mayBeAlone(pass, list) ? { retryInMs: 2 * believedMs } : {};
+  if (refusedMs === 0) return {};
   return { retryInMs: refusedMs < believedMs ? believedMs - refusedMs : believedMs };
 }
 
-/** What is another thing than the spec describes is not changed into it halfway: where drift is corrected somebody has to decide. */
+/**
+ * A field that the service cannot change differs: stall where drift would be corrected, because somebody has to decide;
+ * otherwise only report it.
+ */
 function immutable<Spec, Facts, Item>(
   plan: ObjectPlan<Spec, Facts, Item>,
   pass: Pass<Spec, Facts>,
@@ -145,7 +147,7 @@ function immutable<Spec, Facts, Item>(
   return { is: 'ready', reason: 'Observed', message, note: {} };
 }
 
-/** So often a change is sent that the service says yes to and never shows. */
+/** How often a change is sent that the service accepts and never shows. */
 const mostUnshown = 5;
 
 /** Notes that count none of them: somebody asked to try again. */
@@ -158,12 +160,12 @@ function counted({ subject }: Pass<unknown, unknown>, unshown: number): Notes {
   return { unshown, unshownFor: subject.generation };
 }
 
-/** How often in a row a change for this spec was answered with yes and not shown by a later read. */
+/** How often in a row a change was accepted and not shown by a later read, for this generation. */
 function unshownOf({ notes, subject }: Pass<unknown, unknown>): number {
   return notes['unshownFor'] === subject.generation ? (notes['unshown'] ?? 0) : 0;
 }
 
-/** The notes of an object that stands as the spec wants it: the count goes once a read that began after our change shows it. */
+/** The notes of an object that equals the spec: the count ends once a read that began after our change shows it. */
 function unshownSoFar<Spec, Facts, Item>(
   plan: ObjectPlan<Spec, Facts, Item>,
   pass: Pass<Spec, Facts>,
@@ -187,7 +189,7 @@ function afterDoubt<Spec, Facts, Item>(
   const list = plan.list(pass);
   const seen = pass.view.one(list, id);
   if (seen === undefined) return undefined;
-  if (seen.walk.begunAt < doubtAt) return { is: 'unclear', step: readOf(pass, list, doubtAt) };
+  if (seen.snapshot.begunAt < doubtAt) return { is: 'unclear', step: readOf(pass, list, doubtAt) };
   const older = plan.alsoReads?.(pass, id).find((read) => (pass.view.all(read)?.begunAt ?? doubtAt) < doubtAt);
   return older && { is: 'unclear', step: readOf(pass, older, doubtAt) };
 }
@@ -224,7 +226,6 @@ function correct<Spec, Facts, Item>(
       urgency: isDrift ? 'drift' : 'edit',
       corrects: drifted.filter((field) => field in now),
       ...meanwhile(plan, pass, now),
-      counted: plan.requests.countsUpdate?.(now, pass) ?? false,
       ...(plan.requests.updateAlone && { alone: plan.requests.updateAlone(pass) }),
       wrote: () => only(difference.differing, Object.keys(now)),
       note: () => (Object.keys(now).some((field) => field in difference.differing) ? counted(pass, unshown + 1) : {}),
@@ -234,7 +235,7 @@ function correct<Spec, Facts, Item>(
           : {
               is: 'wait',
               reason: 'InDoubt',
-              message: `${words}: ${refusal.message}; what came of it is looked at before it is sent again`,
+              message: `${words}: ${refusal.message}; its effect is read before it is sent again`,
               retryInMs: 2_000,
               note: { ...pass.notes, doubtAt: pass.monotonicMs + 1 },
             },
@@ -258,7 +259,7 @@ function gone<Spec, Facts, Item>(
       is: 'stall',
       reason: 'ObjectGone',
       message: `${plan.noun} ${id} is gone from the service and is not made again`,
-      // What stays bound and is proved gone must not keep the account frozen.
+      // An object that is proved gone but stays bound must not keep the account frozen.
       note: { ...pass.notes, provedGone: 1 },
     };
   }
@@ -270,7 +271,7 @@ function gone<Spec, Facts, Item>(
       note: { ...pass.notes, provedGone: 1 },
     };
   }
-  // Said and written at once: what was proved must not be proved anew by every pass that then waits for a read.
+  // Write the proof to status at once, so that later passes need not prove it again.
   return {
     is: 'wait',
     reason: 'Creating',

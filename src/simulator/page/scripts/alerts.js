@@ -158,7 +158,7 @@ function aboutAlert(alert, env, value, strip) {
         el('code', {}, `${alert.metric} ${alert.operator === 'gt' ? '>' : '<'} ${alert.threshold}`),
         ` for ${alert.duration}, now ${value}`,
       ),
-      el('div', { class: 'line small muted' }, told.length > 0 && `${told.join(', ')} `, setMetric),
+      el('div', { class: 'line small muted' }, told.length > 0 && el('span', {}, told.join(', ')), setMetric),
     ),
     strip,
     menuButton(alert.name, () => alertActions(alert)),
@@ -195,11 +195,9 @@ function pointNode(point, uses) {
     { class: 'point' },
     el(
       'div',
-      { class: 'line' },
-      el('b', { class: 'any' }, point.name),
-      tag(point.type),
-      mono(point.id),
-      el('span', { class: 'muted small' }, `${count(uses, 'alert')}; ${where}`),
+      {},
+      el('div', { class: 'line' }, el('b', { class: 'any' }, point.name), tag(point.type), mono(point.id)),
+      el('div', { class: 'muted small' }, `${count(uses, 'alert')}; ${where}`),
     ),
     menuButton(point.name, () => pointActions(point)),
   );

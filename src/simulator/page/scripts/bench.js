@@ -1,5 +1,5 @@
 // The bench: clock, metrics, regions and readings.
-import { button, byId, chip, el, on, patch, tag } from './base/elements.js';
+import { button, byId, chip, el, on, patch } from './base/elements.js';
 import { drawFaults, prepareFaults } from './faults.js';
 import { menuButton } from './base/menu.js';
 import { openRequest } from './request/try.js';
@@ -124,11 +124,15 @@ function regionNode({ id, up, supports }) {
     'li',
     { class: 'item' },
     el(
-      'span',
-      { class: 'line' },
-      el('span', { class: 'any' }, id),
-      up ? chip('ok', 'dot', 'up') : chip('bad', 'cross', 'down'),
-      missing.length === 3 ? tag('supports none') : missing.length > 0 && tag(`no ${missing.join(', ')}`),
+      'div',
+      {},
+      el(
+        'div',
+        { class: 'line' },
+        el('span', { class: 'any' }, id),
+        up ? chip('ok', 'dot', 'up') : chip('bad', 'cross', 'down'),
+      ),
+      missing.length > 0 && el('div', { class: 'muted small' }, `no ${missing.join(', ')}`),
     ),
     el(
       'span',

@@ -1,7 +1,7 @@
 // The two logs, newest first.
 import { byId, chip, el, mono, on, tag } from './base/elements.js';
 import { drawOn, redraw } from './base/schedule.js';
-import { logs } from './base/state.js';
+import { logs, tables } from './base/state.js';
 import { sayingRow, windowedList } from './base/windowed.js';
 import { dayAndTime } from './base/words.js';
 
@@ -70,9 +70,12 @@ function factOf(name, value) {
   return value.length > 24 ? `${value.slice(0, 24)}…` : value;
 }
 
-/** Who caused a line of the ledger: a request, the control surface, or time. */
-function causeOf({ requestSeq, token, control }) {
-  if (requestSeq !== null) return `by ${token}… in request ${requestSeq}`;
+/** The cause of a line of the ledger: a request with its token, the control surface, or time. */
+function causeOf({ requestSeq, token, membershipId, control }) {
+  if (requestSeq !== null) {
+    const by = tables.memberships.get(membershipId)?.token ?? `${token}…`;
+    return `by ${by} in request ${requestSeq}`;
+  }
   return control ? 'by control' : 'by itself';
 }
 

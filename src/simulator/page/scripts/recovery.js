@@ -80,7 +80,7 @@ function protectionNode(first) {
     el(
       'div',
       { class: 'top' },
-      el('div', { class: 'line' }),
+      el('div'),
       menuButton(`the protection of ${first.appName} ${first.envName}`, () => protectionActions(row)),
     ),
     el('div', { class: 'lanes' }),
@@ -109,7 +109,7 @@ function protectionNode(first) {
   return el('li', {}, article);
 }
 
-/** What came of one step of the operation under way: it may have failed. */
+/** The result of one step of the operation under way. */
 function stepped(before) {
   const operationOf = (row) => row?.operations.find(({ operationId }) => operationId === before.busy);
   const failed = operationOf(before)?.failedSteps ?? 0;
@@ -133,9 +133,8 @@ function headOf(row) {
     row.fenced && chip('warn', 'pause', 'reset pending'),
     ...standbyOf(row.standby),
     mono(row.id),
-    el('span', { class: 'small muted any' }, factsOf(row).join(', ')),
   ];
-  return parts.filter(Boolean);
+  return [el('div', { class: 'line' }, ...parts), el('div', { class: 'small muted any' }, factsOf(row).join(', '))];
 }
 
 function standbyOf(standby) {

@@ -82,7 +82,7 @@ function appRows(app, { environments, firing, protections }, hits) {
 
 const row = (key, seen, make) => ({ key, show: () => ({ sig: JSON.stringify(seen), make }) });
 
-/** What the tree says of a protection: its readiness, and an activation that is under way. */
+/** The text at a protection in the tree: its readiness, and an activation under way. */
 function guardOf(protection) {
   if (protection === undefined) return undefined;
   const active = protection.operations.find(({ kind, endedAt }) => kind === 'activation' && endedAt === undefined);
@@ -170,7 +170,7 @@ function environmentNode(env, firing, guard) {
       el('span', { class: 'any' }, env.name),
       mono(env.cliEnvName),
       el('span', { class: 'muted small' }, `${env.region}${env.deployed ? '' : ', never deployed'}`),
-      env.pendingChanges.length > 0 && chip('info', 'half', count(env.pendingChanges.length, 'pending change')),
+      env.pendingChanges.length > 0 && chip('info', 'half', `${env.pendingChanges.length} pending`),
       env.preventDestroy && tag('protected from deletion'),
       firing > 0 && chip('bad', 'alert', `${firing} firing`),
       guard?.active && activationChip(guard.active),
