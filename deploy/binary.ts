@@ -12,6 +12,7 @@ import { join, resolve } from 'node:path';
 import process from 'node:process';
 import { stringify } from 'yaml';
 import manifest from '../package.json' with { type: 'json' };
+import { assemblePage, pageAsset } from '../src/simulator/page/assemble.ts';
 import { bundleAsOneFile } from './bundle.ts';
 import { krewManifest, type Archive } from './krew.ts';
 
@@ -29,6 +30,8 @@ const work = mkdtempSync(join(tmpdir(), 'apphosting-binary-'));
 try {
   const main = join(work, 'main.mjs');
   await bundleAsOneFile(main);
+  const page = join(work, pageAsset);
+  writeFileSync(page, assemblePage());
   const archives: Archive[] = [];
   for (const { os, arch, node } of platforms) {
     if (!existsSync(node)) {
@@ -38,7 +41,8 @@ try {
     const output = join(work, `${os}-${arch}`, 'kubectl-apphosting');
     mkdirSync(join(output, '..'), { recursive: true });
     const config = join(work, `${os}-${arch}.json`);
-    const sea = { main, mainFormat: 'module', executable: node, output, disableExperimentalSEAWarning: true };
+    const assets = { [pageAsset]: page };
+    const sea = { main, mainFormat: 'module', executable: node, output, assets, disableExperimentalSEAWarning: true };
     writeFileSync(config, JSON.stringify(sea));
     execFileSync(process.execPath, ['--build-sea', config], { stdio: ['ignore', 'ignore', 'inherit'] });
     copyFileSync(join(root, 'LICENSE'), join(output, '..', 'LICENSE'));

@@ -142,8 +142,13 @@ function fallbackOf(flag: Flag<unknown>, environment: Environment): Given | unde
 function wrong(command: CommandLine<Flags>, why: string): { readonly kind: 'wrong'; readonly line: string } {
   return {
     kind: 'wrong',
-    line: `apphosting ${command.name}: ${why}; apphosting ${command.name} --help lists the options`,
+    line: `apphosting ${wordOf(command)}: ${why}; apphosting ${wordOf(command)} --help lists the options`,
   };
+}
+
+/** The word that a command is called by: `plan`. */
+export function wordOf({ name }: Pick<CommandLine<Flags>, 'name'>): string {
+  return name.split(' ')[0] ?? name;
 }
 
 /** A key of flags as it is typed: `baseUrl` as `base-url`. */
@@ -158,6 +163,29 @@ export function wholeNumber(least: number, most: number): z.ZodType<number> {
     .regex(/^\d+$/, 'must be a whole number')
     .transform(Number)
     .pipe(z.number().min(least, `must be at least ${least}`).max(most, `must be at most ${most}`));
+}
+
+/** A flag that takes one of a few words, the first of them unless another is the fallback. */
+export function choice<const Words extends readonly [string, string, ...string[]]>(
+  help: string,
+  words: Words,
+  fallback: Words[number] = words[0],
+) {
+  const must = `must be ${words.slice(0, -1).join(', ')} or ${words.at(-1) ?? ''}`;
+  return { help, value: words.join('|'), fallback, schema: z.enum(words, must) };
+}
+
+/** The flag `-o`. */
+export function output<const Words extends readonly [string, string, ...string[]]>(
+  words: Words,
+  help = 'how it is printed',
+) {
+  return { short: 'o', ...choice(help, words) };
+}
+
+/** A flag with any text that is not empty, or none. */
+export function text(help: string, value: string, must = 'must not be empty') {
+  return { help, value, schema: z.string().min(1, must).optional() };
 }
 
 /** A flag's host and port; without a host, every address of this machine. */
@@ -233,10 +261,16 @@ export const sandboxCommand = {
 /** What `apphosting sandbox` was asked to do. */
 export type SandboxSettings = Settings<(typeof sandboxCommand)['flags']>;
 
-const contextFlag = {
-  help: 'a context of the kubeconfig other than its current one',
-  value: 'NAME',
-  schema: z.string().optional(),
+/** The hosts that a command may send a token to. */
+export const hostFlags = {
+  allowedHosts: {
+    help: 'a host that tokens may be sent to, such as api.example.com or *.example.com; without any, every public host',
+    value: 'HOST',
+    many: true,
+    schema: z.array(z.string().min(1, 'must be a host')),
+  },
+  allowPrivateAddresses: { help: 'also allow hosts in private networks', schema: z.boolean() },
+  allowInsecureLoopback: { help: 'also allow this machine, over http too: for the simulator', schema: z.boolean() },
 };
 
 /** The flags of `apphosting run`. */
@@ -250,7 +284,7 @@ export const runCommand = {
       value: 'FILE',
       schema: z.string().optional(),
     },
-    context: contextFlag,
+    context: text('a context of the kubeconfig other than its current one', 'NAME'),
     namespace: {
       help: 'watch this namespace only, with Roles instead of ClusterRoles and without ClusterHostingAccount',
       value: 'NAME',
@@ -273,26 +307,12 @@ export const runCommand = {
       fallback: '127.0.0.1:8080',
       schema: hostAndPort(),
     },
-    leaderElect: {
-      help: 'take the lease before acting: on, or off where no other replica can run',
-      value: 'on|off',
-      fallback: 'on',
-      schema: z.enum(['on', 'off'], 'must be on or off'),
-    },
-    secretWatch: {
-      help: 'see rotated Secrets at once (needs list and watch on Secrets), or read them again at each poll (get only)',
-      value: 'on|off',
-      fallback: 'on',
-      schema: z.enum(['on', 'off'], 'must be on or off'),
-    },
-    allowedHosts: {
-      help: 'a host that tokens may be sent to, such as api.example.com or *.example.com; without any, every public host',
-      value: 'HOST',
-      many: true,
-      schema: z.array(z.string().min(1, 'must be a host')),
-    },
-    allowPrivateAddresses: { help: 'also allow hosts in private networks', schema: z.boolean() },
-    allowInsecureLoopback: { help: 'also allow this machine, over http too: for the simulator', schema: z.boolean() },
+    leaderElect: choice('take the lease before acting: on, or off where no other replica can run', ['on', 'off']),
+    secretWatch: choice(
+      'see rotated Secrets at once (needs list and watch on Secrets), or read them again at each poll (get only)',
+      ['on', 'off'],
+    ),
+    ...hostFlags,
     readOnly: {
       help: 'write nothing to the service, whatever a resource says; drift is still reported',
       schema: z.boolean(),
@@ -324,150 +344,33 @@ export const runCommand = {
       schema: wholeNumber(1, 3_600),
     },
     workers: { help: 'objects worked on at the same time', value: 'N', fallback: '32', schema: wholeNumber(1, 1_024) },
-    logLevel: {
-      help: 'the least important line to log',
-      value: 'debug|info|warn|error',
-      fallback: 'info',
-      schema: z.enum(['debug', 'info', 'warn', 'error'], 'must be debug, info, warn or error'),
-    },
+    logLevel: choice('the least important line to log', ['debug', 'info', 'warn', 'error'], 'info'),
   },
 } satisfies CommandLine<Flags>;
 
 /** What `apphosting run` was asked to do. */
 export type RunSettings = Settings<(typeof runCommand)['flags']>;
 
-const clusterFlags = {
-  kubeconfig: {
-    help: 'the cluster to read from; else KUBECONFIG, the pod, ~/.kube/config',
-    value: 'FILE',
-    schema: z.string().optional(),
-  },
-  context: contextFlag,
-  namespace: {
-    help: 'the namespace of the protection; else that of the context',
-    value: 'NAME',
-    schema: z.string().optional(),
-  },
-};
-
-/** The hosts that a command may send a token to. */
-export const hostFlags = {
-  allowedHosts: {
-    help: 'a host that the token may be sent to; without any, every public host',
-    value: 'HOST',
-    many: true,
-    schema: z.array(z.string().min(1, 'must be a host')),
-  },
-  allowPrivateAddresses: { help: 'also allow hosts in private networks', schema: z.boolean() },
-  allowInsecureLoopback: { help: 'also allow this machine, over http too: for the simulator', schema: z.boolean() },
-};
-
-/** By which a command about a resource is told how to ask the service itself; what is not given comes from the account of the resource. */
-const serviceFlags = {
-  baseUrl: {
-    help: "where the service is; else as the Secret of the protection's account says",
-    value: 'URL',
-    variable: 'APPHOSTING_BASE_URL',
-    schema: z.string().optional(),
-  },
-  tokenFile: {
-    help: 'a file that holds the access token, which need not be able to write; else that of the account, if you may read its Secret',
-    value: 'FILE',
-    variable: 'APPHOSTING_TOKEN_FILE',
-    schema: z.string().optional(),
-  },
-  accountId: {
-    help: 'the account in the service; else the one that the account of the protection names',
-    value: 'ID',
-    variable: 'APPHOSTING_ACCOUNT_ID',
-    schema: z.string().min(1, 'must be an id').optional(),
-  },
-  ...hostFlags,
-};
-
-/** The flags of `apphosting points`. */
-export const pointsCommand = {
-  name: 'points NAME',
-  summary:
-    'Asks the service for the recovery points of the DisasterProtection NAME, and lists them newest first, with age and size. Where the\nservice cannot be asked it lists those in the status of the protection and says why; it ends with 1 where the service was asked and did not answer.',
-  flags: {
-    ...clusterFlags,
-    before: {
-      help: 'only points of data up to this moment, such as 2026-01-31T12:00:00Z',
-      value: 'TIME',
-      schema: z
-        .string()
-        .refine(
-          (text) => /^\d{4}-\d\d-\d\d/.test(text) && !Number.isNaN(Date.parse(text)),
-          'must be a moment, such as 2026-01-31T12:00:00Z',
-        )
-        .transform((text) => Date.parse(text))
-        .optional(),
-    },
-    limit: {
-      help: 'the largest number of entries to list',
-      value: 'N',
-      fallback: '50',
-      schema: wholeNumber(1, 100_000),
-    },
-    output: {
-      help: 'how: a table, json, yaml, or name (the id of each point on a line)',
-      value: 'table|json|yaml|name',
-      fallback: 'table',
-      schema: z.enum(['table', 'json', 'yaml', 'name'], 'must be table, json, yaml or name'),
-      short: 'o',
-    },
-    ...serviceFlags,
-  },
-} satisfies CommandLine<Flags>;
-
-/** The flags of `apphosting activate`. */
-export const activateCommand = {
-  name: 'activate NAME',
-  summary:
-    'Prints the manifest of a RecoveryActivation of the DisasterProtection NAME: one recovery point, pinned, with an end to its\nvalidity. It applies nothing: read it, fill in what is left open, and create it yourself.',
-  flags: {
-    ...clusterFlags,
-    ...serviceFlags,
-    point: {
-      help: 'the recovery point: latest, or enough of the beginning of its id',
-      value: 'latest|ID',
-      schema: z.string('must be latest or the beginning of an id').min(1, 'must be latest or the beginning of an id'),
-    },
-    confirm: {
-      help: 'the source that is lost, as APP/ENVIRONMENT; without it the manifest has a place for it',
-      value: 'APP/ENVIRONMENT',
-      schema: z
-        .string()
-        .regex(/^.+\/.+$/, 'must look like APP/ENVIRONMENT')
-        .optional(),
-    },
-    environmentName: {
-      help: 'the name of the recovered environment; else the one that the protection has saved',
-      value: 'NAME',
-      schema: z.string().min(1, 'must be a name').optional(),
-    },
-    appName: {
-      help: 'the name of the new app; else the one that the protection has saved',
-      value: 'NAME',
-      schema: z.string().min(1, 'must be a name').optional(),
-    },
-    acknowledgeWriters: {
-      help: 'accept that the source may still write where it cannot be fenced, as when its region is down',
-      schema: z.boolean(),
-    },
-    validMinutes: {
-      help: 'for how long the manifest may be used',
-      value: 'N',
-      fallback: '60',
-      schema: wholeNumber(1, 1_440),
-    },
-  },
-} satisfies CommandLine<Flags>;
-
 /** The environment as credentials and proxies are looked for in it. */
 export function wholeEnvironment(): Readonly<Record<string, string | undefined>> {
   return env;
+}
+
+/** Where tokens may be sent to, and through which proxy: flags and environment together. */
+export function hostRulesOf(settings: {
+  readonly allowedHosts: readonly string[];
+  readonly allowPrivateAddresses: boolean;
+  readonly allowInsecureLoopback: boolean;
+}) {
+  const { allowedHosts, allowPrivateAddresses, allowInsecureLoopback } = settings;
+  const proxy = env['HTTPS_PROXY'] ?? env['https_proxy'];
+  return {
+    allowedHosts,
+    allowPrivateAddresses,
+    allowInsecureLoopback,
+    proxy,
+    noProxy: env['NO_PROXY'] ?? env['no_proxy'],
+  };
 }
 
 /** What finding the programs of a control plane depends on in the environment. */

@@ -3,6 +3,7 @@ import { enableCompileCache, flushCompileCache, setSourceMapsSupport } from 'nod
 import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { argv, exit, stderr, stdout, versions } from 'node:process';
+import { isSea } from 'node:sea';
 import { setFlagsFromString } from 'node:v8';
 import type { Steering } from './cli/day-two/steer.ts';
 import manifest from '../package.json' with { type: 'json' };
@@ -24,8 +25,8 @@ function steerings(summaries: Readonly<Record<Steering, string>>): Readonly<Reco
     {
       summary,
       load: async () => {
-        const { steer } = await import('./cli/day-two/steer.ts');
-        return (args) => steer(name, args);
+        const { steering } = await import('./cli/day-two/steer.ts');
+        return steering(name);
       },
     },
   ]);
@@ -120,6 +121,10 @@ async function main(): Promise<number> {
   if (entry === undefined) {
     stderr.write(`apphosting: there is no command "${name}"; apphosting --help lists them\n`);
     return 64;
+  }
+  if (name === 'sandbox' && isSea()) {
+    stderr.write('apphosting sandbox: it needs files that this one program does not have; run it from the bundle\n');
+    return 1;
   }
   keepCompiled();
   if (entry.isFrugal === true) keepSmall();

@@ -1,13 +1,59 @@
 import { stringify } from 'yaml';
-import { activateCommand } from '../config.ts';
-import { apiVersion } from './api-version.ts';
+import { z } from 'zod';
+import { text, wholeNumber, type CommandLine, type Flags } from '../config.ts';
+import { group, version } from '../engine/objects/names.ts';
 import { isActivation, sameMoment } from '../kinds/recovery/configurations.ts';
-import { aboutProtection, ageOf, cautionsOn, parseNamed, type Point, type ProtectionView } from './protection.ts';
+import {
+  aboutProtection,
+  ageOf,
+  cautionsOn,
+  protectionFlags,
+  type CommandResult,
+  type Point,
+  type ProtectionView,
+} from './protection.ts';
+
+/** The flags of `apphosting activate`. */
+export const activateCommand = {
+  name: 'activate NAME',
+  summary:
+    'Prints the manifest of a RecoveryActivation of the DisasterProtection NAME: one recovery point, pinned, with an end to its\nvalidity. It applies nothing: read it, fill in what is left open, and create it yourself.',
+  flags: {
+    ...protectionFlags,
+    point: {
+      help: 'the recovery point: latest, or enough of the beginning of its id',
+      value: 'latest|ID',
+      schema: z.string('must be latest or the beginning of an id').min(1, 'must be latest or the beginning of an id'),
+    },
+    confirm: {
+      help: 'the source that is lost, as APP/ENVIRONMENT; without it the manifest has a place for it',
+      value: 'APP/ENVIRONMENT',
+      schema: z
+        .string()
+        .regex(/^.+\/.+$/, 'must look like APP/ENVIRONMENT')
+        .optional(),
+    },
+    environmentName: text('the name of the recovered environment; else the one that the protection has saved', 'NAME'),
+    appName: text('the name of the new app; else the one that the protection has saved', 'NAME'),
+    acknowledgeWriters: {
+      help: 'accept that the source may still write where it cannot be fenced, as when its region is down',
+      schema: z.boolean(),
+    },
+    validMinutes: {
+      help: 'for how long the manifest may be used',
+      value: 'N',
+      fallback: '60',
+      schema: wholeNumber(1, 1_440),
+    },
+  },
+  notes: [
+    'Without flags of the service it is asked as the account of the protection does, if you may read its Secret.',
+    'Exit codes: 0 fine, 1 something could not be told, 64 usage.',
+  ],
+} satisfies CommandLine<Flags>;
 
 /** `apphosting activate NAME --point latest`: prints a manifest, and applies nothing. */
-export function activate(args: readonly string[]): Promise<number> {
-  return aboutProtection('activate', parseNamed(activateCommand, args), manifestOf);
-}
+export const activate = aboutProtection(activateCommand, manifestOf);
 
 /** The options given on the command line. */
 export interface PointChoice {
@@ -20,11 +66,7 @@ export interface PointChoice {
 }
 
 /** The manifest that activates one point, or why there is none. */
-export function manifestOf(
-  protection: ProtectionView,
-  choice: PointChoice,
-  nowMs: number,
-): { readonly text: string } | { readonly refused: string } {
+export function manifestOf(protection: ProtectionView, choice: PointChoice, nowMs: number): CommandResult {
   const point = pointOf(protection, choice.point);
   if (typeof point === 'string') return { refused: point };
   const target = targetOf(protection, choice);
@@ -38,7 +80,7 @@ export function manifestOf(
   const stamp = new Date(nowMs).toISOString().replaceAll(/[-:]/g, '').slice(0, 15).toLowerCase();
   const { configurationId } = protection;
   const manifest = {
-    apiVersion,
+    apiVersion: `${group}/${version}`,
     kind: 'RecoveryActivation',
     metadata: { name: `${protection.name.slice(0, 200)}-${stamp}`, namespace: protection.namespace },
     spec: {

@@ -1,24 +1,56 @@
 import { stringify } from 'yaml';
-import { pointsCommand, type Settings } from '../config.ts';
+import { z } from 'zod';
+import { output, wholeNumber, type CommandLine, type Flags, type Settings } from '../config.ts';
+import { asJson } from './output/print.ts';
+import { columns } from './output/table.ts';
 import {
   aboutProtection,
   ageOf,
   cautionsOn,
-  parseNamed,
+  protectionFlags,
+  type CommandResult,
   type Point,
   type ProtectionView,
-  type Said,
 } from './protection.ts';
 
+/** The flags of `apphosting points`. */
+export const pointsCommand = {
+  name: 'points NAME',
+  summary:
+    'Asks the service for the recovery points of the DisasterProtection NAME, and lists them newest first, with age and size. Where the\nservice cannot be asked it lists those in the status of the protection and says why; it ends with 1 where the service was asked and did not answer.',
+  flags: {
+    ...protectionFlags,
+    before: {
+      help: 'only points of data up to this moment, such as 2026-01-31T12:00:00Z',
+      value: 'TIME',
+      schema: z
+        .string()
+        .refine(
+          (text) => /^\d{4}-\d\d-\d\d/.test(text) && !Number.isNaN(Date.parse(text)),
+          'must be a moment, such as 2026-01-31T12:00:00Z',
+        )
+        .transform((text) => Date.parse(text))
+        .optional(),
+    },
+    limit: { help: 'list so many at most', value: 'N', fallback: '50', schema: wholeNumber(1, 100_000) },
+    output: output(
+      ['table', 'json', 'yaml', 'name'],
+      'how: a table, json, yaml, or name (the id of each point on a line)',
+    ),
+  },
+  notes: [
+    'Without flags of the service it is asked as the account of the protection does, if you may read its Secret.',
+    'Exit codes: 0 fine, 1 something could not be told, 64 usage.',
+  ],
+} satisfies CommandLine<Flags>;
+
 /** `apphosting points NAME`: the recovery points of a protection, as the service lists them now. */
-export function points(args: readonly string[]): Promise<number> {
-  return aboutProtection('points', parseNamed(pointsCommand, args), listing);
-}
+export const points = aboutProtection(pointsCommand, listing);
 
 type Asked = Pick<Settings<(typeof pointsCommand)['flags']>, 'before' | 'limit' | 'output'>;
 
 /** Prints the points of a protection. */
-export function listing(protection: ProtectionView, { before, limit, output }: Asked, nowMs: number): Said {
+export function listing(protection: ProtectionView, { before, limit, output }: Asked, nowMs: number): CommandResult {
   const { recoveryPoints = [] } = protection.facts;
   const asked = recoveryPoints.filter(({ cutoffTime }) => before === undefined || Date.parse(cutoffTime) <= before);
   const listed = asked.slice(0, limit);
@@ -35,7 +67,7 @@ export function listing(protection: ProtectionView, { before, limit, output }: A
   };
   switch (output) {
     case 'json':
-      return { text: `${JSON.stringify(whole, undefined, 2)}\n`, ...doubt };
+      return { text: asJson(whole), ...doubt };
     case 'yaml':
       return { text: stringify(whole), ...doubt };
     case 'name':
@@ -60,13 +92,7 @@ function tableOf(
     sizeOf(point),
   ]);
   const header = ['POINT', 'AGE', 'CUTOFF', 'GENERATION', 'SIZE'];
-  const widths = header.map((title, column) => Math.max(title.length, ...rows.map((row) => row[column]?.length ?? 0)));
-  const lines = [header, ...rows].map((row) =>
-    row
-      .map((cell, column) => cell.padEnd(widths[column] ?? 0))
-      .join('  ')
-      .trimEnd(),
-  );
+  const lines = columns([header, ...rows]);
   const more =
     total > listed.length ? [`${listed.length} of ${total} are listed; --limit and --before show others.`] : [];
   const notes = [...more, ...cautionsOn(protection, nowMs)];

@@ -1,12 +1,19 @@
-/** A DisasterProtection as it stands in the cluster, for the commands that help to activate it. */
-import { CoreV1Api, CustomObjectsApi } from '@kubernetes/client-node';
-import type { Clock } from '../base/clock.ts';
-import { parseFlags, wholeEnvironment, type CommandLine, type Flag, type Parsed, type Settings } from '../config.ts';
-import { group, version } from '../engine/objects/names.ts';
+/** A DisasterProtection as it stands in the cluster with its points as the service lists them, for the commands that help to activate it. */
+import type { CommandLine, Flags, Settings } from '../config.ts';
+import type { KubeApi } from '../engine/ports.ts';
+import { drPointsOf } from '../hosting/requests.ts';
+import { disasterProtection } from '../kinds/disaster-protection/disaster-protection.ts';
+import { byMoment, pointRows, type PointRow } from '../kinds/disaster-protection/points.ts';
 import { DisasterProtectionFacts, DisasterProtectionSpec } from '../kinds/disaster-protection/schema.ts';
-import { ask, findCluster } from '../kube/client/api-classes.ts';
-import { livePoints, type LivePoints, type PointsSettings } from './live-points.ts';
-import { realClock } from './run.ts';
+import { accountFlags, credentialByFlags, isNamedByFlags, withAccount, type AccountSettings } from './account/flags.ts';
+import { credentialOfAccount, operatorNamespaceFlag } from './account/in-cluster.ts';
+import type { AccountReader } from './account/reader.ts';
+import { conditionOf } from './cluster/objects.ts';
+import { clusterFlags, inCluster, type OpenCluster } from './cluster/open.ts';
+import { command, type Called, type Command, type Trouble } from './frame.ts';
+import { readWhole } from './import/read-account.ts';
+import { resourceOf } from './operator/operator.ts';
+import { exitCodes } from './output/exit-codes.ts';
 
 /** A protection as the commands need it. */
 export interface ProtectionView {
@@ -24,96 +31,82 @@ export interface ProtectionView {
 }
 
 /** The output of a command, or why there is none. `note` goes to stderr, and `isUnsure` makes the command end with 1. */
-export type Said =
+export type CommandResult =
   | { readonly text: string; readonly note?: string; readonly isUnsure?: boolean }
   | { readonly refused: string };
 
 /** One recovery point, as status lists it. */
 export type Point = NonNullable<DisasterProtectionFacts['recoveryPoints']>[number];
 
-/** Which protection a command is about, and where. */
-interface Asked extends PointsSettings {
-  readonly name: string;
-  readonly kubeconfig: string | undefined;
-  readonly context: string | undefined;
-  readonly namespace: string | undefined;
-}
+/** The flags of a command about a protection. */
+export const protectionFlags = { ...clusterFlags, ...accountFlags, operatorNamespace: operatorNamespaceFlag };
 
-/** The name before the flags, and the flags. */
-export function parseNamed<F extends Readonly<Record<string, Flag<unknown>>>>(
-  command: CommandLine<F>,
-  args: readonly string[],
-): Parsed<Settings<F> & { readonly name: string }> {
-  const [name, ...rest] = args;
-  const asked = name === '--help' || name === '-h';
-  if (!asked && (name === undefined || !/^[a-z0-9][-a-z0-9.]*$/.test(name))) {
-    const wrong = name === undefined ? 'NAME is missing:' : `"${name}" is not`;
-    return {
-      kind: 'wrong',
-      line: `apphosting ${command.name}: ${wrong} the name of a DisasterProtection, which comes first`,
-    };
-  }
-  const parsed = parseFlags(command, asked ? ['--help'] : rest);
-  return parsed.kind === 'settings' ? { kind: 'settings', settings: { ...parsed.settings, name: name ?? '' } } : parsed;
-}
-
-/** Runs a command about one protection: prints its text, or a line on why there is none; returns the exit code. */
-export async function aboutProtection<S extends Asked>(
-  name: string,
-  parsed: Parsed<S>,
-  textOf: (protection: ProtectionView, settings: S, nowMs: number) => Said,
-): Promise<number> {
-  if (parsed.kind === 'help') {
-    process.stdout.write(parsed.text);
-    return 0;
-  }
-  if (parsed.kind === 'wrong') return complain(parsed.line, 2);
-  try {
-    const protection = await readProtection(parsed.settings, realClock);
-    if (typeof protection === 'string') return complain(`apphosting ${name}: ${protection}`, 1);
-    const said = textOf(protection, parsed.settings, realClock.wall());
-    if ('refused' in said) return complain(`apphosting ${name}: ${said.refused}`, 1);
-    process.stdout.write(said.text);
-    const code = said.isUnsure === true ? 1 : 0;
-    return said.note === undefined ? code : complain(`apphosting ${name}: ${said.note}`, code);
-  } catch (error) {
-    return complain(`apphosting ${name}: ${error instanceof Error ? error.message : String(error)}`, 1);
-  }
-}
-
-function complain(line: string, code: number): number {
-  process.stderr.write(`${line}\n`);
-  return code;
-}
-
-/** Reads a protection from the cluster and its points from the service; a sentence where there is no protection to read. */
-async function readProtection(asked: Asked, clock: Clock): Promise<ProtectionView | string> {
-  const { kubeconfig, context, name } = asked;
-  const cluster = await findCluster({
-    clock,
-    env: wholeEnvironment(),
-    ...(kubeconfig !== undefined && { kubeconfig }),
-    ...(context !== undefined && { context }),
+/** A command about one protection: prints its text, or a line on why there is none. */
+export function aboutProtection<F extends typeof protectionFlags & Flags>(
+  line: CommandLine<F>,
+  textOf: (protection: ProtectionView, settings: Settings<F>, nowMs: number) => CommandResult,
+): Command<[given?: OpenCluster]> {
+  return command({ ...line, operands: { least: 1, most: 1 } }, (called: Called<F>, given?: OpenCluster) => {
+    const {
+      settings,
+      operands: [name = ''],
+    } = called;
+    return inCluster(settings, given, async (cluster) => {
+      const protection = await readProtection(cluster, name, settings);
+      if ('trouble' in protection) return protection;
+      const result = textOf(protection, settings, Date.now());
+      if ('refused' in result) return { trouble: result.refused };
+      called.speaks.out(result.text);
+      if (result.note !== undefined) called.warn(result.note);
+      return result.isUnsure === true ? exitCodes.unknown : exitCodes.fine;
+    });
   });
-  const namespace = asked.namespace ?? cluster.namespace ?? 'default';
-  const custom = cluster.config.makeApiClient(CustomObjectsApi);
-  const core = cluster.config.makeApiClient(CoreV1Api);
-  const ours = (kind: string, named: string): Promise<unknown> => {
-    const plural = `${kind.toLowerCase()}s`;
-    const read = custom.getNamespacedCustomObject({ group, version, plural, namespace, name: named });
-    return ask(clock, `reading ${kind} ${namespace}/${named}`, read);
-  };
-  const object = await ours('DisasterProtection', name);
-  if (object === undefined) return `there is no DisasterProtection ${namespace}/${name}`;
-  const { spec, status } = object as { readonly spec: unknown; readonly status: unknown };
-  const protection = protectionFrom({ name, namespace, spec, status });
-  if (typeof protection === 'string') return protection;
-  const objects = {
-    account: (named: string) => ours('HostingAccount', named),
-    secret: (named: string): Promise<unknown> =>
-      ask(clock, `reading Secret ${namespace}/${named}`, core.readNamespacedSecret({ namespace, name: named })),
-  };
-  return withPoints(protection, await livePoints(objects, protection, asked));
+}
+
+/** Reads a protection from the cluster and its points from the service. */
+async function readProtection(
+  { api, namespace: fallback }: OpenCluster,
+  name: string,
+  settings: Settings<typeof protectionFlags>,
+): Promise<ProtectionView | Trouble> {
+  const namespace = settings.namespace ?? fallback;
+  const object = await api.get(resourceOf(disasterProtection), namespace, name);
+  if (object === undefined) return { trouble: `there is no DisasterProtection ${namespace}/${name}` };
+  const protection = protectionFrom({ name, namespace, spec: object.spec, status: object.status });
+  if (typeof protection === 'string') return { trouble: protection };
+  return withPoints(protection, await livePoints(api, protection, settings));
+}
+
+/** All points, newest first, or a sentence on why they could not be listed. */
+export type LivePoints =
+  | { readonly points: readonly PointRow[] }
+  /** `asked` tells a service that did not answer from one that nobody could ask. */
+  | { readonly why: string; readonly asked: boolean };
+
+/** Asks the service for every point: as the flags say, and else as the account of the protection does. */
+export async function livePoints(
+  api: Pick<KubeApi, 'get'>,
+  protection: Pick<ProtectionView, 'namespace' | 'spec' | 'facts' | 'configurationId'>,
+  settings: AccountSettings & { readonly operatorNamespace: string },
+): Promise<LivePoints> {
+  const { namespace, spec } = protection;
+  const { kind = 'HostingAccount', name = 'default' } = spec.accountRef ?? {};
+  const { operatorNamespace } = settings;
+  const credential = isNamedByFlags(settings)
+    ? await credentialByFlags(settings)
+    : await credentialOfAccount(api, { kind, namespace, name, operatorNamespace });
+  const found = await withAccount(credential, settings, (reader) => pointsFrom(reader, protection));
+  return 'trouble' in found ? { why: found.trouble, asked: false } : found;
+}
+
+/** The same from an account that is open. */
+export async function pointsFrom(
+  reader: Pick<AccountReader, 'accountId' | 'read'>,
+  { configurationId, facts }: Pick<ProtectionView, 'facts' | 'configurationId'>,
+): Promise<LivePoints> {
+  const found = await readWhole(reader, drPointsOf(reader.accountId, configurationId));
+  if ('message' in found) return { why: found.message, asked: true };
+  return { points: pointRows(byMoment(found.items), { generation: facts.configurationGeneration ?? 0 }) };
 }
 
 /** The protection with the points that the service lists; without an answer, with those of status. */
@@ -138,22 +131,13 @@ export function protectionFrom(object: {
   const { name, namespace } = object;
   const spec = DisasterProtectionSpec.safeParse(object.spec);
   const facts = DisasterProtectionFacts.safeParse(object.status ?? {});
-  const { externalId: configurationId, conditions = [] } = (object.status ?? {}) as {
-    externalId?: unknown;
-    conditions?: readonly {
-      readonly type: string;
-      readonly status: string;
-      readonly reason: string;
-      readonly message: string;
-    }[];
-  };
+  const { externalId: configurationId } = (object.status ?? {}) as { readonly externalId?: unknown };
   if (!spec.success || !facts.success || typeof configurationId !== 'string') {
     return `DisasterProtection ${namespace}/${name} is not bound to a configuration yet`;
   }
-  const find = (wanted: string) => conditions.find(({ type }) => type === wanted);
-  const ready = find('RecoveryReady');
+  const ready = conditionOf(object, 'RecoveryReady');
   const doubt = ready?.status === 'True' ? undefined : (ready?.message ?? 'its readiness is not known');
-  const available = find('ActivationAvailable');
+  const available = conditionOf(object, 'ActivationAvailable');
   const obstacle = available?.status === 'False' ? available : undefined;
   return { name, namespace, configurationId, spec: spec.data, facts: facts.data, doubt, obstacle };
 }

@@ -1,14 +1,13 @@
-import type { Clock, Entropy } from '../base/clock.ts';
-import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
-import { performance } from 'node:perf_hooks';
-import { parseFlags, runCommand, wholeEnvironment, type RunSettings } from '../config.ts';
+import { hostRulesOf, runCommand, type RunSettings } from '../config.ts';
 import type { Leadership, Log } from '../engine/ports.ts';
 import { openHosting } from '../hosting/open.ts';
 import { openKube } from '../kube/client/client.ts';
-import { findCredentials } from '../kube/credentials/credentials.ts';
 import { agesOf } from '../kube/watch/health.ts';
 import { LeaseElection, leasePaceOf } from '../kube/lease/lease.ts';
+import { credentialsOf } from './cluster/open.ts';
+import { command, type Trouble } from './frame.ts';
+import { realClock, realEntropy } from './machine.ts';
 import { laterOf } from './operator/started.ts';
 import { kinds } from '../kinds/index.ts';
 import { openLog } from '../telemetry/logger.ts';
@@ -19,52 +18,17 @@ import { createOperator, type Operator } from './operator/operator.ts';
 import { preflight } from './operator/preflight.ts';
 import { measure } from './operator/measure.ts';
 
-/** The clock of the machine. */
-export const realClock: Clock = {
-  wall: () => Date.now(),
-  monotonic: () => performance.now(),
-  after: (delayMs, wake) => {
-    const timer = setTimeout(wake, delayMs);
-    return () => clearTimeout(timer);
-  },
-};
-
-/** The machine's randomness. */
-export const realEntropy: Entropy = { fraction: Math.random, uuid: randomUUID };
-
 const leaseName = 'apphosting-operator';
 const stopMs = 25_000;
 
 /** `apphosting run`: the operator until SIGTERM or SIGINT. */
-export async function run(args: readonly string[]): Promise<number> {
-  const parsed = parseFlags(runCommand, args);
-  if (parsed.kind === 'help') {
-    process.stdout.write(parsed.text);
-    return 0;
-  }
-  if (parsed.kind === 'wrong') return complain(parsed.line, 2);
-  try {
-    return await operate(parsed.settings);
-  } catch (error) {
-    return complain(`apphosting run: ${error instanceof Error ? error.message : String(error)}`, 1);
-  }
-}
+export const run = command(runCommand, ({ settings }) => operate(settings));
 
-function complain(line: string, code: number): number {
-  process.stderr.write(`${line}\n`);
-  return code;
-}
-
-async function operate(settings: RunSettings): Promise<number> {
+async function operate(settings: RunSettings): Promise<number | Trouble> {
   const started = { wall: realClock.wall(), monotonic: realClock.monotonic() };
   const log = openLog(settings.logLevel, process.stdout.isTTY);
   const metrics = new MetricRegistry();
-  const credentials = await findCredentials({
-    clock: realClock,
-    env: wholeEnvironment(),
-    ...(settings.kubeconfig !== undefined && { kubeconfig: settings.kubeconfig }),
-    ...(settings.context !== undefined && { context: settings.context }),
-  });
+  const credentials = await credentialsOf(settings);
   const api = openKube({ credentials, clock: realClock });
   // Connections of its own: a renewal must not queue behind a thousand status writes.
   const leaseApi = openKube({ credentials, clock: realClock });
@@ -73,7 +37,7 @@ async function operate(settings: RunSettings): Promise<number> {
   try {
     const operatorNamespace = settings.operatorNamespace ?? settings.namespace ?? credentials.namespace ?? 'default';
     const problem = await preflight(api, { ...settings, kinds, operatorNamespace });
-    if (problem !== undefined) return complain(`apphosting run: ${problem}`, 1);
+    if (problem !== undefined) return { trouble: problem };
     const key = await operatorKey(api, operatorNamespace);
     const hosting = openHosting({
       clock: realClock,
@@ -81,13 +45,7 @@ async function operate(settings: RunSettings): Promise<number> {
       log,
       metrics,
       callMs: settings.callDeadlineSeconds * 1_000,
-      hostRules: {
-        allowedHosts: settings.allowedHosts,
-        allowInsecureLoopback: settings.allowInsecureLoopback,
-        allowPrivateAddresses: settings.allowPrivateAddresses,
-        proxy: wholeEnvironment()['HTTPS_PROXY'] ?? wholeEnvironment()['https_proxy'],
-        noProxy: wholeEnvironment()['NO_PROXY'] ?? wholeEnvironment()['no_proxy'],
-      },
+      hostRules: hostRulesOf(settings),
     });
     const instance = `${hostname()}-${process.pid}`;
     const election = elect(settings, {

@@ -283,6 +283,16 @@ export interface KubeApi {
   delete(resource: Resource, namespace: string | undefined, name: string): Promise<void>;
   /** The API server's clock as of its last answer, and the monotonic time at which it was seen. */
   serverDate?(): { readonly dateMs: number; readonly seenAt: number } | undefined;
+  /** Whether somebody may do something, as the API server decides it (SubjectAccessReview). */
+  isAllowed?(who: { readonly user: string; readonly groups: readonly string[] }, what: ClusterAction): Promise<boolean>;
+}
+
+/** Something that RBAC allows or denies; `resource` with its subresource, such as `hostedapps/status`. */
+export interface ClusterAction {
+  readonly verb: string;
+  readonly group: string;
+  readonly resource: string;
+  readonly namespace: string | undefined;
 }
 
 /** Why the Kubernetes API did not do what was asked. */

@@ -39,7 +39,7 @@ export async function sandbox(args: readonly string[], repository: Repository = 
   }
   if (parsed.kind === 'wrong') {
     process.stderr.write(`${parsed.line}\n`);
-    return 2;
+    return 64;
   }
   using stop = stopSignal();
   const progress = progressOn(process.stderr);

@@ -2,8 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 import { manifestOf } from '../../src/cli/activate.ts';
 import { listing } from '../../src/cli/points.ts';
-import { parseNamed, protectionFrom, withPoints, type ProtectionView } from '../../src/cli/protection.ts';
-import { activateCommand } from '../../src/config.ts';
+import { protectionFrom, withPoints, type ProtectionView } from '../../src/cli/protection.ts';
 import { RecoveryActivationSpec } from '../../src/kinds/recovery-activation/schema.ts';
 
 const nowMs = Date.UTC(2026, 0, 31, 12);
@@ -38,8 +37,8 @@ const asked = { before: undefined, limit: 50, output: 'table' } as const;
 
 /** What apphosting points prints. */
 function textOf(protection: ProtectionView, more: object = {}): string {
-  const said = listing(protection, { ...asked, ...more }, nowMs);
-  return 'text' in said ? said.text : '';
+  const told = listing(protection, { ...asked, ...more }, nowMs);
+  return 'text' in told ? told.text : '';
 }
 
 describe('apphosting activate', () => {
@@ -179,28 +178,6 @@ describe('apphosting activate', () => {
   });
 });
 
-describe('the name of a protection', () => {
-  it.each([
-    [[], 'NAME is missing: the name of a DisasterProtection, which comes first'],
-    [['--point', 'latest', 'orders'], '"--point" is not the name of a DisasterProtection, which comes first'],
-    [['Orders', '--point', 'latest'], '"Orders" is not the name of a DisasterProtection, which comes first'],
-  ])('is asked for when the arguments are %j', (args, expected) => {
-    expect(parseNamed(activateCommand, args)).toEqual({
-      kind: 'wrong',
-      line: `apphosting activate NAME: ${expected}`,
-    });
-  });
-
-  it('stands before the flags', () => {
-    expect(parseNamed(activateCommand, ['orders', '--point', 'latest'])).toMatchObject({
-      kind: 'settings',
-      settings: { name: 'orders', point: 'latest' },
-    });
-    expect(parseNamed(activateCommand, ['--help'])).toHaveProperty('kind', 'help');
-    expect(parseNamed(activateCommand, ['orders', '--help'])).toHaveProperty('kind', 'help');
-  });
-});
-
 describe('apphosting points', () => {
   it('lists points with age and size, newest first', () => {
     const lines = textOf(aProtection()).split('\n');
@@ -225,17 +202,17 @@ describe('apphosting points', () => {
   });
 
   it('says that it could not tell where the points are those of status', () => {
-    const said = listing(
+    const told = listing(
       withPoints(aProtection(), { why: 'it is down', asked: true }),
       { ...asked, output: 'json' },
       nowMs,
     );
 
-    expect(said).toMatchObject({
+    expect(told).toMatchObject({
       note: 'the service could not be asked (it is down); these are the points in status',
       isUnsure: true,
     });
-    expect(parse('text' in said ? said.text : '')).toMatchObject({ source: 'Status', total: 2 });
+    expect(parse('text' in told ? told.text : '')).toMatchObject({ source: 'Status', total: 2 });
   });
 
   it('believes the service where status knows no point yet', () => {

@@ -1,107 +1,84 @@
 /** The recovery points as a command gets them from the service itself. */
 import { describe, expect, it } from 'vitest';
-import { accessOf, pointsFrom, type ReadObjects } from '../../src/cli/live-points.ts';
-import { realClock, realEntropy } from '../../src/cli/run.ts';
-import { Secret } from '../../src/base/secret.ts';
-import { KubeError } from '../../src/engine/ports.ts';
-import { openHosting } from '../../src/hosting/open.ts';
-import type { Wire } from '../../src/hosting/wire/wire.ts';
-import { received } from '../support/disturbed-wire.ts';
-import { aProtectedWorld, protection, statusOf } from '../disaster/support.ts';
+import { credentialOfAccount } from '../../src/cli/account/in-cluster.ts';
+import { addressOf, type AccountReader } from '../../src/cli/account/reader.ts';
+import { livePoints, pointsFrom } from '../../src/cli/protection.ts';
+import { KubeError, type KubeApi, type KubeObject } from '../../src/engine/ports.ts';
+import { aProtectedWorld, protection as protectionIn } from '../disaster/support.ts';
 
-const none = { baseUrl: undefined, tokenFile: undefined, accountId: undefined };
-const flags = { ...none, allowedHosts: [], allowPrivateAddresses: false, allowInsecureLoopback: true };
 const encoded = (text: string) => Buffer.from(text).toString('base64');
+const credentialsRef = { name: 'credentials' };
+const data = { baseUrl: encoded('http://127.0.0.1:8088\n'), token: encoded('made-up') };
+const [operatorNamespace, namespace] = ['operators', 'team'];
 
-const api: ReadObjects = {
-  account: (name) =>
-    Promise.resolve(
-      name === 'default' ? { spec: { externalId: 'acc_demo', credentialsRef: { name: 'credentials' } } } : undefined,
-    ),
-  secret: () => Promise.resolve({ data: { baseUrl: encoded('http://127.0.0.1:8088\n'), token: encoded('made-up') } }),
+/** A cluster with a HostingAccount, a ClusterHostingAccount, and the Secret of each. */
+const api: Pick<KubeApi, 'get'> = {
+  get: ({ plural }, at, name) => {
+    const objects: Readonly<Record<string, object>> = {
+      'hostingaccounts/team/default': { spec: { externalId: 'acc_demo', credentialsRef } },
+      'clusterhostingaccounts//all': { spec: { externalId: 'acc_all', credentialsRef } },
+      'secrets/team/credentials': { data },
+      'secrets/operators/credentials': { data },
+    };
+    return Promise.resolve(objects[`${plural}/${at ?? ''}/${name}`] as KubeObject | undefined);
+  },
 };
-const forbidden: ReadObjects = { ...api, secret: () => Promise.reject(new KubeError('forbidden', 'no')) };
+const forbidden: Pick<KubeApi, 'get'> = {
+  get: (resource, at, name) =>
+    resource.plural === 'secrets' ? Promise.reject(new KubeError('forbidden', 'no')) : api.get(resource, at, name),
+};
 
-describe('how the service is reached', () => {
-  const about = { namespace: 'team', spec: { environmentRef: { externalId: 'env_1' } } };
+describe('the credential of an account of the cluster', () => {
+  it.each([
+    ['HostingAccount', 'default', 'acc_demo'],
+    ['ClusterHostingAccount', 'all', 'acc_all'],
+  ])('of a %s is in the Secret that it names', async (kind, name, accountId) => {
+    const found = await credentialOfAccount(api, { kind, name, namespace, operatorNamespace });
 
-  it('is what the account of the protection says', async () => {
-    const access = await accessOf(api, about, flags);
-
-    expect(access).toMatchObject({ baseUrl: 'http://127.0.0.1:8088', accountId: 'acc_demo' });
-    expect(typeof access === 'object' && access.token.reveal()).toBe('made-up');
+    expect(found).toMatchObject({ baseUrl: 'http://127.0.0.1:8088', accountId });
+    expect('token' in found && found.token.reveal()).toBe('made-up');
   });
 
   it.each([
-    [
-      'the Secret may not be read',
-      forbidden,
-      about,
-      flags,
-      'you may not read the Secret of its account; give --base-url',
-    ],
-    [
-      'there is no such account',
-      api,
-      { ...about, spec: { ...about.spec, accountRef: { name: 'other' } } },
-      flags,
-      'there is no HostingAccount team/other; give',
-    ],
-    [
-      'the account is of the whole cluster',
-      api,
-      { ...about, spec: { ...about.spec, accountRef: { kind: 'ClusterHostingAccount' as const, name: 'all' } } },
-      flags,
-      'is not in this namespace; give',
-    ],
-    [
-      'the saved token would go to another host',
-      api,
-      about,
-      { ...flags, baseUrl: 'https://elsewhere.example.com' },
-      'another host than Secret team/credentials names',
-    ],
-    ['there is no token file', api, about, { ...flags, tokenFile: '/nowhere/token' }, 'there is no such file'],
-  ])('is told as missing when %s', async (_because, from, of, given, words) => {
-    expect(await accessOf(from, of, given)).toContain(words);
+    ['the Secret may not be read', forbidden, 'HostingAccount', 'default', 'you may not read Secret team/credentials'],
+    ['there is no such account', api, 'HostingAccount', 'other', 'there is no HostingAccount team/other; give'],
+    ['it is no account', api, 'HostedApp', 'web', 'HostedApp is no kind of account'],
+  ])('is told as missing when %s', async (_because, from, kind, name, words) => {
+    const found = await credentialOfAccount(from, { kind, name, namespace, operatorNamespace });
+
+    expect('trouble' in found && found.trouble).toContain(words);
   });
 });
 
 describe('the points of the service', () => {
+  const protection = { configurationId: 'cfg_1', namespace, spec: { environmentRef: { externalId: 'e' } }, facts: {} };
+  const none = { baseUrl: undefined, tokenFile: undefined, accountId: undefined, caFile: undefined };
+  const rest = {
+    allowedHosts: [],
+    allowPrivateAddresses: false,
+    allowInsecureLoopback: true,
+    requestsPerSecond: 1_000,
+  };
+
   it('are all that it lists, over all pages, newest first', async () => {
     const world = await aProtectedWorld();
-    const { externalId: configurationId } = protection(world);
+    const { externalId: configurationId } = protectionIn(world);
     await world.control('POST', `/configurations/${configurationId}/points`, { count: 130 });
-    const wire: Wire = async (request) => {
-      request.start();
-      const { method, headers, path } = request;
-      return received(await world.service.handle({ method, url: path, headers }), request.signal);
-    };
-    const silent = () => undefined;
-    const hosting = openHosting({
-      clock: realClock,
-      entropy: realEntropy,
-      log: { debug: silent, info: silent, warn: silent, error: silent },
-      metrics: { count: silent, gauge: silent, observe: silent },
-      callMs: 30_000,
-      hostRules: { allowedHosts: [], allowInsecureLoopback: true, allowPrivateAddresses: false, proxy: undefined },
-      wire,
-    });
-    const access = {
-      baseUrl: 'http://127.0.0.1:8088',
-      token: new Secret('demo-admin'),
-      caBundle: undefined,
+    const reader: Pick<AccountReader, 'accountId' | 'read'> = {
       accountId: 'acc_demo',
+      read: async (request) => ({ is: 'answered', ...(await world.request('GET', addressOf(request))) }),
     };
-    const spec = { environmentRef: { externalId: 'env_db_prod' } };
-    const facts = statusOf(world, 'DisasterProtection', 'orders');
-    const listed = await pointsFrom(hosting, access, { namespace: 'team', configurationId, spec, facts });
+
+    const listed = await pointsFrom(reader, { ...protection, configurationId });
 
     const moments = 'points' in listed ? listed.points.map(({ cutoffTime }) => cutoffTime) : [];
     expect(moments.length).toBeGreaterThanOrEqual(130);
     expect(moments).toEqual(moments.toSorted().toReversed());
+  });
 
-    const wrong = { ...access, token: new Secret('nobody') };
-    expect(await pointsFrom(hosting, wrong, { namespace: 'team', configurationId, spec, facts })).toHaveProperty('why');
+  it('cannot be had where nobody may read the Secret, and nobody was asked', async () => {
+    const listed = await livePoints(forbidden, protection, { ...none, ...rest, operatorNamespace });
+
+    expect(listed).toMatchObject({ asked: false, why: expect.stringContaining('you may not read Secret') });
   });
 });

@@ -55,12 +55,12 @@ describe('a command whose kubeconfig is wrong', () => {
 
 describe('a command about a protection', () => {
   it.for([
-    ['is not there', 404, refusal(404, 'NotFound'), 'there is no DisasterProtection team/shop'],
+    ['is not there', 404, refusal(404, 'NotFound', { name: 'shop' }), 'there is no DisasterProtection team/shop'],
     [
       'may not be read',
       403,
       refusal(403, 'Forbidden', {}, 'ann may not'),
-      'reading DisasterProtection team/shop: 403 ann may not',
+      'reading disasterprotections team/shop: 403 ann may not',
     ],
   ] as const)('that %s says so in one line', async ([, status, body, told]) => {
     const { url, arrived } = await scriptedServer((response) => json(response, status, body));

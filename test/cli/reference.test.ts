@@ -6,7 +6,7 @@ import { commandReferences, type ClusterPermission } from '../../src/cli/referen
 import { referencePages } from '../../src/cli/reference/generate.ts';
 import { status } from '../../src/cli/status/status.ts';
 import { why } from '../../src/cli/status/why.ts';
-import { steer, ways, type Steering } from '../../src/cli/day-two/steer.ts';
+import { steering, ways, type Steering } from '../../src/cli/day-two/steer.ts';
 import { candidatesFor } from '../../src/cli/completion/completion.ts';
 import type { OpenCluster } from '../../src/cli/cluster/open.ts';
 import type { Speaks } from '../../src/cli/output/speaks.ts';
@@ -33,10 +33,22 @@ describe('the pages of the commands', () => {
   });
 });
 
+const serviceAccounts = { group: '', version: 'v1', plural: 'serviceaccounts', namespaced: true };
+
 /** A connection that may do exactly what a command says it must be allowed. */
 class Allowed extends MemoryKube {
   permissions: readonly ClusterPermission[] = [];
   readonly denied: string[] = [];
+
+  isAllowed(): Promise<boolean> {
+    const resource = {
+      group: 'authorization.k8s.io',
+      version: 'v1',
+      plural: 'subjectaccessreviews',
+      namespaced: false,
+    };
+    return this.perform({ verb: 'create', resource, namespace: undefined, name: undefined }, () => true);
+  }
 
   protected override async perform<T>(call: KubeCall, act: () => T): Promise<T> {
     const name = call.resource.group === '' ? call.resource.plural : `${call.resource.plural}.${call.resource.group}`;
@@ -57,7 +69,7 @@ describe('what a command must be allowed', () => {
     ...Object.fromEntries(
       (Object.keys(ways) as Steering[]).map((name) => [
         name,
-        (speaks: Speaks, cluster: OpenCluster) => steer(name, ['AppEnvironment/web'], speaks, cluster),
+        (speaks: Speaks, cluster: OpenCluster) => steering(name)(['AppEnvironment/web'], speaks, cluster),
       ]),
     ),
   };
@@ -66,6 +78,11 @@ describe('what a command must be allowed', () => {
     const world = new InProcess({ world: 'demo' });
     await world.start();
     world.account();
+    world.cluster.create(serviceAccounts, 'apphosting-system', {
+      apiVersion: 'v1',
+      kind: 'ServiceAccount',
+      metadata: { name: 'apphosting-operator', namespace: 'apphosting-system' },
+    });
     world.apply('AppEnvironment', 'web', { externalId: 'env_web_prod' }, { 'apphosting.dev/paused': 'true' });
     await world.run(10_000);
     const api = new Allowed(world.cluster);

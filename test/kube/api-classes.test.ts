@@ -1,8 +1,7 @@
 import { createServer } from 'node:http';
 import { CustomObjectsApi } from '@kubernetes/client-node';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { ask, ConnectedConfig } from '../../src/kube/client/api-classes.ts';
-import { VirtualClock } from '../../src/cli/in-memory/virtual-clock.ts';
+import { ConnectedConfig } from '../../src/kube/client/api-classes.ts';
 
 const one = { group: 'g', version: 'v1', namespace: 'n', plural: 'things', name: 'a' };
 
@@ -40,15 +39,5 @@ describe('the API classes', () => {
     const { api } = await opened(true, 50);
 
     await expect(api.getNamespacedCustomObject(one)).rejects.toThrow();
-  });
-
-  it('are waited for on the clock that is passed in, and say in one line what was asked', async () => {
-    const { api } = await opened(true);
-    const clock = new VirtualClock();
-
-    const asked = ask(clock, 'reading a', api.getNamespacedCustomObject(one)).catch(String);
-    await clock.advance(30_000);
-
-    expect(await asked).toBe('DeadlineError: reading a: no end after 30000 ms');
   });
 });

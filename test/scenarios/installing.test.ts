@@ -82,6 +82,6 @@ describe('the archive for laptops', () => {
     expect(stdout).toContain('apphosting run [options]');
     expect(version.stdout).toMatch(/^\d+\.\d+\.\d+\n$/u);
     expect(plugin.stdout).toContain('points');
-    await expect(wrong).rejects.toMatchObject({ code: 2 });
+    await expect(wrong).rejects.toMatchObject({ code: 64 });
   });
 });

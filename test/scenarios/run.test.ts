@@ -44,7 +44,7 @@ describe('apphosting run', () => {
   it('refuses a wrong flag in one line', async () => {
     const { code, output } = await ran('--horizon-seconds', 'soon');
 
-    expect(code).toBe(2);
+    expect(code).toBe(64);
     expect(output).toMatch(oneLine);
     expect(output).toContain('--horizon-seconds');
   });

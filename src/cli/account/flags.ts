@@ -1,37 +1,24 @@
 /** The flags with which commands open an account of the service. */
 import { readFile } from 'node:fs/promises';
-import { z } from 'zod';
-import { hostFlags, wholeEnvironment, wholeNumber } from '../../config.ts';
+import { hostFlags, hostRulesOf, text, wholeNumber } from '../../config.ts';
 import { Secret } from '../../base/secret.ts';
-import { realClock, realEntropy } from '../run.ts';
+import type { Trouble } from '../frame.ts';
+import { realClock, realEntropy } from '../machine.ts';
 import { openAccount, type AccountReader } from './reader.ts';
 import { openSnapshot } from './snapshot.ts';
 
 /** The flags of an account of the service. */
 export const accountFlags = {
   baseUrl: {
-    help: 'where the service is, such as https://hosting.example.com',
-    value: 'URL',
+    ...text('where the service is, such as https://hosting.example.com', 'URL'),
     variable: 'APPHOSTING_BASE_URL',
-    schema: z.string().optional(),
   },
   tokenFile: {
-    help: 'a file that holds the access token; a token that may only read is enough',
-    value: 'FILE',
+    ...text('a file that holds the access token; a token that may only read is enough', 'FILE'),
     variable: 'APPHOSTING_TOKEN_FILE',
-    schema: z.string().optional(),
   },
-  accountId: {
-    help: 'the account in the service',
-    value: 'ID',
-    variable: 'APPHOSTING_ACCOUNT_ID',
-    schema: z.string().min(1, 'must be an id').optional(),
-  },
-  caFile: {
-    help: 'certificates in PEM form that are trusted in place of the usual ones',
-    value: 'FILE',
-    schema: z.string().optional(),
-  },
+  accountId: { ...text('the account in the service', 'ID', 'must be an id'), variable: 'APPHOSTING_ACCOUNT_ID' },
+  caFile: text('certificates in PEM form that are trusted in place of the usual ones', 'FILE'),
   ...hostFlags,
   requestsPerSecond: {
     help: 'how hard the service may be asked',
@@ -53,13 +40,7 @@ export interface AccountSettings {
   readonly requestsPerSecond: number;
 }
 
-/** A problem that ends a command: its message and exit code. */
-export interface Trouble {
-  readonly trouble: string;
-  readonly isUsage: boolean;
-}
-
-/** Callbacks of a reader, and the signal that ends it. */
+/** What a reader is told while it reads, and what ends it. */
 export interface Reports {
   readonly onRead?: (count: number) => void;
   readonly signal?: AbortSignal;
@@ -71,62 +52,72 @@ export interface GivenCredential {
   readonly baseUrl: string;
   readonly token: Secret;
   readonly caBundle?: string;
+  /** The resource of the cluster that it is of. */
+  readonly of?: { readonly kind: string; readonly name: string };
 }
 
-/** The account that the flags name, opened; undefined where they name none. */
-export async function openNamedAccount(
-  settings: AccountSettings,
-  reports: Reports = {},
-): Promise<AccountReader | Trouble | undefined> {
+/** How a person names the account by flags. */
+export const byFlags = '--base-url, --token-file and --account-id';
+
+/** True where the flags name an account of the service by themselves. */
+export function isNamedByFlags({ baseUrl, tokenFile }: AccountSettings): boolean {
+  return baseUrl !== undefined || tokenFile !== undefined;
+}
+
+/** The credential that the flags give. */
+export async function credentialByFlags(settings: AccountSettings): Promise<GivenCredential | Trouble> {
   const { baseUrl, tokenFile, accountId, caFile } = settings;
-  const given = { '--base-url': baseUrl, '--token-file': tokenFile, '--account-id': accountId };
-  const missing = Object.entries(given).filter(([, value]) => value === undefined);
-  if (baseUrl === undefined && tokenFile === undefined) return undefined;
+  if (!isNamedByFlags(settings)) return { trouble: `name the account with ${byFlags}`, isUsage: true };
   if (baseUrl === undefined || tokenFile === undefined || accountId === undefined) {
-    const names = missing.map(([name]) => name).join(' and ');
-    return { trouble: `${names} ${missing.length === 1 ? 'is' : 'are'} needed too, to read an account`, isUsage: true };
+    const given = { '--base-url': baseUrl, '--token-file': tokenFile, '--account-id': accountId };
+    const missing = Object.entries(given).flatMap(([name, value]) => (value === undefined ? [name] : []));
+    const verb = missing.length === 1 ? 'is' : 'are';
+    return { trouble: `${missing.join(' and ')} ${verb} needed too, to read an account`, isUsage: true };
   }
   const token = await textIn(tokenFile, '--token-file');
   if (typeof token !== 'string') return token;
-  if (token.trim() === '') return { trouble: `--token-file ${tokenFile}: it is empty`, isUsage: false };
+  if (token.trim() === '') return { trouble: `--token-file ${tokenFile}: it is empty` };
   const caBundle = caFile === undefined ? undefined : await textIn(caFile, '--ca-file');
   if (caBundle !== undefined && typeof caBundle !== 'string') return caBundle;
-  const credential = { accountId, baseUrl, token: new Secret(token), ...(caBundle !== undefined && { caBundle }) };
-  return openWith(credential, settings, reports);
+  return { accountId, baseUrl, token: new Secret(token.trim()), ...(caBundle !== undefined && { caBundle }) };
 }
 
 /** Opens an account with a given credential. */
 export function openWith(
   credential: GivenCredential,
   settings: Omit<AccountSettings, 'baseUrl' | 'tokenFile' | 'accountId' | 'caFile'>,
-  { onRead, signal }: Reports = {},
+  reports: Reports = {},
 ): AccountReader | Trouble {
-  const environment = wholeEnvironment();
-  const access = {
-    ...credential,
-    hostRules: {
-      allowedHosts: settings.allowedHosts,
-      allowInsecureLoopback: settings.allowInsecureLoopback,
-      allowPrivateAddresses: settings.allowPrivateAddresses,
-      proxy: environment['HTTPS_PROXY'] ?? environment['https_proxy'],
-      noProxy: environment['NO_PROXY'] ?? environment['no_proxy'],
-    },
-    requestsPerSecond: settings.requestsPerSecond,
-    concurrency: 4,
-  };
-  const around = { clock: realClock, entropy: realEntropy, ...(onRead && { onRead }), ...(signal && { signal }) };
-  const reader = openAccount(access, around);
+  const { requestsPerSecond } = settings;
+  const access = { ...credential, hostRules: hostRulesOf(settings), requestsPerSecond, concurrency: 4 };
+  const reader = openAccount(access, { clock: realClock, entropy: realEntropy, ...reports });
   return 'refused' in reader
     ? { trouble: `--base-url ${credential.baseUrl}: ${reader.refused}`, isUsage: true }
     : reader;
 }
 
+/** Works with an account: what `credential` came to is opened, and closed in the end. */
+export async function withAccount<T>(
+  credential: GivenCredential | Trouble,
+  settings: AccountSettings,
+  work: (reader: AccountReader) => Promise<T>,
+  reports: Reports = {},
+): Promise<T | Trouble> {
+  const reader = 'trouble' in credential ? credential : openWith(credential, settings, reports);
+  if ('trouble' in reader) return reader;
+  try {
+    return await work(reader);
+  } finally {
+    await reader.close();
+  }
+}
+
 /** The account in a snapshot file. */
 export async function openSnapshotFile(path: string, accountId: string | undefined): Promise<AccountReader | Trouble> {
-  const text = await textIn(path, '--snapshot');
-  if (typeof text !== 'string') return text;
-  const reader = openSnapshot(text, accountId);
-  return 'refused' in reader ? { trouble: `--snapshot ${path}: ${reader.refused}`, isUsage: false } : reader;
+  const found = await textIn(path, '--snapshot');
+  if (typeof found !== 'string') return found;
+  const reader = openSnapshot(found, accountId);
+  return 'refused' in reader ? { trouble: `--snapshot ${path}: ${reader.refused}` } : reader;
 }
 
 /** The text of a file; what is wrong with it otherwise. */
@@ -135,7 +126,6 @@ async function textIn(path: string, flag: string): Promise<string | Trouble> {
     return await readFile(path, 'utf8');
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException;
-    const why = code === 'ENOENT' ? 'there is no such file' : message;
-    return { trouble: `${flag} ${path}: ${why}`, isUsage: false };
+    return { trouble: `${flag} ${path}: ${code === 'ENOENT' ? 'there is no such file' : message}` };
   }
 }

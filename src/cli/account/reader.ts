@@ -6,9 +6,10 @@
  */
 import type { Clock, Entropy } from '../../base/clock.ts';
 import type { Secret } from '../../base/secret.ts';
-import type { Log, Metrics, Outcome, Request, Service } from '../../engine/ports.ts';
+import type { Outcome, Request, Service } from '../../engine/ports.ts';
 import { openHosting } from '../../hosting/open.ts';
 import { openHosts, type HostRules } from '../../hosting/wire/hosts.ts';
+import { silent, unmeasured } from '../machine.ts';
 import { openReadingWire } from './reads-only.ts';
 
 /** The result of a read. */
@@ -53,8 +54,6 @@ interface Around {
   readonly signal?: AbortSignal;
 }
 
-const silent: Log = { debug: () => undefined, info: () => undefined, warn: () => undefined, error: () => undefined };
-const unmeasured: Metrics = { count: () => undefined, gauge: () => undefined, observe: () => undefined };
 const mostTries = 6;
 const longestPauseMs = 30_000;
 

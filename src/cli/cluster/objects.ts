@@ -45,6 +45,19 @@ export function kindNamed(word: string): AnyKind | undefined {
   return kinds.find(({ kind, plural, shortNames }) => [kind.toLowerCase(), plural, ...shortNames].includes(wanted));
 }
 
+/** The resource that `KIND/NAME` means, or a bare name where only one kind can be meant; undefined where it means none. */
+export function targetIn(word: string, only?: string): { readonly kind: AnyKind; readonly name: string } | undefined {
+  const [first = '', name = ''] = word.includes('/') || only === undefined ? word.split('/') : [only, word];
+  const kind = kindNamed(first);
+  return kind === undefined || name === '' || (only ?? kind.kind) !== kind.kind ? undefined : { kind, name };
+}
+
+/** `Kind/name` of a key, as people write it. */
+export function keyInWords(key: string): string {
+  const [kind = '', , ...name] = key.split('/');
+  return `${kind}/${name.join('/')}`;
+}
+
 /** Where an object is: `Kind/namespace/name`. */
 export function keyOfObject({ kind, metadata }: Pick<KubeObject, 'kind' | 'metadata'>): string {
   return `${kind}/${metadata.namespace ?? ''}/${metadata.name}`;

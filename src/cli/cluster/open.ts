@@ -1,27 +1,24 @@
-/** Opens the cluster of a kubeconfig context, with the caller's own credentials. */
-import { z } from 'zod';
-import { wholeEnvironment } from '../../config.ts';
+/** A cluster as the commands for people see it: the one of a context, as whoever calls. */
+import { text, wholeEnvironment } from '../../config.ts';
 import { KubeError, type KubeApi, type KubeObject, type Resource } from '../../engine/ports.ts';
 import { openKube } from '../../kube/client/client.ts';
 import { findCredentials } from '../../kube/credentials/credentials.ts';
-import type { Trouble } from '../account/flags.ts';
-import { realClock } from '../run.ts';
+import { realClock } from '../machine.ts';
 
 /** The flags of a cluster, as kubectl has them. */
 export const clusterFlags = {
-  kubeconfig: {
-    help: 'the cluster; else KUBECONFIG, the pod, ~/.kube/config',
-    value: 'FILE',
-    schema: z.string().optional(),
-  },
-  context: { help: 'a context of the kubeconfig', value: 'NAME', schema: z.string().optional() },
-  namespace: {
-    help: 'the namespace; else that of the context',
-    value: 'NAME',
-    short: 'n',
-    schema: z.string().min(1, 'must be a namespace').optional(),
-  },
+  kubeconfig: text('the cluster; else KUBECONFIG, the pod, ~/.kube/config', 'FILE'),
+  context: text('a context of the kubeconfig', 'NAME'),
+  namespace: { short: 'n', ...text('the namespace; else that of the context', 'NAME', 'must be a namespace') },
 };
+
+/** Which cluster the flags name. */
+export interface ClusterSettings {
+  readonly kubeconfig?: string | undefined;
+  readonly context?: string | undefined;
+  /** An account in it. */
+  readonly account?: string | undefined;
+}
 
 /** An open cluster. */
 export interface OpenCluster {
@@ -32,28 +29,48 @@ export interface OpenCluster {
   close(): Promise<void>;
 }
 
+/** The credentials of the cluster that the flags name. */
+export function credentialsOf({ kubeconfig, context }: ClusterSettings) {
+  return findCredentials({
+    clock: realClock,
+    env: wholeEnvironment(),
+    ...(kubeconfig !== undefined && { kubeconfig }),
+    ...(context !== undefined && { context }),
+  });
+}
+
 /** Opens the cluster that the flags name. */
-export async function openCluster(settings: {
-  readonly kubeconfig?: string | undefined;
-  readonly context?: string | undefined;
-}): Promise<OpenCluster | Trouble> {
+async function openCluster(settings: ClusterSettings): Promise<OpenCluster> {
+  const credentials = await credentialsOf(settings);
+  const api = openKube({ credentials, clock: realClock });
+  const namespace = credentials.namespace ?? 'default';
+  return { api, namespace, server: credentials.server.origin, close: () => api.close() };
+}
+
+/** Works in the cluster that the flags name, or in one that is open already. */
+export async function inCluster<T>(
+  settings: ClusterSettings,
+  given: OpenCluster | undefined,
+  work: (cluster: OpenCluster) => Promise<T>,
+): Promise<T> {
+  if (given !== undefined) return work(given);
+  const cluster = await openCluster(settings);
   try {
-    const credentials = await findCredentials({
-      clock: realClock,
-      env: wholeEnvironment(),
-      ...(settings.kubeconfig !== undefined && { kubeconfig: settings.kubeconfig }),
-      ...(settings.context !== undefined && { context: settings.context }),
-    });
-    const api = openKube({ credentials, clock: realClock });
-    return {
-      api,
-      namespace: credentials.namespace ?? 'default',
-      server: credentials.server.origin,
-      close: () => api.close(),
-    };
-  } catch (error) {
-    return { trouble: error instanceof Error ? error.message : String(error), isUsage: false };
+    return await work(cluster);
+  } finally {
+    await cluster.close();
   }
+}
+
+/** The same where the flags name one; without a cluster elsewhere. */
+export function inClusterIfNamed<T>(
+  settings: ClusterSettings,
+  given: OpenCluster | undefined,
+  work: (cluster: OpenCluster | undefined) => Promise<T>,
+): Promise<T> {
+  const { kubeconfig, context, account } = settings;
+  const isNamed = [given, kubeconfig, context, account].some((one) => one !== undefined);
+  return isNamed ? inCluster(settings, given, work) : work(undefined);
 }
 
 /** Every object of a resource, page by page; a sentence says why there is no complete list. */

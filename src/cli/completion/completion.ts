@@ -3,10 +3,11 @@ import { chmodSync, mkdirSync, writeFileSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { z } from 'zod';
-import { kebab, parseFlags, type CommandLine, type Flags } from '../../config.ts';
+import { kebab, text, wordOf, type CommandLine, type Flags } from '../../config.ts';
+import { command } from '../frame.ts';
 import { exitCodes } from '../output/exit-codes.ts';
 import { standard, type Speaks } from '../output/speaks.ts';
-import { commandReferences, wordOf } from '../reference/commands.ts';
+import { commandReferences } from '../reference/commands.ts';
 
 /** The flags of `apphosting completion`. */
 export const completionCommand = {
@@ -19,7 +20,7 @@ export const completionCommand = {
       help: 'write kubectl_complete-apphosting into this folder, which must be on the PATH',
       schema: z.boolean(),
     },
-    folder: { help: 'the folder for --install; else ~/.local/bin', value: 'DIR', schema: z.string().optional() },
+    folder: text('the folder for --install; else ~/.local/bin', 'DIR'),
   },
 } satisfies CommandLine<Flags>;
 
@@ -47,36 +48,22 @@ exec kubectl apphosting __complete "$@"
 `;
 
 /** Runs `apphosting completion`. */
-export function completion(args: readonly string[], speaks: Speaks = standard): Promise<number> {
-  return Promise.resolve(completed(args, speaks));
-}
-
-function completed(args: readonly string[], speaks: Speaks): number {
-  const parsed = parseFlags(completionCommand, args);
-  if (parsed.kind === 'help') {
-    speaks.out(parsed.text);
-    return exitCodes.fine;
-  }
-  const [shell] = parsed.kind === 'settings' ? (parsed.operands ?? []) : [];
-  if (parsed.kind === 'settings' && parsed.settings.install) {
-    const folder = parsed.settings.folder ?? join(homedir(), '.local', 'bin');
+export const completion = command(completionCommand, ({ settings, operands: [shell = ''], speaks }) => {
+  if (settings.install) {
+    const folder = settings.folder ?? join(homedir(), '.local', 'bin');
     const path = join(folder, 'kubectl_complete-apphosting');
     mkdirSync(folder, { recursive: true });
     writeFileSync(path, forKubectl);
     chmodSync(path, 0o755);
     speaks.out(`${path}\n`);
-    return exitCodes.fine;
+    return Promise.resolve(exitCodes.fine);
   }
-  const script = shell === undefined ? undefined : scripts[shell];
-  if (parsed.kind === 'settings' && script !== undefined) {
-    speaks.out(script);
-    return exitCodes.fine;
-  }
-  const line =
-    parsed.kind === 'wrong' ? parsed.line : 'apphosting completion: name a shell: bash, zsh or fish; or give --install';
-  speaks.err(`${line}\n`);
-  return exitCodes.usage;
-}
+  const script = scripts[shell];
+  if (script === undefined)
+    return Promise.resolve({ trouble: 'name a shell: bash, zsh or fish; or give --install', isUsage: true });
+  speaks.out(script);
+  return Promise.resolve(exitCodes.fine);
+});
 
 /** Runs what the scripts call: the words so far, the last of them still being typed. */
 export function complete(args: readonly string[], speaks: Speaks = standard): Promise<number> {
@@ -97,10 +84,10 @@ export function candidatesFor(words: readonly string[]): {
   const typed = words.at(-1) ?? '';
   const begins = ([value]: Candidate) => value.startsWith(typed);
   if (words.length < 2) {
-    const commands = commandReferences.map((one): Candidate => [wordOf(one), firstLine(one.command.summary)]);
+    const commands = commandReferences.map((one): Candidate => [wordOf(one.command), firstLine(one.command.summary)]);
     return { found: commands.filter(begins), files: false };
   }
-  const command = commandReferences.find((one) => wordOf(one) === words[0])?.command;
+  const command = commandReferences.find((one) => wordOf(one.command) === words[0])?.command;
   if (command === undefined) return { found: [], files: false };
   const flags = Object.entries(command.flags);
   const before = words.at(-2) ?? '';

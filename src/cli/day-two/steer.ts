@@ -1,15 +1,15 @@
 /** `apphosting reconcile, pause, resume, redeploy, stop, start`: change one resource and wait for the result. */
 import { z } from 'zod';
-import { parseFlags, wholeNumber, type CommandLine, type Flags } from '../../config.ts';
+import { wholeNumber, type CommandLine, type Flags } from '../../config.ts';
 import { isRecord } from '../../base/json.ts';
 import { KubeError, type KubeObject, type PatchOperation } from '../../engine/ports.ts';
 import { annotations } from '../../engine/objects/names.ts';
 import { redeployAnnotation } from '../../kinds/app-environment/parts.ts';
-import { clusterFlags, openCluster, type OpenCluster } from '../cluster/open.ts';
-import { conditionOf, isCurrent, kindNamed } from '../cluster/objects.ts';
+import { clusterFlags, inCluster, type OpenCluster } from '../cluster/open.ts';
+import { conditionOf, isCurrent, targetIn } from '../cluster/objects.ts';
+import { command, type Trouble } from '../frame.ts';
 import { resourceOf } from '../operator/operator.ts';
 import { exitCodes } from '../output/exit-codes.ts';
-import { standard, type Speaks } from '../output/speaks.ts';
 import { gitOwnerOf } from './owner.ts';
 
 /** An action on a resource. */
@@ -111,122 +111,89 @@ const real: Waiting = {
   pause: (ms) => new Promise((resolve) => setTimeout(resolve, ms)),
 };
 
-/** Runs one action. */
-export async function steer(
-  name: Steering,
-  args: readonly string[],
-  speaks: Speaks = standard,
-  given?: OpenCluster,
-  waiting: Waiting = real,
-): Promise<number> {
-  const command = steeringCommand(name);
-  const parsed = parseFlags(command, args);
-  if (parsed.kind === 'help') {
-    speaks.out(parsed.text);
-    return exitCodes.fine;
-  }
-  const complain = (line: string, code: number) => {
-    speaks.err(`${line}\n`);
-    return code;
-  };
-  if (parsed.kind === 'wrong') return complain(parsed.line, exitCodes.usage);
-  const { settings, operands: [target = ''] = [] } = parsed;
+/** Runs one of them. */
+export function steering(name: Steering) {
   const way = ways[name];
-  const [word = '', called = ''] = target.includes('/') ? target.split('/') : [way.kind ?? '', target];
-  const kind = kindNamed(word);
-  if (kind === undefined || called === '' || (way.kind !== undefined && kind.kind !== way.kind)) {
-    const wanted = way.kind === undefined ? 'KIND/NAME of a kind of apphosting.dev' : 'an AppEnvironment';
-    return complain(
-      `apphosting ${name}: "${target}" is not ${wanted}; apphosting ${name} --help lists the options`,
-      exitCodes.usage,
-    );
-  }
-  const cluster = given ?? (await openCluster(settings));
-  if ('trouble' in cluster) return complain(`apphosting ${name}: ${cluster.trouble}`, exitCodes.unknown);
-  const title = `${kind.kind}/${called}`;
-  try {
-    const resource = resourceOf(kind);
-    const namespace = kind.scope === 'Cluster' ? undefined : (settings.namespace ?? cluster.namespace);
-    const object = await cluster.api.get(resource, namespace, called);
-    if (object === undefined)
-      return complain(
-        `apphosting ${name}: there is no ${title}${namespace === undefined ? '' : ` in namespace ${namespace}`}`,
-        exitCodes.unknown,
-      );
-    const owner = way.inGit === undefined ? undefined : gitOwnerOf(object);
-    if (owner !== undefined) {
-      const line = `apphosting ${name}: ${owner.tool} (${owner.name}) owns ${title} and would undo this; change it in Git:`;
-      speaks.out(`${way.inGit ?? ''}\n`);
-      return complain(line, exitCodes.gate);
-    }
-    const at = new Date(waiting.nowMs()).toISOString();
-    const operations = way.operations(object, at);
-    if (settings.dryRun) {
-      speaks.out(
-        operations.length === 0
-          ? `${title}: nothing to change\n`
-          : operations.map((one) => `${title}: ${JSON.stringify(one)}\n`).join(''),
-      );
-      return exitCodes.fine;
-    }
-    if (operations.length > 0) await cluster.api.patch(resource, namespace, called, operations);
-    speaks.out(`${title}: ${name} asked for\n`);
-    if (!settings.wait) return exitCodes.fine;
-    const find = () => cluster.api.get(resource, namespace, called);
-    return await waited(
-      { find, title, isTakenUp: (one) => way.isTakenUp(one, at), name },
-      settings.timeout * 1_000,
-      speaks,
-      waiting,
-    );
-  } catch (error) {
-    if (!(error instanceof KubeError)) throw error;
-    const why = error.reason === 'forbidden' ? `may not patch ${kind.plural}.apphosting.dev` : error.message;
-    return complain(`apphosting ${name}: ${title}: ${why}`, exitCodes.unknown);
-  } finally {
-    if (given === undefined) await cluster.close();
-  }
+  return command(
+    steeringCommand(name),
+    async (
+      { settings, operands: [word = ''], speaks, warn },
+      given?: OpenCluster,
+      waiting: Waiting = real,
+    ): Promise<number | Trouble> => {
+      const target = targetIn(word, way.kind);
+      if (target === undefined) {
+        const wanted = way.kind === undefined ? 'KIND/NAME of a kind of apphosting.dev' : 'an AppEnvironment';
+        return { trouble: `"${word}" is not ${wanted}`, isUsage: true };
+      }
+      const title = `${target.kind.kind}/${target.name}`;
+      const resource = resourceOf(target.kind);
+      return inCluster(settings, given, async ({ api, namespace: fallback }) => {
+        const namespace = target.kind.scope === 'Cluster' ? undefined : (settings.namespace ?? fallback);
+        const find = () => api.get(resource, namespace, target.name);
+        const object = await find();
+        if (object === undefined)
+          return { trouble: `there is no ${title}${namespace === undefined ? '' : ` in namespace ${namespace}`}` };
+        const owner = way.inGit === undefined ? undefined : gitOwnerOf(object);
+        if (owner !== undefined) {
+          speaks.out(`${way.inGit ?? ''}\n`);
+          warn(`${owner.tool} (${owner.name}) owns ${title} and would undo this; change it in Git:`);
+          return exitCodes.gate;
+        }
+        const at = new Date(waiting.nowMs()).toISOString();
+        const operations = way.operations(object, at);
+        if (settings.dryRun) {
+          const lines = operations.map((one) => `${title}: ${JSON.stringify(one)}\n`);
+          speaks.out(lines.join('') || `${title}: nothing to change\n`);
+          return exitCodes.fine;
+        }
+        try {
+          if (operations.length > 0) await api.patch(resource, namespace, target.name, operations);
+        } catch (error) {
+          if (!(error instanceof KubeError)) throw error;
+          const why =
+            error.reason === 'forbidden' ? `may not patch ${resource.plural}.${resource.group}` : error.message;
+          return { trouble: `${title}: ${why}` };
+        }
+        speaks.out(`${title}: ${name} asked for\n`);
+        if (!settings.wait) return exitCodes.fine;
+        const isTakenUp = (one: KubeObject) => way.isTakenUp(one, at);
+        const ended = await waited({ find, title, isTakenUp, isPause: name === 'pause' }, settings.timeout, waiting);
+        if (ended.code === exitCodes.fine) speaks.out(`${ended.line}\n`);
+        else warn(ended.line);
+        return ended.code;
+      });
+    },
+  );
 }
 
 interface Waited {
   readonly find: () => Promise<KubeObject | undefined>;
   readonly title: string;
-  readonly name: Steering;
+  readonly isPause: boolean;
   readonly isTakenUp: (object: KubeObject) => boolean;
 }
 
 /** Waits until the object is Ready, or says that it will not be by itself. */
 async function waited(
-  { find, title, isTakenUp, name }: Waited,
-  timeoutMs: number,
-  speaks: Speaks,
+  { find, title, isTakenUp, isPause }: Waited,
+  timeoutSeconds: number,
   { nowMs, pause }: Waiting,
-): Promise<number> {
-  const until = nowMs() + timeoutMs;
+): Promise<{ readonly code: number; readonly line: string }> {
+  const until = nowMs() + timeoutSeconds * 1_000;
   let last = 'nothing has been said of it yet';
   for (;;) {
     const object = await find();
-    if (object === undefined) {
-      speaks.err(`apphosting ${name}: ${title} is gone\n`);
-      return exitCodes.unknown;
-    }
+    if (object === undefined) return { code: exitCodes.unknown, line: `${title} is gone` };
     const [ready, stalled] = [conditionOf(object, 'Ready'), conditionOf(object, 'Stalled')];
     if (ready !== undefined) last = `${ready.reason}: ${ready.message}`;
     if (isTakenUp(object) && isCurrent(object)) {
-      const isHeld = name === 'pause' && ready?.reason === 'Paused';
-      if (ready?.status === 'True' || isHeld) {
-        speaks.out(`${title}: ${ready?.reason ?? ''}\n`);
-        return exitCodes.fine;
-      }
-      if (stalled?.status === 'True') {
-        speaks.err(`apphosting ${name}: ${title} is stalled: ${last}\n`);
-        return exitCodes.found;
-      }
+      if (ready?.status === 'True' || (isPause && ready?.reason === 'Paused'))
+        return { code: exitCodes.fine, line: `${title}: ${ready.reason}` };
+      if (stalled?.status === 'True') return { code: exitCodes.found, line: `${title} is stalled: ${last}` };
     }
-    if (nowMs() >= until) {
-      speaks.err(`apphosting ${name}: ${title} is not Ready after ${Math.round(timeoutMs / 1_000)} s: ${last}\n`);
-      return exitCodes.unknown;
-    }
+    if (nowMs() >= until)
+      return { code: exitCodes.unknown, line: `${title} is not Ready after ${timeoutSeconds} s: ${last}` };
     await pause(1_000);
   }
 }

@@ -3,11 +3,13 @@ import { writeFile } from 'node:fs/promises';
 import { stringify } from 'yaml';
 import { z } from 'zod';
 import manifest from '../../../package.json' with { type: 'json' };
-import { parseFlags, wholeNumber, type CommandLine, type Flags } from '../../config.ts';
+import { choice, output, text, wholeNumber, type CommandLine, type Flags } from '../../config.ts';
+import { operatorNamespaceFlag } from '../account/in-cluster.ts';
 import { readObjects } from '../cluster/objects.ts';
-import { clusterFlags, openCluster, type OpenCluster } from '../cluster/open.ts';
+import { clusterFlags, inCluster, type OpenCluster } from '../cluster/open.ts';
+import { command } from '../frame.ts';
 import { exitCodes } from '../output/exit-codes.ts';
-import { standard, type Speaks } from '../output/speaks.ts';
+import { asJson } from '../output/print.ts';
 import { columns } from '../output/table.ts';
 import { bundleOf } from './bundle.ts';
 import { examine, type CheckFinding, type CheckVerdict } from './checks.ts';
@@ -16,22 +18,12 @@ import { examine, type CheckFinding, type CheckVerdict } from './checks.ts';
 export const doctorCommand = {
   name: 'doctor',
   summary:
-    'Checks an installation: the definitions, the lease of the operator, its key, the clocks, and every resource. Each check stands on\nits own, and one that is denied names the verb that is missing.',
+    'Checks an installation: the definitions, the clocks, the lease, key and rights of the operator, every account and every resource. Each\ncheck stands on its own, and one that is denied names the verb that is missing.',
   flags: {
     ...clusterFlags,
-    operatorNamespace: {
-      help: 'where the operator runs',
-      value: 'NAME',
-      fallback: 'apphosting-system',
-      schema: z.string().min(1, 'must be a namespace'),
-    },
+    operatorNamespace: operatorNamespaceFlag,
     pre: { help: 'only what must be so before the operator is installed', schema: z.boolean() },
-    failOn: {
-      help: 'what ends with 2',
-      value: 'error|warning',
-      fallback: 'error',
-      schema: z.enum(['error', 'warning'], 'must be error or warning'),
-    },
+    failOn: choice('what ends with 2', ['error', 'warning']),
     skip: {
       help: 'leave out findings of this code, or of this code and object',
       value: 'CODE[=OBJECT]',
@@ -43,18 +35,8 @@ export const doctorCommand = {
       value: 'SECONDS',
       schema: wholeNumber(1, 86_400).optional(),
     },
-    bundle: {
-      help: 'also write a file for a bug report, without secrets and without words of the service',
-      value: 'FILE',
-      schema: z.string().optional(),
-    },
-    output: {
-      short: 'o',
-      help: 'how it is printed; short leaves out what is fine',
-      value: 'text|short|json|yaml|markdown',
-      fallback: 'text',
-      schema: z.enum(['text', 'short', 'json', 'yaml', 'markdown'], 'must be text, short, json, yaml or markdown'),
-    },
+    bundle: text('also write a file for a bug report, without secrets and without words of the service', 'FILE'),
+    output: output(['text', 'short', 'json', 'yaml', 'markdown'], 'how it is printed; short leaves out what is fine'),
   },
   notes: [
     'Without --namespace all namespaces are looked at.',
@@ -63,43 +45,28 @@ export const doctorCommand = {
 } satisfies CommandLine<Flags>;
 
 /** Runs `apphosting doctor`. */
-export async function doctor(args: readonly string[], speaks: Speaks = standard, given?: OpenCluster): Promise<number> {
-  const parsed = parseFlags(doctorCommand, args);
-  if (parsed.kind === 'help') {
-    speaks.out(parsed.text);
-    return exitCodes.fine;
-  }
-  const complain = (line: string, code: number) => {
-    speaks.err(`${line}\n`);
-    return code;
-  };
-  if (parsed.kind === 'wrong') return complain(parsed.line, exitCodes.usage);
-  const { settings } = parsed;
-  const cluster = given ?? (await openCluster(settings));
-  if ('trouble' in cluster) return complain(`apphosting doctor: ${cluster.trouble}`, exitCodes.unknown);
-  try {
+export const doctor = command(doctorCommand, ({ settings, speaks }, given?: OpenCluster) =>
+  inCluster(settings, given, async ({ api, server }) => {
     const { operatorNamespace, namespace, pre: isBefore } = settings;
     const until = Date.now() + (settings.wait ?? 0) * 1_000;
     const isSkipped = ({ code, object }: CheckFinding) =>
       settings.skip.includes(code) || settings.skip.includes(`${code}=${object}`);
     let findings: readonly CheckFinding[];
     for (;;) {
-      const all = await examine({ api: cluster.api, operatorNamespace, namespace, nowMs: Date.now(), isBefore });
+      const all = await examine({ api, operatorNamespace, namespace, nowMs: Date.now(), isBefore });
       findings = all.filter((finding) => !isSkipped(finding));
       if (codeOf(findings, settings.failOn) === exitCodes.fine || Date.now() >= until) break;
       await new Promise((resolve) => setTimeout(resolve, 2_000));
     }
     if (settings.bundle !== undefined) {
-      const { objects } = await readObjects(cluster.api, namespace);
-      const about = { version: manifest.version, server: cluster.server, at: new Date().toISOString() };
+      const { objects } = await readObjects(api, namespace);
+      const about = { version: manifest.version, server, at: new Date().toISOString() };
       await writeFile(settings.bundle, bundleOf(findings, objects, about));
     }
-    speaks.out(printed(findings, settings.output, cluster.server));
+    speaks.out(printed(findings, settings.output, server));
     return codeOf(findings, settings.failOn);
-  } finally {
-    if (given === undefined) await cluster.close();
-  }
-}
+  }),
+);
 
 function codeOf(findings: readonly CheckFinding[], failOn: 'error' | 'warning'): number {
   const has = (verdict: CheckVerdict) => findings.some((finding) => finding.verdict === verdict);
@@ -110,7 +77,7 @@ function codeOf(findings: readonly CheckFinding[], failOn: 'error' | 'warning'):
 function printed(findings: readonly CheckFinding[], output: string, server: string): string {
   switch (output) {
     case 'json':
-      return `${JSON.stringify(findings, null, 2)}\n`;
+      return asJson(findings);
     case 'yaml':
       return stringify(findings);
     case 'markdown':
@@ -140,6 +107,6 @@ function asMarkdown(findings: readonly CheckFinding[], server: string): string {
   const rows = findings.map(({ verdict, code, object, message, remedy = '' }) => {
     return `| ${verdict} | ${code} | ${cell(object)} | ${cell(message)} | ${cell(remedy)} |`;
   });
-  const head = ['| | Check | Object | CheckFinding | What to do |', '|-|-|-|-|-|'];
+  const head = ['| | Check | Object | Finding | What to do |', '|-|-|-|-|-|'];
   return `${[`apphosting ${manifest.version}, ${cell(server)}: ${countOf(findings)}`, '', ...head, ...rows].join('\n')}\n`;
 }

@@ -2,15 +2,20 @@
 import { writeFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { z } from 'zod';
-import { parseFlags, type CommandLine, type Flags, type Settings } from '../../config.ts';
-import { accountFlags, openNamedAccount } from '../account/flags.ts';
-import type { AccountReader } from '../account/reader.ts';
+import { output, text, type CommandLine, type Flags } from '../../config.ts';
+import { accountFlags, withAccount } from '../account/flags.ts';
+import { clusterAccountFlags, credentialFor } from '../account/in-cluster.ts';
 import { snapshotOf } from '../account/snapshot.ts';
+import { inClusterIfNamed, type OpenCluster } from '../cluster/open.ts';
+import { command, type Called, type Trouble } from '../frame.ts';
+import type { AccountReader } from '../account/reader.ts';
 import { exitCodes } from '../output/exit-codes.ts';
-import { standard, type Speaks } from '../output/speaks.ts';
+import { asJson } from '../output/print.ts';
+import type { Speaks } from '../output/speaks.ts';
 import { columns } from '../output/table.ts';
-import { changesOf, readFolder, writeFiles, type FileChange } from './folder.ts';
-import { draftsOf, type Draft, type Skipped } from './manifests.ts';
+import { nothingReadOf } from '../plan/make-plan.ts';
+import { changesOf, readFolder, writeFiles, type FileChange, type FolderAccount } from './folder.ts';
+import { draftsOf, type Draft, type NamedInstallation, type Skipped } from './manifests.ts';
 import { proved, type Proof } from './proof.ts';
 import { readAccount } from './read-account.ts';
 
@@ -21,6 +26,7 @@ const importable = [
   'MetricAlert',
   'DisasterProtection',
   'MemberAccess',
+  'SolutionInstallation',
 ] as const;
 
 /** The flags of `apphosting import`. */
@@ -31,11 +37,10 @@ export const importCommand = {
   operands: { least: 1, most: 1 },
   flags: {
     ...accountFlags,
+    ...clusterAccountFlags,
     namespace: {
       short: 'n',
-      help: 'the namespace to write into the manifests; none unless given',
-      value: 'NAME',
-      schema: z.string().min(1, 'must be a namespace').optional(),
+      ...text('the namespace to write into the manifests; none unless given', 'NAME', 'must be a namespace'),
     },
     kind: {
       help: 'only this kind',
@@ -50,20 +55,25 @@ export const importCommand = {
       many: true,
       schema: z.array(z.string()),
     },
+    installation: {
+      help: 'also this installation of a solution, only observed: the service shows none of them',
+      value: 'ID=SOLUTION/REGION/APP-NAME',
+      many: true,
+      schema: z.array(
+        z
+          .string()
+          .regex(/^[^=]+=[^/]+\/[^/]+\/.+$/, 'must look like ID=SOLUTION/REGION/APP-NAME')
+          .transform((text): NamedInstallation => {
+            const [, id = '', solution = '', region = '', appName = ''] =
+              /^([^=]+)=([^/]+)\/([^/]+)\/(.+)$/.exec(text) ?? [];
+            return { id, solution, region, appName };
+          }),
+      ),
+    },
     observe: { help: 'only observe everything: nothing is ever sent', schema: z.boolean() },
-    snapshot: {
-      help: 'also write what was read, without secrets, into this file, for apphosting plan --snapshot',
-      value: 'FILE',
-      schema: z.string().optional(),
-    },
+    snapshot: text('also write what was read, without secrets, into this file, for apphosting plan --snapshot', 'FILE'),
     check: { help: 'write nothing, and end with 2 when files would change', schema: z.boolean() },
-    output: {
-      short: 'o',
-      help: 'how the report is printed',
-      value: 'text|json',
-      fallback: 'text',
-      schema: z.enum(['text', 'json'], 'must be text or json'),
-    },
+    output: output(['text', 'json'], 'how the report is printed'),
   },
   notes: [
     'A second import changes only fields that come from the service: comments and other edits stay, and no file is removed.',
@@ -71,76 +81,75 @@ export const importCommand = {
   ],
 } satisfies CommandLine<Flags>;
 
-type ImportSettings = Settings<(typeof importCommand)['flags']>;
+type Imported = Called<(typeof importCommand)['flags']>;
 
 /** Runs `apphosting import`. */
-export async function importAccount(args: readonly string[], speaks: Speaks = standard): Promise<number> {
-  const parsed = parseFlags(importCommand, args);
-  if (parsed.kind === 'help') {
-    speaks.out(parsed.text);
-    return exitCodes.fine;
-  }
-  if (parsed.kind === 'wrong') return complain(speaks, parsed.line, exitCodes.usage);
-  const { settings, operands: [folder = ''] = [] } = parsed;
+export const importAccount = command(importCommand, async (called: Imported, given?: OpenCluster) => {
+  const { settings, speaks } = called;
   const stop = new AbortController();
   const onSignal = () => stop.abort();
   process.once('SIGINT', onSignal);
   try {
-    const reader = await openNamedAccount(settings, { signal: stop.signal, onRead: progress(speaks) });
-    if (reader === undefined) {
-      const line =
-        'apphosting import: name the account with --base-url, --token-file and --account-id; apphosting import --help lists the options';
-      return complain(speaks, line, exitCodes.usage);
-    }
-    if ('trouble' in reader)
-      return complain(
-        speaks,
-        `apphosting import: ${reader.trouble}`,
-        reader.isUsage ? exitCodes.usage : exitCodes.unknown,
+    return await inClusterIfNamed(settings, given, async (cluster) => {
+      const credential = await credentialFor(settings, cluster);
+      const progress = progressOn(speaks, settings.requestsPerSecond);
+      const reports = { signal: stop.signal, onRead: progress.read };
+      const ref = 'of' in credential ? credential.of : undefined;
+      return withAccount(
+        credential,
+        settings,
+        (reader) => imported(called, reader, { ref, progress, signal: stop.signal }),
+        reports,
       );
-    try {
-      return await imported(speaks, settings, folder, reader, stop.signal);
-    } finally {
-      await reader.close();
-    }
+    });
   } finally {
     process.off('SIGINT', onSignal);
   }
-}
+});
 
-function complain(speaks: Speaks, line: string, code: number): number {
-  speaks.err(`${line}\n`);
-  return code;
-}
-
-/** One line that is written over, for people only. */
-function progress({ err, isTerminal }: Speaks): (count: number) => void {
-  return (count) => {
-    if (isTerminal) err(`\rread ${count} answers`);
+/** What is told while it reads: how much there is to read, and for people a line that is written over. */
+function progressOn({ err, isTerminal }: Speaks, requestsPerSecond: number) {
+  let total = 0;
+  return {
+    listed: (accountId: string, lists: number, reads: number) => {
+      total = lists + reads;
+      const seconds = Math.ceil(reads / requestsPerSecond);
+      const pace = `about ${seconds} s at ${requestsPerSecond} requests/s`;
+      err(`reading ${accountId}: ${lists} lists, then ${reads} reads; ${pace}\n`);
+    },
+    read: (count: number) => {
+      if (isTerminal && total > 0) err(`\rread ${Math.min(count, total)} of ${total}`);
+    },
   };
 }
 
+interface Around {
+  readonly ref: FolderAccount['ref'];
+  readonly progress: ReturnType<typeof progressOn>;
+  readonly signal: AbortSignal;
+}
+
 async function imported(
-  speaks: Speaks,
-  settings: ImportSettings,
-  folder: string,
+  { settings, operands: [folder = ''], speaks }: Imported,
   reader: AccountReader,
-  signal: AbortSignal,
-): Promise<number> {
+  { ref, progress, signal }: Around,
+): Promise<number | Trouble> {
   const found = await readFolder(folder);
-  if ('problem' in found)
-    return complain(speaks, `apphosting import: ${folder}: ${found.problem}; nothing is written`, exitCodes.unknown);
-  speaks.err(`reading ${reader.accountId} at ${settings.requestsPerSecond} requests/s\n`);
-  const content = await readAccount(reader, { kinds: settings.kind, members: settings.member });
-  const everything = draftsOf(content, found.names);
+  if ('problem' in found) return { trouble: `${folder}: ${found.problem}; nothing is written` };
+  const { kind: kinds, member: members } = settings;
+  const content = await readAccount(reader, { kinds, members }, progress.listed);
+  if (speaks.isTerminal) speaks.err('\n');
+  const [silent] = nothingReadOf(reader);
+  if (silent !== undefined) return { trouble: `${silent.message}; nothing is written` };
+  const everything = draftsOf(content, found.names, settings.installation);
+  const byHand = new Set(settings.installation.map(({ id }) => id));
   const isWanted = ({ kind, id }: Draft) =>
     (settings.kind.length === 0 || (settings.kind as readonly string[]).includes(kind)) &&
-    (settings.id.length === 0 || settings.id.includes(id) || settings.member.includes(id));
+    (settings.id.length === 0 || settings.id.includes(id) || settings.member.includes(id) || byHand.has(id));
   const wanted = everything.drafts.filter(isWanted).map((draft) => (settings.observe ? asked(draft) : draft));
-  if (signal.aborted) return complain(speaks, 'apphosting import: stopped; nothing is written', exitCodes.unknown);
+  if (signal.aborted) return { trouble: 'stopped; nothing is written' };
   const proof = await proved(wanted, reader, settings);
-  if (speaks.isTerminal) speaks.err('\n');
-  const account = { accountId: reader.accountId, namespace: settings.namespace };
+  const account = { accountId: reader.accountId, namespace: settings.namespace, ref };
   const changes = changesOf(found, proof.drafts, account);
   const skipped = [
     ...content.gaps.map(({ what, why, message }): Skipped => ({ what, code: codes[why], reason: message })),
@@ -151,13 +160,8 @@ async function imported(
   if (settings.snapshot !== undefined && !settings.check && !signal.aborted)
     await writeFile(settings.snapshot, snapshotOf(reader));
   const report: Report = { folder: resolve(folder), changes, written, proof, skipped, isCheck: settings.check };
-  speaks.out(settings.output === 'json' ? asJson(report) : asText(report));
-  if (signal.aborted)
-    return complain(
-      speaks,
-      `apphosting import: stopped after ${written} of ${changes.length} files, each whole`,
-      exitCodes.unknown,
-    );
+  speaks.out(settings.output === 'json' ? reportAsJson(report) : asText(report));
+  if (signal.aborted) return { trouble: `stopped after ${written} of ${changes.length} files, each whole` };
   if (content.gaps.length > 0 || proof.problems.length > 0) return exitCodes.unknown;
   return settings.check && changes.length > 0 ? exitCodes.found : exitCodes.fine;
 }
@@ -193,9 +197,10 @@ const plurals: Readonly<Record<string, string>> = {
   MetricAlert: 'alerts',
   DisasterProtection: 'protections',
   MemberAccess: 'members',
+  SolutionInstallation: 'installations',
 };
 
-const unseen = 'installations, environment variables, and members that --member does not name';
+const unseen = 'environment variables; members and installations that --member and --installation do not name';
 
 function asText({ proof, skipped, changes, written, isCheck }: Report): string {
   const counts = Object.entries(plurals).flatMap(([kind, words]) => {
@@ -223,22 +228,8 @@ function asText({ proof, skipped, changes, written, isCheck }: Report): string {
   return `${columns(rows).join('\n')}\n`;
 }
 
-function asJson({ folder, proof, skipped, changes, written }: Report): string {
-  const resources = proof.drafts.map(({ kind, name, id, observed }) => ({
-    kind,
-    name,
-    id,
-    ...(observed && { observed }),
-  }));
+function reportAsJson({ folder, proof: { drafts, calls, problems }, skipped, changes, written }: Report): string {
+  const resources = drafts.map(({ kind, name, id, observed }) => ({ kind, name, id, ...(observed && { observed }) }));
   const files = changes.map(({ path, before }) => ({ path, isNew: before === undefined }));
-  const value = {
-    folder,
-    resources,
-    skipped,
-    unseen,
-    proof: { calls: proof.calls, problems: proof.problems },
-    files,
-    written,
-  };
-  return `${JSON.stringify(value, null, 2)}\n`;
+  return asJson({ folder, resources, skipped, unseen, proof: { calls, problems }, files, written });
 }

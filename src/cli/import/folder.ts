@@ -35,6 +35,7 @@ export async function readFolder(folder: string): Promise<FolderContent | { read
   const files = new Map<string, string>();
   const names = new Map<string, string>();
   const paths = new Map<string, string>();
+  const places = new Map<string, string>();
   let entries: readonly string[];
   try {
     entries = await readdir(folder, { recursive: true });
@@ -47,43 +48,50 @@ export async function readFolder(folder: string): Promise<FolderContent | { read
     files.set(path, text);
     for (const document of parseAllDocuments(text)) {
       const [error] = document.errors;
-      if (error !== undefined) return { problem: `${path}: ${error.message.split('\n')[0]}` };
+      if (error !== undefined)
+        return { problem: `${path}:${error.linePos?.[0].line ?? 1}: ${error.message.split('\n')[0] ?? ''}` };
       const value: unknown = document.toJS();
       if (!isRecord(value) || !isRecord(value['metadata']) || !isRecord(value['spec'])) continue;
-      const { name } = value['metadata'];
-      const id = idIn(value['kind'], value['spec']);
-      if (typeof name !== 'string' || id === undefined) continue;
-      names.set(id, name);
-      paths.set(`${String(value['kind'])}/${id}`, path);
+      const [kind, { name, namespace }, { externalId }] = [String(value['kind']), value['metadata'], value['spec']];
+      const key = JSON.stringify([kind, namespace, name]);
+      const first = places.get(key);
+      if (first !== undefined) return { problem: `${path}: ${kind}/${String(name)} stands in ${first} too` };
+      places.set(key, path);
+      if (typeof name !== 'string' || typeof externalId !== 'string') continue;
+      names.set(externalId, name);
+      paths.set(`${kind}/${externalId}`, path);
     }
   }
   return { files, names, paths };
 }
 
-/** Which object of the service a resource says that it is about. */
-function idIn(kind: unknown, spec: Readonly<Record<string, unknown>>): string | undefined {
-  const { externalId } = spec;
-  return typeof externalId === 'string' && typeof kind === 'string' ? externalId : undefined;
+/** Whose resources a folder has, and where they go. */
+export interface FolderAccount {
+  readonly accountId: string;
+  readonly namespace: string | undefined;
+  /** The resource of the account where the cluster has one already: then none is written. */
+  readonly ref: { readonly kind: string; readonly name: string } | undefined;
 }
 
 /** Computes the new contents of the folder. */
 export function changesOf(
   found: FolderContent,
   drafts: readonly Draft[],
-  account: { readonly accountId: string; readonly namespace: string | undefined },
+  account: FolderAccount,
 ): readonly FileChange[] {
   const changes = drafts.map((draft) => {
     const path = found.paths.get(`${draft.kind}/${draft.id}`) ?? `${draft.folder}/${draft.name}.yaml`;
     const before = found.files.get(path);
-    const after = before === undefined ? newText(draft, account.namespace) : mergedText(before, draft);
+    const after = before === undefined ? newText(draft, account) : mergedText(before, draft);
     return { path, before, after };
   });
   const secrets = drafts.flatMap((draft) => draft.secrets.map((one) => secretFile(one, draft, account.namespace)));
-  const fixed = [accountFile(account), credentialsFile(account), ...secrets].map(({ path, after }) => {
+  const accounts = account.ref === undefined ? [accountFile(account), credentialsFile(account)] : [];
+  const fixed = [...accounts, ...secrets].map(({ path, after }) => {
     const before = found.files.get(path);
     return { path, before, after: before ?? after };
   });
-  const resources = [fixed[0]?.path ?? '', ...changes.map(({ path }) => path)].toSorted();
+  const resources = [...accounts.slice(0, 1), ...changes].map(({ path }) => path).toSorted();
   const kustomization = found.files.get('kustomization.yaml');
   const all = [
     ...fixed,
@@ -123,13 +131,15 @@ function textOf(object: object, comment?: string): string {
   return document.toString({ lineWidth: 0 });
 }
 
-function newText({ kind, name, spec, observed }: Draft, namespace: string | undefined): string {
-  const object = {
-    apiVersion: `${group}/${version}`,
-    kind,
-    metadata: metadataOf(name, namespace),
-    spec: inSchemaOrder(kind, observed === undefined ? spec : { ...spec, lifecycle: observe(spec) }),
+function newText({ kind, name, spec, observed }: Draft, { namespace, ref }: FolderAccount): string {
+  const isDefault = ref === undefined || (ref.kind === 'HostingAccount' && ref.name === 'default');
+  const whole = {
+    ...spec,
+    ...(!isDefault && { accountRef: ref }),
+    ...(observed !== undefined && { lifecycle: observe(spec) }),
   };
+  const metadata = metadataOf(name, namespace);
+  const object = { apiVersion: `${group}/${version}`, kind, metadata, spec: inSchemaOrder(kind, whole) };
   return textOf(object, observed === undefined ? undefined : `Only observed [${observed.code}]: ${observed.reason}.`);
 }
 
@@ -194,13 +204,7 @@ function ordered(schema: Node, value: unknown): unknown {
 
 type NewFile = Pick<FileChange, 'path' | 'after'>;
 
-function accountFile({
-  accountId,
-  namespace,
-}: {
-  readonly accountId: string;
-  readonly namespace: string | undefined;
-}): NewFile {
+function accountFile({ accountId, namespace }: FolderAccount): NewFile {
   const object = {
     apiVersion: `${group}/${version}`,
     kind: 'HostingAccount',
@@ -213,7 +217,7 @@ function accountFile({
   };
 }
 
-function credentialsFile({ namespace }: { readonly namespace: string | undefined }): NewFile {
+function credentialsFile({ namespace }: FolderAccount): NewFile {
   const object = {
     apiVersion: 'v1',
     kind: 'Secret',

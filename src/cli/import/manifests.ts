@@ -2,11 +2,11 @@
 import type { Json } from '../../base/json.ts';
 import { Secret } from '../../base/secret.ts';
 import type { AppEnvironmentSpec } from '../../kinds/app-environment/schema.ts';
-import type { ContactPointSpec } from '../../kinds/contact-point/schema.ts';
 import type { DisasterProtectionSpec as ProtectionSpec } from '../../kinds/disaster-protection/schema.ts';
 import type { HostedAppSpec } from '../../kinds/hosted-app/schema.ts';
 import { thresholds, type MetricAlertSpec } from '../../kinds/metric-alert/schema.ts';
 import type { MemberAccessSpec } from '../../kinds/member-access/schema.ts';
+import type { SolutionInstallationSpec } from '../../kinds/solution-installation/schema.ts';
 import { namesOf } from './names.ts';
 import type { AccountContent } from './read-account.ts';
 
@@ -39,106 +39,71 @@ const aggregations = { Mean: 'mean', Max: 'max', Min: 'min', Last: 'last' } as c
 
 const mark = /\s*apphosting:[a-z2-7]{16}$/;
 
+/** An installation that a person names: the service shows none. */
+export interface NamedInstallation {
+  readonly id: string;
+  readonly solution: string;
+  readonly region: string;
+  readonly appName: string;
+}
+
 /** The resources of an account; `taken` are the names that a folder has for ids already. */
 export function draftsOf(
   content: AccountContent,
   taken: ReadonlyMap<string, string>,
+  installations: readonly NamedInstallation[] = [],
 ): { readonly drafts: readonly Draft[]; readonly skipped: readonly Skipped[] } {
   const { apps = [], environments = [], contactPoints = [], alerts = [], protections = [], members } = content;
-  const skipped: Skipped[] = [];
-  const appNames = namesOf(
-    apps.map(({ appId, name }) => ({ id: appId, name })),
-    taken,
-  );
-  const environmentNames = namesOf(
-    environments.map(({ appEnvId, appId, name, cliEnvName }) => {
-      return { id: appEnvId, name: cliEnvName ?? `${appNames.get(appId) ?? ''} ${name}` };
-    }),
-    taken,
-  );
-  const pointNames = namesOf(
-    contactPoints.map(({ contactPointId, name }) => ({ id: contactPointId, name })),
-    taken,
-  );
-  const alertNames = namesOf(
-    alerts.map(({ alertId, name }) => ({ id: alertId, name })),
-    taken,
-  );
-  const onEnvironment = (appEnvId: string) => {
-    const name = environmentNames.get(appEnvId);
-    return name === undefined ? { externalId: appEnvId } : { name };
-  };
   const drafts: Draft[] = [];
+  const skipped: Skipped[] = [];
+  const named = <Item>(items: readonly Item[], of: (item: Item) => { readonly id: string; readonly name: string }) =>
+    namesOf(items.map(of), taken);
+  const appNames = named(apps, ({ appId: id, name }) => ({ id, name }));
+  const environmentNames = named(environments, ({ appEnvId: id, appId, name, cliEnvName }) => {
+    return { id, name: cliEnvName ?? `${appNames.get(appId) ?? ''} ${name}` };
+  });
+  const pointNames = named(contactPoints, ({ contactPointId: id, name }) => ({ id, name }));
+  const alertNames = named(alerts, ({ alertId: id, name }) => ({ id, name }));
+  const memberNames = named(members, ({ membershipId: id }) => ({ id, name: id }));
+  const installationNames = named(installations, ({ id, appName: name }) => ({ id, name }));
+  const refIn = (names: ReadonlyMap<string, string>, id: string) => {
+    const name = names.get(id);
+    return name === undefined ? { externalId: id } : { name };
+  };
   for (const app of apps) {
     if (app.record === undefined) continue;
     const name = appNames.get(app.appId) ?? '';
+    const own = ['preset', 'port', 'builder', ...sourceFields.map((field) => `source.${field}`)];
     const spec = appSpec(app, app.record, name);
-    const own = ['preset', 'port', ...sourceFields.map((field) => `source.${field}`)];
-    drafts.push({ kind: 'HostedApp', name, id: app.appId, folder: 'apps', spec, own, secrets: [] });
+    drafts.push({ kind: 'HostedApp', folder: 'apps', id: app.appId, name, spec, own, secrets: [] });
   }
-  for (const { appEnvId, appId } of environments) {
-    const name = environmentNames.get(appEnvId) ?? '';
-    const app = apps.some((one) => one.appId === appId && one.record !== undefined) ? appNames.get(appId) : undefined;
-    const appRef = app === undefined ? { externalId: appId } : { name: app };
-    const spec = { appRef, externalId: appEnvId } satisfies AppEnvironmentSpec;
-    drafts.push({ kind: 'AppEnvironment', name, id: appEnvId, folder: 'environments', spec, own: [], secrets: [] });
+  const written = new Map(apps.flatMap(({ appId, record }) => (record ? [[appId, appNames.get(appId) ?? '']] : [])));
+  for (const { appEnvId: id, appId } of environments) {
+    const spec = { appRef: refIn(written, appId), externalId: id } satisfies AppEnvironmentSpec;
+    const name = environmentNames.get(id) ?? '';
+    drafts.push({ kind: 'AppEnvironment', folder: 'environments', id, name, spec, own: [], secrets: [] });
   }
   for (const point of contactPoints) drafts.push(contactPointDraft(point, pointNames.get(point.contactPointId) ?? ''));
   for (const alert of alerts) {
-    const name = alertNames.get(alert.alertId) ?? '';
-    const receivers = (alert.contactPointIds ?? []).map((id) => {
-      const point = pointNames.get(id);
-      return point === undefined ? { externalId: id } : { name: point };
-    });
-    const threshold = (thresholds as Readonly<Record<string, number>>)[alert.metric];
-    const description = alert.description?.replace(mark, '');
-    const spec = {
-      environmentRef: onEnvironment(alert.appEnvId ?? ''),
-      ...(alert.name !== name && { name: alert.name }),
-      ...(description !== undefined && description !== '' && { description }),
-      metric: alert.metric,
-      operator: wordOf(operators, alert.operator),
-      ...(alert.threshold !== threshold && { threshold: alert.threshold }),
-      ...(alert.duration !== '5m' && { duration: alert.duration }),
-      ...(alert.aggregation !== undefined &&
-        alert.aggregation !== 'mean' && { aggregation: wordOf(aggregations, alert.aggregation) }),
-      ...(alert.queryRange !== undefined && alert.queryRange !== '10m' && { queryRange: alert.queryRange }),
-      contactPointRefs: receivers,
-      ...(alert.enabled === false && { enabled: false }),
-      externalId: alert.alertId,
-    } satisfies Loose<MetricAlertSpec>;
-    if (receivers.length === 0) {
+    const { alertId: id, contactPointIds = [] } = alert;
+    if (contactPointIds.length === 0) {
       const reason = 'it tells no contact point, and a MetricAlert needs one';
-      skipped.push({ what: `alert ${alert.alertId}`, code: 'NotExpressible', reason });
+      skipped.push({ what: `alert ${id}`, code: 'NotExpressible', reason });
       continue;
     }
-    const own = [
-      'name',
-      'description',
-      'metric',
-      'operator',
-      'threshold',
-      'duration',
-      'aggregation',
-      'queryRange',
-      'contactPointRefs',
-      'enabled',
-    ];
-    const isTheirs = mark.test(alert.description ?? '');
+    const name = alertNames.get(id) ?? '';
+    const spec = {
+      environmentRef: refIn(environmentNames, alert.appEnvId ?? ''),
+      contactPointRefs: contactPointIds.map((point) => refIn(pointNames, point)),
+      ...alertSpec(alert, name),
+    };
     const theirs = {
       code: 'ManagedElsewhere',
       reason: 'its description carries the mark of an operator: a resource manages it',
     };
-    drafts.push({
-      kind: 'MetricAlert',
-      name,
-      id: alert.alertId,
-      folder: 'alerts',
-      spec,
-      own,
-      secrets: [],
-      ...(isTheirs && { observed: theirs }),
-    });
+    const observed = mark.test(alert.description ?? '') ? { observed: theirs } : {};
+    const own = ['contactPointRefs', ...alertFields];
+    drafts.push({ kind: 'MetricAlert', folder: 'alerts', id, name, spec, own, secrets: [], ...observed });
   }
   for (const protection of protections) {
     const { configurationId: id, sourceAppEnvId } = protection;
@@ -147,34 +112,81 @@ export function draftsOf(
       skipped.push({ what: `protection ${id}`, code: 'NotExpressible', reason });
       continue;
     }
-    const spec = { environmentRef: onEnvironment(sourceAppEnvId), ...protectionSpec(protection) };
+    const shown = protectionSpec(protection);
+    const spec = { environmentRef: refIn(environmentNames, sourceAppEnvId), ...shown };
     const name = taken.get(id) ?? environmentNames.get(sourceAppEnvId) ?? namesOf([{ id, name: id }]).get(id) ?? '';
-    const own = Object.keys(protectionSpec(protection));
-    drafts.push({ kind: 'DisasterProtection', name, id, folder: 'protections', spec, own, secrets: [] });
+    const own = Object.keys(shown);
+    drafts.push({ kind: 'DisasterProtection', folder: 'protections', id, name, spec, own, secrets: [] });
   }
-  const memberNames = namesOf(
-    members.map(({ membershipId }) => ({ id: membershipId, name: membershipId })),
-    taken,
-  );
-  for (const { membershipId, allowedAppEnvIds } of members) {
-    const isFull = allowedAppEnvIds.length === 0;
+  for (const { membershipId: id, allowedAppEnvIds } of members) {
+    const environmentRefs = allowedAppEnvIds.map((appEnvId) => refIn(environmentNames, appEnvId));
+    const access = environmentRefs.length === 0 ? 'Full' : 'Restricted';
     const spec = {
-      externalId: membershipId,
-      access: isFull ? 'Full' : 'Restricted',
-      ...(!isFull && { environmentRefs: allowedAppEnvIds.map((id) => onEnvironment(id)) }),
+      externalId: id,
+      access,
+      ...(access === 'Restricted' && { environmentRefs }),
     } satisfies MemberAccessSpec;
-    const name = memberNames.get(membershipId) ?? '';
+    const own = ['access', 'environmentRefs'];
     drafts.push({
       kind: 'MemberAccess',
-      name,
-      id: membershipId,
       folder: 'members',
+      id,
+      name: memberNames.get(id) ?? '',
       spec,
-      own: ['access', 'environmentRefs'],
+      own,
       secrets: [],
     });
   }
+  for (const { id, ...told } of installations) {
+    const spec = { ...told, externalId: id } satisfies SolutionInstallationSpec;
+    const name = installationNames.get(id) ?? '';
+    const observed = {
+      code: 'SentAnew',
+      reason: 'the service shows no installation, so that taking it up sends POST /solutions once more',
+    };
+    drafts.push({
+      kind: 'SolutionInstallation',
+      folder: 'installations',
+      id,
+      name,
+      spec,
+      own: [],
+      secrets: [],
+      observed,
+    });
+  }
   return { drafts, skipped };
+}
+
+type AlertContent = NonNullable<AccountContent['alerts']>[number];
+
+const alertFields = [
+  'name',
+  'description',
+  'metric',
+  'operator',
+  'threshold',
+  'duration',
+  'aggregation',
+  'queryRange',
+  'enabled',
+];
+
+function alertSpec(alert: AlertContent, name: string) {
+  const description = alert.description?.replace(mark, '');
+  const { metric, operator, threshold, duration, aggregation = 'mean', queryRange = '10m' } = alert;
+  return {
+    ...(alert.name !== name && { name: alert.name }),
+    ...(description !== undefined && description !== '' && { description }),
+    metric,
+    operator: wordOf(operators, operator),
+    ...(threshold !== (thresholds as Readonly<Record<string, number>>)[metric] && { threshold }),
+    ...(duration !== '5m' && { duration }),
+    ...(aggregation !== 'mean' && { aggregation: wordOf(aggregations, aggregation) }),
+    ...(queryRange !== '10m' && { queryRange }),
+    ...(alert.enabled === false && { enabled: false }),
+    externalId: alert.alertId,
+  } satisfies Partial<Loose<MetricAlertSpec>>;
 }
 
 /** The word of the spec for one of the service; a word that nobody knows stays, and the definitions refuse it. */
@@ -230,77 +242,59 @@ function sourceOf(app: AppContent, record: NonNullable<AppContent['record']>): H
 
 type PointContent = NonNullable<AccountContent['contactPoints']>[number];
 
+/** What a contact point's settings are written from: what is open, and a reference to its Secret for what is not. */
+interface PointSettings {
+  readonly config: PointContent['config'];
+  readonly open: <Name extends string>(field: Name) => { readonly [K in Name]?: string };
+  readonly secret: (field: string, what: string) => object;
+}
+
+const settingsByType: Readonly<Record<string, (given: PointSettings) => object>> = {
+  email: ({ config }) => {
+    const listed = config?.['addresses'];
+    const addresses = Array.isArray(listed) ? listed.flatMap((one) => openText(one) ?? []) : [];
+    return { email: { addresses: addresses.length > 0 ? addresses : ['fill-in@example.com'] } };
+  },
+  webhook: ({ config, open, secret }) => {
+    const password = config?.['password'];
+    return {
+      webhook: {
+        url: secret('url', 'the URL that is called'),
+        ...open('httpMethod'),
+        ...userOf(config),
+        ...(password !== undefined && password !== null && { password: secret('password', 'the password') }),
+      },
+    };
+  },
+  chat_webhook_a: ({ open, secret }) => ({
+    chatA: { webhookUrl: secret('webhookUrl', 'the incoming webhook'), ...open('channel'), ...open('mentionUsers') },
+  }),
+  chat_webhook_b: ({ secret }) => ({ chatB: { webhookUrl: secret('webhookUrl', 'the workflow webhook') } }),
+  chat_webhook_c: ({ secret }) => ({ chatC: { webhookUrl: secret('webhookUrl', 'the incoming webhook') } }),
+  incident_service: ({ open, secret }) => ({
+    incident: { integrationKey: secret('integrationKey', 'the integration key'), ...open('severity') },
+  }),
+};
+
 function contactPointDraft({ contactPointId: id, name: shown, type, config }: PointContent, name: string): Draft {
   const secretName = `contact-point-${name}`;
-  const key = (field: string) => ({ valueFrom: { secretKeyRef: { name: secretName, key: field } } });
-  const open = (field: string) => openText(config?.[field]);
   const needed: Record<string, string> = {};
-  const secret = (field: string, what: string) => {
-    needed[field] = what;
-    return key(field);
-  };
-  const optional = <Name extends string>(field: Name) => {
-    const value = open(field);
-    return value === undefined ? {} : ({ [field]: value } as { readonly [K in Name]: string });
-  };
-  const common = { ...(shown !== name && { name: shown }), externalId: id };
-  const settings = (): ContactPointSpec | undefined => {
-    switch (type) {
-      case 'email': {
-        const addresses = Array.isArray(config?.['addresses'])
-          ? config['addresses'].flatMap((one) => openText(one) ?? [])
-          : [];
-        return { ...common, email: { addresses: addresses.length > 0 ? addresses : ['fill-in@example.com'] } };
-      }
-      case 'webhook':
-        return {
-          ...common,
-          webhook: {
-            url: secret('url', 'the URL that is called'),
-            ...optional('httpMethod'),
-            ...userOf(config),
-            ...(config?.['password'] !== undefined &&
-              config['password'] !== null && { password: secret('password', 'the password') }),
-          },
-        };
-      case 'chat_webhook_a':
-        return {
-          ...common,
-          chatA: {
-            webhookUrl: secret('webhookUrl', 'the incoming webhook'),
-            ...optional('channel'),
-            ...optional('mentionUsers'),
-          },
-        };
-      case 'chat_webhook_b':
-        return { ...common, chatB: { webhookUrl: secret('webhookUrl', 'the workflow webhook') } };
-      case 'chat_webhook_c':
-        return { ...common, chatC: { webhookUrl: secret('webhookUrl', 'the incoming webhook') } };
-      case 'incident_service':
-        return {
-          ...common,
-          incident: { integrationKey: secret('integrationKey', 'the integration key'), ...optional('severity') },
-        };
-      default:
-        return undefined;
-    }
-  };
-  const spec = settings() ?? { ...common, type };
+  const settings = settingsByType[type]?.({
+    config,
+    open: (field) => {
+      const value = openText(config?.[field]);
+      return value === undefined ? {} : ({ [field]: value } as { readonly [K in typeof field]: string });
+    },
+    secret: (field, what) => {
+      needed[field] = what;
+      return { valueFrom: { secretKeyRef: { name: secretName, key: field } } };
+    },
+  });
+  const spec = { ...(shown !== name && { name: shown }), externalId: id, ...(settings ?? { type }) };
   const secrets = Object.keys(needed).length === 0 ? [] : [{ name: secretName, keys: needed }];
-  const unreadable = {
-    code: 'NeedsSecret',
-    reason: `settings not readable; fill them in${secrets.length > 0 ? `, and secrets/${secretName}.yaml` : ''}`,
-  };
-  return {
-    kind: 'ContactPoint',
-    name,
-    id,
-    folder: 'contact-points',
-    spec,
-    own: ['name'],
-    secrets,
-    ...(config === undefined && { observed: unreadable }),
-  };
+  const reason = `settings not readable; fill them in${secrets.length > 0 ? `, and secrets/${secretName}.yaml` : ''}`;
+  const observed = config === undefined ? { observed: { code: 'NeedsSecret', reason } } : {};
+  return { kind: 'ContactPoint', folder: 'contact-points', id, name, spec, own: ['name'], secrets, ...observed };
 }
 
 /** A user name may be shown; it arrives wrapped because every unknown setting is. */
@@ -335,12 +329,12 @@ function protectionSpec({
   return {
     ...(settings?.destinationRegion !== undefined && { destinationRegion: settings.destinationRegion }),
     ...(settings?.mode !== undefined && {
-      mode: settings.mode.toLowerCase() === 'warm' ? ('Warm' as const) : ('Cold' as const),
+      protectionMode: settings.mode.toLowerCase() === 'warm' ? ('Warm' as const) : ('Cold' as const),
     }),
     ...(storage === null && { storage: { source: 'Platform' as const } }),
     ...(typeof storage === 'string' && { storage: { source: 'Credential' as const, credentialId: storage } }),
     ...stated(given),
-    ...(settings?.sameRegionAcknowledged === true && { sameRegion: 'Acknowledged' as const }),
+    ...(settings?.sameRegionAcknowledged === true && { acknowledgements: ['SameRegion' as const] }),
     ...(names?.envName !== undefined && {
       target: {
         environmentName: names.envName,

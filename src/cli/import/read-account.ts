@@ -48,7 +48,11 @@ export interface Wanted {
 }
 
 /** Reads an account. */
-export async function readAccount(reader: AccountReader, wanted: Wanted): Promise<AccountContent> {
+export async function readAccount(
+  reader: Pick<AccountReader, 'accountId' | 'read'>,
+  wanted: Wanted,
+  onListed: (accountId: string, lists: number, reads: number) => void = () => undefined,
+): Promise<AccountContent> {
   const { accountId } = reader;
   const gaps: Gap[] = [];
   const list = async <Item>(read: Read<Item>, what: string): Promise<readonly Item[] | undefined> => {
@@ -64,6 +68,14 @@ export async function readAccount(reader: AccountReader, wanted: Wanted): Promis
     list(contactPointsOf(accountId), 'the list of contact points'),
     isWanted('DisasterProtection') ? list(drConfigurationsOf(accountId), 'the list of protections') : [],
   ]);
+  const reads = [
+    isWanted('HostedApp') ? apps : [],
+    isWanted('MetricAlert') ? environments : [],
+    isWanted('ContactPoint') ? contactPoints : [],
+    wanted.members,
+  ];
+  const count = reads.reduce((sum, one = []) => sum + one.length, 0);
+  onListed(accountId, isWanted('DisasterProtection') ? 4 : 3, count);
   const records = await Promise.all(
     (isWanted('HostedApp') ? (apps ?? []) : []).map(async (app) => {
       const [record] = (await list(appOf(app.appId), `app ${app.appId}`)) ?? [];
@@ -91,7 +103,7 @@ export async function readAccount(reader: AccountReader, wanted: Wanted): Promis
 
 /** The settings that the token may read; after the first refusal no more are asked for. Secrets stay wrapped. */
 async function settingsOf(
-  reader: AccountReader,
+  reader: Pick<AccountReader, 'read'>,
   points: readonly ContactPointItem[],
 ): Promise<ReadonlyMap<string, ContactPointWithSecrets['config']>> {
   const settings = new Map<string, ContactPointWithSecrets['config']>();
@@ -105,7 +117,7 @@ async function settingsOf(
 
 /** All items of a read, every page of it; or why there are none. */
 export async function readWhole<Item>(
-  reader: AccountReader,
+  reader: Pick<AccountReader, 'read'>,
   read: Read<Item>,
 ): Promise<{ readonly items: readonly Item[] } | Omit<Gap, 'what'>> {
   const items = new Map<string, Item>();

@@ -6,6 +6,7 @@ import type { Documents } from '../documents/load.ts';
 import type { Finding, Plan, PlanRow } from './model.ts';
 import { rehearse, type Played } from './rehearsal.ts';
 import { rowsOf, stalledOf, type Known } from './rows.ts';
+import { withoutEndpoint } from './service-in-memory.ts';
 import {
   keyOfActor,
   mergedValues,
@@ -69,6 +70,8 @@ export async function makePlan(input: PlanInput): Promise<Plan> {
     whyDeleted: `in --base, not in ${input.from}`,
     appName: (appId) => appNameIn(input.readers, appId),
   };
+  const silent = input.readers.flatMap(nothingReadOf);
+  if (silent.length > 0) return planOf(input, [], [], [...findings, ...silent]);
   const failures = played.failures.map(({ message }): Finding => ({ code: 'ReadFailed', incomplete: true, message }));
   const isListed = (row: { readonly kind?: string | undefined; readonly name?: string | undefined }) =>
     input.only.length === 0 || input.only.includes(`${row.kind}/${row.name}`);
@@ -81,6 +84,15 @@ export async function makePlan(input: PlanInput): Promise<Plan> {
   ];
   const notes = [...cast.notes, ...boundByName(played, known)];
   return planOf(input, rows.filter(isListed), drift.filter(isListed), told, notes);
+}
+
+/** An account of which no read was answered: then nothing can be said of its resources. */
+export function nothingReadOf(reader: AccountReader): readonly Finding[] {
+  const readings = reader.readings().map(([, reading]) => reading);
+  const [first] = readings;
+  if (first?.is !== 'failed' || readings.some(({ is }) => is === 'answered')) return [];
+  const message = `account ${reader.accountId} at ${reader.endpoint} cannot be read: ${withoutEndpoint(first.message)}`;
+  return [{ code: 'ReadFailed', incomplete: true, message }];
 }
 
 const notQuiet: Finding = {

@@ -7,7 +7,7 @@
  */
 import { OperatorKey } from '../../engine/objects/fingerprint.ts';
 import { group, keyOf, version } from '../../engine/objects/names.ts';
-import type { Hosting, KubeObject, Log, Metrics, Outcome, Request, Service } from '../../engine/ports.ts';
+import type { Hosting, KubeObject, Outcome, Request, Service } from '../../engine/ports.ts';
 import type { AnyKind } from '../../engine/kind/contract/define.ts';
 import { openHosting } from '../../hosting/open.ts';
 import { kinds } from '../../kinds/index.ts';
@@ -18,6 +18,7 @@ import type { AccountReader, AccountReading } from '../account/reader.ts';
 import { MemoryCluster } from '../in-memory/cluster.ts';
 import { KubeInMemory } from '../in-memory/kube.ts';
 import { SeededEntropy, settle, VirtualClock } from '../in-memory/virtual-clock.ts';
+import { silent, unmeasured } from '../machine.ts';
 import { createOperator, resourceOf, type Operator } from '../operator/operator.ts';
 import type { Actor, Scene } from './scene.ts';
 import { materialsOf } from './materials.ts';
@@ -66,10 +67,7 @@ const patienceMs = 420_000;
 const longestMs = 6 * 3_600_000;
 const tokenPrefix = 'the-credential-of-a-plan-for-';
 
-const silent: Log = { debug: () => undefined, info: () => undefined, warn: () => undefined, error: () => undefined };
-const unmeasured: Metrics = { count: () => undefined, gauge: () => undefined, observe: () => undefined };
-
-/** Runs the rehearsal. */
+/** Plays it. */
 export async function rehearse(play: Play): Promise<Played> {
   const stage = new Stage(play.readers);
   await stage.start();

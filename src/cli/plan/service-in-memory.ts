@@ -135,8 +135,8 @@ export class ServiceInMemory {
     const statuses = { forbidden: 403, unauthorized: 401, refused: 400 } as const;
     const { why, message } = reading;
     if (why === 'forbidden' || why === 'unauthorized' || why === 'refused')
-      return responseOf({ status: statuses[why], body: { message } });
-    return { failed: 'connection', message };
+      return responseOf({ status: statuses[why], body: {} });
+    return { failed: 'connection', message: withoutEndpoint(message) };
   }
 
   async #ask(path: string, query: Query): Promise<AccountReading> {
@@ -367,6 +367,11 @@ export class ServiceInMemory {
       phase: 'queued',
     });
   }
+}
+
+/** Why a read failed, without what was read. */
+export function withoutEndpoint(message: string): string {
+  return message.replace(/^[A-Z]+ \/\S*: /, '');
 }
 
 const gone: Answer = { status: 404, body: { message: 'not found' } };

@@ -1,7 +1,8 @@
 /** Every command for people, as its documents and its completion know it. */
 import type { CommandLine, Flags } from '../../config.ts';
-import { activateCommand, pointsCommand } from '../../config.ts';
 import { kinds } from '../../kinds/index.ts';
+import { activateCommand } from '../activate.ts';
+import { pointsCommand } from '../points.ts';
 import { steeringCommand, ways, type Steering } from '../day-two/steer.ts';
 import { catalogCommand, inventoryCommand } from '../day-two/inventory.ts';
 import { doctorCommand } from '../doctor/doctor.ts';
@@ -30,13 +31,15 @@ const ofOurs = kinds.map(({ plural }) => `${plural}.apphosting.dev`);
 const reads: ClusterPermission = { verbs: ['list'], resources: ofOurs };
 const serviceReads = 'svc:read. The Secrets Access role is needed by nothing.';
 
+const asAccount: ClusterPermission = {
+  verbs: ['get'],
+  resources: ['hostingaccounts.apphosting.dev', 'clusterhostingaccounts.apphosting.dev', 'secrets'],
+  when: 'to read as an account of the cluster does, without the flags of a service',
+};
+
 const ofProtections: readonly ClusterPermission[] = [
   { verbs: ['get'], resources: ['disasterprotections.apphosting.dev'] },
-  {
-    verbs: ['get'],
-    resources: ['hostingaccounts.apphosting.dev', 'clusterhostingaccounts.apphosting.dev', 'secrets'],
-    when: 'to ask the service as the account of the protection does, without the flags of an account',
-  },
+  asAccount,
 ];
 
 /** All of them, in the order of the help. */
@@ -55,7 +58,7 @@ export const commandReferences: readonly CommandReference[] = [
   },
   {
     command: importCommand,
-    cluster: [],
+    cluster: [asAccount],
     service:
       'svc:read. With the Secrets Access role the open settings of contact points are read too; their secrets are never kept.',
   },
@@ -70,13 +73,23 @@ export const commandReferences: readonly CommandReference[] = [
         resources: ['leases.coordination.k8s.io'],
         when: 'in the namespace of the operator, without --pre',
       },
-      { verbs: ['get'], resources: ['secrets'], when: 'in the namespace of the operator, without --pre' },
+      {
+        verbs: ['get'],
+        resources: ['secrets'],
+        when: 'in the namespaces of the operator and of accounts, without --pre; of those only the host is looked at',
+      },
+      { verbs: ['get'], resources: ['serviceaccounts'], when: 'in the namespace of the operator, without --pre' },
+      { verbs: ['create'], resources: ['subjectaccessreviews.authorization.k8s.io'], when: 'without --pre' },
       { ...reads, when: 'without --pre' },
     ],
     service: 'none',
   },
-  { command: inventoryCommand, cluster: [{ ...reads, when: 'with --context or --kubeconfig' }], service: serviceReads },
-  { command: catalogCommand, cluster: [], service: serviceReads },
+  {
+    command: inventoryCommand,
+    cluster: [{ ...reads, when: 'with --context or --kubeconfig' }, asAccount],
+    service: serviceReads,
+  },
+  { command: catalogCommand, cluster: [asAccount], service: serviceReads },
   ...(Object.keys(ways) as Steering[]).map((name): CommandReference => {
     const kind = ways[name].kind;
     const resources = kind === undefined ? ofOurs : ofOurs.filter((one) => one.startsWith(`${kind.toLowerCase()}s.`));
@@ -89,11 +102,6 @@ export const commandReferences: readonly CommandReference[] = [
   { command: pointsCommand, cluster: ofProtections, service: 'svc:read' },
   { command: activateCommand, cluster: ofProtections, service: 'svc:read' },
 ];
-
-/** The word that a command is called by. */
-export function wordOf({ command }: CommandReference): string {
-  return command.name.split(' ')[0] ?? '';
-}
 
 /** The permissions of a command as a table of Markdown. */
 export function permissionsOf({ cluster, service }: CommandReference): string {

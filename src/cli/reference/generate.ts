@@ -1,14 +1,14 @@
 /** Writes what the pages of the commands take from the commands themselves: help, permissions, the schema of a plan. */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { helpOf } from '../../config.ts';
+import { helpOf, wordOf } from '../../config.ts';
 import { planSchema } from '../plan/model.ts';
-import { commandReferences, permissionsOf, wordOf } from './commands.ts';
+import { commandReferences, permissionsOf } from './commands.ts';
 
 /** The files of the commands as they must be, by path; `read` gives a page as it is. */
 export function referencePages(read: (path: string) => string): ReadonlyMap<string, string> {
   const pages = commandReferences.map((reference): [string, string] => {
-    const path = `docs/cli/${wordOf(reference)}.md`;
+    const path = `docs/cli/${wordOf(reference.command)}.md`;
     const help = `\`\`\`text\n${helpOf(reference.command).trimEnd()}\n\`\`\``;
     const page = between(read(path), 'help', help);
     return [path, between(page, 'permissions', permissionsOf(reference))];

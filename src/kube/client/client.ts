@@ -1,6 +1,7 @@
 import { isRecord } from '../../base/json.ts';
 import type { Clock } from '../../base/clock.ts';
 import {
+  type ClusterAction,
   type KubeApi,
   type KubeObject,
   type Page,
@@ -111,6 +112,20 @@ export class KubeClient implements KubeApi {
     const what = `creating ${titleOf(resource, namespace, nameIn(object))}`;
     const path = collectionPath(resource, namespace);
     return objectIn(await this.#transport.send({ method: 'POST', path, body: object, what }), what);
+  }
+
+  async isAllowed(
+    who: { readonly user: string; readonly groups: readonly string[] },
+    { verb, group, resource: whole, namespace }: ClusterAction,
+  ): Promise<boolean> {
+    const [resource, subresource] = whole.split('/');
+    const resourceAttributes = { verb, group, resource, subresource, namespace };
+    const kind = 'SubjectAccessReview';
+    const body = { apiVersion: 'authorization.k8s.io/v1', kind, spec: { ...who, resourceAttributes } };
+    const path = '/apis/authorization.k8s.io/v1/subjectaccessreviews';
+    const what = `creating a ${kind}`;
+    const answer = bodyOf(await this.#transport.send({ method: 'POST', path, body, what }), what);
+    return isRecord(answer) && isRecord(answer['status']) && answer['status']['allowed'] === true;
   }
 
   async replace(resource: Resource, namespace: string | undefined, name: string, object: unknown): Promise<KubeObject> {

@@ -70,8 +70,8 @@ interface Source extends KubeConfiguration {
   expiresAt(): number | undefined;
 }
 
-/** A configuration whose exec plugin or identity provider is asked again before its credential expires. */
-export function withPlugin(configuration: KubeConfiguration, clock: Clock): Source {
+/** A configuration whose exec plugin has a deadline, and is run again before its credential expires. */
+function withPlugin(configuration: KubeConfiguration, clock: Clock): Source {
   const { config, user } = configuration;
   const plugin = new ExecPlugin(clock);
   const provider = new IdentityProvider();

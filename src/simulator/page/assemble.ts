@@ -4,6 +4,7 @@
  * must therefore differ from each other.
  */
 import { readFileSync } from 'node:fs';
+import { getAsset, isSea } from 'node:sea';
 
 const folder = new URL('./', import.meta.url);
 const read = (path: string | URL) => readFileSync(new URL(path, folder), 'utf8');
@@ -11,8 +12,12 @@ const read = (path: string | URL) => readFileSync(new URL(path, folder), 'utf8')
 const importing = /^import [^;]*? from '([^']+)';\n/gmu;
 const exporting = /^export (?=async |function |const |let |class )/gmu;
 
+/** What the page is called in a program that has no files beside it. */
+export const pageAsset = 'page.html';
+
 /** The whole page, ready to be served. */
 export function assemblePage(): string {
+  if (isSea()) return getAsset(pageAsset, 'utf8');
   return read('page.html')
     .replace('<style></style>', () => `<style>\n${styles()}</style>`)
     .replace('<script></script>', () => `<script>\n'use strict';\n${scripts().join('\n')}</script>`);

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { steer, type Steering, type Waiting } from '../../../src/cli/day-two/steer.ts';
+import { steering, type Steering, type Waiting } from '../../../src/cli/day-two/steer.ts';
 import { InProcess } from '../../support/in-process.ts';
 import { clusterOf } from '../support/in-memory.ts';
 import { ran } from '../support/spoken.ts';
@@ -21,7 +21,7 @@ function waitingIn(world: InProcess): Waiting {
 }
 
 function run(world: InProcess, name: Steering, ...args: readonly string[]) {
-  return ran((given, speaks) => steer(name, given, speaks, clusterOf(world), waitingIn(world)), args);
+  return ran((given, speaks) => steering(name)(given, speaks, clusterOf(world), waitingIn(world)), args);
 }
 
 const sent = (world: InProcess) => world.sent.map(({ method, path }) => `${method} ${path.replace(/.*v1/, '')}`);

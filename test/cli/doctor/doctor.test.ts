@@ -5,6 +5,7 @@ import { doctor } from '../../../src/cli/doctor/doctor.ts';
 import { manifest } from '../../../src/crd/manifest.ts';
 import { identities } from '../../../src/kinds/identities.ts';
 import { leaseResource } from '../../../src/kube/lease/lease-spec.ts';
+import type { ClusterAction } from '../../../src/engine/ports.ts';
 import { InProcess } from '../../support/in-process.ts';
 import { folderOf } from '../support/folder.ts';
 import { clusterOf } from '../support/in-memory.ts';
@@ -16,6 +17,7 @@ const definitions = {
   plural: 'customresourcedefinitions',
   namespaced: false,
 };
+const serviceAccounts = { group: '', version: 'v1', plural: 'serviceaccounts', namespaced: true };
 let world: InProcess;
 
 /** A cluster in which the operator is installed and leads, with one account. */
@@ -29,6 +31,12 @@ beforeEach(async () => {
     kind: 'Lease',
     metadata,
     spec,
+  });
+  const account = { name: 'apphosting-operator', namespace: 'apphosting-system' };
+  world.cluster.create(serviceAccounts, 'apphosting-system', {
+    apiVersion: 'v1',
+    kind: 'ServiceAccount',
+    metadata: account,
   });
   world.secret('apphosting-operator-key', { key: 'made up for this test' }, 'apphosting-system');
   await world.start();
@@ -81,6 +89,47 @@ describe('doctor', () => {
     expect(out).toMatch(/^unknown +Lease +\S+ +may not get leases.coordination.k8s.io in namespace apphosting-system/m);
     expect(out).toMatch(/^ok +OperatorKey/m);
     expect(code).toBe(1);
+  });
+
+  it('names what the service account of the operator may not do', async () => {
+    const cluster = clusterOf(world);
+    const asked: string[] = [];
+    const api = Object.assign(cluster.api, {
+      isAllowed: ({ user }: { readonly user: string }, { verb, resource }: ClusterAction) => {
+        asked.push(user);
+        return Promise.resolve(verb !== 'watch' || resource !== 'contactpoints');
+      },
+    });
+
+    const { code, out } = await ran((given, speaks) => doctor(given, speaks, { ...cluster, api }), []);
+
+    expect(out).toMatch(/^error +Rights +\S+ +it may not watch contactpoints.apphosting.dev. Apply the roles/m);
+    expect(new Set(asked)).toEqual(new Set(['system:serviceaccount:apphosting-system:apphosting-operator']));
+    expect(code).toBe(2);
+  });
+
+  it('says of an account that its Secret names another host, and how much of the budget reads take', async () => {
+    const { out: before } = await run();
+    world.secret('hosting-credentials', { baseUrl: 'https://elsewhere.example.com', token: 'made-up' });
+
+    const { code, out } = await run();
+
+    expect(before).toMatch(/^ok +Budget +HostingAccount\/team\/default +reads are expected to take \d+ % of/m);
+    expect(out).toMatch(
+      /^error +Endpoint +\S+ +pinned to \S+, and Secret team\/hosting-credentials names elsewhere.example.com/m,
+    );
+    expect(code).toBe(2);
+  });
+
+  it('says that a watch is silent where nobody looked at what was asked for', async () => {
+    world.apply('ContactPoint', 'mail', { email: { addresses: ['a@example.com'] } });
+    await world.run(100_000);
+    const asked = { 'apphosting.dev/reconcile-at': '2026-01-01T00:00:00Z' };
+    world.apply('ContactPoint', 'mail', { email: { addresses: ['a@example.com'] } }, asked);
+
+    const { out } = await run();
+
+    expect(out).toMatch(/^warning +SilentWatch +ContactPoint\/team\/mail +asked \d+d ago to be looked at/m);
   });
 
   it('ends with 2 for warnings where that is asked for, and leaves out what is skipped', async () => {

@@ -1,14 +1,18 @@
-import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 import { importAccount } from '../../../src/cli/import/command.ts';
 import { plan } from '../../../src/cli/plan/command.ts';
-import { InProcess } from '../../support/in-process.ts';
+import { resourceOf } from '../../../src/cli/operator/operator.ts';
+import { clusterHostingAccount } from '../../../src/kinds/hosting-account/cluster-hosting-account.ts';
+import { InProcess, namespace } from '../../support/in-process.ts';
+import { clusterOf } from '../support/in-memory.ts';
 import { folderOf } from '../support/folder.ts';
 import { serviceAtSocket, type ServiceAtSocket } from '../support/service.ts';
 import { ran } from '../support/spoken.ts';
 
+const point = 'kind: ContactPoint\nmetadata: {name: x}\nspec: {}\n';
 const secretUrl = 'https://hooks.example.com/s3cr3t-part';
 
 interface Poster {
@@ -199,25 +203,98 @@ describe('an import', () => {
     expect(planned.code).toBe(1);
   });
 
-  it('writes nothing of a kind whose list may not be read, and ends with 1', async () => {
-    const service = await serviceAtSocket('demo-foreign');
+  it.each([
+    ['may not be read', { status: 403 }, 'the service answered 403  [Forbidden]'],
+    ['stops half-way', { truncate: 40 }, 'the connection was closed  [Unreachable]'],
+  ])('writes nothing of a kind whose list %s, and ends with 1', async (_because, effect, why) => {
+    const service = await serviceAtSocket();
+    await service.disturb('/apps', effect);
 
     const { code, out, folder } = await imported(service);
 
     expect(code).toBe(1);
-    expect(out).toMatch(/skipped +the list of apps: .*\[Forbidden\]/);
+    expect(out).toContain(`the list of apps: GET /apps: ${why}`);
     expect([...filesIn(folder).keys()].filter((name) => name.startsWith('apps/'))).toEqual([]);
   });
 
-  it('does not touch a folder with a file that it cannot read', async () => {
+  it.each([
+    ['may not be read with this token', 'demo-foreign', '', 'the service answered 403'],
+    ['is down', 'demo-readonly', 'http://127.0.0.1:59999', 'the connection was refused'],
+  ])('writes nothing at all where the whole account %s', async (_because, token, url, why) => {
+    const service = await serviceAtSocket(token);
+    const flags = service.flags.map((flag) => (flag === service.url && url !== '' ? url : flag));
+    const folder = folderOf({});
+
+    const { code, out, err } = await ran(importAccount, [folder, ...flags]);
+
+    expect({ code, out }).toEqual({ code: 1, out: '' });
+    expect(err).toMatch(
+      new RegExp(`account acc_demo at 127.0.0.1:\\d+ cannot be read: ${why}.*; nothing is written\n$`, 'u'),
+    );
+    expect(filesIn(folder)).toEqual(new Map());
+  });
+
+  it('is whole where the service asks for a pause in the middle', async () => {
     const service = await serviceAtSocket();
-    const folder = folderOf({ 'apps/broken.yaml': 'a: [\n' });
-    mkdirSync(join(folder, 'empty'));
+    await service.disturb('/app-env/alerts', { status: 429, headers: { 'retry-after': '0' } }, 2);
+
+    const { code, out } = await imported(service);
+
+    expect(out).toContain('plan of this folder: 0 calls');
+    expect(code).toBe(0);
+  });
+
+  it('says how much there is to read, and how long that takes', async () => {
+    const { err } = await imported(await serviceAtSocket());
+
+    expect(err).toContain('reading acc_demo: 4 lists, then 9 reads; about 1 s at 1000 requests/s');
+  });
+
+  it('writes an installation that is named by hand, only observed, and refers to an account that the cluster has', async () => {
+    const world = new InProcess({ world: 'demo' });
+    const service = await serviceAtSocket();
+    const folder = folderOf({});
+    world.secret('shared', { baseUrl: service.url, token: 'demo-readonly' });
+    world.cluster.create(resourceOf(clusterHostingAccount), undefined, {
+      apiVersion: 'apphosting.dev/v1alpha1',
+      kind: 'ClusterHostingAccount',
+      metadata: { name: 'all' },
+      spec: { externalId: 'acc_demo', credentialsRef: { name: 'shared' } },
+    });
+    const account = ['--account', 'ClusterHostingAccount/all', '--operator-namespace', namespace];
+    const named = ['--installation', 'inst_1=queue-worker/eu-west/jobs', '--allow-insecure-loopback'];
+
+    const result = await ran(
+      (args, speaks) => importAccount(args, speaks, clusterOf(world)),
+      [folder, ...account, ...named],
+    );
+
+    expect(result.out).toContain('SolutionInstallation/jobs');
+    expect(result).toMatchObject({ code: 0 });
+    const files = filesIn(folder);
+    expect(parse(files.get('installations/jobs.yaml') ?? '')).toMatchObject({
+      spec: {
+        solution: 'queue-worker',
+        externalId: 'inst_1',
+        lifecycle: { managementPolicy: 'Observe' },
+        accountRef: { kind: 'ClusterHostingAccount', name: 'all' },
+      },
+    });
+    expect([...files.keys()]).not.toContain('account.yaml');
+  });
+
+  it.each([
+    ['a file that it cannot read', { 'apps/broken.yaml': 'a: [\n' }, 'apps/broken.yaml:2: '],
+    ['a tab', { 'a.yaml': 'kind: A\nspec:\n\tb: 1\n' }, 'a.yaml:3: Tabs are not allowed'],
+    ['two documents of one name', { 'a.yaml': point, 'b.yaml': point }, 'b.yaml: ContactPoint/x stands in a.yaml too'],
+  ])('does not touch a folder with %s', async (_because, files, line) => {
+    const service = await serviceAtSocket();
+    const folder = folderOf(files);
 
     const { code, err } = await ran(importAccount, [folder, ...service.flags]);
 
     expect(code).toBe(1);
-    expect(err).toContain('apps/broken.yaml');
-    expect([...filesIn(folder).keys()]).toEqual(['apps/broken.yaml']);
+    expect(err).toContain(line);
+    expect([...filesIn(folder).keys()]).toEqual(Object.keys(files));
   });
 });

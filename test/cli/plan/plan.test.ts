@@ -203,24 +203,32 @@ describe('a plan of bad input', () => {
     expect(result.code).toBe(code);
   });
 
-  it('says that a list may not be read, and never looks complete', async () => {
-    const service = await serviceAtSocket('demo-foreign');
+  it.each([
+    ['may not be read', { status: 403 }, /GET \/contact-points: .*403/],
+    ['stops half-way', { truncate: 5 }, /GET \/contact-points: the connection was closed/],
+  ])('says of a list that %s which it is, and never looks complete', async (_because, effect, line) => {
+    const service = await serviceAtSocket();
+    await service.disturb('/contact-points', effect);
 
     const { code, out } = await ran(plan, [samples, ...service.flags, '--detailed-exitcode', '--fail-on', 'delete']);
 
     expect(code).toBe(1);
     expect(out).toContain('INCOMPLETE');
-    expect(out).toMatch(/GET \/apps: .*403/);
+    expect(out).toMatch(line);
   });
 
-  it('says that a service is down', async () => {
+  it('says in one line that a service is down', async () => {
     const service = await serviceAtSocket();
     const down = service.flags.map((flag) => (flag === service.url ? 'http://127.0.0.1:59999' : flag));
 
     const { code, out } = await ran(plan, [folderOf({ 'a.yaml': contactPoint() }), ...down]);
 
     expect(code).toBe(1);
-    expect(out).toContain('INCOMPLETE');
+    expect(out.split('\n')).toEqual([
+      'x account acc_demo at 127.0.0.1:59999 cannot be read: the connection was refused [ReadFailed]',
+      expect.stringMatching(/^1 finding\. 0 of \d lists read.* INCOMPLETE/),
+      '',
+    ]);
   });
 
   it.each([

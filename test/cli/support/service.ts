@@ -10,6 +10,8 @@ export interface ServiceAtSocket {
   readonly flags: readonly string[];
   /** Changes something, as somebody else does; the answer's body. */
   post(path: string, body: object, method?: string): Promise<Readonly<Record<string, unknown>>>;
+  /** Lets requests of this path go wrong. */
+  disturb(path: string, effect: object, count?: number): Promise<unknown>;
   /** The methods of all requests so far. */
   methods(): Promise<readonly string[]>;
   /** How many commits of its ledger somebody asked for. */
@@ -37,6 +39,10 @@ export async function serviceAtSocket(token = 'demo-readonly'): Promise<ServiceA
         headers: { authorization: 'demo-admin', 'content-type': 'application/json' },
         body: JSON.stringify(body),
       }),
+    disturb: (path, effect, count = 1_000) => {
+      const body = JSON.stringify({ match: { method: 'GET', path, count }, effect });
+      return json('/_sim/faults', { method: 'POST', body });
+    },
     methods: async () => (await itemsOf('/_sim/requests')).map(({ method }) => method),
     commits: async () =>
       (await itemsOf('/_sim/ledger')).filter(({ requestSeq }) => typeof requestSeq === 'number').length,

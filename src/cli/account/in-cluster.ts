@@ -1,0 +1,110 @@
+/** The credential of an account as the operator has it: from the Secret that a HostingAccount or a ClusterHostingAccount names. */
+import { z } from 'zod';
+import { isRecord } from '../../base/json.ts';
+import { Secret } from '../../base/secret.ts';
+import { text } from '../../config.ts';
+import { KubeError, type KubeApi, type KubeObject } from '../../engine/ports.ts';
+import { secretResource } from '../../kube/material/material.ts';
+import { kindNamed } from '../cluster/objects.ts';
+import { clusterFlags, type OpenCluster } from '../cluster/open.ts';
+import type { Trouble } from '../frame.ts';
+import { resourceOf } from '../operator/operator.ts';
+import { byFlags, credentialByFlags, isNamedByFlags, type AccountSettings, type GivenCredential } from './flags.ts';
+
+/** Where the Secrets of a ClusterHostingAccount are. */
+export const operatorNamespaceFlag = {
+  help: 'where the operator runs',
+  value: 'NAME',
+  fallback: 'apphosting-system',
+  schema: z.string().min(1, 'must be a namespace'),
+};
+
+/** The flags of an account of a cluster. */
+export const clusterAccountFlags = {
+  kubeconfig: clusterFlags.kubeconfig,
+  context: clusterFlags.context,
+  account: text('read as this HostingAccount of the cluster does, or as this ClusterHostingAccount/NAME', 'NAME'),
+  operatorNamespace: operatorNamespaceFlag,
+};
+
+/** An account of a cluster, and where it is looked for. */
+export interface AccountPlace {
+  readonly kind: string;
+  readonly name: string;
+  readonly namespace: string;
+  readonly operatorNamespace: string;
+}
+
+/** The place that `--account` names: `NAME` or `ClusterHostingAccount/NAME`. */
+function placeNamed(word: string, rest: Pick<AccountPlace, 'namespace' | 'operatorNamespace'>): AccountPlace {
+  const [first = '', name] = word.split('/');
+  if (name === undefined) return { kind: 'HostingAccount', name: first, ...rest };
+  return { kind: kindNamed(first)?.kind ?? first, name, ...rest };
+}
+
+/** The credential of an account of the cluster. */
+export async function credentialOfAccount(
+  api: Pick<KubeApi, 'get'>,
+  place: AccountPlace,
+): Promise<GivenCredential | Trouble> {
+  const { kind, namespace, name } = place;
+  const found = kind.endsWith('HostingAccount') ? kindNamed(kind) : undefined;
+  if (found === undefined) return { trouble: `${kind} is no kind of account`, isUsage: true };
+  const at = found.scope === 'Cluster' ? undefined : namespace;
+  const title = at === undefined ? `${kind} ${name}` : `${kind} ${at}/${name}`;
+  const read = await reading(title, () => api.get(resourceOf(found), at, name));
+  const credential = 'trouble' in read ? read : await credentialInSpec(api, place, read.object.spec);
+  return 'trouble' in credential ? credential : { ...credential, of: { kind, name } };
+}
+
+/** The credential that the spec of an account names, which may stand in a document alone. */
+export async function credentialInSpec(
+  api: Pick<KubeApi, 'get'>,
+  { kind, namespace, operatorNamespace }: Omit<AccountPlace, 'name'>,
+  spec: unknown,
+): Promise<GivenCredential | Trouble> {
+  const { externalId: accountId, credentialsRef } = isRecord(spec) ? spec : {};
+  const name = isRecord(credentialsRef) ? String(credentialsRef['name']) : '';
+  const where = kind === 'ClusterHostingAccount' ? operatorNamespace : namespace;
+  const title = `Secret ${where}/${name}`;
+  const read = await reading(title, () => api.get(secretResource, where, name));
+  if ('trouble' in read) return read;
+  const data = isRecord(read.object['data']) ? read.object['data'] : {};
+  const valueOf = (key: string) =>
+    Buffer.from(typeof data[key] === 'string' ? data[key] : '', 'base64')
+      .toString()
+      .trim();
+  const [baseUrl, token, caBundle] = ['baseUrl', 'token', 'caBundle'].map(valueOf);
+  if (!baseUrl || !token || typeof accountId !== 'string')
+    return { trouble: `${title} does not hold baseUrl and token; give ${byFlags}` };
+  return { accountId, baseUrl, token: new Secret(token), ...(caBundle && { caBundle }) };
+}
+
+async function reading(
+  title: string,
+  read: () => Promise<KubeObject | undefined>,
+): Promise<{ readonly object: KubeObject } | Trouble> {
+  try {
+    const object = await read();
+    return object === undefined ? { trouble: `there is no ${title}; give ${byFlags}` } : { object };
+  } catch (error) {
+    if (!(error instanceof KubeError)) throw error;
+    const why = error.reason === 'forbidden' ? `you may not read ${title}` : `${title}: ${error.message}`;
+    return { trouble: `${why}; give ${byFlags}` };
+  }
+}
+
+/** The credential that the flags of a service name, or else an account of the cluster; an `--account` goes before both. */
+export async function credentialFor(
+  settings: AccountSettings & {
+    readonly account?: string | undefined;
+    readonly operatorNamespace: string;
+    readonly namespace?: string | undefined;
+  },
+  cluster: OpenCluster | undefined,
+): Promise<GivenCredential | Trouble> {
+  const { account, operatorNamespace } = settings;
+  if (cluster === undefined || (account === undefined && isNamedByFlags(settings))) return credentialByFlags(settings);
+  const namespace = settings.namespace ?? cluster.namespace;
+  return credentialOfAccount(cluster.api, placeNamed(account ?? 'default', { namespace, operatorNamespace }));
+}
