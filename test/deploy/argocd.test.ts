@@ -150,3 +150,39 @@ describe('an action', () => {
     ]);
   });
 });
+
+const Team = z.object({
+  spec: z.object({
+    source: z.object({
+      kustomize: z.object({
+        patches: z.array(z.object({ target: z.object({ kind: z.string() }), patch: z.string() })),
+      }),
+    }),
+  }),
+});
+
+describe('the Application of a team', () => {
+  const text = readFileSync(join(import.meta.dirname, '..', '..', 'deploy', 'argocd', 'team.yaml'), 'utf8');
+  const { patches } = Team.parse(parse(text)).spec.source.kustomize;
+  const waveOf = (kind: string) => {
+    const found = patches.find(({ target }) => new RegExp(`^(?:${target.kind})$`, 'u').test(kind));
+    return Number(/sync-wave: "(-?\d+)"/u.exec(found?.patch ?? '')?.[1] ?? 0);
+  };
+
+  it.each([
+    ['HostingAccount', 'Secret'],
+    ['HostedApp', 'HostingAccount'],
+    ['AppEnvironment', 'HostedApp'],
+    ['AppEnvironment', 'SolutionInstallation'],
+    ['MetricAlert', 'AppEnvironment'],
+    ['MetricAlert', 'ContactPoint'],
+    ['MemberAccess', 'AppEnvironment'],
+    ['DisasterProtection', 'AppEnvironment'],
+    ['RecoveryValidation', 'DisasterProtection'],
+    ['RecoveryActivation', 'DisasterProtection'],
+    ['ActivationDiscard', 'DisasterProtection'],
+    ['DisasterReset', 'DisasterProtection'],
+  ])('syncs %s in no earlier wave than the %s that it refers to', (kind, other) => {
+    expect(waveOf(kind)).toBeGreaterThanOrEqual(waveOf(other));
+  });
+});

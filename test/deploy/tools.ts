@@ -10,17 +10,40 @@ import type { Progress } from '../../src/sandbox/binaries/progress.ts';
 import { environmentWith } from '../../src/config.ts';
 import { NotRun } from './report.ts';
 
-const source = join(import.meta.dirname, 'tools');
-// Seven minutes leave the rest of the checks five: see docs/design/testing.md.
-const wholeMs = 7 * 60_000;
+/** Programs that are built from a folder of Go sources and versions. */
+export interface GoPrograms {
+  /** The folder in our cache. */
+  readonly name: string;
+  readonly source: string;
+  /** A package of the folder, which makes one program, or `tool`, which makes a folder of all that its go.mod names. */
+  readonly target: '.' | 'tool';
+  /** What is built, for whoever waits, and about how long it takes. */
+  readonly words: string;
+  readonly wholeMs: number;
+}
+
+const deployTools: GoPrograms = {
+  name: 'deploy-tools',
+  source: join(import.meta.dirname, 'tools'),
+  target: '.',
+  words: 'the tools from their Go modules (about 3 minutes on two cores, once)',
+  // Seven minutes leave the rest of the checks five: see docs/design/testing.md.
+  wholeMs: 7 * 60_000,
+};
 const silenceMs = 3 * 60_000;
 
+/** The program of `tools/`. */
+export function builtTools(cacheDir: string, progress: Progress): Promise<string> {
+  return builtFrom(deployTools, cacheDir, progress);
+}
+
 /**
- * The program of `tools/`, which is built once for each state of its sources and versions and kept in our cache. Throws
- * `NotRun` where it cannot be built for want of Go, of a network or of time; what does not compile is an error.
+ * Programs that are built once for each state of their sources and versions and kept in our cache. Throws `NotRun` where they
+ * cannot be built for want of Go, of a network or of time; what does not compile is an error.
  */
-export async function builtTools(cacheDir: string, progress: Progress): Promise<string> {
-  const dir = join(cacheDir, 'deploy-tools');
+export async function builtFrom(programs: GoPrograms, cacheDir: string, progress: Progress): Promise<string> {
+  const { name, source, target, words } = programs;
+  const dir = join(cacheDir, name);
   const path = join(dir, `${await digestOf(source)}-${process.platform}-${process.arch}`);
   if (existsSync(path)) return path;
   const obstacle = await whyNotGo();
@@ -28,12 +51,12 @@ export async function builtTools(cacheDir: string, progress: Progress): Promise<
   await mkdir(dir, { recursive: true });
   const draft = `${path}.${process.pid}`;
   try {
-    await progress.during('building the tools from their Go modules (about 3 minutes on two cores, once)', (detail) =>
-      build(draft, detail),
-    );
+    // Go makes several programs only into a folder.
+    const into = target === 'tool' ? `${draft}/` : draft;
+    await progress.during(`building ${words}`, (detail) => build(programs, into, detail));
     await rename(draft, path);
   } finally {
-    await rm(draft, { force: true });
+    await rm(draft, { recursive: true, force: true });
   }
   return path;
 }
@@ -44,11 +67,15 @@ async function digestOf(folder: string): Promise<string> {
   return hash.digest('hex').slice(0, 16);
 }
 
-async function build(into: string, detail: (text: string) => void): Promise<void> {
+async function build(
+  { source, target, wholeMs }: GoPrograms,
+  into: string,
+  detail: (text: string) => void,
+): Promise<void> {
   const settings = { CGO_ENABLED: '0', GOTOOLCHAIN: 'local', GOWORK: 'off', GOFLAGS: '-mod=readonly -buildvcs=false' };
   const { promise, resolve, reject } = Promise.withResolvers<void>();
   // A process group of its own, so that its compilers end with it.
-  const child = spawn('go', ['build', '-v', '-trimpath', '-ldflags', '-s -w', '-o', into, '.'], {
+  const child = spawn('go', ['build', '-v', '-trimpath', '-ldflags', '-s -w', '-o', into, target], {
     cwd: source,
     env: environmentWith(settings),
     stdio: ['ignore', 'ignore', 'pipe'],

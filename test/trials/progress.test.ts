@@ -27,4 +27,26 @@ describe('a long programme', () => {
       '  create: the service holds 2 instead of 1',
     ]);
   });
+
+  it('tells of each trial with an engine, and how to repeat the one that failed', () => {
+    const progress = {
+      ...empty('abc1234', 7),
+      engines: [
+        { name: 'Argo CD prunes', ms: 12_345 },
+        { name: 'Argo CD ends', why: 'it did not\nat all', ms: 1_000 },
+        { name: 'Flux could not be had', isLeftOut: true, ms: 0 },
+      ],
+    };
+
+    expect(told(progress).split('\n').slice(2)).toEqual([
+      '',
+      'trials with real engines: 1 held, 1 failed, 1 not run',
+      '  held       Argo CD prunes (12 s)',
+      '  FAILED     Argo CD ends (1 s)',
+      '  not run    Flux could not be had',
+      '',
+      'npm run trials -- --only "engines:Argo CD ends"',
+      '  it did not',
+    ]);
+  });
 });

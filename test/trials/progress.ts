@@ -11,7 +11,21 @@ export interface Progress {
   /** What happened to which request, each once. */
   readonly faults: readonly string[];
   readonly failures: readonly Failure[];
+  /** What came of the trials with other people's engines; undefined before they were run. */
+  readonly engines?: readonly EngineTrial[];
+  /** Places of batches that had begun when this was written down. */
+  readonly open: readonly number[];
   /** The time of all batches together. */
+  readonly ms: number;
+}
+
+/** One trial with other people's engines. */
+export interface EngineTrial {
+  readonly name: string;
+  /** Nothing when it held. */
+  readonly why?: string;
+  /** True for one that could not be run here. */
+  readonly isLeftOut?: boolean;
   readonly ms: number;
 }
 
@@ -24,7 +38,7 @@ export interface Failure {
 
 /** A programme that has not begun. */
 export function empty(commit: string, seed: number): Progress {
-  return { commit, seed, batches: 0, plans: 0, deaths: 0, transitions: 0, faults: [], failures: [], ms: 0 };
+  return { commit, seed, batches: 0, plans: 0, deaths: 0, transitions: 0, faults: [], failures: [], open: [], ms: 0 };
 }
 
 /** The same after one more batch. */
@@ -47,7 +61,17 @@ export function added(
 }
 
 /** What was tried and what was found; the first line alone tells how far it is. */
-export function told({ commit, seed, batches, plans, deaths, transitions, faults, failures }: Progress): string {
+export function told({
+  commit,
+  seed,
+  batches,
+  plans,
+  deaths,
+  transitions,
+  faults,
+  failures,
+  engines,
+}: Progress): string {
   const tried = [
     `${batches} batches`,
     `${plans} plans of faults`,
@@ -61,5 +85,24 @@ export function told({ commit, seed, batches, plans, deaths, transitions, faults
     `npm run trials -- --only ${family}:${of}`,
     ...wrong.map((line) => `  ${line.split('\n', 1)[0]}`),
   ]);
-  return [`${tried}; ${found}`, `commit ${commit}, seed ${seed}`, ...each].join('\n');
+  return [`${tried}; ${found}`, `commit ${commit}, seed ${seed}`, ...toldOf(engines), ...each].join('\n');
+}
+
+/** A line for each trial with an engine, and the command that repeats it where it failed. */
+function toldOf(engines: readonly EngineTrial[] = []): readonly string[] {
+  if (engines.length === 0) return [];
+  const [leftOut, run] = [engines.filter((one) => one.isLeftOut), engines.filter((one) => !one.isLeftOut)];
+  const failed = run.filter(({ why }) => why !== undefined);
+  const counts = `${run.length - failed.length} held, ${failed.length} failed, ${leftOut.length} not run`;
+  const lines = engines.map(({ name, why, isLeftOut, ms }) => {
+    const seconds = `${Math.round(ms / 1_000)} s`;
+    if (isLeftOut) return `  not run    ${name}${why === undefined ? '' : `: ${why}`}`;
+    return why === undefined ? `  held       ${name} (${seconds})` : `  FAILED     ${name} (${seconds})`;
+  });
+  const each = failed.flatMap(({ name, why = '' }) => [
+    '',
+    `npm run trials -- --only "engines:${name}"`,
+    `  ${why.split('\n', 1)[0]}`,
+  ]);
+  return ['', `trials with real engines: ${counts}`, ...lines, ...each];
 }

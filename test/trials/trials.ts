@@ -11,6 +11,7 @@ import { parseArgs } from 'node:util';
 import { seconds } from '../../src/sandbox/binaries/progress.ts';
 import { surroundings } from '../../src/config.ts';
 import { families, type Tried } from './batches.ts';
+import { engineTrials, leastMinutes } from './engine-trials.ts';
 import { added, empty, told, type Progress } from './progress.ts';
 
 const root = join(import.meta.dirname, '..', '..');
@@ -18,7 +19,8 @@ const help = `npm run trials -- [options]
 
   --minutes N       how long to go on (default 60)
   --seed N          the first seed (default 1); the same seed tries the same
-  --only NAME:SEED  one batch, such as ContactPoint:17, and what was wrong in it
+  --only NAME:SEED  one batch, such as ContactPoint:17, and what was wrong in it; engines, or engines:NAME, for trials with real engines
+  --without-engines leave out the trials with real engines (Argo CD, Flux)
   --state FILE      where it is written down how far a programme came; it goes on from there (default: in the cache, for each commit and seed)
   --anew            begin anew
 `;
@@ -35,12 +37,17 @@ async function tried(family: string, seed: number): Promise<Tried> {
   return live(seed);
 }
 
+/** What came of a batch that did not come to its end. */
+function nothingBut(why: string): Tried {
+  return { wrong: [why], plans: 0, deaths: 0, transitions: 0, faults: [] };
+}
+
 /** One batch at a time, as the programme asks for them. */
 function serve(): void {
   process.on('message', ({ family, seed }: { family: string; seed: number }) => {
     tried(family, seed).then(
       (outcome) => process.send?.(outcome),
-      (error: unknown) => process.send?.({ wrong: [String(error)], plans: 0, deaths: 0, transitions: 0, faults: [] }),
+      (error: unknown) => process.send?.(nothingBut(String(error))),
     );
   });
 }
@@ -52,7 +59,7 @@ function commitOf(): string {
 
 async function written(path: string): Promise<Progress | undefined> {
   const text = await readFile(path, 'utf8').catch(() => undefined);
-  return text === undefined ? undefined : (JSON.parse(text) as Progress);
+  return text === undefined ? undefined : { open: [], ...(JSON.parse(text) as Omit<Progress, 'open'>) };
 }
 
 async function write(path: string, progress: Progress): Promise<void> {
@@ -70,21 +77,29 @@ interface Programme {
 /** Goes through the programme on every core until its time is over. */
 async function run({ path, untilMs, seed }: Programme, begun: Progress): Promise<Progress> {
   let progress = begun;
-  let next = begun.batches;
   let toldAt = 0;
+  // What had begun when an earlier programme was stopped comes first: no batch is left out, and none is counted twice.
+  const again = [...begun.open];
+  let next = begun.batches + again.length;
+  const underWay = new Set(begun.open);
   const workers: ChildProcess[] = Array.from({ length: availableParallelism() }, () =>
     fork(import.meta.filename, ['serve']),
   );
   const work = async (worker: ChildProcess): Promise<void> => {
     while (performance.now() < untilMs) {
-      const batch = batchAt(next, seed);
-      next += 1;
+      const place = again.shift() ?? next++;
+      underWay.add(place);
+      const batch = batchAt(place, seed);
       const began = performance.now();
       const { promise, resolve } = Promise.withResolvers<Tried>();
+      const died = (code: number | null) => resolve(nothingBut(`its process ended with ${code}`));
+      worker.once('exit', died);
       worker.once('message', resolve);
       worker.send(batch);
       const outcome = await promise;
-      progress = added(progress, batch, outcome, performance.now() - began);
+      worker.off('exit', died);
+      underWay.delete(place);
+      progress = { ...added(progress, batch, outcome, performance.now() - began), open: [...underWay] };
       await write(path, progress);
       if (performance.now() - toldAt < 30_000) continue;
       toldAt = performance.now();
@@ -102,6 +117,7 @@ async function main(): Promise<number> {
       minutes: { type: 'string', default: '60' },
       seed: { type: 'string', default: '1' },
       only: { type: 'string' },
+      'without-engines': { type: 'boolean', default: false },
       state: { type: 'string' },
       anew: { type: 'boolean', default: false },
       help: { type: 'boolean', default: false },
@@ -114,6 +130,11 @@ async function main(): Promise<number> {
   }
   if (values.only !== undefined) {
     const [family = '', of = ''] = values.only.split(':');
+    if (family === 'engines') {
+      const engines = await engineTrials(values.only.slice('engines:'.length));
+      process.stdout.write(`\n${told({ ...empty(commitOf(), seed), engines })}\n`);
+      return engines.some(({ why, isLeftOut }) => why !== undefined && isLeftOut !== true) ? 1 : 0;
+    }
     const { wrong, ...counts } = await tried(family, Number(of));
     process.stdout.write(`${JSON.stringify(counts)}\n${wrong.length === 0 ? 'nothing was wrong' : wrong.join('\n')}\n`);
     return wrong.length === 0 ? 0 : 1;
@@ -122,11 +143,15 @@ async function main(): Promise<number> {
   const path = values.state ?? join(surroundings().cacheDir, 'trials', `${commit}-${seed}.json`);
   const begun = (values.anew ? undefined : await written(path)) ?? empty(commit, seed);
   if (begun.batches > 0) process.stdout.write(`going on after ${begun.batches} batches of ${path}\n`);
-  const progress = await run({ path, seed, untilMs: performance.now() + minutes * 60_000 }, begun);
+  const untilMs = performance.now() + minutes * 60_000;
+  const wants = !values['without-engines'] && minutes >= leastMinutes;
+  const engines = begun.engines ?? (wants ? await engineTrials() : undefined);
+  const progress = await run({ path, seed, untilMs }, { ...begun, ...(engines && { engines }) });
   process.stdout.write(
     `\n${told(progress)}\n\nover all: ${seconds(progress.ms).trim()} of work, written down in ${path}\n`,
   );
-  return progress.failures.length === 0 ? 0 : 1;
+  const isEngineWrong = engines?.some(({ why, isLeftOut }) => why !== undefined && isLeftOut !== true) === true;
+  return progress.failures.length === 0 && !isEngineWrong ? 0 : 1;
 }
 
 if (process.argv[2] === 'serve') serve();

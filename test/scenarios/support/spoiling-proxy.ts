@@ -126,7 +126,9 @@ export const spoils: Readonly<Record<string, Spoil>> = {
 export interface SpoilingProxy {
   readonly url: string;
   /** Names the way in which a request is spoiled; undefined lets it pass. */
-  spoil: (method: string, path: string) => string | undefined;
+  spoil: (method: string, path: string, body: string) => string | undefined;
+  /** The most requests that were being spoiled at the same time. */
+  mostAtOnce: number;
   /** How often each way was taken. */
   readonly taken: Map<string, number>;
   /** The requests that followed a redirect. */
@@ -144,6 +146,7 @@ export async function spoilingProxy(serviceUrl: string): Promise<SpoilingProxy> 
     response.end('{}');
   });
   const taken = new Map<string, number>();
+  let spoiling = 0;
   const forwarded = async (incoming: IncomingMessage, body: Buffer): Promise<Reply> => {
     const { host: _host, connection: _connection, ...headers } = incoming.headers;
     const answer = await request(`${serviceUrl}${incoming.url}`, {
@@ -158,8 +161,9 @@ export async function spoilingProxy(serviceUrl: string): Promise<SpoilingProxy> 
     const parts: Buffer[] = [];
     incoming.on('data', (part: Buffer) => parts.push(part));
     incoming.on('end', () => {
-      const forward = () => forwarded(incoming, Buffer.concat(parts));
-      const name = proxy.spoil(incoming.method ?? '', incoming.url ?? '');
+      const sent = Buffer.concat(parts);
+      const forward = () => forwarded(incoming, sent);
+      const name = proxy.spoil(incoming.method ?? '', incoming.url ?? '', String(sent));
       const spoil = name === undefined ? undefined : spoils[name];
       if (name === undefined || spoil === undefined) {
         forward().then(
@@ -170,7 +174,11 @@ export async function spoilingProxy(serviceUrl: string): Promise<SpoilingProxy> 
       }
       taken.set(name, (taken.get(name) ?? 0) + 1);
       const { socket } = incoming;
-      spoil({ forward, socket, trapUrl: urlOf(trap) }).catch(() => socket.destroy());
+      spoiling += 1;
+      proxy.mostAtOnce = Math.max(proxy.mostAtOnce, spoiling);
+      spoil({ forward, socket, trapUrl: urlOf(trap) })
+        .catch(() => socket.destroy())
+        .finally(() => (spoiling -= 1));
     });
   });
   for (const one of [server, trap]) {
@@ -185,6 +193,7 @@ export async function spoilingProxy(serviceUrl: string): Promise<SpoilingProxy> 
   const proxy: SpoilingProxy = {
     url: urlOf(server),
     spoil: () => undefined,
+    mostAtOnce: 0,
     taken,
     trapped,
     close: async () => {

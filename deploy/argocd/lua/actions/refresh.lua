@@ -1,3 +1,5 @@
+-- Argo CD has its own time library only for scripts that ask for it.
+local os = require("os")
 if obj.metadata.annotations == nil then
   obj.metadata.annotations = {}
 end

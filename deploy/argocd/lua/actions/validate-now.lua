@@ -1,4 +1,6 @@
 -- One trial a minute at most: the name says the minute, so a second click finds it there already.
+-- Argo CD has its own time library only for scripts that ask for it.
+local os = require("os")
 local validation = {}
 validation.apiVersion = obj.apiVersion
 validation.kind = "RecoveryValidation"
