@@ -44,8 +44,8 @@ export const virtualStart = Date.UTC(2026, 0, 1);
 const longestSleepMs = 2 ** 31 - 1;
 const mostFirings = 20_000_000;
 const mostAtOnce = 1_000_000;
-/** About half a minute. */
-const mostWork = 5_000_000;
+/** About a quarter of a minute. */
+const mostWork = 2_500_000;
 const sliceMs = 20;
 /** The last moment whose date has four digits for its year. */
 const lastMoment = Date.UTC(9999, 11, 31);

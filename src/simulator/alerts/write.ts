@@ -29,20 +29,10 @@ const operator = choice(['gt', 'lt']);
 const aggregation = choice(['mean', 'max', 'min', 'last']);
 
 /** The fields of POST /app-env/alert. */
-export const creationFields: readonly string[] = [
-  'appEnvId',
-  'envName',
-  'name',
-  'description',
-  'metric',
-  'operator',
-  'threshold',
-  'duration',
-  'aggregation',
-  'queryRange',
-  'contactPointIds',
-  'contactPointNames',
-];
+export const creationFields: readonly string[] =
+  'appEnvId envName name description metric operator threshold duration aggregation queryRange contactPointIds contactPointNames'.split(
+    ' ',
+  );
 
 /** POST /app-env/alert. */
 export function postAlert(call: AreaCall): AreaAnswer {
@@ -114,18 +104,8 @@ export function patchAlert(call: AreaCall): AreaAnswer {
 }
 
 /** The fields of an alert that PATCH /alert changes. */
-export const patchable = [
-  'name',
-  'description',
-  'metric',
-  'operator',
-  'threshold',
-  'duration',
-  'aggregation',
-  'queryRange',
-  'contactPointIds',
-  'enabled',
-];
+export const patchable =
+  'name description metric operator threshold duration aggregation queryRange contactPointIds enabled'.split(' ');
 
 function createdAlert(world: World, alert: Alert): object {
   const { alertId, name, metric, operator: compares, threshold, duration, queryRange, enabled, lastKnownState } = alert;

@@ -43,17 +43,7 @@ export const environmentRoutes: readonly ControlRoute[] = [
   }),
 ];
 
-const settable = [
-  'name',
-  'cliEnvName',
-  'region',
-  'status',
-  'deployed',
-  'gitBranch',
-  'volumes',
-  'preventDestroy',
-  'resources',
-];
+const settable = 'name cliEnvName region status deployed gitBranch volumes preventDestroy resources'.split(' ');
 
 function create({ world, body }: ControlCall) {
   onlyFields(body, '', ['appEnvId', 'appId', 'createdBy', ...settable]);

@@ -35,15 +35,9 @@ export function isBuiltFromGit(app: App, environment: Environment): boolean {
 }
 
 /** The fields of an app that decide what a build makes. */
-const buildFields = [
-  'useImage',
-  'dockerPreset',
-  'builder',
-  'contextDir',
-  'dockerfilePath',
-  'customDockerfileContent',
-  'buildArgs',
-];
+const buildFields = 'useImage dockerPreset builder contextDir dockerfilePath customDockerfileContent buildArgs'.split(
+  ' ',
+);
 
 /** The fields of an app that decide which image runs where images are not built. */
 const imageFields = ['useImage', 'image'];

@@ -51,7 +51,7 @@ export interface Stream {
   readonly subscribe: (send: (event: string) => void) => () => void;
 }
 
-/** What the socket server needs of a service. */
+/** A service as the socket server needs it. */
 export interface Served {
   handle(request: HttpRequest): Promise<Reply>;
   /** The longest body that this address takes, in bytes. */

@@ -15,17 +15,10 @@ import {
 import { invalid } from '../../http/refusal.ts';
 import type { AskedNames, AskedSettings } from '../protection/settings.ts';
 
-const SETTINGS = [
-  'destinationRegion',
-  'mode',
-  'storageCredentialId',
-  'snapshotIntervalMs',
-  'validationIntervalMs',
-  'rpoTargetMs',
-  'rtoTargetMs',
-  'sameRegionAcknowledged',
-  'target',
-];
+const SETTINGS =
+  'destinationRegion mode storageCredentialId snapshotIntervalMs validationIntervalMs rpoTargetMs rtoTargetMs sameRegionAcknowledged target'.split(
+    ' ',
+  );
 
 /** One item of a configure call. */
 export interface ConfigureItem {
@@ -112,17 +105,10 @@ export interface ActivateBody {
   readonly writerSafetyAcknowledged: boolean;
 }
 
-const ACTIVATE = [
-  'accountId',
-  'configurationId',
-  'expectedGeneration',
-  'requestId',
-  'selectedOperationId',
-  'pointId',
-  'cutoffAt',
-  'target',
-  'writerSafetyAcknowledged',
-];
+const ACTIVATE =
+  'accountId configurationId expectedGeneration requestId selectedOperationId pointId cutoffAt target writerSafetyAcknowledged'.split(
+    ' ',
+  );
 
 /** Reads an activation; a target that is left out is a matter of the rules, not of the form. */
 export function activateBody(body: BodyFields): ActivateBody {
@@ -154,14 +140,11 @@ export function discardBody(body: BodyFields): {
   readonly expectedGeneration: number;
   readonly requestId: string;
 } {
-  onlyFields(body, '', [
-    'accountId',
-    'configurationId',
-    'operationId',
-    'expectedGeneration',
-    'requestId',
-    'discardAcknowledged',
-  ]);
+  onlyFields(
+    body,
+    '',
+    'accountId configurationId operationId expectedGeneration requestId discardAcknowledged'.split(' '),
+  );
   if (body['discardAcknowledged'] !== true) throw invalid('discardAcknowledged must be true');
   return {
     operationId: required(body, 'operationId', text()),

@@ -68,20 +68,10 @@ function named({ world, id }: ControlCall): ConfigurationRecord {
   return configuration;
 }
 
-const FIELDS = [
-  'readiness',
-  'standby',
-  'failSteps',
-  'hold',
-  'engineUnavailableReason',
-  'nextPhase',
-  'setPhase',
-  'nextValidation',
-  'pendingCleanup',
-  'validationCleanup',
-  'applySeconds',
-  'firstCopyBytes',
-];
+const FIELDS =
+  'readiness standby failSteps hold engineUnavailableReason nextPhase setPhase nextValidation pendingCleanup validationCleanup applySeconds firstCopyBytes'.split(
+    ' ',
+  );
 
 function tellingOf(body: BodyFields): Telling {
   onlyFields(body, '', FIELDS);

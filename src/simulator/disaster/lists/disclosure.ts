@@ -3,28 +3,13 @@
 import type { Readings } from '../../readings.ts';
 import type { Item } from './items.ts';
 
-const SOURCE = [
-  'sourceAppEnvId',
-  'appId',
-  'appName',
-  'environmentName',
-  'region',
-  'eligible',
-  'volumes',
-  'unsupportedReasons',
-  'eligibleDestinations',
-  'suggestedSettings',
-];
+const SOURCE =
+  'sourceAppEnvId appId appName environmentName region eligible volumes unsupportedReasons eligibleDestinations suggestedSettings'.split(
+    ' ',
+  );
 
-const CONFIGURATION = [
-  'configurationId',
-  'sourceAppEnvId',
-  'generation',
-  'settings',
-  'readiness',
-  'activities',
-  'validationScheduleEstablished',
-];
+const CONFIGURATION =
+  'configurationId sourceAppEnvId generation settings readiness activities validationScheduleEstablished'.split(' ');
 
 const READINESS = ['state', 'warnings'];
 const VOLUME = ['name', 'eligible'];

@@ -1,19 +1,9 @@
 // The state of the page: the tables of the world, the logs, and the view they came with.
 
-const names = [
-  'accounts',
-  'tokens',
-  'memberships',
-  'credentials',
-  'regions',
-  'apps',
-  'environments',
-  'contactPoints',
-  'alerts',
-  'metrics',
-  'configurations',
-  'faults',
-];
+const names =
+  'accounts tokens memberships credentials regions apps environments contactPoints alerts metrics configurations faults'.split(
+    ' ',
+  );
 
 export const tables = Object.fromEntries(names.map((name) => [name, new Map()]));
 export const rowsOf = (name) => [...tables[name].values()];
