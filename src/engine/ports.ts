@@ -127,8 +127,6 @@ interface ServiceHealth {
   readonly rateLimitedMs: number | undefined;
   /** The poll interval in effect: as configured, or longer where polling would use more than half of the budget. */
   readonly pollIntervalMs: number;
-  /** When the newest full list of any read began; undefined before the first. */
-  readonly answeredAt: number | undefined;
 }
 
 /** One account of the service behind one credential. */

@@ -9,7 +9,6 @@ import type { Session } from '../account/accounts.ts';
 import type { Closed } from '../account/settings.ts';
 import type { AccountView, Pass, View } from '../kind/contract/pass.ts';
 import type { Call, JournalEntry, Memory, OwnCondition, Showing, Verdict } from '../kind/contract/step.ts';
-import { asKnown, asMarked } from '../objects/call-backoff.ts';
 import { conceded, resolved, writtenTo, type InProcess } from '../objects/in-process.ts';
 import { reconcileToken } from '../objects/names.ts';
 import { parseStatus, renderStatus, type StatusParts, type StoredStatus } from '../objects/stored-status.ts';
@@ -47,8 +46,7 @@ export class ReconcileContext implements ReadableContext {
     this.stored = stored;
     this.inProcess = parts.inProcessStates.of(stored.object.metadata.uid);
     this.#firstService = this.session?.service;
-    const found = unwiped(stored.status, this.inProcess);
-    this.status = { ...found, memory: asKnown(found.memory, this.inProcess) };
+    this.status = unwiped(stored.status, this.inProcess);
     if (this.inProcess.unwritten === undefined) return;
     this.remember(this.inProcess.unwritten);
     this.hasUnwritten = true;
@@ -176,7 +174,7 @@ export class ReconcileContext implements ReadableContext {
     wouldDo: string | undefined,
     showing: Showing<unknown> | undefined,
   ): StatusParts {
-    const memory = asMarked(status.memory, this.inProcess);
+    const { memory } = status;
     const kept = keptLists(object);
     return {
       memory: { ...memory, facts: this.redacted(memory.facts) },

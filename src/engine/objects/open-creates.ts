@@ -70,14 +70,14 @@ export class OpenCreates {
     this.#buried.add({ tie: tie.create(collection, name), where: placeOf(journal), words, until });
   }
 
-  /** Finds another object with an open creation of this name, in this process or in a journal. */
-  other(stored: Stored, where: Place, collection: string, name: string): Holder | undefined {
+  /** Names another object with an open creation of this name, in this process or in a journal; undefined when there is none. */
+  other(stored: Stored, where: Place, collection: string, name: string): string | undefined {
     const wanted = tie.create(collection, name);
     const place = placeOf(where);
     for (const buried of this.#buried) {
       if (buried.until <= this.#clock.monotonic()) this.#buried.delete(buried);
       else if (buried.tie === wanted && buried.where === place) {
-        return { words: `${buried.words}, which is gone,`, isUsual: false };
+        return `${buried.words}, which is gone,`;
       }
     }
     for (const key of this.#byTie.get(wanted) ?? []) {
@@ -85,7 +85,7 @@ export class OpenCreates {
       if (key === stored.key || reserved?.where !== place) continue;
       const holder = this.#objects.get(key);
       if (holder === undefined) this.forget(key);
-      else if (reserved.overAt === undefined) return { words: storedInWords(holder), isUsual: true };
+      else if (reserved.overAt === undefined) return usualHolder;
     }
     for (const key of this.#objects.tiedBy(wanted)) {
       const holder = this.#objects.get(key);
@@ -106,18 +106,13 @@ export class OpenCreates {
   }
 }
 
-/** Describes the object that has an open creation, with its reason where that is an unusual one. */
-function heldBy(holder: Stored): Holder {
+/** With many waiting for one name, each change of turn would rewrite every status: a holder is named only if it is stuck. */
+const usualHolder = 'another resource';
+
+function heldBy(holder: Stored): string {
   const { reason } = holder.status.conditions.find(({ type }) => type === 'Ready') ?? {};
   const isUsual = reason === undefined || usual.has(reason);
-  return { words: `${storedInWords(holder)}${isUsual ? '' : `, which says ${reason},`}`, isUsual };
-}
-
-/** Who has the right to create. */
-export interface Holder {
-  readonly words: string;
-  /** True while it creates as usual, so that another object will soon have the right. */
-  readonly isUsual: boolean;
+  return isUsual ? usualHolder : `${storedInWords(holder)}, which says ${reason},`;
 }
 
 interface Reserved {
