@@ -4,6 +4,7 @@
  */
 import { parseArgs } from 'node:util';
 import { drift } from './drift.ts';
+import { growth } from './growth.ts';
 import { latency } from './latency.ts';
 import { peer } from './peer.ts';
 import { rest } from './rest.ts';
@@ -24,8 +25,10 @@ const benchmarks: Readonly<Record<string, (stage: Stage) => Promise<Result>>> = 
 const usage = `npm run bench -- NAME [options]
 
   NAME               ${Object.keys(benchmarks).join(', ')}; or all, on one stage; or peer, which builds another
-                     operator with Go and gives both the same work
-  --count N          how many resources (1000)
+                     operator with Go and gives both the same work; or growth, which plays scale at several
+                     sizes and draws what a resource takes
+  --count N          how many resources (1000); of growth: several, such as 100,1000,10000
+  --plot FILE        where growth draws (docs/growth.svg)
   --latency MS       how long the service takes to answer (50)
   --refresh SECONDS  spec.refreshSeconds of the alerts; 0 refreshes no states (the default of the kind)
   --poll SECONDS     spec.pollSeconds of the account (60)
@@ -36,9 +39,14 @@ const usage = `npm run bench -- NAME [options]
   --profile DIR      leave a CPU profile of the operator there
 `;
 
+/** Those that set a stage by themselves, or play on it in their own way. */
+const alone: ReadonlySet<string> = new Set(['peer', 'growth']);
+
 interface Asked {
   readonly names: readonly string[];
   readonly json: boolean;
+  readonly counts: readonly number[];
+  readonly plot: string;
   readonly options: BenchOptions;
 }
 
@@ -47,6 +55,7 @@ function asked(): Asked | undefined {
     allowPositionals: true,
     options: {
       count: { type: 'string', default: '1000' },
+      plot: { type: 'string', default: 'docs/growth.svg' },
       latency: { type: 'string', default: '50' },
       refresh: { type: 'string' },
       poll: { type: 'string', default: '60' },
@@ -58,10 +67,11 @@ function asked(): Asked | undefined {
     },
   });
   const names = positionals[0] === 'all' ? Object.keys(benchmarks) : positionals;
-  const isKnown = (name: string) => benchmarks[name] !== undefined || (name === 'peer' && names.length === 1);
+  const isKnown = (name: string) => benchmarks[name] !== undefined || (alone.has(name) && names.length === 1);
   if (names.length === 0 || !names.every(isKnown)) return undefined;
+  const counts = values.count.split(',').map(Number);
   const options: BenchOptions = {
-    count: Number(values.count),
+    count: counts[0] ?? 1_000,
     latencyMs: Number(values.latency),
     refreshSeconds: values.refresh === undefined ? undefined : Number(values.refresh),
     pollSeconds: Number(values.poll),
@@ -71,10 +81,11 @@ function asked(): Asked | undefined {
     say: (text) => console.error(text),
     debug: values.verbose ? (text) => console.error(text) : undefined,
   };
-  return { names, json: values.json, options };
+  return { names, json: values.json, counts, plot: values.plot, options };
 }
 
-async function play({ names, json, options }: Asked): Promise<void> {
+async function play({ names, json, counts, plot, options }: Asked): Promise<void> {
+  if (names[0] === 'growth') return growth(options, counts, plot);
   const stage = await setStage(options);
   let leaving: Promise<void> | undefined;
   // Ctrl-C comes twice where npm passes it on as well: the second one must not end what the first one tidies up.

@@ -210,15 +210,17 @@ async function played(stage: Stage, side: Side): Promise<Figures> {
 const nameOf = (at: number) => `point-${at}`;
 
 /** Applies all, and waits until the API server says Ready of each. */
-async function applied(stage: Stage, { resource, manifest }: Side): Promise<number> {
+async function applied(stage: Stage, { name, pid, resource, manifest }: Side): Promise<number> {
   const startedAt = performance.now();
   const waiting = Array.from({ length: stage.options.count }, (_, at) => nameOf(at)).values();
   const work = async () => {
-    for (const name of waiting)
-      await stage.api.createNamespacedCustomObject({ ...resource, namespace: workNamespace, body: manifest(name) });
+    for (const point of waiting)
+      await stage.api.createNamespacedCustomObject({ ...resource, namespace: workNamespace, body: manifest(point) });
   };
   await Promise.all(Array.from({ length: appliers }, work));
   while (performance.now() - startedAt < readyWithinMs) {
+    // Its port for metrics is fixed, and may be taken.
+    if (pid() === 0) throw new Error(`${name} ended by itself`);
     const ready = await readyOf(stage, resource);
     stage.options.debug?.(`${ready} ready`);
     if (ready >= stage.options.count) return (performance.now() - startedAt) / 1_000;
@@ -260,9 +262,9 @@ async function drifted(stage: Stage, ids: readonly string[]): Promise<readonly n
   for (const contactPointId of ids) {
     await service.call('PATCH', '/contact-point', { contactPointId, name: 'renamed' });
   }
+  const end = performance.now() + (options.pollSeconds * 3 + 30) * 1_000;
   const found: number[] = [];
   for (const id of ids) {
-    const end = performance.now() + (options.pollSeconds * 5 + 60) * 1_000;
     let corrected: number | undefined;
     while (corrected === undefined && performance.now() < end) {
       await sleep(500);

@@ -34,7 +34,7 @@ export async function until(
 ): Promise<Progress> {
   const end = performance.now() + deadlineMs;
   // Looking costs the operator a count over all objects.
-  const everyMs = Math.max(500, stage.options.count / 5);
+  const everyMs = Math.max(1_000, stage.options.count / 2);
   for (;;) {
     const progress = await progressOf(stage);
     if (isSo(progress)) return progress;
