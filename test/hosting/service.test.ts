@@ -6,7 +6,7 @@ import { Secret } from '../../src/base/secret.ts';
 import { MetricRegistry } from '../../src/telemetry/metrics.ts';
 import { collector, loopbackRules, steadyEntropy } from './support/around.ts';
 import { answer, pathOf, scriptedWire, type Script } from './support/scripted-wire.ts';
-import { settle, VirtualClock } from '../support/virtual-clock.ts';
+import { settle, VirtualClock } from '../../src/cli/in-memory/virtual-clock.ts';
 
 const settings: ServiceSettings = {
   baseUrl: 'https://api.example.com/',

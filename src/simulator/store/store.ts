@@ -34,7 +34,7 @@ export interface World {
   record(entry: Entry): void;
 }
 
-/** What is behind a transaction, a request with its token or the control surface: the ledger names them. */
+/** The cause of a transaction, a request with its token or the control surface: the ledger names it. */
 export type Cause =
   | 'control'
   | { readonly requestSeq: number; readonly token: string; readonly memberships: Memberships };

@@ -25,14 +25,14 @@ function drawRequests() {
   const items = only ? logs.requests.items.filter(({ fault }) => fault) : logs.requests.items;
   const rows = items.toReversed().map((item) => logRow(item, requestNode));
   const none = only ? 'No request has met a fault.' : 'Nobody has asked for anything yet.';
-  showRequests(rows.length > 0 ? rows : [sayingRow('-', none, () => el('li', { class: 'empty' }, none))]);
+  showRequests(rows.length > 0 ? rows : [sayingRow('-', none, () => el('li.empty', none))]);
 }
 
 function drawLedger() {
   if (byId('hold-logs').checked) return;
   byId('n-ledger').textContent = logs.ledger.last.toLocaleString('en');
   const rows = logs.ledger.items.toReversed().map((item) => logRow(item, ledgerNode));
-  const none = () => el('li', { class: 'empty' }, 'Nothing has been committed yet.');
+  const none = () => el('li.empty', 'Nothing has been committed yet.');
   showLedger(rows.length > 0 ? rows : [sayingRow('-', '', none)]);
 }
 
@@ -49,18 +49,17 @@ function requestNode({ at, method, path, query, status, durationMs, committed, f
   return el(
     'li',
     { class: `req${fault ? ' fault' : ''} fresh` },
-    el('time', { class: 'mono muted', datetime: at }, at.slice(11, 19)),
-    el('span', { class: 'mono' }, method),
-    el('span', { class: 'mono any path' }, path, el('span', { class: 'muted' }, asked)),
+    el('time.mono.muted', { datetime: at }, at.slice(11, 19)),
+    el('span.mono', method),
+    el('span.mono.any.path', path, el('span.muted', asked)),
     el(
-      'span',
-      { class: 'struck' },
+      'span.struck',
       fault && chip('warn', 'bolt', `fault: ${fault}`),
       unknownFields.length > 0 && tag(`unknown: ${unknownFields.join(', ')}`),
     ),
-    el('span', { class: 'num' }, statusChip(status)),
-    el('span', { class: 'did' }, committed && tag('committed')),
-    el('span', { class: 'muted num ms' }, `${Math.round(durationMs)} ms`),
+    el('span.num', statusChip(status)),
+    el('span.did', committed && tag('committed')),
+    el('span.muted.num.ms', `${Math.round(durationMs)} ms`),
   );
 }
 
@@ -83,18 +82,16 @@ export function ledgerNode(line) {
   const { at, kind, id, accountId, detail } = line;
   const facts = Object.entries(detail).map(([name, value]) => `${name} ${factOf(name, value)}`);
   return el(
-    'li',
-    { class: 'led fresh' },
-    el('time', { class: 'mono muted', datetime: at }, at.slice(11, 19)),
+    'li.led.fresh',
+    el('time.mono.muted', { datetime: at }, at.slice(11, 19)),
     el(
-      'div',
-      { class: 'any' },
-      el('b', {}, kind),
+      'div.any',
+      el('b', kind),
       ' ',
       mono(id),
       ' ',
-      el('span', { class: 'muted' }, `${causeOf(line)} in ${accountId}`),
-      facts.length > 0 && el('div', { class: 'small muted any' }, facts.join(', ')),
+      el('span.muted', `${causeOf(line)} in ${accountId}`),
+      facts.length > 0 && el('div.small.muted.any', facts.join(', ')),
     ),
   );
 }

@@ -17,7 +17,7 @@ export function windowedList(box, list, guess) {
   const gap = (key, height) => ({
     key,
     sig: String(height),
-    make: () => el('li', { class: 'gap', 'aria-hidden': 'true' }),
+    make: () => el('li.gap', { 'aria-hidden': 'true' }),
     update: (node) => (node.style.height = `${height}px`),
   });
 
