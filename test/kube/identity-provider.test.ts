@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { findCredentials } from '../../src/kube/credentials/credentials.ts';
 import { certificate, key } from '../hosting/support/certificate.ts';
-import { VirtualClock } from '../support/virtual-clock.ts';
+import { VirtualClock } from '../../src/cli/in-memory/virtual-clock.ts';
 
 const encoded = (value: object) => Buffer.from(JSON.stringify(value)).toString('base64url');
 

@@ -25,7 +25,7 @@ export const doctorCommand = {
       fallback: 'apphosting-system',
       schema: z.string().min(1, 'must be a namespace'),
     },
-    pre: { help: 'only what must be so before the operator is installed', schema: z.boolean() },
+    pre: { help: 'only checks that make sense before the operator is installed', schema: z.boolean() },
     failOn: {
       help: 'what ends with 2',
       value: 'error|warning',

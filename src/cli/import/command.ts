@@ -113,7 +113,7 @@ function complain(speaks: Speaks, line: string, code: number): number {
   return code;
 }
 
-/** One line that is written over, for people only. */
+/** A progress line that is overwritten; shown on terminals only. */
 function progress({ err, isTerminal }: Speaks): (count: number) => void {
   return (count) => {
     if (isTerminal) err(`\rread ${count} answers`);

@@ -250,7 +250,7 @@ export function givenUp(
   };
 }
 
-/** A deployment as status tells it. */
+/** A deployment as status shows it. */
 function recorded(
   { memory: { facts } }: EnvironmentPass,
   entry: NonNullable<AppEnvironmentFacts['history']>[number],

@@ -247,7 +247,7 @@ function correct<Spec, Facts, Item>(
   };
 }
 
-/** A bound object that is proved gone though nobody told us. */
+/** The step for a bound object that is proved gone. */
 function gone<Spec, Facts, Item>(
   plan: ObjectPlan<Spec, Facts, Item>,
   pass: Pass<Spec, Facts>,
