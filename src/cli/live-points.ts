@@ -10,7 +10,7 @@ import { byMoment, pointRows, type PointRow } from '../kinds/disaster-protection
 import type { DisasterProtectionFacts, DisasterProtectionSpec } from '../kinds/disaster-protection/schema.ts';
 import { realClock, realEntropy } from './run.ts';
 
-/** What the flags of a command say of the service. */
+/** The service's address and token as given by flags. */
 export interface PointsSettings {
   readonly baseUrl: string | undefined;
   readonly tokenFile: string | undefined;

@@ -88,7 +88,7 @@ export function wasDeployed({ deploy, history = [] }: AppEnvironmentFacts): bool
   return outcomes.some((outcome) => outcome !== undefined && outcome !== 'Failed' && outcome !== 'InDoubt');
 }
 
-/** True if the wanted deployment failed, and nobody has asked for it again. */
+/** True if the wanted deployment failed and was not asked for again. */
 export function isFailed(pass: EnvironmentPass): boolean {
   return isInVain(pass) && !isRedeployDue(pass);
 }
