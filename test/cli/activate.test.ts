@@ -22,7 +22,7 @@ function aProtection(more: object = {}): ProtectionView {
     namespace: 'team',
     spec: { environmentRef: { externalId: 'env_1' } },
     status: {
-      configurationId: 'cfg_1',
+      externalId: 'cfg_1',
       source: { appName: 'orders', environmentName: 'prod' },
       plannedDestination: { environmentName: 'recovered', appName: 'orders-recovered', createNewApp: true },
       recoveryPoints: [point(newest, '2026-01-31T11:55:00.000Z'), point(older, '2026-01-30T11:00:00.000Z')],

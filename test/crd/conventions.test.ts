@@ -64,8 +64,7 @@ function findingsAt({ kind, path, name, node }: Place): readonly string[] {
   const isTime = node.format === 'date-time';
   const items = node.items?.properties ?? {};
   const rules = {
-    'a value from elsewhere is called valueFrom':
-      inSpec && name.endsWith('From') && name !== 'valueFrom',
+    'a value from elsewhere is called valueFrom': inSpec && name.endsWith('From') && name !== 'valueFrom',
     'valueFrom has secretKeyRef and configMapKeyRef only':
       name === 'valueFrom' && fields.some((field) => field !== 'secretKeyRef' && field !== 'configMapKeyRef'),
     'a key has a name and a key': name.endsWith('KeyRef') && fields.toSorted().join() !== 'key,name',
