@@ -29,7 +29,7 @@ export type Turn =
 const alone: Allowance = { requestsPerSecond: 1, concurrency: 1 };
 /** The more urgent first. */
 const urgencies: readonly Urgency[] = ['dangerous', 'edit', 'wait', 'drift'];
-/** A shorter pause is waited out in the queue; a longer one is told to whoever asks. */
+/** Requests wait in the queue for a shorter pause; during a longer one they fail with `throttled` at once. */
 const shortPauseMs = 10_000;
 const patienceMs = 120_000;
 const recoveryMs = 60_000;

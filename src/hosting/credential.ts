@@ -17,7 +17,7 @@ const longestPauseMs = 300_000;
 /** How urgent an exchange is, and what ends its wait for a turn. */
 export interface Passage extends ExchangeOptions {
   readonly urgency: Urgency;
-  /** Ends the wait for a turn; an exchange that has begun goes on. */
+  /** Aborts the wait for a turn, but not an exchange that has begun. */
   readonly leaveQueue?: AbortSignal;
 }
 

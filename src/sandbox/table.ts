@@ -5,7 +5,7 @@ export interface Row {
   readonly kind: string;
   readonly namespace: string;
   readonly name: string;
-  /** True, False, Unknown, or empty while nobody has looked at it. */
+  /** True, False or Unknown; empty before the first reconcile. */
   readonly ready: string;
   readonly reason: string;
   /** The state that the kind itself shows. */

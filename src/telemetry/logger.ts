@@ -13,7 +13,7 @@ export function openLog(level: Level, readable: boolean): Logger {
   return pino(base, { write: (line: string) => void process.stdout.write(`${readableLine(line)}\n`) });
 }
 
-/** Written while the work goes on, so that nobody waits for a slow reader; one that does not read at all misses lines. */
+/** Writes without waiting for the reader; one that does not read at all misses lines. */
 function standardOutput(): DestinationStream {
   const destination = pino.destination({ dest: 1, sync: false, maxLength: mostWaitingBytes });
   process.once('exit', () => destination.flushSync());

@@ -22,7 +22,7 @@ export const doctorCommand = {
   flags: {
     ...clusterFlags,
     operatorNamespace: operatorNamespaceFlag,
-    pre: { help: 'only what must be so before the operator is installed', schema: z.boolean() },
+    pre: { help: 'only checks that make sense before the operator is installed', schema: z.boolean() },
     failOn: choice('what ends with 2', ['error', 'warning']),
     skip: {
       help: 'leave out findings of this code, or of this code and object',

@@ -5,13 +5,13 @@ import { KubeError, type KubeObject, type Resource } from '../../engine/ports.ts
 import { parseObject } from '../../kube/client/parse.ts';
 import { SeededEntropy } from './virtual-clock.ts';
 
-/** One change of one object, as the watch tells it. */
+/** One change of one object, as a watch delivers it. */
 export interface ClusterChange {
   readonly version: number;
   readonly resource: string;
   readonly before: KubeObject | undefined;
   readonly after: KubeObject | undefined;
-  /** The form that is told: the last one, with the version of the change, when the object is gone. */
+  /** The object to deliver: when it is gone, its last form with the version of the deletion. */
   readonly object: KubeObject;
 }
 

@@ -4,7 +4,7 @@ import { withoutColour } from '../../config.ts';
 /** When text is coloured. */
 export type ColourWish = 'auto' | 'always' | 'never';
 
-/** A colour that is used. */
+/** A colour of the output. */
 type Colour = 'green' | 'yellow' | 'red' | 'cyan' | 'dim' | 'bold';
 
 /** Colours a text, or leaves it as it is. */

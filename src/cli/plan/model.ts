@@ -6,7 +6,7 @@ const Field = z
     name: z.string().describe('The field, in the words of the service: threshold, config.url.'),
     before: z.json().optional().describe('What the service shows now. Absent where it shows nothing.'),
     after: z.json().optional().describe('What is sent. Absent for a secret.'),
-    secret: z.boolean().optional().describe('The value is a secret: that it changes is all that is told.'),
+    secret: z.boolean().optional().describe('The value is a secret: only that it changes is shown.'),
   })
   .describe('One field of a call.');
 

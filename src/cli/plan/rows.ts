@@ -152,7 +152,7 @@ function fieldsOf(request: Request, before: PlannedCall['before'], around: Aroun
   });
 }
 
-/** Objects are told field by field, lists as a whole. */
+/** Compares objects field by field, lists as a whole. */
 function flat(name: string, value: Json): readonly (readonly [string, Json])[] {
   if (value === null || typeof value !== 'object' || value instanceof Secret || Array.isArray(value))
     return [[name, value]];

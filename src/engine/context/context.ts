@@ -1,8 +1,8 @@
 /**
  * The context of one reconcile: the stored object, what this process remembers of it, and the status being built.
  *
- * Guarantees: status is written only when it differs, with uid and resourceVersion; an id that the service told is written
- * until it stands there; a create that this process has begun stays known even when somebody wipes the status.
+ * Guarantees: status is written only when it differs, with uid and resourceVersion; a new id is written until it is in
+ * status; a create that this process has begun stays known even when somebody wipes the status.
  */
 import { sameJson } from '../../base/json.ts';
 import type { Session } from '../account/accounts.ts';
@@ -324,7 +324,7 @@ export class ReconcileContext implements ReadableContext {
     return true;
   }
 
-  /** Takes our finalizer off and forgets the object; what stays behind in the service is told. */
+  /** Removes our finalizer and forgets the object; what stays in the service is published. */
   async release(stays: string | undefined): Promise<Ended> {
     const { parts, stored } = this;
     if (stays !== undefined) publishRetained(parts, stored, stays);

@@ -52,7 +52,7 @@ export interface EngineOptions {
     /** The recovery requests that this process may send; none without it. */
     readonly powers?: Powers;
   };
-  /** The API server's own clock as last seen, where the client tells it. */
+  /** The API server's own clock at its last answer, if known. */
   readonly serverDate?: () => { readonly dateMs: number; readonly seenAt: number } | undefined;
 }
 

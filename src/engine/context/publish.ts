@@ -46,7 +46,7 @@ export function keptConditions(
   );
 }
 
-/** Publishes a change of Ready's reason; success right after a call has been told with the call. */
+/** Publishes a change of Ready's reason, except a success right after a call, which the call's own event shows. */
 export function announce(
   { log, events }: EngineParts,
   object: KubeObject,

@@ -65,10 +65,7 @@ function relation(other: Stored): Related {
   };
 }
 
-/**
- * Naming an id counts as a claim only where adoption is allowed, so that nobody loses an object to a wish that is not
- * granted.
- */
+/** Naming an id counts as a claim only where adoption is allowed. */
 function mayClaim(other: Stored, accounts: Accounts, id: string): boolean {
   if (other.status.memory.id === id) return true;
   const session = accounts.session(other.account);

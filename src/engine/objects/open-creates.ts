@@ -36,7 +36,7 @@ export class OpenCreates {
     this.#byTie.set(wanted, (this.#byTie.get(wanted) ?? new Set()).add(key));
   }
 
-  /** Ends the right: from here on the journal tells what is still open. */
+  /** Ends the reservation: from now on the journal shows what is still open. */
   unreserve(key: string): void {
     const reserved = this.#reserved.get(key);
     if (reserved === undefined || reserved.overAt !== undefined) return;

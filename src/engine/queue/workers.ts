@@ -166,7 +166,7 @@ export class Workers {
     }
   }
 
-  /** Logs a failure of an object once; a failure of Kubernetes as a whole is told once for all objects. */
+  /** Logs a failure of an object once; a failure of Kubernetes as a whole is logged once for all objects. */
   #logFailed(key: string, error: unknown): void {
     const { log, troubles } = this.#options;
     const isShared = error instanceof KubeError && troubles.failed(key, error);

@@ -36,7 +36,7 @@ const usualQueue = 25;
 type Next = Promise<Ended | undefined>;
 
 export class Steps {
-  /** Held by calls that must be alone at what they change. */
+  /** The exclusive locks of calls that must not overlap. */
   readonly #locks = new ExclusiveLocks();
 
   /** Takes steps until there is nothing left to do now. */

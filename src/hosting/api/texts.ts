@@ -11,7 +11,7 @@ function wordFrom(text: string): string {
   return /^[\w .-]{0,64}$/.test(text) ? text : strange;
 }
 
-/** A word that only the service says, such as a state: whatever else stands in its place is told as `(no word)`. */
+/** A word chosen by the service, such as a state; any other text is shown as `(no word)`. */
 export const word = z.string().transform(wordFrom);
 
 /** Amounts by name, in whatever form they stand. */

@@ -30,7 +30,7 @@ export class StateShare {
     return (1_000 * this.#total) / (share * requestsPerSecond);
   }
 
-  /** The requests a second for so many of the reads, if all were calm. */
+  /** The requests per second of this many reads, if all were calm. */
   perSecond(reads: number, requestsPerSecond: number): number {
     return reads === 0 ? 0 : (reads * share * requestsPerSecond) / this.#weights.size;
   }

@@ -186,7 +186,10 @@ const kinds: Readonly<Record<string, AddressKind>> = {
   uniqueLocal: 'private',
 };
 
-/** Forbidden inside of ranges that are not: metadata of clouds (Alibaba, Azure, AWS, Google), and the old form of IPv4 in IPv6. */
+/**
+ * Forbidden addresses inside allowed ranges: metadata of clouds (Alibaba, Azure, AWS, Google), and the old form of IPv4 in
+ * IPv6.
+ */
 const never = ['100.100.100.200/32', '168.63.129.16/32', 'fd00:ec2::254/128', 'fd20:ce::254/128', '::/96'].map(
   ipaddr.parseCIDR,
 );

@@ -15,7 +15,7 @@ export type Seen =
   /** The interface does not allow such a request, so it was not sent and never will be. */
   | { readonly was: 'invalid'; readonly message: string }
   | { readonly was: 'lost'; readonly message: string }
-  /** We did not even try: the service told us lately not to. */
+  /** Not sent: the service recently asked to wait. */
   | { readonly was: 'heldBack'; readonly why: 'throttled' | 'unauthorized'; readonly message: string }
   | Answer;
 
@@ -27,7 +27,7 @@ export interface Answer {
   readonly body: unknown;
   readonly readable: boolean;
   readonly empty: boolean;
-  /** The body says that it was not done, whatever the status. */
+  /** The body reports a failure, whatever the status. */
   readonly saysNo: boolean;
   /** Equal for equal bodies. */
   readonly digest: string;

@@ -123,7 +123,7 @@ function seenOf(target: Target, request: Request, response: WireResponse, wallMs
   return {
     was: 'answer',
     status,
-    // The answer to a call tells ids and states: only lists are compared.
+    // Do not compare answers to calls, which have ids and states: only lists are compared.
     body: request.effect === 'read' ? read?.value : withoutCredential(withoutWords(request, read?.value), target.token),
     readable: read !== undefined,
     empty: text?.trim() === '',

@@ -59,7 +59,7 @@ function step(pass: EnvironmentPass): Step<AppEnvironmentFacts> {
   return settled(pass, item, state);
 }
 
-/** Resolves a lost call first, even if the environment belongs to another resource by now: that one waits for it. */
+/** Resolves a lost call first, even if the environment belongs to another resource now, which waits for that. */
 function lookForLost(pass: EnvironmentPass): Step<AppEnvironmentFacts> | undefined {
   const { id, journal } = pass.memory;
   if (id === undefined || journal === undefined) return undefined;

@@ -1,5 +1,5 @@
 /**
- * Sending what must not happen twice to an environment, and finding out what came of it when the answer was lost.
+ * Sends calls that must not happen twice to an environment, and resolves them when the answer was lost.
  *
  * Why: docs/design/deployments.md#a-lost-deployment-is-recognised-by-updatedat
  */

@@ -88,7 +88,7 @@ export function wasDeployed({ deploy, history = [] }: AppEnvironmentFacts): bool
   return outcomes.some((outcome) => outcome !== undefined && outcome !== 'Failed' && outcome !== 'InDoubt');
 }
 
-/** True if the wanted deployment failed, and nobody has asked for it again. */
+/** True if the wanted deployment failed and was not asked for again. */
 export function isFailed(pass: EnvironmentPass): boolean {
   return isInVain(pass) && !isRedeployDue(pass);
 }
@@ -250,7 +250,7 @@ export function givenUp(
   };
 }
 
-/** A deployment as status tells it. */
+/** A deployment as status shows it. */
 function recorded(
   { memory: { facts } }: EnvironmentPass,
   entry: NonNullable<AppEnvironmentFacts['history']>[number],

@@ -36,7 +36,10 @@ export function historyOf({
   };
 }
 
-/** The bound configuration in the newest list. One that is proved gone is not looked for by its id: it is nobody's loss any more. */
+/**
+ * The bound configuration in the newest list. One that is proved gone is not looked up by id, so that it does not count as
+ * missing.
+ */
 export function sightOf(
   { view, account, memory }: ProtectionPass,
   id: string,

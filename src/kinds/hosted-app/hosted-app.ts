@@ -162,7 +162,7 @@ const plan: ObjectPlan<HostedAppSpec, HostedAppFacts, ShownApp> = {
     remove: deleteApp,
   },
   blocked: ({ message }) =>
-    `${message}; tried again until nothing protects it. Should the service speak of an ambiguous allocation, only its support can clear that`,
+    `${message}; tried again until nothing protects it. If the service reports an ambiguous allocation, only its support can clear that`,
   staysBehind: (pass) =>
     isDatabase(presetOf(pass.spec), pass)
       ? `app "${nameOf(pass)}" is deleted; the volumes of this database stay in the service`

@@ -7,7 +7,7 @@ import { ended } from '../recovery/one-shot-end.ts';
 import type { ValidationPass } from './ours.ts';
 import type { RecoveryValidationFacts } from './schema.ts';
 
-/** A validation that may still run is given up after so long without any change. */
+/** A validation without any change for this long is given up. */
 const patienceMs = 3_600_000;
 
 /** A validation as the newest list shows it. */
@@ -18,7 +18,7 @@ interface Listed {
   readonly running: string;
 }
 
-/** Waits for the end of a listed validation, and says that nobody knows it where nothing moves for too long. */
+/** Waits for the end of a listed validation; after too long without any change the outcome is unknown. */
 export function untilUnknown(pass: ValidationPass, listed: Listed): Step<RecoveryValidationFacts> {
   const { configuration, operation, snapshot, running } = listed;
   const { monotonicMs, memory, notes } = pass;

@@ -76,7 +76,7 @@ export function needsOf(reference: ReferenceNeed | undefined): Needs {
 
 /** A call is decided on reads that are no older than this. */
 const freshMs = 15_000;
-/** The same bytes are sent again so long after a lost answer. */
+/** The pause before the same request is sent again after a lost answer. */
 const resendMs = 15_000;
 const watchMs = 5_000;
 /** The service is asked this often while a request is under way, so that a phase of five seconds is seen. */

@@ -43,14 +43,14 @@ export function inputsOf(pass: SolutionPass): Inputs {
   return definedOf(Object.fromEntries(rows));
 }
 
-/** Everything that the service is told, by its place in the spec. */
+/** Everything that is sent to the service, by its path in the spec. */
 export function wantedOf(pass: SolutionPass): Readonly<Record<string, Json>> {
   const { appName, region } = pass.spec;
   const inputs = Object.entries(inputsOf(pass)).map(([name, value]) => [`inputs.${name}`, value] as const);
   return { appName, region, ...Object.fromEntries(inputs) };
 }
 
-/** The fingerprints of what the service is told. */
+/** The fingerprints of what is sent to the service. */
 export function printsOf(pass: SolutionPass): Readonly<Record<string, string>> {
   return Object.fromEntries(Object.entries(wantedOf(pass)).map(([field, value]) => [field, pass.print(value)]));
 }

@@ -190,7 +190,7 @@ function completed({ token, ...user }: User, { user: entry, folder }: Entry, clu
   };
 }
 
-/** A cluster as a plugin is told of it. */
+/** The description of a cluster that a plugin gets. */
 function forPlugin({ server, caData, tlsServerName, skipTLSVerify, proxyUrl }: Cluster): object {
   return {
     server,

@@ -55,7 +55,7 @@ interface Series {
   readonly namespace: string;
   readonly event: RecordedEvent;
   count: number;
-  /** How many of `count` the API server was told. */
+  /** How many of `count` were published. */
   told: number;
   lastSeenAt: number;
   lastSeenWall: number;

@@ -5,8 +5,8 @@ import type { KubeObject } from '../../engine/ports.ts';
 export const mostSpecSize = 512 * 1024;
 
 /**
- * The object as it is kept. Whoever may write a resource could fill the operator's memory with a few hundred of 1.4 MB: a spec that
- * is larger than `mostSpecSize` is dropped, all but its account, with a sentence that is told on that object.
+ * The object as it is kept. Whoever may write a resource could fill the operator's memory with a few hundred of 1.4 MB: a
+ * spec that is larger than `mostSpecSize` is dropped, all but its account, with a sentence for the status of that object.
  */
 export function withinSize(object: KubeObject): KubeObject {
   const { spec } = object;

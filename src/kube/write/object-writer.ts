@@ -61,14 +61,14 @@ export class KubeObjectWriter implements ObjectWriter {
     return done;
   }
 
-  /** Keeps Kubernetes from removing the object before we let go. */
+  /** Adds our finalizer, which keeps Kubernetes from deleting the object. */
   async hold(object: KubeObject): Promise<Written> {
     const now = object.metadata.finalizers ?? [];
     if (now.includes(finalizer)) return { is: 'written', object };
     return written(this.#setFinalizers(object, [...now, finalizer]));
   }
 
-  /** Lets go of the object: Kubernetes removes it when nobody else holds it. */
+  /** Removes our finalizer: Kubernetes deletes the object when no other is left. */
   async release(object: KubeObject): Promise<Written> {
     const now = object.metadata.finalizers ?? [];
     if (!now.includes(finalizer)) return { is: 'written', object };

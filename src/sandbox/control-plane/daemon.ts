@@ -6,7 +6,7 @@ import { dirname } from 'node:path';
 import { CannotStart, reasonOf } from './cannot-start.ts';
 import { poll, within } from './deadline.ts';
 
-/** A program that runs until it is told to end, and how to tell that it is up. */
+/** A program that runs until it is stopped, and how to check that it is up. */
 export interface Program {
   readonly name: string;
   readonly command: string;

@@ -30,7 +30,7 @@ export interface Alert {
   readonly queryRange: (typeof queryRanges)[number];
   readonly contactPointIds: readonly string[];
   readonly enabled: boolean;
-  /** The state that clients are told. */
+  /** The state that clients see. */
   readonly lastKnownState: AlertState;
   readonly lastStateCheck?: number;
   /** The state that the engine sees. */

@@ -157,7 +157,7 @@ export interface ActivationResult {
   readonly engine?: 'postgresql' | 'redis';
 }
 
-/** Readiness as told through the control surface. */
+/** The readiness that the control surface set. */
 export interface ToldReadiness {
   readonly state: string;
   readonly reason?: string;
@@ -176,7 +176,7 @@ export interface CleanupRecord {
 export interface DisclosedRecord {
   readonly readiness?: ToldReadiness;
   readonly failSteps: number;
-  /** The operation that was under way when failSteps was told: its steps fail in every phase. */
+  /** The operation under way when failSteps was set: its steps fail in every phase. */
   readonly failingOperationId?: string;
   readonly hold: boolean;
   readonly engineUnavailableReason?: string;

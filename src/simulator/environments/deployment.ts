@@ -100,7 +100,7 @@ function timersFor(world: World, appEnvId: string, settles: Settles): readonly s
   return timerIds;
 }
 
-/** A deployment shows a word on its way. */
+/** A deployment changes its status on the way. */
 export function pass(world: World, { appEnvId, status }: Passing): void {
   const environment = world.of(environments).get(appEnvId);
   if (environment !== undefined) world.of(environments).put({ ...environment, status, updatedAt: world.now });

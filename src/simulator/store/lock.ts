@@ -1,7 +1,7 @@
 import { readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { kill, pid as ownPid } from 'node:process';
 
-/** A process as a lock file names it: its id, and where the system tells when it began, that too, as ids are used again. */
+/** A process in a lock file: its id and, where the system shows it, its start time, because ids are reused. */
 interface Owner {
   readonly pid: number;
   readonly started?: string;

@@ -69,7 +69,7 @@ export interface KindDefinition<Spec, Facts> {
     readonly read: (item: unknown) => { readonly mark: string | undefined; readonly name: string };
   };
   readonly needs: (spec: Spec) => Needs;
-  /** The interface's names of fields, where the spec has others: a refusal that names one is told by its place in the spec. */
+  /** The interface's field names and their paths in the spec, to translate refusals. */
   readonly interfaceWords?: (spec: Spec) => Readonly<Record<string, string>>;
   /** Ids in the service that this object claims besides the one in its status. */
   readonly claims?: (spec: Spec) => readonly string[];
@@ -77,7 +77,7 @@ export interface KindDefinition<Spec, Facts> {
   readonly made?: (facts: Facts) => readonly string[];
   /** Ids that the service wipes because this object asked for it: their absence is no loss. */
   readonly wipes?: (spec: Spec, facts: Facts) => readonly string[];
-  /** What an object without a finalizer leaves in the service when it is deleted; told by an event. */
+  /** What an object without a finalizer leaves in the service when it is deleted; published as an event. */
   readonly leaves?: (memory: Memory<Facts>) => string | undefined;
   /** Types of its own conditions that stand in every status, `Unknown` while nothing is known of them. */
   readonly always?: readonly string[];

@@ -161,7 +161,7 @@ export type Step<Facts> =
       /** What is given up by that and stays in the service; published as an event. */
       readonly stays?: string;
     })
-  /** Take the finalizer off. What stays behind in the service is told by an event. */
+  /** Remove the finalizer. What stays in the service is published as an event. */
   | { readonly is: 'release'; readonly stays?: string };
 
 /** One difference between the spec and the service. */

@@ -150,7 +150,7 @@ function immutable<Spec, Facts, Item>(
 /** How often a change is sent that the service accepts and never shows. */
 const mostUnshown = 5;
 
-/** Notes that count none of them: somebody asked to try again. */
+/** Resets the count of unshown changes, because somebody asked to try again. */
 export function withoutUnshown({ unshown: _unshown, unshownFor: _for, ...notes }: Notes): Notes {
   return notes;
 }
@@ -247,7 +247,7 @@ function correct<Spec, Facts, Item>(
   };
 }
 
-/** A bound object that is proved gone though nobody told us. */
+/** The step for a bound object that is proved gone. */
 function gone<Spec, Facts, Item>(
   plan: ObjectPlan<Spec, Facts, Item>,
   pass: Pass<Spec, Facts>,

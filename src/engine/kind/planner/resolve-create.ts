@@ -70,7 +70,7 @@ function isOfOtherKey<Spec, Facts>(pass: Pass<Spec, Facts>, { digest }: JournalE
   return keyOf(digest) !== keyOf(pass.print(null));
 }
 
-/** The same kind of object, told by its name and time. */
+/** The same plan without marks: objects are recognised by name and time. */
 function withoutMark<Spec, Facts, Item>({
   markerOf: _markerOf,
   ...plan

@@ -111,7 +111,7 @@ export function overwritable(
   return { untilMs: Date.parse(until), print: value };
 }
 
-/** What is needed to tell until when a lost call may arrive. */
+/** The times from which it follows until when a lost call may arrive. */
 interface Horizon {
   readonly wallMs: number;
   /** A call ends this long after its decision; what is late arrives within the horizon after that. */

@@ -33,7 +33,7 @@ export function newStandby(
   };
 }
 
-/** Starts the first copy over, of the size the control surface told. */
+/** Restarts the first copy, with the size that the control surface set. */
 export function withFirstCopyAgain(standby: Standby, told: DisclosedRecord, now: number): Standby {
   const { applying: _stopped, reason: _reason, ...rest } = standby;
   const first = standby.backlog.length > 0 ? standby.backlog : appliedAgain(standby);
@@ -140,8 +140,8 @@ export function fallenBehind(standby: Standby): boolean {
 }
 
 /**
- * No change was applied for several snapshot intervals although some are waiting. A standby that was told to have fallen
- * behind is taken to make progress as long as its configuration is not held.
+ * No change was applied for several snapshot intervals although some are waiting. A standby that the control surface lets
+ * fall behind counts as making progress as long as its configuration is not held.
  */
 export function makesNoProgress({ standby, settings, told }: ConfigurationRecord, now: number): boolean {
   if (standby === undefined || standby.backlog.length === 0) return false;

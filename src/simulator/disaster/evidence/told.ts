@@ -1,4 +1,4 @@
-// The readiness that the control surface told a configuration, and how long it holds.
+// The readiness that the control surface set for a configuration, and how long it holds.
 import type { ConfigurationRecord } from '../model.ts';
 
 /** A rollover of the chain, or a standby catching up: the reasons that excuse a missed RPO target for a while. */

@@ -89,6 +89,6 @@ export function protectionActions({ id, accountId, appEnvId }) {
     to('Give an activation up…', 'POST /disaster-readiness/discard-activation', it),
     to('Reset…', 'POST /disaster-readiness/reset', { accountId, sourceAppEnvId: appEnvId }),
     line,
-    to('Tell it its circumstances…', 'PATCH /_sim/configurations/:id', { id }),
+    to('Set its circumstances…', 'PATCH /_sim/configurations/:id', { id }),
   ];
 }

@@ -49,7 +49,7 @@ export function groups(name, field) {
   return found;
 }
 
-/** Remembers what a line of the ledger tells of an alert, an operation or a standby. */
+/** Remembers a ledger line about an alert, an operation or a standby. */
 export function note({ at: when, kind, id, detail }) {
   const at = Date.parse(when);
   if (kind === 'alert.stateChanged') remember(states, id, { at, from: detail.from, to: detail.to }, 40);
