@@ -90,7 +90,8 @@ export function ledgerNode(line) {
       ' ',
       mono(id),
       ' ',
-      el('div.small.muted.any', [`${causeOf(line)} in ${accountId}`, ...facts].join(', ')),
+      el('span.cause.muted', `${causeOf(line)} in ${accountId}`),
+      facts.length > 0 && el('div.small.muted.any', facts.join(', ')),
     ),
   );
 }
