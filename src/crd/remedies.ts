@@ -142,6 +142,8 @@ const aspects = {
   EvaluationError: 'Look at the alert in the console.',
   AlertPaused: 'Set `spec.enabled: true` when it is to be evaluated.',
   NotRefreshed: byItself,
+  StateStale:
+    'With `refreshSeconds: 0` or `Observe` only the service itself looks: set `refreshSeconds`. Else see the log for refreshes that fail.',
   UnknownAlertState: 'Look at the alert in the console; update the operator, or report the word.',
   Running: nothing,
   Stopped: nothing,
@@ -201,7 +203,7 @@ const own: ReadonlyMap<Reason, readonly string[]> = new Map([
   ...only(['HostedApp', 'ContactPoint', 'MetricAlert'], 'ChangeNotShown'),
   ...only(['ContactPoint'], 'Propagated', 'NotDeployedYet'),
   ...only(['MetricAlert'], 'Firing', 'Normal', 'Pending', 'NoData', 'EvaluationError', 'AlertPaused', 'NotRefreshed'),
-  ...only(['MetricAlert'], 'UnknownAlertState'),
+  ...only(['MetricAlert'], 'StateStale', 'UnknownAlertState'),
   ...only(['MemberAccess'], 'AccessWiderThanSpec', 'AsSpecified', 'FeatureNotShown', 'AddedByOthers', 'NothingAdded'),
   ...only(['DisasterProtection'], 'Preparing', 'ConfigurationGone', 'WipedByReset', 'RecoveryReady', 'NeedsAttention'),
   ...only(['DisasterProtection'], 'ChainRollover', 'CatchingUp', 'RpoExceeded', 'SustainedStandby', 'SeedBoost'),

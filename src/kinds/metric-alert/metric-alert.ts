@@ -173,19 +173,13 @@ const plan: ObjectPlan<MetricAlertSpec, MetricAlertFacts, AlertItem> = {
   },
   // By the environment an alert is found again when what names it has gone.
   factsOfNext: ({ appEnvId }) => ({ appEnvId }),
-  facts: (pass, { item }) => {
-    const live = liveState(pass, item);
-    return {
-      appEnvId: item?.appEnvId ?? environmentOf(pass),
-      ...(item?.region !== undefined && { region: item.region }),
-      ...(live?.state !== undefined && { state: live.state }),
-      ...(live?.previousState !== undefined && { previousState: live.previousState }),
-      ...(live?.stateChangeTime !== undefined && { stateChangeTime: live.stateChangeTime }),
-      ...(live?.lastStateCheckTime !== undefined && { lastStateCheckTime: live.lastStateCheckTime }),
-    };
-  },
+  facts: (pass, { item }) => ({
+    appEnvId: item?.appEnvId ?? environmentOf(pass),
+    ...(item?.region !== undefined && { region: item.region }),
+    ...liveState(pass, item),
+  }),
   notices: (pass, { item }) => notices(pass, plan.name(pass), item),
-  conditions: (pass, { item }) => [firing(item?.enabled ?? pass.spec.enabled ?? true, liveState(pass, item)?.state)],
+  conditions: (pass, { item }) => [firing(pass, item)],
 };
 
 /** The fields that creation and change share, with their types back. */

@@ -151,6 +151,7 @@ export const reasons = {
   EvaluationError: 'The service cannot evaluate the condition of the alert.',
   AlertPaused: 'The alert is not enabled, so it is not evaluated.',
   NotRefreshed: 'The state of the alert has not been asked for yet.',
+  StateStale: 'Nothing has shown the state of the alert for long, so that the one in status may no longer hold.',
   UnknownAlertState: 'The service says a state of the alert that this operator does not know.',
   Running: 'The environment runs.',
   Stopped: 'The environment is stopped.',
