@@ -104,7 +104,7 @@ async function readWhole<Item>(
   if ('refused' in opened) return opened.refused;
   const cancel = realClock.after(longestMs, () => ended.resolve('the service did not answer within a minute'));
   try {
-    opened.want(read, realClock.monotonic());
+    opened.want(read, realClock.monotonic(), 'edit');
     const problem = await ended.promise;
     return opened.snapshot(read)?.items ?? problem ?? 'the service did not answer';
   } finally {
