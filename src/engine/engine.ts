@@ -4,7 +4,7 @@
  * Guarantees: one pass per object at a time; every change of an object, of what it refers to, of a Secret it uses or of what
  * the service shows of it leads to a pass; nothing is acted on that is older than our own last write.
  */
-import { withoutUnshown } from './kind/planner/planner.ts';
+import { tryingAgain } from './kind/planner/planner.ts';
 import { sameJson } from '../base/json.ts';
 import { isOlderVersion } from '../base/resource-version.ts';
 import { Accounts } from './account/accounts.ts';
@@ -320,7 +320,7 @@ export class Engine {
     if (token === undefined || token === stored.status.lastHandledReconcileAt) inProcess.forced = undefined;
     else if (inProcess.forced?.token !== token) {
       inProcess.forced = { token, since: this.#parts.clock.monotonic() };
-      inProcess.notes = withoutUnshown(inProcess.notes);
+      inProcess.notes = tryingAgain(inProcess.notes);
     }
   }
 }
