@@ -15,6 +15,7 @@ import {
   deleteApp,
   patchApp,
   postApp,
+  type AppItem,
 } from '../../hosting/requests.ts';
 import { environmentIds, isDeployedByEnvironment, type AppPass } from './environments.ts';
 import {
@@ -103,6 +104,12 @@ function atCreation({ source, atCreation: given }: HostedAppSpec): Fields {
   };
 }
 
+/** The facts that only the list of apps shows. */
+function listedFacts({ template, createdAtMs, updatedAtMs }: AppItem): HostedAppFacts {
+  const time = (ms: number | undefined) => (ms === undefined ? undefined : isoSeconds(ms));
+  return { template, createdTime: time(createdAtMs), updatedTime: time(updatedAtMs) };
+}
+
 const plan: ObjectPlan<HostedAppSpec, HostedAppFacts, ShownApp> = {
   noun: 'app',
   list: ({ account }) => appsOf(account.accountId),
@@ -184,9 +191,7 @@ const plan: ObjectPlan<HostedAppSpec, HostedAppFacts, ShownApp> = {
       type: typeOf(pass),
       ...(item?.slug !== undefined && { slug: item.slug }),
       ...(item !== undefined && { observed: settingsShown(item, pass) ?? pass.memory.facts.observed }),
-      ...(item !== undefined &&
-        'createdAtMs' in item &&
-        item.createdAtMs !== undefined && { createdTime: isoSeconds(item.createdAtMs) }),
+      ...(item !== undefined && 'createdAtMs' in item && listedFacts(item)),
       ...(item?.gitProvider !== undefined && { gitProvider: item.gitProvider }),
       ...(environments !== undefined && {
         environments: environments
