@@ -12,6 +12,8 @@ const ready = {
     'Nothing, if only looking is meant. Otherwise set `spec.lifecycle.managementPolicy: Manage`, and that of the account too.',
   Succeeded: nothing,
   DeployAssumed: 'Nothing, or set the annotation `apphosting.dev/redeploy-at` to have it deployed once more.',
+  RolledBack:
+    'Nothing for now. Put what should run into `spec.deploy`, or set another `apphosting.dev/roll-back-at` to go back once more.',
   DeployHeld: 'Set `spec.powerState: Running` when it is to run.',
   PendingNextBuild: 'Change `spec.deploy.build.revision`, or wait until you do.',
 } as const satisfies Remedies;
@@ -195,7 +197,15 @@ const own: ReadonlyMap<Reason, readonly string[]> = new Map([
   ...only(['HostedApp', 'AppEnvironment', 'SolutionInstallation'], 'EnvironmentInDoubt'),
   ...only(['AppEnvironment', 'DisasterProtection', 'MemberAccess'], 'EnvironmentChanged'),
   ...only(['AppEnvironment'], 'UnknownRemoteStatus', 'NeverDeployed', 'RollbackRefused'),
-  ...only(['AppEnvironment'], 'DeployInDoubt', 'DeployFailed', 'DeployAssumed', 'DeployHeld', 'PendingNextBuild'),
+  ...only(
+    ['AppEnvironment'],
+    'DeployInDoubt',
+    'DeployFailed',
+    'DeployAssumed',
+    'RolledBack',
+    'DeployHeld',
+    'PendingNextBuild',
+  ),
   ...only(['AppEnvironment'], 'Running', 'Stopped'),
   ...only(['AppEnvironment', 'MemberAccess', 'MetricAlert'], 'EnvironmentNotFound'),
   ...only(['SolutionInstallation'], 'ToBeDoneByYou', 'NothingToDo'),

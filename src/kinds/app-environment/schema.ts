@@ -27,7 +27,10 @@ const Deploy = atMostOne(
     build: fields('Builds from the git branch of the environment, once for each revision.', {
       revision: text('Changing it builds again; CI writes the git commit here.', { min: 1, max: 256 }),
       forceNewBuild: flag('Builds even when the service has an image of this source. Default: false.').optional(),
-      rebuildFrom: serviceId('The id of the content version to rebuild (interface: fromContentId).').optional(),
+      rebuild: flag(
+        'Builds the content version that runs once more, instead of a new one (interface: isRebuild). Default: false.',
+      ).optional(),
+      rebuildFrom: serviceId('The id of the content version to rebuild instead (interface: fromContentId).').optional(),
     }).optional(),
     contentId: serviceId(
       'The content version to roll back to (interface: targetContentId). Nothing happens when it is the one that this resource deployed last, or took as deployed.',
@@ -204,6 +207,7 @@ export const AppEnvironmentFacts = facts({
     rollback: shown('The versions, when it was a rollback.', {
       from: integer('The version before.', { min: 0, max: 9_007_199_254_740_991 }).optional(),
       to: integer('The version after.', { min: 0, max: 9_007_199_254_740_991 }).optional(),
+      besideSpec: flag('True where the annotation apphosting.dev/roll-back-at asked for it.').optional(),
     }).optional(),
   }).optional(),
   history: listOf('The last deployments by this resource, newest first.', shown('A deployment.', Revision), {
@@ -211,6 +215,12 @@ export const AppEnvironmentFacts = facts({
   }).optional(),
   lastHandledRedeployAt: text(
     'The newest value of the annotation apphosting.dev/redeploy-at that was handled; any text, no time of ours.',
+    {
+      max: 256,
+    },
+  ).optional(),
+  lastHandledRollBackAt: text(
+    'The newest value of the annotation apphosting.dev/roll-back-at that was handled; any text, no time of ours.',
     {
       max: 256,
     },

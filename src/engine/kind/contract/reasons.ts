@@ -135,6 +135,7 @@ export const reasons = {
   // Ready, with something to say
   DeployAssumed:
     'The environment ran already when it was bound: what it runs counts as deployed until the spec or redeploy-at changes.',
+  RolledBack: 'The environment was rolled back for roll-back-at; what the spec says is deployed again when it changes.',
   DeployHeld: 'The environment is stopped, so what has changed is deployed when it is to run again.',
   PendingNextBuild: 'startup has changed; it travels with the next build, when deploy.build.revision changes.',
   // Synced
