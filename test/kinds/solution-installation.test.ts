@@ -15,7 +15,7 @@ import {
 import { aPass, callIn, inShort, print, settledStep, shows, type PassOptions, type Shown } from './support/pass.ts';
 
 const catalog = shows(solutionsOf('acc_1'), [
-  { solutionSlug: 'queue-worker', requiredInputs: [], components: ['queue', 'api'] },
+  { solutionSlug: 'queue-worker', requiredInputs: [], components: [{ name: 'queue' }, { name: 'api' }] },
   { solutionSlug: 'agent', requiredInputs: ['llmProviderKeyId', 'agentPrimaryModel'], components: [] },
 ] as unknown as readonly SolutionItem[]);
 
@@ -425,5 +425,14 @@ describe('an installation', () => {
       { name: 'api', appId: 'app_worker-api', appEnvId: 'env_api' },
       { name: 'worker-extra', appId: 'app_worker-extra', appEnvId: 'env_extra' },
     ]);
+  });
+});
+
+describe('the components of an installation that are not all there', () => {
+  it('are counted of those that the catalog has', () => {
+    const facts = { complete: false, components: [{ name: 'api', appId: 'app_worker-api', appEnvId: 'env_1' }] };
+    const pass = aPass(solutionInstallation, { spec, shown: there, memory: { facts } });
+
+    expect(solutionInstallation.show(pass).facts).toMatchObject({ componentsRunning: '1/2' });
   });
 });

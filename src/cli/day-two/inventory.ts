@@ -154,7 +154,7 @@ export async function catalog(args: readonly string[], speaks: Speaks = standard
       ...offer.databasePresets.map(preset('database')),
       ...offer.solutions.map(({ solutionSlug, components, requiredInputs }) => {
         const needs = requiredInputs.length === 0 ? '' : `; needs ${requiredInputs.join(', ')}`;
-        return ['solution', solutionSlug, `${components.join(', ')}${needs}`];
+        return ['solution', solutionSlug, `${components.map(({ name }) => name).join(', ')}${needs}`];
       }),
     ];
     const table = columns([['TYPE', 'NAME', 'VERSIONS OR COMPONENTS'], ...rows]);

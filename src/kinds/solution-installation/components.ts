@@ -97,7 +97,8 @@ function nameOf(pass: SolutionPass, appId: string, taken: ReadonlySet<string | u
 }
 
 function componentNames({ view, account, spec }: SolutionPass): readonly string[] {
-  return view.all(solutionsOf(account.accountId))?.items.get(spec.solution)?.components ?? [];
+  const solution = view.all(solutionsOf(account.accountId))?.items.get(spec.solution);
+  return solution?.components.map(({ name }) => name) ?? [];
 }
 
 function wordsOf(name: string): readonly string[] {
@@ -209,9 +210,12 @@ export function statesOf(pass: SolutionPass): Pick<SolutionInstallationFacts, 'c
     if (appEnvId === undefined || seen === undefined) return [];
     return [{ name, appEnvId, state: seen.item === undefined ? 'Missing' : (seen.item.status ?? 'Missing') }];
   });
-  if (states.length === 0) return {};
+  // Until all are there, the catalog says how many there will be.
+  const expected = memory.facts.complete === true ? 0 : componentNames(pass).length;
+  const all = Math.max(components.length, expected);
+  if (all === 0) return {};
   const running = states.filter(({ state }) => state.toLowerCase() === 'running').length;
-  return { componentStates: states, componentsRunning: `${running}/${components.length}` };
+  return { ...(states.length > 0 && { componentStates: states }), componentsRunning: `${running}/${all}` };
 }
 
 /** The environments of the components, as far as they are known. */
