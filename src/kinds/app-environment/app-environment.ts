@@ -19,6 +19,7 @@ import {
   unknownState,
 } from './calls.ts';
 import { identity, type AppEnvironmentFacts, type AppEnvironmentSpec } from './schema.ts';
+import { isDatabase, presetOfEnvironment } from '../shared/presets.ts';
 import { needOf } from '../shared/references.ts';
 import { needsOf } from '../shared/values.ts';
 
@@ -82,7 +83,7 @@ function settled(pass: EnvironmentPass, item: AppEnvItem, state: 'Running' | 'St
   const holds =
     powerState === 'Stopped' || (state === 'Stopped' && powerState === undefined && wasDeployed(memory.facts));
   if (due === 'deployment' && !holds && !(starts && startsWithout(pass))) {
-    return act(pass, item, deployment(pass, item.appEnvId));
+    return unstartable(pass, item) ?? act(pass, item, deployment(pass, item.appEnvId));
   }
   if (starts) return power(pass, item, 'start');
   const asked = asks.find((one) => isDue(pass, one));
@@ -112,6 +113,15 @@ function settled(pass: EnvironmentPass, item: AppEnvItem, state: 'Running' | 'St
   }
   const message = state === 'Running' ? 'the environment runs as specified' : 'the environment is stopped';
   return { is: 'ready', message, note: {} };
+}
+
+/** The service takes no startup override for jobs and databases; said without a call where the preset is known. */
+function unstartable(pass: EnvironmentPass, { appEnvId }: AppEnvItem): Step<AppEnvironmentFacts> | undefined {
+  const preset = pass.spec.startup === undefined ? undefined : presetOfEnvironment(pass, appEnvId);
+  if (preset !== 'JOB' && (preset === undefined || !isDatabase(pass, preset))) return undefined;
+  const instead = preset === 'JOB' ? '; the command of a job is spec.job of its HostedApp' : '';
+  const message = `spec.startup is not taken for ${preset === 'JOB' ? 'jobs' : `databases, and the environment runs ${preset}`}: take it out${instead}`;
+  return { is: 'stall', reason: 'Rejected', message };
 }
 
 const asks = ['rollBack', 'redeploy'] as const;

@@ -17,7 +17,15 @@ import {
   type DeploymentAction,
   type Done,
 } from './deployments.ts';
-import { appliedAfterLoss, appliedBefore, appliedMeanwhile, askedBy, lossOf, revisionOf, type Asked } from './parts.ts';
+import {
+  appliedAfterLoss,
+  appliedBefore,
+  appliedMeanwhile,
+  askedBy,
+  lossOf,
+  revisionOf,
+  type AskedCall,
+} from './parts.ts';
 import { awaitDoubts } from '../shared/others-in-doubt.ts';
 import type { AppEnvironmentFacts } from './schema.ts';
 
@@ -204,7 +212,7 @@ function actionOf(pass: EnvironmentPass, entry: JournalEntry, item: AppEnvItem):
   return action.operation === entry.operation && action.digest === entry.digest ? action : undefined;
 }
 
-function isAsked(operation: string): operation is Asked {
+function isAsked(operation: string): operation is AskedCall {
   return operation in askedBy;
 }
 

@@ -38,7 +38,7 @@ import {
   revisionOf,
   startupOf,
   tokenOf,
-  type Asked,
+  type AskedCall,
   type InVain,
 } from './parts.ts';
 import type { AppEnvironmentFacts } from './schema.ts';
@@ -47,7 +47,7 @@ const most = 10;
 
 /** A call that must not happen twice, and what to remember when it was carried out. */
 export interface DeploymentAction {
-  readonly operation: 'deploy-image' | 'build' | 'rollback' | Asked;
+  readonly operation: 'deploy-image' | 'build' | 'rollback' | AskedCall;
   readonly words: string;
   readonly request: Request;
   /** The fingerprint of what is wanted, by which a later pass knows whether it still is. */
@@ -143,7 +143,7 @@ export function deployment(pass: EnvironmentPass, appEnvId: string): DeploymentA
 }
 
 /** The call that an annotation asks for. */
-export function askedFor(pass: EnvironmentPass, asked: Asked, appEnvId: string): DeploymentAction {
+export function askedFor(pass: EnvironmentPass, asked: AskedCall, appEnvId: string): DeploymentAction {
   const token = tokenOf(pass, asked) ?? '';
   // Of a content version that the spec names, that one is deployed again; else what runs.
   const { contentId } = pass.spec.deploy ?? {};
@@ -177,20 +177,20 @@ function rolledBack(pass: EnvironmentPass, { body, at, attempt }: Done): AppEnvi
 }
 
 /** True if the annotation has a token that was not handled yet. */
-export function isDue(pass: EnvironmentPass, asked: Asked): boolean {
+export function isDue(pass: EnvironmentPass, asked: AskedCall): boolean {
   const token = openToken(pass, asked);
   return token !== undefined && askedInVain(pass, asked, token) === undefined;
 }
 
 /** How the call failed that the current token asks for; undefined if it did not. */
-export function inVain(pass: EnvironmentPass, asked: Asked): InVain | undefined {
+export function inVain(pass: EnvironmentPass, asked: AskedCall): InVain | undefined {
   const token = openToken(pass, asked);
   return token === undefined ? undefined : askedInVain(pass, asked, token);
 }
 
 const handledFields = { redeploy: 'lastHandledRedeployAt', rollBack: 'lastHandledRollBackAt' } as const;
 
-function openToken(pass: EnvironmentPass, asked: Asked): string | undefined {
+function openToken(pass: EnvironmentPass, asked: AskedCall): string | undefined {
   const token = tokenOf(pass, asked);
   return token === '' || token === pass.memory.facts[handledFields[asked]] ? undefined : token;
 }

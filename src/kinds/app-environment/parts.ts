@@ -23,10 +23,10 @@ type Applied = Memory<AppEnvironmentFacts>['applied'];
 export const askedBy = { redeploy: 'apphosting.dev/redeploy-at', rollBack: 'apphosting.dev/roll-back-at' } as const;
 
 /** A call that an annotation asks for. */
-export type Asked = keyof typeof askedBy;
+export type AskedCall = keyof typeof askedBy;
 
 /** The token of that annotation; undefined where there is none. */
-export function tokenOf({ subject }: EnvironmentPass, asked: Asked): string | undefined {
+export function tokenOf({ subject }: EnvironmentPass, asked: AskedCall): string | undefined {
   return tokenIn(subject.annotations, askedBy[asked]);
 }
 
@@ -193,13 +193,13 @@ export function isInVain(pass: EnvironmentPass): boolean {
 export type InVain = 'InDoubt' | 'Failed';
 
 /** An asked call was in vain, and is not sent again for the same token. */
-export function appliedWithoutAsked(pass: EnvironmentPass, asked: Asked, token: string, how: InVain): Applied {
+export function appliedWithoutAsked(pass: EnvironmentPass, asked: AskedCall, token: string, how: InVain): Applied {
   const { generation, prints } = doubted(pass.memory.applied, []);
   return { generation, prints: fitting(pass, { ...prints, [asked]: pass.print([token, how]) }) };
 }
 
 /** How the asked call for this token failed; undefined if it did not. */
-export function askedInVain(pass: EnvironmentPass, asked: Asked, token: string): InVain | undefined {
+export function askedInVain(pass: EnvironmentPass, asked: AskedCall, token: string): InVain | undefined {
   return (['InDoubt', 'Failed'] as const).find((how) => isSent(pass, asked, [token, how]));
 }
 

@@ -40,7 +40,8 @@ import { hasUnseen } from './doubt.ts';
 import { isAppliedAtOnce, sentFirst } from './at-once.ts';
 import { applyPending, atRest, mustWait, pendingAfter, pendingCondition, pendingMeanwhile } from './pending.ts';
 import { nearest } from '../shared/nearest.ts';
-import { databasePresets, identity, type HostedAppFacts, type HostedAppSpec } from './schema.ts';
+import { isDatabase } from '../shared/presets.ts';
+import { identity, type HostedAppFacts, type HostedAppSpec } from './schema.ts';
 import { needsOf, typed } from '../shared/values.ts';
 
 /** Refuses a preset that the account does not have, before anything is sent. */
@@ -62,18 +63,12 @@ function admit(pass: AppPass): Step<HostedAppFacts> | undefined {
   return { is: 'stall', reason: 'UnknownPreset', message };
 }
 
-function isDatabase(preset: string, { view }: AppPass): boolean {
-  return (
-    (databasePresets as readonly string[]).includes(preset) || view.one(databasePresetsOf(), preset)?.item !== undefined
-  );
-}
-
 /** The type of the app in the service; before it exists, the type that the spec asks for. */
 function typeOf(pass: AppPass): string {
   const preset = presetShown(pass) ?? presetOf(pass.spec);
   if (preset === 'FUNCTION') return 'Function';
   if (preset === 'JOB') return 'Job';
-  return isDatabase(preset, pass) ? 'Database' : 'App';
+  return isDatabase(pass, preset) ? 'Database' : 'App';
 }
 
 /** Fields that creation alone takes and that never show. */
@@ -173,7 +168,7 @@ const plan: ObjectPlan<HostedAppSpec, HostedAppFacts, ShownApp> = {
   blocked: ({ message }) =>
     `${message}; tried again until nothing protects it. Should the service speak of an ambiguous allocation, only its support can clear that`,
   staysBehind: (pass) =>
-    isDatabase(presetOf(pass.spec), pass)
+    isDatabase(pass, presetOf(pass.spec))
       ? `app "${nameOf(pass)}" is deleted; the volumes of this database stay in the service`
       : undefined,
   settle: (pass, { item }) => {

@@ -27,6 +27,7 @@ import {
   time,
   valueOrSource,
 } from '../../engine/kind/schema/schema.ts';
+import { databasePresets } from '../shared/presets.ts';
 
 /** Presets that the interface names and that are not databases. */
 const appPresets = [
@@ -42,17 +43,6 @@ const appPresets = [
   'CUSTOM',
   'FUNCTION',
   'JOB',
-] as const;
-
-/** Presets that the interface names as databases and services. */
-export const databasePresets = [
-  'MONGODB',
-  'POSTGRESQL',
-  'MYSQL',
-  'REDIS',
-  'COUCHDB',
-  'RABBITMQ',
-  'CLICKHOUSE',
 ] as const;
 
 const Git = fields('The repository that the service builds from. It can only be given when the resource is created.', {
@@ -196,7 +186,7 @@ const Fields = specInAccount('What runs, and how it is built.', {
 });
 
 type Fields = z.output<typeof Fields>;
-const isDatabase = ({ preset, atCreation }: Fields) =>
+const asksForDatabase = ({ preset, atCreation }: Fields) =>
   atCreation?.database !== undefined || (databasePresets as readonly string[]).includes(preset ?? 'CUSTOM');
 const words = (presets: readonly string[]) => `[${presets.map((preset) => `'${preset}'`).join(', ')}]`;
 /** The settings that have a field of their own in `job`. */
@@ -224,7 +214,7 @@ function withRules(schema: typeof Fields): typeof Fields {
     message: 'set exactly one of source and image; a database, or an app that externalId names, may have neither',
     check: (spec) =>
       (spec.source !== undefined) !== (spec.image !== undefined) ||
-      (spec.source === undefined && (spec.externalId !== undefined || isDatabase(spec))),
+      (spec.source === undefined && (spec.externalId !== undefined || asksForDatabase(spec))),
   });
   const job = withRule(oneOrigin, {
     rule: `!has(self.job) || ${preset} == 'JOB'`,

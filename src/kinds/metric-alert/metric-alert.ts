@@ -9,10 +9,8 @@ import {
   alertOf,
   alertsOf,
   appEnvsOf,
-  appsOf,
   contactPointOf,
   createdAlert,
-  databasePresetsOf,
   deleteAlert,
   environmentOfAlerts,
   patchAlert,
@@ -20,6 +18,7 @@ import {
   postAppEnvAlert,
   type AlertItem,
 } from '../../hosting/requests.ts';
+import { isDatabase, presetOfEnvironment } from '../shared/presets.ts';
 import { idOf, needOf } from '../shared/references.ts';
 import { firing, liveState, notices } from './state.ts';
 import { identity, thresholds, type MetricAlertFacts, type MetricAlertSpec } from './schema.ts';
@@ -93,12 +92,8 @@ function misplaced(pass: AlertPass): Step<MetricAlertFacts> | undefined {
 /** Ingress metrics are not there for databases; said without a call where the preset is known. */
 function unmeasured(pass: AlertPass): Verdict<MetricAlertFacts> | undefined {
   if (!pass.spec.metric.startsWith('ingress_')) return undefined;
-  const { accountId } = pass.account;
-  const appEnvId = environmentOf(pass);
-  const appId = pass.view.one(appEnvsOf(accountId), appEnvId)?.item?.appId;
-  const preset = appId === undefined ? undefined : pass.view.one(appsOf(accountId), appId)?.item?.dockerPreset;
-  const isDatabase = preset !== undefined && pass.view.all(databasePresetsOf())?.items.has(preset) === true;
-  if (!isDatabase) return undefined;
+  const preset = presetOfEnvironment(pass, environmentOf(pass));
+  if (preset === undefined || !isDatabase(pass, preset)) return undefined;
   const message = `${pass.spec.metric} is not measured for databases, and the environment runs ${preset}; choose another metric`;
   return { is: 'stall', reason: 'Rejected', message };
 }
